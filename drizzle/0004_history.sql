@@ -1,0 +1,34 @@
+-- Partitions of the history: one a month of slot, made ahead of time by a job and on demand by whoever writes.
+
+alter table ranking alter column app_ids set storage external;
+--> statement-breakpoint
+
+-- Made apart and then attached: `create table … partition of` would lock the parent against every reader.
+create function ensure_history_partitions(from_slot timestamptz, to_slot timestamptz) returns integer
+language plpgsql as $$
+declare
+  parent text;
+  part text;
+  first timestamptz;
+  made integer := 0;
+begin
+  for first in
+    select m at time zone 'UTC' from generate_series(
+      date_trunc('month', from_slot at time zone 'UTC'), date_trunc('month', to_slot at time zone 'UTC'), '1 month') m
+  loop
+    foreach parent in array array['ranking', 'app_snapshot'] loop
+      part := parent || '_' || to_char(first at time zone 'UTC', 'YYYYMM');
+      continue when to_regclass(part) is not null;
+      perform pg_advisory_xact_lock(hashtext('storerank'), hashtext('partitions'));
+      continue when to_regclass(part) is not null;
+      execute format('create table %I (like %I including defaults including constraints including storage)', part, parent);
+      execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, part,
+        first, (first at time zone 'UTC' + interval '1 month') at time zone 'UTC');
+      made := made + 1;
+    end loop;
+  end loop;
+  return made;
+end $$;
+--> statement-breakpoint
+comment on function ensure_history_partitions(timestamptz, timestamptz) is
+  'Makes the monthly partitions of ranking and app_snapshot that are missing for these slots; returns how many.';

@@ -1,0 +1,300 @@
+/**
+ * The settings: the only reader of `process.env`. What it returns is complete, checked and frozen; what is wrong
+ * is reported all at once. It opens no connection and creates no folder.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { inspect } from 'node:util'
+import { z } from 'zod'
+import { ConfigurationError } from './errors.ts'
+import { didYouMean, suggest } from './suggest.ts'
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+/** A value that no log, error, JSON or inspection shows by accident; only `reveal` gives it. */
+export class Secret {
+  readonly #value: string
+  constructor(value: string) {
+    this.#value = value
+  }
+  reveal(): string {
+    return this.#value
+  }
+  toString(): string {
+    return '[secret]'
+  }
+  toJSON(): string {
+    return '[secret]'
+  }
+  [inspect.custom](): string {
+    return '[secret]'
+  }
+}
+
+export interface Config {
+  /** The person's own Postgres; null: the embedded one. */
+  readonly databaseUrl: Secret | null
+  /** The App Data Service, `url` without a slash at its end; null: the sandbox. */
+  readonly service: { readonly url: string; readonly login: string; readonly password: Secret } | null
+  readonly maxUsdPerDayMicros: number
+  /** Null: no limit of our own by month. */
+  readonly maxUsdPerMonthMicros: number | null
+  readonly callsPerMinute: number
+  readonly maxConcurrentRequests: number
+  readonly maxAttempts: number
+  readonly reconcileQuietMs: number
+  readonly overdueAfterMs: number
+  /** Absolute path of the folder for the embedded database and the sandbox; it need not exist. */
+  readonly home: string
+  readonly logLevel: (typeof LOG_LEVELS)[number]
+  /** Sentences for the log about settings that are allowed, but hardly meant. */
+  readonly notes: readonly string[]
+}
+
+const MICROS_PER_USD = 1_000_000
+const DURATION_UNITS_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
+/** Longer than TCP may still deliver a request that its sender has given up (DESIGN: Reconcile). */
+const RECONCILE_QUIET_DEFAULT = '20m'
+
+/** Milliseconds of a whole number with its unit, such as `500ms`, `90s`, `20m`, `2h` or `1d`; null when it is not one. */
+export function parseDuration(text: string): number | null {
+  const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? []
+  const unitMs = DURATION_UNITS_MS[unit ?? '']
+  return unitMs === undefined ? null : Number(digits) * unitMs
+}
+
+/**
+ * Micro-dollars of a decimal amount such as `5` or `0.0012`, exact: no float ever holds the dollars. Null when it is
+ * not one, has more than six decimals, or is a billion dollars and more.
+ */
+export function parseUsdMicros(text: string): number | null {
+  const [, dollars, decimals = ''] = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? []
+  return dollars === undefined ? null : Number(dollars) * MICROS_PER_USD + Number(decimals.padEnd(6, '0'))
+}
+
+/** A setting whose text `parse` turns into a value, or into null where it breaks the rule. */
+function setting<Value>(rule: string, parse: (text: string) => Value | null) {
+  return z.string().transform((text, context) => {
+    const value = parse(text)
+    if (value !== null) return value
+    context.addIssue(rule)
+    return z.NEVER
+  })
+}
+
+function wholeNumber(min: number, max: number) {
+  return setting(`must be a whole number from ${min} to ${max}`, (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    return value >= min && value <= max ? value : null
+  })
+}
+
+function duration(max: string) {
+  return setting(`must be a duration of at most ${max}, such as 90s, 20m or 2h`, (text) => {
+    const durationMs = parseDuration(text)
+    return durationMs !== null && durationMs <= (parseDuration(max) ?? 0) ? durationMs : null
+  })
+}
+
+const usd = () =>
+  setting('must be an amount in dollars such as 5 or 0.25, with at most six decimals', parseUsdMicros)
+
+const databaseUrl = setting('must be a URL such as postgres://user:password@host:5432/database', (text) =>
+  ['postgres:', 'postgresql:'].includes(parseUrl(text)?.protocol ?? '') ? new Secret(text) : null,
+)
+
+const serviceUrl = setting(
+  'must be the address of the service such as https://api.example.com: https (http only on loopback), ' +
+    'without login, query or the /v3 that begins every path',
+  (text) => {
+    const url = parseUrl(text)
+    if (url === null) return null
+    const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url))
+    const isBare = url.username === '' && url.password === '' && url.search === '' && url.hash === ''
+    const address = url.origin + url.pathname.replace(/\/+$/, '')
+    return isSafe && isBare && !address.endsWith('/v3') ? address : null
+  },
+)
+
+const settings = z.object({
+  DATABASE_URL: databaseUrl.optional(),
+  APP_DATA_URL: serviceUrl.optional(),
+  APP_DATA_LOGIN: setting('must not contain a colon, which ends the login in Basic authentication', (text) =>
+    text.includes(':') ? null : text,
+  ).optional(),
+  APP_DATA_PASSWORD: z.string().optional(),
+  APP_DATA_PASSWORD_FILE: z.string().optional(),
+  MAX_USD_PER_DAY: usd().prefault('5'),
+  MAX_USD_PER_MONTH: usd().optional(),
+  // The service's own limits (spec: Limits; SERVICE-NOTES: too many requests at once).
+  CALLS_PER_MINUTE: wholeNumber(1, 2000).prefault('2000'),
+  MAX_CONCURRENT_REQUESTS: wholeNumber(1, 30).prefault('30'),
+  MAX_ATTEMPTS: wholeNumber(1, 10).prefault('3'),
+  RECONCILE_QUIET: duration('1d').prefault(RECONCILE_QUIET_DEFAULT),
+  // The ready list tells of three days, so that asking later than that finds nothing sooner.
+  OVERDUE_AFTER: duration('3d').prefault('45m'),
+  STORERANK_HOME: z.string().prefault('.storerank'),
+  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).prefault('info'),
+})
+
+type Settings = z.output<typeof settings>
+type SettingName = keyof Settings
+/** What the environment holds of our settings, before it is checked. */
+type Given = Partial<Record<SettingName, string>>
+
+const SETTING_NAMES = Object.keys(settings.shape) as SettingName[]
+const OUR_PREFIXES =
+  /^(APP_DATA_|STORERANK_|RECONCILE_|MAX_USD|CALLS_PER|MAX_CONCURRENT|MAX_ATTEMPTS|OVERDUE_)/
+/** Kubernetes gives every pod such variables for each service of its namespace, also for one that is called storerank. */
+const KUBERNETES_LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
+/** From this length on, nobody else's variable comes within two letters of one of ours by accident. */
+const UNMISTAKABLE_LENGTH = 13
+/** Below this one, a near name says nothing: LOGLEVEL belongs to many a tool. */
+const TELLING_LENGTH = 10
+
+/**
+ * Reads, checks and freezes the settings. An empty value counts as not set.
+ *
+ * @throws ConfigurationError with one sentence for each problem: name, rule, and the value unless it is secret.
+ */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const given = selectGiven(env)
+  const parsed = settings.safeParse(given)
+  const names = checkNames(env, given)
+  const password = readPassword(given)
+  const problems = [
+    ...(parsed.error?.issues ?? []).map((issue) => describeIssue(issue, given)),
+    ...checkTogether(given),
+    ...password.problems,
+    ...names.problems,
+  ]
+  if (!parsed.success || problems.length > 0) throw describeProblems(problems)
+  return freezeConfig(parsed.data, password.value, [...password.notes, ...names.notes])
+}
+
+function selectGiven(env: NodeJS.ProcessEnv): Given {
+  const given: Given = {}
+  for (const name of SETTING_NAMES) {
+    const value = name === 'APP_DATA_PASSWORD' ? env[name] : env[name]?.trim()
+    if (value) given[name] = value
+  }
+  return given
+}
+
+/** The rules that span settings. They look at the raw values, so that one wrong setting hides none of them. */
+function checkTogether(given: Given): string[] {
+  const problems: string[] = []
+  if (given.APP_DATA_URL !== undefined) {
+    if (given.APP_DATA_LOGIN === undefined) problems.push('APP_DATA_LOGIN is needed with APP_DATA_URL.')
+    if (given.APP_DATA_PASSWORD === undefined && given.APP_DATA_PASSWORD_FILE === undefined) {
+      problems.push('APP_DATA_PASSWORD or APP_DATA_PASSWORD_FILE is needed with APP_DATA_URL.')
+    }
+  }
+  if (given.APP_DATA_PASSWORD !== undefined && given.APP_DATA_PASSWORD_FILE !== undefined) {
+    problems.push('APP_DATA_PASSWORD and APP_DATA_PASSWORD_FILE are both set: keep one of them.')
+  }
+  const quietMs = parseDuration(given.RECONCILE_QUIET ?? RECONCILE_QUIET_DEFAULT)
+  const isTooShort = quietMs !== null && quietMs < (parseDuration(RECONCILE_QUIET_DEFAULT) ?? 0)
+  if (isTooShort && given.APP_DATA_URL !== undefined && !isLoopback(parseUrl(given.APP_DATA_URL))) {
+    problems.push(
+      `RECONCILE_QUIET must be at least ${RECONCILE_QUIET_DEFAULT} unless the service is on loopback: before that, a post that ` +
+        `looks lost may still arrive and be paid for; it is "${given.RECONCILE_QUIET}".`,
+    )
+  }
+  return problems
+}
+
+/** The password from the one place that gives it. A file that others can read is only noted: mounted secrets often are. */
+function readPassword(given: Given): { value?: string; problems: string[]; notes: string[] } {
+  const { APP_DATA_PASSWORD: value, APP_DATA_PASSWORD_FILE: file } = given
+  if (given.APP_DATA_URL === undefined) {
+    const idle = (['APP_DATA_LOGIN', 'APP_DATA_PASSWORD', 'APP_DATA_PASSWORD_FILE'] as const).filter(
+      (name) => given[name] !== undefined,
+    )
+    return { problems: [], notes: idle.map((name) => `${name} has no effect without APP_DATA_URL.`) }
+  }
+  if (file === undefined) return { ...(value === undefined ? {} : { value }), problems: [], notes: [] }
+  try {
+    const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    if (content === '')
+      return { problems: [`APP_DATA_PASSWORD_FILE names an empty file: "${file}".`], notes: [] }
+    const isOpenToAll = (statSync(file).mode & 0o004) !== 0
+    const note = `APP_DATA_PASSWORD_FILE can be read by every user of this machine: chmod 600 "${file}".`
+    return { value: content, problems: [], notes: isOpenToAll ? [note] : [] }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return { problems: [`APP_DATA_PASSWORD_FILE cannot be read: ${reason}.`], notes: [] }
+  }
+}
+
+/**
+ * Looks for misspelt settings among all variables. Conservative, since most of them belong to other programs: our
+ * prefixes and near misses of our longest names are problems, near misses of a middling name that is not set are notes.
+ */
+function checkNames(env: NodeJS.ProcessEnv, given: Given): { problems: string[]; notes: string[] } {
+  const problems: string[] = []
+  const notes: string[] = []
+  for (const name of Object.keys(env)) {
+    if (SETTING_NAMES.includes(name as SettingName) || env[name] === '' || KUBERNETES_LINK.test(name))
+      continue
+    const upper = name.toUpperCase()
+    const near = suggest(upper, SETTING_NAMES, 2) as SettingName | null
+    const isNear = near !== null && given[near] === undefined
+    if (OUR_PREFIXES.test(upper)) {
+      problems.push(`${name} is not a setting of storerank.${didYouMean(upper, SETTING_NAMES)}`)
+    } else if (isNear && near.length >= UNMISTAKABLE_LENGTH) {
+      problems.push(`${name} is not a setting of storerank. Did you mean ${near}?`)
+    } else if (isNear && near.length >= TELLING_LENGTH) {
+      notes.push(`${name} is not a setting of storerank and has no effect. Did you mean ${near}?`)
+    }
+  }
+  return { problems, notes }
+}
+
+function describeIssue(issue: z.core.$ZodIssue, given: Given): string {
+  const name = issue.path[0] as SettingName
+  const value = given[name] ?? ''
+  // A URL with a name in it may hold a password too, wherever a typing error has put it.
+  const isSecret = name === 'APP_DATA_PASSWORD' || name === 'DATABASE_URL' || value.includes('@')
+  const shown = isSecret ? '' : `; it is ${JSON.stringify(value.slice(0, 80))}`
+  return `${name} ${issue.message}${shown}.${name === 'LOG_LEVEL' ? didYouMean(value.toLowerCase(), LOG_LEVELS) : ''}`
+}
+
+function describeProblems(problems: readonly string[]): ConfigurationError {
+  const [first = ''] = problems
+  if (problems.length === 1) return new ConfigurationError(first)
+  return new ConfigurationError(`${problems.length} settings are wrong:\n  ${problems.join('\n  ')}`)
+}
+
+function freezeConfig(values: Settings, password: string | undefined, notes: string[]): Config {
+  const { APP_DATA_URL: url, APP_DATA_LOGIN: login } = values
+  const hasService = url !== undefined && login !== undefined && password !== undefined
+  return Object.freeze({
+    databaseUrl: values.DATABASE_URL ?? null,
+    service: hasService ? Object.freeze({ url, login, password: new Secret(password) }) : null,
+    maxUsdPerDayMicros: values.MAX_USD_PER_DAY,
+    maxUsdPerMonthMicros: values.MAX_USD_PER_MONTH ?? null,
+    callsPerMinute: values.CALLS_PER_MINUTE,
+    maxConcurrentRequests: values.MAX_CONCURRENT_REQUESTS,
+    maxAttempts: values.MAX_ATTEMPTS,
+    reconcileQuietMs: values.RECONCILE_QUIET,
+    overdueAfterMs: values.OVERDUE_AFTER,
+    home: resolve(values.STORERANK_HOME),
+    logLevel: values.LOG_LEVEL,
+    notes: Object.freeze(notes),
+  })
+}
+
+function parseUrl(text: string): URL | null {
+  return URL.canParse(text) ? new URL(text) : null
+}
+
+function isLoopback(url: URL | null): boolean {
+  return url !== null && /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
+}

@@ -1,0 +1,52 @@
+/**
+ * One runner's connections to Postgres: `sql` for the set-based statements, `orm` for plain reads and writes.
+ * Two clients, because Drizzle changes the serialisers of the client it is given.
+ */
+import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
+import postgres from 'postgres'
+
+export type Sql = postgres.Sql<{ int8: number }>
+/** A transaction, or the client itself: whatever can run a statement. */
+export type SqlRunner = postgres.ISql<{ int8: number }>
+export type Transaction = postgres.TransactionSql<{ int8: number }>
+
+export interface Database {
+  readonly url: string
+  readonly sql: Sql
+  readonly orm: PostgresJsDatabase
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  /** Shown in pg_stat_activity. */
+  readonly name?: string
+  readonly maxConnections?: number
+}
+
+/** A transaction whose runner was frozen must not hold its row locks for ever. */
+const IDLE_IN_TRANSACTION_MS = 30_000
+const CLOSE_TIMEOUT_S = 5
+
+/** Micro-dollars and counts stay far below 2^53. */
+const int8 = { to: 20, from: [20], parse: Number, serialize: String }
+
+/** Opens lazily: no connection is made before the first statement. */
+export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
+  const shared = {
+    onnotice: () => {},
+    connection: {
+      application_name: options.name ?? 'storerank',
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    },
+  }
+  const sql = postgres(url, { ...shared, max: options.maxConnections ?? 10, types: { int8 } })
+  const ormClient = postgres(url, { ...shared, max: 2 })
+  return {
+    url,
+    sql,
+    orm: drizzle(ormClient),
+    close: async () => {
+      await Promise.all([sql.end({ timeout: CLOSE_TIMEOUT_S }), ormClient.end({ timeout: CLOSE_TIMEOUT_S })])
+    },
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * The folder of the embedded server, made whole or not at all: `<home>/postgres` with `data`, `password`,
+ * `port` and `server.log`.
+ *
+ * PostgreSQL refuses to run as root. Root therefore lends the folder to the account `nobody`, and where
+ * `nobody` cannot work in `home` (a checkout below a 0700 folder, a disk that knows no owners) the folder
+ * stands in /var/lib/storerank, and `<home>/postgres` is a link to it. Deleting `home` leaves that folder.
+ */
+
+import { randomBytes } from 'node:crypto'
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { ConfigurationError } from '../errors.ts'
+import { type Account, giveTo, INSTEAD, reachableBinaries, runProgram } from './embedded-binaries.ts'
+
+/** The only role of the server; people use it too. */
+export const ROLE = 'storerank'
+
+const FOLDER_OF_ROOT = '/var/lib/storerank'
+
+/** A small server on loopback for one machine. Write-ahead segments of 1 MB keep a fresh folder at 31 MB. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '100',
+  shared_buffers: '128MB',
+  // initdb would derive 64 MB from the small segments, which makes bulk writes checkpoint all the time.
+  max_wal_size: '1GB',
+  log_checkpoints: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+}
+
+/** Where the server lives, who runs it, and the password of ROLE. */
+export interface Cluster {
+  folder: string
+  dataDirectory: string
+  account: Account | undefined
+  password: string
+}
+
+/**
+ * Opens the server's folder below `home`, and makes it when there is none. Any number of processes may do
+ * so at once: one folder wins.
+ * @param settings postgresql.conf for a folder that is made now, over the ones above
+ * @throws ConfigurationError when the folder cannot be made or read by this user
+ */
+export async function openCluster(home: string, settings: Record<string, string> = {}): Promise<Cluster> {
+  const entry = join(resolve(home), 'postgres')
+  if (!(await exists(entry))) {
+    await makeCluster(entry, settings).catch((cause: unknown) => {
+      if (cause instanceof ConfigurationError) throw cause
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new ConfigurationError(
+        `The embedded PostgreSQL cannot be made in ${entry}: ${reason}. Mend that, or ${INSTEAD}.`,
+        { cause },
+      )
+    })
+  }
+  return readCluster(entry).catch((cause: unknown) => {
+    const message =
+      `The embedded PostgreSQL in ${entry} cannot be read: it belongs to another user, or its data is gone. ` +
+      `Run as the user who made it, delete ${entry} to begin anew, or ${INSTEAD}.`
+    throw new ConfigurationError(message, { cause })
+  })
+}
+
+async function readCluster(entry: string): Promise<Cluster> {
+  const folder = await realpath(entry)
+  const dataDirectory = join(folder, 'data')
+  const password = await readFile(join(folder, 'password'), 'utf8')
+  const { uid, gid } = await stat(dataDirectory)
+  return { folder, dataDirectory, account: weAreRoot() ? { uid, gid } : undefined, password }
+}
+
+async function makeCluster(entry: string, settings: Record<string, string>): Promise<void> {
+  const home = dirname(entry)
+  const account = weAreRoot() ? await nobody() : undefined
+  await mkdir(home, { recursive: true })
+  const folder = await makeFolder(entry, account)
+  try {
+    await initialise(folder, account, { ...SETTINGS, ...settings })
+    await (dirname(folder) === home ? rename(folder, entry) : symlink(folder, entry))
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    // Another process was first: its folder is as good.
+    if (!(await exists(entry))) throw error
+  }
+  await removeUnfinished(entry)
+}
+
+async function initialise(
+  folder: string,
+  account: Account | undefined,
+  settings: Record<string, string>,
+): Promise<void> {
+  const passwordFile = join(folder, 'password')
+  await writeFile(passwordFile, randomBytes(24).toString('hex'), { mode: 0o600, flag: 'wx' })
+  if (account !== undefined) await giveTo(account, folder)
+
+  const { initdb } = await reachableBinaries(folder, account)
+  const { code, errors } = await runProgram(
+    initdb,
+    [
+      `--pgdata=${join(folder, 'data')}`,
+      `--username=${ROLE}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      // Without these, LANG unset makes an SQL_ASCII database.
+      '--encoding=UTF8',
+      '--locale=C',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--wal-segsize=1',
+      ...Object.entries(settings).map(([name, value]) => `--set=${name}=${value}`),
+    ],
+    { account },
+  )
+  if (code !== 0) throw new Error(`initdb failed: ${errors.trim()}`)
+}
+
+/** A fresh folder where the account can work: beside the entry or, for root, in /var/lib. */
+async function makeFolder(entry: string, account: Account | undefined): Promise<string> {
+  const beside = await mkdtemp(`${entry}.`)
+  if (account === undefined || (await lend(beside, account))) return realpath(beside)
+  await rm(beside, { recursive: true })
+
+  await mkdir(FOLDER_OF_ROOT, { recursive: true })
+  await chmod(FOLDER_OF_ROOT, 0o755)
+  const elsewhere = await mkdtemp(join(FOLDER_OF_ROOT, 'postgres.'))
+  if (await lend(elsewhere, account)) return realpath(elsewhere)
+  await rm(elsewhere, { recursive: true })
+  throw new Error(
+    `the account nobody, which runs the server for root, can work neither there nor in ${FOLDER_OF_ROOT}`,
+  )
+}
+
+/** Whether the account can write in the folder once it owns it. The account itself tries: mode bits do not tell of all. */
+async function lend(folder: string, account: Account): Promise<boolean> {
+  try {
+    await giveTo(account, folder)
+  } catch {
+    return false
+  }
+  const { code } = await runProgram('test', ['-w', folder], { account })
+  return code === 0
+}
+
+/** Removes what others left beside the entry: the killed ones nothing misses, the losers of the race will find the entry. */
+async function removeUnfinished(entry: string): Promise<void> {
+  const home = dirname(entry)
+  const names = await readdir(home)
+  for (const name of names.filter((each) => each.startsWith('postgres.'))) {
+    await rm(join(home, name), { recursive: true, force: true }).catch(() => undefined)
+  }
+}
+
+async function nobody(): Promise<Account> {
+  const user = await runProgram('id', ['-u', 'nobody'], { account: undefined })
+  const group = await runProgram('id', ['-g', 'nobody'], { account: undefined })
+  if (user.code !== 0 || group.code !== 0) {
+    throw new ConfigurationError(
+      `PostgreSQL refuses to run as root, and there is no account nobody to run it: run as an ordinary user, or ${INSTEAD}.`,
+    )
+  }
+  // Unsigned, because macOS prints -2.
+  return { uid: Number(user.output) >>> 0, gid: Number(group.output) >>> 0 }
+}
+
+function weAreRoot(): boolean {
+  return process.geteuid?.() === 0
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  )
+}

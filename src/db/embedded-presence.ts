@@ -1,0 +1,84 @@
+/**
+ * Who still uses the embedded server. Every user holds a shared advisory lock on a connection of its own, so
+ * that the death of a process, however it comes, takes its presence away; the last to leave is the one who
+ * gets the lock exclusively.
+ */
+
+import { resolve } from 'node:path'
+import postgres from 'postgres'
+import { type Cluster, ROLE } from './embedded-cluster.ts'
+
+/** Any number that nobody else uses as an advisory lock in the database `postgres`. */
+const PRESENCE_LOCK = 7_310_447_115
+
+/** A server that answers neither yes nor no on loopback within this time is not ours. */
+const JOIN_LIMIT_MS = 10_000
+
+/** One user's presence at the server. `sql` is its connection, to the database `postgres`. */
+export interface Presence {
+  sql: postgres.Sql
+  port: number
+  /** Gives the presence up; true when nobody is left. Then nobody can join before the connection ends. */
+  leave(): Promise<boolean>
+}
+
+/**
+ * Joins the server that listens on the port, if it is the one of this cluster: another server fails at the
+ * password, or works on another folder (a copy of ours).
+ * @throws Error when no server answers, it is another one, or it is starting or stopping: try again
+ */
+export async function joinServer(cluster: Cluster, port: number): Promise<Presence> {
+  let here = false
+  const sql = postgres({
+    host: '127.0.0.1',
+    port,
+    database: 'postgres',
+    username: ROLE,
+    password: cluster.password,
+    ssl: false,
+    max: 1,
+    // The lock lives as long as the connection: it must not be recycled.
+    idle_timeout: 0,
+    max_lifetime: null,
+    fetch_types: false,
+    backoff: () => 0.5,
+    connection: { application_name: 'storerank presence' },
+    onnotice: () => undefined,
+    // A server that recovers from a crash has cut all connections, and we are still here.
+    onclose: () => {
+      if (here) lockShared().catch(() => undefined)
+    },
+  })
+  const lockShared = () => sql`select pg_advisory_lock_shared(${PRESENCE_LOCK})`
+
+  const limit = setTimeout(() => sql.end({ timeout: 0 }), JOIN_LIMIT_MS)
+  try {
+    const [server] = await sql<{ folder: string }[]>`select current_setting('data_directory') as folder`
+    if (server === undefined || resolve(server.folder) !== cluster.dataDirectory) {
+      throw new Error(`the server on port ${port} is another one: it works on ${server?.folder}`)
+    }
+    await lockShared()
+    here = true
+  } catch (error) {
+    await sql.end({ timeout: 0 })
+    throw error
+  } finally {
+    clearTimeout(limit)
+  }
+
+  return {
+    sql,
+    port,
+    leave() {
+      here = false
+      return isLast(sql).catch(() => false)
+    },
+  }
+}
+
+/** In this order: whoever unlocks last finds the lock free. A server that is gone throws. */
+async function isLast(sql: postgres.Sql): Promise<boolean> {
+  await sql`select pg_advisory_unlock_shared(${PRESENCE_LOCK})`
+  const [answer] = await sql<{ last: boolean }[]>`select pg_try_advisory_lock(${PRESENCE_LOCK}) as last`
+  return answer?.last === true
+}

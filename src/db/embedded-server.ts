@@ -1,0 +1,132 @@
+/**
+ * Starting and stopping the embedded server. Two that start it at once do no harm: PostgreSQL's own lock file
+ * `postmaster.pid` lets one through, and the other is told that it did not start.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile, readlink, rename, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { ConfigurationError } from '../errors.ts'
+import { INSTEAD, reachableBinaries, runProgram } from './embedded-binaries.ts'
+import type { Cluster } from './embedded-cluster.ts'
+
+const FIRST_PORT = 54_329
+const LAST_PORT = 54_428
+
+/** What `postmaster.pid` says of the server that runs, starts, stops, or died: a claim, never a proof. */
+export interface LockFile {
+  pid: number
+  port: number
+}
+
+/** Reads the server's lock file; undefined when there is none, or it is not yet written out. */
+export async function readLockFile(cluster: Cluster): Promise<LockFile | undefined> {
+  const text = await readFile(lockPath(cluster), 'utf8').catch(() => '')
+  const lines = text.split('\n')
+  const pid = Number(lines[0])
+  const port = Number(lines[3])
+  return pid > 0 && port > 0 ? { pid, port } : undefined
+}
+
+/**
+ * Starts the server and waits until it accepts connections.
+ * @returns false when it did not start: another process was first, or the server refuses (`server.log`)
+ */
+export async function startServer(cluster: Cluster): Promise<boolean> {
+  await removeStaleLock(cluster)
+  const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
+  const keptPort = Number(await readFile(portPath(cluster), 'utf8').catch(() => FIRST_PORT))
+  const port = await freePort(keptPort)
+  const { code } = await runProgram(
+    pgCtl,
+    ['start', '-w', '-t', '60', '-D', cluster.dataDirectory, '-l', logPath(cluster), '-o', `-p ${port}`],
+    { account: cluster.account, quiet: true },
+  )
+  if (code !== 0) return false
+  if (port !== keptPort) await keepPort(cluster, port)
+  return true
+}
+
+/** Stops the server and waits for its end. Sessions are cut off, transactions rolled back. */
+export async function stopServer(cluster: Cluster): Promise<void> {
+  const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
+  await runProgram(pgCtl, ['stop', '-w', '-t', '60', '-m', 'fast', '-D', cluster.dataDirectory], {
+    account: cluster.account,
+    quiet: true,
+  })
+}
+
+/** Why the server did not start: the last complaint in its log. */
+export async function lastComplaint(cluster: Cluster): Promise<string> {
+  const log = await readFile(logPath(cluster), 'utf8').catch(() => '')
+  const complaint = log.split('\n').findLast((line) => /FATAL|PANIC|ERROR/.test(line))
+  return `${complaint ?? 'no reason given'} (${logPath(cluster)})`
+}
+
+/**
+ * Removes a lock file whose process is certainly not this server. PostgreSQL does so itself, except when the
+ * number now belongs to another process of the same account, which is what a restarted container looks like.
+ * Only Linux tells what a process works on; elsewhere the file stays and PostgreSQL decides.
+ */
+async function removeStaleLock(cluster: Cluster): Promise<void> {
+  const lock = await readLockFile(cluster)
+  if (lock === undefined || !(await isAnotherProcess(lock.pid, cluster))) return
+
+  // Moved aside and looked at again, because meanwhile another process may have started the server.
+  const aside = `${lockPath(cluster)}.${randomBytes(6).toString('hex')}`
+  await rename(lockPath(cluster), aside).catch(() => undefined)
+  const [pid] = (await readFile(aside, 'utf8').catch(() => '')).split('\n')
+  if (Number(pid) === lock.pid) await rm(aside)
+  else await rename(aside, lockPath(cluster)).catch(() => undefined)
+}
+
+/** A server's working directory is its data directory. */
+async function isAnotherProcess(pid: number, cluster: Cluster): Promise<boolean> {
+  const workingDirectory = await readlink(`/proc/${pid}/cwd`).catch(() => cluster.dataDirectory)
+  return workingDirectory !== cluster.dataDirectory
+}
+
+/** The kept port while it is free, so that a connection string stays right; else the first free one. */
+async function freePort(keptPort: number): Promise<number> {
+  if (await isFree(keptPort)) return keptPort
+  for (let port = FIRST_PORT; port <= LAST_PORT; port += 1) {
+    if (await isFree(port)) return port
+  }
+  throw new ConfigurationError(
+    `No port from ${FIRST_PORT} to ${LAST_PORT} is free for the embedded PostgreSQL: free one, or ${INSTEAD}.`,
+  )
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const listener = createServer()
+  try {
+    listener.listen(port, '127.0.0.1')
+    await once(listener, 'listening')
+    listener.close()
+    await once(listener, 'close')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** By rename: the folder may belong to another account, and root must not follow a link laid there. */
+async function keepPort(cluster: Cluster, port: number): Promise<void> {
+  const aside = `${portPath(cluster)}.${randomBytes(6).toString('hex')}`
+  await writeFile(aside, String(port), { flag: 'wx' })
+  await rename(aside, portPath(cluster))
+}
+
+function lockPath(cluster: Cluster): string {
+  return join(cluster.dataDirectory, 'postmaster.pid')
+}
+
+function portPath(cluster: Cluster): string {
+  return join(cluster.folder, 'port')
+}
+
+function logPath(cluster: Cluster): string {
+  return join(cluster.folder, 'server.log')
+}

@@ -1,0 +1,106 @@
+/**
+ * A real PostgreSQL 18 on loopback for whoever has none: started by the first process that attaches, shared
+ * by all, stopped by the last that leaves, and none the worse when any of them is killed. Not for more than
+ * one machine.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises'
+import postgres from 'postgres'
+import { ConfigurationError, UnavailableError } from '../errors.ts'
+import { INSTEAD } from './embedded-binaries.ts'
+import { type Cluster, openCluster, ROLE } from './embedded-cluster.ts'
+import { joinServer, type Presence } from './embedded-presence.ts'
+import { lastComplaint, readLockFile, startServer, stopServer } from './embedded-server.ts'
+
+/** Above a crash recovery or a slow stop by another process. */
+const ATTACH_LIMIT_MS = 90_000
+const ATTACH_PAUSE_MS = 100
+
+/** A start that fails although nobody else starts or stops: once may be a port taken under our hands. */
+const MAX_REFUSED_STARTS = 3
+
+/** An attached embedded server. */
+export interface EmbeddedServer {
+  /** For any client: role, password, loopback, port and database. */
+  url: string
+  dataDirectory: string
+  /** Whether it was this call that started the server. */
+  started: boolean
+  /** Leaves; the last to leave stops the server, whoever else is connected. Never throws, may be repeated. */
+  dispose(): Promise<void>
+}
+
+/**
+ * Attaches to the embedded server of `home`: makes its folder, starts it, and creates the database, each when
+ * missing. The process lives on until it has disposed.
+ * @param options.home the folder for `postgres/`, made when missing
+ * @param options.database a plain name: letters, digits, underscores
+ * @throws ConfigurationError when the server cannot be made or refuses to start, with the reason
+ * @throws UnavailableError when it does not answer within 90 s
+ */
+export async function attachEmbedded(options: { home: string; database: string }): Promise<EmbeddedServer> {
+  const cluster = await openCluster(options.home)
+  const { presence, started } = await join(cluster)
+  let left: Promise<void> | undefined
+  const dispose = () => {
+    left ??= leave(presence, cluster)
+    return left
+  }
+  try {
+    await createDatabase(presence.sql, options.database)
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+  const url = `postgres://${ROLE}:${cluster.password}@127.0.0.1:${presence.port}/${options.database}`
+  return { url, dataDirectory: cluster.dataDirectory, started, dispose }
+}
+
+/** Joins, and starts what cannot be joined, until one of both works: the server may be coming or going meanwhile. */
+async function join(cluster: Cluster): Promise<{ presence: Presence; started: boolean }> {
+  const deadline = performance.now() + ATTACH_LIMIT_MS
+  let started = false
+  let refusedStarts = 0
+  let cause: unknown
+  while (performance.now() < deadline) {
+    const lock = await readLockFile(cluster)
+    if (lock !== undefined) {
+      try {
+        return { presence: await joinServer(cluster, lock.port), started }
+      } catch (error) {
+        cause = error
+      }
+    }
+    if (await startServer(cluster)) {
+      started = true
+      continue
+    }
+    if ((await readLockFile(cluster)) === undefined) refusedStarts += 1
+    if (refusedStarts === MAX_REFUSED_STARTS) {
+      const reason = await lastComplaint(cluster)
+      throw new ConfigurationError(
+        `The embedded PostgreSQL does not start: ${reason}. Mend that, or ${INSTEAD}.`,
+      )
+    }
+    await delay(ATTACH_PAUSE_MS)
+  }
+  const message = `The embedded PostgreSQL in ${cluster.folder} does not answer: ${await lastComplaint(cluster)}.`
+  throw new UnavailableError(message, { cause })
+}
+
+/** The lock is held while the server stops, so that whoever comes now waits, is cut off, and starts it again. */
+async function leave(presence: Presence, cluster: Cluster): Promise<void> {
+  if (await presence.leave()) await stopServer(cluster)
+  await presence.sql.end({ timeout: 0 })
+}
+
+async function createDatabase(sql: postgres.Sql, name: string): Promise<void> {
+  const [existing] = await sql`select 1 from pg_database where datname = ${name}`
+  if (existing !== undefined) return
+  try {
+    await sql`create database ${sql(name)}`
+  } catch (error) {
+    // duplicate_database, or the unique index beneath it: another process was first.
+    if (!(error instanceof postgres.PostgresError && ['42P04', '23505'].includes(error.code))) throw error
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * The history: exactly one row per closed (target, slot), a capture or a gap with its outcome. Both history tables
+ * are partitioned by month of slot (drizzle/0001), which this declaration cannot say; everything else it says.
+ */
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  check,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  real,
+  smallint,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core'
+import { bytes, instant, micros } from './columns.ts'
+
+const clock = sql`clock_timestamp()`
+
+/** The dictionary of apps: (store, app_id) ↔ int id, with what the latest result said. */
+export const app = pgTable(
+  'app',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    store: text('store').notNull(),
+    appId: text('app_id').notNull(),
+    title: text('title'),
+    developer: text('developer'),
+    icon: text('icon'),
+    url: text('url'),
+    firstSeenAt: instant('first_seen_at').notNull().default(clock),
+    updatedAt: instant('updated_at').notNull().default(clock),
+  },
+  (t) => [uniqueIndex('app_once').on(t.store, t.appId)],
+)
+
+const gapRule = (table: string) => [
+  check(`${table}_gap_known`, sql`gap in ('failed', 'budget', 'missed', 'html_only')`),
+]
+
+export const ranking = pgTable(
+  'ranking',
+  {
+    targetId: integer('target_id').notNull(),
+    slot: instant('slot').notNull(),
+    capturedAt: instant('captured_at'),
+    gap: text('gap'),
+    reason: text('reason'),
+    depth: smallint('depth'),
+    resultsCount: bigint('results_count', { mode: 'number' }),
+    checkUrl: text('check_url'),
+    /** `app_ids[i]` is the app at organic rank i (rank_group); a hole is 0. */
+    appIds: integer('app_ids').array(),
+    /** Absolute ranks beside `app_ids`, null where none differs from the organic rank. */
+    absolute: smallint('absolute').array(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.targetId, t.slot] }),
+    ...gapRule('ranking'),
+    check('ranking_capture_or_gap', sql`(gap is null) = (app_ids is not null and captured_at is not null)`),
+  ],
+)
+
+export const appSnapshot = pgTable(
+  'app_snapshot',
+  {
+    targetId: integer('target_id').notNull(),
+    slot: instant('slot').notNull(),
+    capturedAt: instant('captured_at'),
+    gap: text('gap'),
+    reason: text('reason'),
+    app: integer('app'),
+    found: boolean('found'),
+    rating: real('rating'),
+    votesCount: bigint('votes_count', { mode: 'number' }),
+    reviewsCount: bigint('reviews_count', { mode: 'number' }),
+    priceMicros: micros('price_micros'),
+    currency: text('currency'),
+    isFree: boolean('is_free'),
+    version: text('version'),
+    minimumOsVersion: text('minimum_os_version'),
+    size: text('size'),
+    mainCategory: text('main_category'),
+    installsCount: bigint('installs_count', { mode: 'number' }),
+    releasedAt: instant('released_at'),
+    updatedAt: instant('updated_at'),
+    checkUrl: text('check_url'),
+    listingHash: bytes('listing_hash'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.targetId, t.slot] }),
+    ...gapRule('app_snapshot'),
+    check(
+      'app_snapshot_capture_or_gap',
+      sql`(gap is null) = (found is not null and captured_at is not null)`,
+    ),
+  ],
+)
+
+/** The long texts and image lists of an app's page, once per distinct content. */
+export const listing = pgTable('listing', {
+  hash: bytes('hash').primaryKey(),
+  title: text('title'),
+  description: text('description'),
+  updateNotes: text('update_notes'),
+  icon: text('icon'),
+  images: text('images').array(),
+  /** Developer, categories, languages, advisories, contacts and what else the page said. */
+  details: jsonb('details').notNull(),
+  firstSeenAt: instant('first_seen_at').notNull().default(clock),
+})

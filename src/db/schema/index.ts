@@ -1,0 +1,5 @@
+/** The whole schema, as the migrations in drizzle/ make it; test/db/schema.test.ts says that they agree. */
+export * from './history.ts'
+export * from './service.ts'
+export * from './watch.ts'
+export * from './work.ts'

@@ -1,0 +1,53 @@
+/** What the service says of itself: reference lists and the state of the account. */
+import { sql } from 'drizzle-orm'
+import { index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { instant, micros } from './columns.ts'
+
+const clock = sql`clock_timestamp()`
+
+export const location = pgTable(
+  'location',
+  {
+    store: text('store').notNull(),
+    code: integer('code').notNull(),
+    name: text('name').notNull(),
+    parentName: text('parent_name'),
+    countryIsoCode: text('country_iso_code'),
+    type: text('type'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.store, t.code] }),
+    index('location_by_name').on(t.store, sql`lower(name)`),
+  ],
+)
+
+export const language = pgTable(
+  'language',
+  { store: text('store').notNull(), code: text('code').notNull(), name: text('name').notNull() },
+  (t) => [primaryKey({ columns: [t.store, t.code] })],
+)
+
+export const category = pgTable(
+  'category',
+  { store: text('store').notNull(), name: text('name').notNull() },
+  (t) => [primaryKey({ columns: [t.store, t.name] })],
+)
+
+export const serviceError = pgTable('service_error', {
+  code: integer('code').primaryKey(),
+  message: text('message').notNull(),
+})
+
+/** One row per look at the account: balance, limits, prices. The latest feeds the budgets. */
+export const accountUsage = pgTable('account_usage', {
+  fetchedAt: instant('fetched_at').primaryKey().default(clock),
+  login: text('login').notNull(),
+  timezone: text('timezone'),
+  balanceMicros: micros('balance_micros'),
+  dayLimitMicros: micros('day_limit_micros'),
+  daySpentMicros: micros('day_spent_micros'),
+  minuteLimitMicros: micros('minute_limit_micros'),
+  callsPerMinuteLimit: integer('calls_per_minute_limit'),
+  /** [{store|null, function, normalMicros, highMicros}] as the price list said. */
+  prices: jsonb('prices').notNull(),
+})

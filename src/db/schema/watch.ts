@@ -1,0 +1,193 @@
+/**
+ * The tables that people write: projects and watches. Every rule that the specification states on a watch is
+ * a CHECK with a telling name, so that a mistake is refused at the INSERT (spec: Task posting, Limits).
+ */
+import { type SQL, sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  interval,
+  numeric,
+  pgTable,
+  smallint,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core'
+import { businessNow, instant } from './columns.ts'
+import { app } from './history.ts'
+import { target } from './work.ts'
+
+export const project = pgTable(
+  'project',
+  {
+    name: text('name').primaryKey(),
+    timezone: text('timezone').notNull().default('UTC'),
+    dailyUsd: numeric('daily_usd', { precision: 14, scale: 6 }),
+    monthlyUsd: numeric('monthly_usd', { precision: 14, scale: 6 }),
+    enabled: boolean('enabled').notNull().default(true),
+    createdAt: instant('created_at').notNull().default(businessNow),
+  },
+  () => [
+    check('project_name_1_to_100_trimmed', sql`char_length(name) between 1 and 100 and name = btrim(name)`),
+    check('project_timezone_known', sql`is_timezone(timezone)`),
+    check('project_daily_usd_not_negative', sql`daily_usd >= 0`),
+    check('project_monthly_usd_not_negative', sql`monthly_usd >= 0`),
+  ],
+)
+
+/** Rules that keyword_watch and app_watch have in common, under the watch's own name. */
+function sharedRules(table: 'keyword_watch' | 'app_watch') {
+  const rule = (name: string, condition: SQL) => check(`${table}_${name}`, condition)
+  return [
+    rule('store_known', sql`store in ('ios_store', 'android_store')`),
+    rule('location_code_positive', sql`location_code > 0`),
+    rule('location_name_1_to_200', sql`char_length(location_name) between 1 and 200`),
+    rule(
+      'location_country_supported',
+      sql`location_code not in (2643, 2112) and location_name !~* '(^|,)\\s*(russia|russian federation|belarus)\\s*$'`,
+    ),
+    rule('language_code_form', sql`language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$'`),
+    rule('priority_1_or_2', sql`priority in (1, 2)`),
+    rule(
+      'every_1_2_3_4_6_8_12_hours_or_1_to_31_days',
+      sql`extract(year from every) = 0 and extract(month from every) = 0
+        and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
+          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400 and 2678400))`,
+    ),
+  ]
+}
+
+export const keywordWatch = pgTable(
+  'keyword_watch',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedByDefaultAsIdentity(),
+    project: text('project')
+      .notNull()
+      .references(() => project.name, { onUpdate: 'cascade' }),
+    store: text('store').notNull(),
+    keyword: text('keyword').notNull(),
+    locationCode: integer('location_code'),
+    locationName: text('location_name'),
+    languageCode: text('language_code').notNull(),
+    depth: smallint('depth').notNull(),
+    every: interval('every').notNull().default('1 day'),
+    priority: smallint('priority').notNull().default(1),
+    enabled: boolean('enabled').notNull().default(true),
+    tags: text('tags').array().notNull().default([]),
+    note: text('note'),
+    createdAt: instant('created_at').notNull().default(businessNow),
+  },
+  () => [
+    ...sharedRules('keyword_watch'),
+    check(
+      'keyword_watch_keyword_1_to_700_as_posted',
+      sql`char_length(replace(replace(keyword, '%', '%25'), '+', '%2B')) between 1 and 700`,
+    ),
+    check('keyword_watch_keyword_trimmed', sql`keyword = btrim(keyword, E' \\t\\r\\n')`),
+    check('keyword_watch_keyword_without_control_characters', sql`keyword !~ '[\\x01-\\x1f\\x7f]'`),
+    check('keyword_watch_exactly_one_location', sql`num_nonnulls(location_code, location_name) = 1`),
+    check(
+      'keyword_watch_depth_1_to_maximum_of_function',
+      sql`depth between 1 and case store when 'ios_store' then 700 else 200 end`,
+    ),
+    uniqueIndex('keyword_watch_same_row_twice').on(
+      sql`project`,
+      sql`store`,
+      sql`md5(keyword)`,
+      sql`coalesce(location_code, 0)`,
+      sql`lower(coalesce(location_name, ''))`,
+      sql`language_code`,
+    ),
+  ],
+)
+
+export const appWatch = pgTable(
+  'app_watch',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedByDefaultAsIdentity(),
+    project: text('project')
+      .notNull()
+      .references(() => project.name, { onUpdate: 'cascade' }),
+    store: text('store').notNull(),
+    appId: text('app_id').notNull(),
+    label: text('label'),
+    role: text('role').notNull().default('own'),
+    locationCode: integer('location_code'),
+    locationName: text('location_name'),
+    languageCode: text('language_code'),
+    info: boolean('info').notNull().default(false),
+    every: interval('every').notNull().default('1 day'),
+    priority: smallint('priority').notNull().default(1),
+    enabled: boolean('enabled').notNull().default(true),
+    tags: text('tags').array().notNull().default([]),
+    note: text('note'),
+    createdAt: instant('created_at').notNull().default(businessNow),
+  },
+  () => [
+    ...sharedRules('app_watch'),
+    check(
+      'app_watch_app_id_form_by_store',
+      sql`case store
+        when 'ios_store' then app_id ~ '^[1-9][0-9]{2,18}$'
+        else app_id ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+$' and char_length(app_id) <= 255 end`,
+    ),
+    check('app_watch_label_1_to_200', sql`char_length(label) between 1 and 200`),
+    check('app_watch_role_own_or_competitor', sql`role in ('own', 'competitor')`),
+    check('app_watch_at_most_one_location', sql`num_nonnulls(location_code, location_name) <= 1`),
+    check(
+      'app_watch_info_needs_location_and_language',
+      sql`not info or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)`,
+    ),
+    uniqueIndex('app_watch_same_row_twice').on(
+      sql`project`,
+      sql`store`,
+      sql`app_id`,
+      sql`coalesce(location_code, 0)`,
+      sql`lower(coalesce(location_name, ''))`,
+      sql`coalesce(language_code, '')`,
+    ),
+  ],
+)
+
+/**
+ * What a watch asked for, and from when to when. Triggers write it, nobody deletes it: views join it and not the
+ * watch, so that a deleted, disabled or changed watch keeps its history and owes only what it asked for at the time.
+ */
+export const watchPeriod = pgTable(
+  'watch_period',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    kind: text('kind').notNull(),
+    watchId: bigint('watch_id', { mode: 'number' }).notNull(),
+    project: text('project')
+      .notNull()
+      .references(() => project.name, { onUpdate: 'cascade' }),
+    targetId: integer('target_id').references(() => target.id),
+    app: integer('app').references(() => app.id),
+    role: text('role'),
+    label: text('label'),
+    every: interval('every').notNull(),
+    depth: smallint('depth'),
+    priority: smallint('priority').notNull(),
+    startedAt: instant('started_at').notNull(),
+    endedAt: instant('ended_at'),
+    firstSlot: instant('first_slot').notNull(),
+    lastSlot: instant('last_slot'),
+    /** Every owed slot that ended before this instant has its row in the history. */
+    closedTo: instant('closed_to').notNull(),
+  },
+  (t) => [
+    check('watch_period_kind_known', sql`kind in ('keyword', 'app')`),
+    check(
+      'watch_period_subject',
+      sql`case kind when 'keyword' then target_id is not null else app is not null end`,
+    ),
+    check('watch_period_ended_whole', sql`(ended_at is null) = (last_slot is null)`),
+    uniqueIndex('watch_period_one_open').on(t.kind, t.watchId).where(sql`ended_at is null`),
+    index('watch_period_of_target').on(t.targetId),
+    index('watch_period_of_project').on(t.project, t.kind),
+  ],
+)

@@ -1,0 +1,56 @@
+/** The status codes of the service and their messages, as `/v3/appendix/errors` lists them (46 entries). */
+
+export const MESSAGES = {
+  20000: 'Ok.',
+  20100: 'Task Created.',
+  40000: 'You can set only one task at a time.',
+  40001: 'This id is used by another client, check the id.',
+  40002: 'This id is used by another search engine, check the Path.',
+  40003: 'This id is used by another search type, check the Path.',
+  40004: 'This id is used by another function, check the id.',
+  40005: 'This id is used by another endpoint type, check the Path.',
+  40006: 'You can set no more than 100 tasks at a time.',
+  40007: 'The request is too large.',
+  40100: 'You are not authorized to access this resource.',
+  40101: 'Internal SE server error.',
+  40102: 'No Search Results.',
+  40103: 'Task execution failed.',
+  40104: 'Please verify your account before using the service.',
+  40105: 'The account is suspended.',
+  40106: 'The store is not available in this location.',
+  40200: 'Payment Required.',
+  40201: 'The access to this resource is paused.',
+  40202: 'Rate limit per minute exceeded.',
+  40203: 'Cost limit per day exceeded.',
+  40204: 'Access denied.',
+  40205: 'Rate limit per day exceeded.',
+  40206: 'Cost limit per minute exceeded.',
+  40207: 'The address of the caller is not allowed.',
+  40208: 'The login is locked.',
+  40209: 'Too many simultaneous requests.',
+  40210: 'Insufficient funds.',
+  40301: 'Forbidden.',
+  40400: 'Not Found.',
+  40401: 'Task Not Found.',
+  40402: 'Invalid Path.',
+  40403: 'Results Expired.',
+  40404: 'Result Not Found.',
+  40500: 'POST Data Is Invalid.',
+  40501: 'Invalid Field.',
+  40502: 'POST Data Is Empty.',
+  40503: 'Pingback or postback is not supported in this function.',
+  40504: 'Invalid Content-Type.',
+  40601: 'Task Handed.',
+  40602: 'Task In Queue.',
+  50000: 'Internal Error.',
+  50100: 'Not Implemented.',
+  50301: '3rd Party API Service Unavailable.',
+  50303: 'The service is being updated.',
+  50401: '3rd Party API Service Timeout.',
+} as const
+
+/** Any code of the list. */
+export type Code = keyof typeof MESSAGES
+
+/** A task with a code from here on counts as an error in the envelope. */
+export const FIRST_ERROR_CODE = 40000

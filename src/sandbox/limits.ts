@@ -1,0 +1,52 @@
+/** The limits of the service (spec: Limits, and the notes for those it leaves open), and their windows. */
+
+/** Tasks in one POST; those beyond it are refused with 40006. */
+export const MAX_TASKS_PER_POST = 100
+export const MAX_KEYWORD_CHARACTERS = 700
+export const MAX_TAG_CHARACTERS = 255
+/** Rows of one ready list, and of one id list. */
+export const MAX_ROWS = 1000
+/** The ready list tells of tasks of this many days. */
+export const READY_LIST_DAYS = 3
+/** Advanced results stay for this many days after completion. */
+export const RETENTION_DAYS = 30
+/** Bytes of a request body: 100 tasks with every field at its limit fit. */
+export const MAX_BODY_BYTES = 4_000_000
+
+/** Calls within any 60 seconds, and requests at the same time. */
+export type CallLimits = {
+  callsPerMinute: number
+  readyListsPerMinute: number
+  idListsPerMinute: number
+  statusPerMinute: number
+  requestsInFlight: number
+}
+
+export const CALL_LIMITS: CallLimits = {
+  callsPerMinute: 2000,
+  readyListsPerMinute: 20,
+  idListsPerMinute: 10,
+  statusPerMinute: 10,
+  requestsInFlight: 30,
+}
+
+const MINUTE_MS = 60_000
+
+/** Lets at most `limit` calls through within any 60 seconds; refused calls do not count. */
+export class CallWindow {
+  readonly #timesMs: number[] = []
+  readonly #limit: number
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  hasRoom(nowMs: number): boolean {
+    while (this.#timesMs.length > 0 && (this.#timesMs[0] ?? 0) <= nowMs - MINUTE_MS) this.#timesMs.shift()
+    return this.#timesMs.length < this.#limit
+  }
+
+  take(nowMs: number): void {
+    this.#timesMs.push(nowMs)
+  }
+}

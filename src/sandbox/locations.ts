@@ -1,0 +1,122 @@
+/**
+ * The places that the service knows: countries for both stores, and some states for android_store.
+ * Russia and Belarus are unsupported (spec: Reference records) and therefore stand in no list.
+ */
+
+import type { Store } from './offers.ts'
+
+/** A location record as the locations list gives it (spec: Reference records). */
+export type Location = {
+  location_code: number
+  location_name: string
+  location_name_parent: string | null
+  country_iso_code: string
+  location_type: 'Country' | 'State'
+}
+
+/** Name, ISO 3166-1 letters and number. The location code is 2000 plus the number. */
+const COUNTRIES = `
+Afghanistan|AF|4; Albania|AL|8; Algeria|DZ|12; Angola|AO|24; Anguilla|AI|660;
+Antigua and Barbuda|AG|28; Argentina|AR|32; Armenia|AM|51; Australia|AU|36; Austria|AT|40;
+Azerbaijan|AZ|31; Bahamas|BS|44; Bahrain|BH|48; Barbados|BB|52; Belgium|BE|56; Belize|BZ|84;
+Benin|BJ|204; Bermuda|BM|60; Bhutan|BT|64; Bolivia|BO|68; Bosnia and Herzegovina|BA|70; Botswana|BW|72;
+Brazil|BR|76; British Virgin Islands|VG|92; Brunei|BN|96; Bulgaria|BG|100; Burkina Faso|BF|854;
+Cabo Verde|CV|132; Cambodia|KH|116; Cameroon|CM|120; Canada|CA|124; Cayman Islands|KY|136; Chad|TD|148;
+Chile|CL|152; China|CN|156; Colombia|CO|170; Costa Rica|CR|188; Cote d'Ivoire|CI|384; Croatia|HR|191;
+Cyprus|CY|196; Czechia|CZ|203; Democratic Republic of the Congo|CD|180; Denmark|DK|208;
+Dominica|DM|212; Dominican Republic|DO|214; Ecuador|EC|218; Egypt|EG|818; El Salvador|SV|222;
+Estonia|EE|233; Eswatini|SZ|748; Fiji|FJ|242; Finland|FI|246; France|FR|250; Gabon|GA|266;
+Gambia|GM|270; Georgia|GE|268; Germany|DE|276; Ghana|GH|288; Greece|GR|300; Grenada|GD|308;
+Guatemala|GT|320; Guinea-Bissau|GW|624; Guyana|GY|328; Honduras|HN|340; Hong Kong|HK|344;
+Hungary|HU|348; Iceland|IS|352; India|IN|356; Indonesia|ID|360; Iraq|IQ|368; Ireland|IE|372;
+Israel|IL|376; Italy|IT|380; Jamaica|JM|388; Japan|JP|392; Jordan|JO|400; Kazakhstan|KZ|398;
+Kenya|KE|404; Kuwait|KW|414; Kyrgyzstan|KG|417; Laos|LA|418; Latvia|LV|428; Lebanon|LB|422;
+Liberia|LR|430; Libya|LY|434; Lithuania|LT|440; Luxembourg|LU|442; Macao|MO|446; Madagascar|MG|450;
+Malawi|MW|454; Malaysia|MY|458; Maldives|MV|462; Mali|ML|466; Malta|MT|470; Mauritania|MR|478;
+Mauritius|MU|480; Mexico|MX|484; Micronesia|FM|583; Moldova|MD|498; Mongolia|MN|496; Montenegro|ME|499;
+Montserrat|MS|500; Morocco|MA|504; Mozambique|MZ|508; Myanmar|MM|104; Namibia|NA|516; Nauru|NR|520;
+Nepal|NP|524; Netherlands|NL|528; New Zealand|NZ|554; Nicaragua|NI|558; Niger|NE|562; Nigeria|NG|566;
+North Macedonia|MK|807; Norway|NO|578; Oman|OM|512; Pakistan|PK|586; Palau|PW|585; Panama|PA|591;
+Papua New Guinea|PG|598; Paraguay|PY|600; Peru|PE|604; Philippines|PH|608; Poland|PL|616;
+Portugal|PT|620; Qatar|QA|634; Republic of the Congo|CG|178; Romania|RO|642; Rwanda|RW|646;
+Saint Kitts and Nevis|KN|659; Saint Lucia|LC|662; Saint Vincent and the Grenadines|VC|670;
+Sao Tome and Principe|ST|678; Saudi Arabia|SA|682; Senegal|SN|686; Serbia|RS|688; Seychelles|SC|690;
+Sierra Leone|SL|694; Singapore|SG|702; Slovakia|SK|703; Slovenia|SI|705; Solomon Islands|SB|90;
+South Africa|ZA|710; South Korea|KR|410; Spain|ES|724; Sri Lanka|LK|144; Suriname|SR|740;
+Sweden|SE|752; Switzerland|CH|756; Taiwan|TW|158; Tajikistan|TJ|762; Tanzania|TZ|834; Thailand|TH|764;
+Tonga|TO|776; Trinidad and Tobago|TT|780; Tunisia|TN|788; Turkey|TR|792; Turkmenistan|TM|795;
+Turks and Caicos Islands|TC|796; Uganda|UG|800; Ukraine|UA|804; United Arab Emirates|AE|784;
+United Kingdom|GB|826; United States|US|840; Uruguay|UY|858; Uzbekistan|UZ|860; Vanuatu|VU|548;
+Venezuela|VE|862; Vietnam|VN|704; Yemen|YE|887; Zambia|ZM|894; Zimbabwe|ZW|716`
+
+/** States, by name, country letters and location code. */
+const STATES = [
+  ['California', 'US', 21137],
+  ['Florida', 'US', 21142],
+  ['New York', 'US', 21167],
+  ['Texas', 'US', 21176],
+  ['Bavaria', 'DE', 20227],
+  ['England', 'GB', 20339],
+  ['Scotland', 'GB', 20341],
+  ['Ontario', 'CA', 20121],
+] as const
+
+const countries: Location[] = COUNTRIES.split(';').map((entry) => {
+  const [name = '', iso = '', number = ''] = entry.trim().split('|')
+  return {
+    location_code: 2000 + Number(number),
+    location_name: name,
+    location_name_parent: null,
+    country_iso_code: iso,
+    location_type: 'Country',
+  }
+})
+
+const states: Location[] = STATES.map(([name, iso, code]) => {
+  const parent = countries.find((country) => country.country_iso_code === iso)?.location_name ?? null
+  return {
+    location_code: code,
+    location_name: `${name},${parent}`,
+    location_name_parent: parent,
+    country_iso_code: iso,
+    location_type: 'State',
+  }
+})
+
+/** The locations list of each store. ios_store knows countries only. */
+export const LOCATIONS: Record<Store, readonly Location[]> = {
+  ios_store: countries,
+  android_store: [...countries, ...states],
+}
+
+const byCode = new Map(LOCATIONS.android_store.map((location) => [location.location_code, location]))
+const byName = new Map(LOCATIONS.android_store.map((location) => [location.location_name, location]))
+
+const offeredBy = (store: Store, location: Location | undefined): Location | undefined =>
+  store === 'ios_store' && location?.location_type === 'State' ? undefined : location
+
+/** Finds a location of a store by its code; undefined when the store does not serve it. */
+export const findLocationByCode = (store: Store, code: number): Location | undefined =>
+  offeredBy(store, byCode.get(code))
+
+/** Finds a location of a store by its full name; undefined when the store does not serve it. */
+export const findLocationByName = (store: Store, name: string): Location | undefined =>
+  offeredBy(store, byName.get(name))
+
+/** What one US dollar shows as in the stores of a country: the currency and the store's own rate. */
+const CURRENCIES: Record<string, readonly [currency: string, perDollar: number]> = {
+  GB: ['GBP', 1],
+  JP: ['JPY', 150],
+  CA: ['CAD', 1.4],
+  AU: ['AUD', 1.6],
+  BR: ['BRL', 5],
+  IN: ['INR', 90],
+  CH: ['CHF', 1],
+  ...Object.fromEntries(
+    ['AT', 'BE', 'DE', 'ES', 'FI', 'FR', 'GR', 'IE', 'IT', 'NL', 'PT'].map((iso) => [iso, ['EUR', 1]] as const),
+  ),
+}
+
+/** Currency of a location, and what a dollar is worth in it; other countries pay in US dollars. */
+export const findCurrency = (locationCode: number): readonly [currency: string, perDollar: number] =>
+  CURRENCIES[byCode.get(locationCode)?.country_iso_code ?? ''] ?? ['USD', 1]

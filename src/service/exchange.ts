@@ -1,0 +1,176 @@
+/**
+ * One HTTP exchange: bounded in time and in size, never repeated, never redirected, and it can say for certain
+ * whether a first byte may have left. It never throws.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { Dispatcher, Pool } from 'undici'
+
+/** Four hundred times the size of a search of 100 apps; a locations list is some megabytes. */
+export const MAX_BODY_BYTES = 32 * 1024 * 1024
+
+export interface ExchangeRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  /**
+   * Asked immediately before the first byte would be written, after any wait for a connection: a reason
+   * not to begin any more, or null. No byte leaves when it gives a reason.
+   */
+  refuseToBegin(): string | null
+  /** Gives up when no byte was written after this long. */
+  readonly beginWithinMs?: number
+  /** From the call to the last byte of the answer. */
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal
+}
+
+export type ExchangeResult =
+  | {
+      readonly kind: 'answered'
+      readonly httpStatus: number
+      readonly retryAfter: string | undefined
+      readonly body: Buffer
+    }
+  /** `refuseToBegin` gave a reason, or `beginWithinMs` went by: no byte has left, none will. */
+  | { readonly kind: 'late'; readonly reason: string }
+  /** No answer. `begun: false` proves that no byte has left and none will. */
+  | {
+      readonly kind: 'broken'
+      readonly begun: boolean
+      readonly oversized: boolean
+      readonly reason: string
+      readonly httpStatus?: number
+    }
+
+/** Sends one request over the pool. */
+export function exchange(pool: Pool, request: ExchangeRequest): Promise<ExchangeResult> {
+  return new Promise((resolve) => {
+    const handler = new ExchangeHandler(request, resolve)
+    pool.dispatch(
+      {
+        method: request.method,
+        path: request.path,
+        headers: { ...request.headers, ...handler.contentLengthHeader() },
+        // undici writes any async iterable; its types name only Readable.
+        body: request.body === undefined ? null : (handler.produceBody() as unknown as Readable),
+      },
+      handler,
+    )
+  })
+}
+
+class ExchangeHandler implements Dispatcher.DispatchHandler {
+  readonly #request: ExchangeRequest
+  readonly #resolve: (result: ExchangeResult) => void
+  readonly #body: Buffer | null
+  readonly #timers: NodeJS.Timeout[]
+  readonly #onAbort = () => this.#stop('it was called off')
+  #controller: Dispatcher.DispatchController | null = null
+  #begun = false
+  #settled = false
+  #httpStatus: number | undefined
+  #retryAfter: string | undefined
+  #chunks: Buffer[] = []
+  #bytes = 0
+
+  constructor(request: ExchangeRequest, resolve: (result: ExchangeResult) => void) {
+    this.#request = request
+    this.#resolve = resolve
+    this.#body = request.body === undefined ? null : Buffer.from(request.body)
+    const { timeoutMs, beginWithinMs, signal } = request
+    this.#timers = [setTimeout(() => this.#stop(`no complete answer within ${timeoutMs} ms`), timeoutMs)]
+    if (beginWithinMs !== undefined) this.#timers.push(setTimeout(() => this.#stopUnbegun(), beginWithinMs))
+    if (signal?.aborted) this.#onAbort()
+    signal?.addEventListener('abort', this.#onAbort)
+  }
+
+  contentLengthHeader(): Record<string, string> {
+    return this.#body === null ? {} : { 'content-length': String(this.#body.byteLength) }
+  }
+
+  /** undici writes the request line and headers with the first chunk: a throw before the yield sends nothing. */
+  async *produceBody(): AsyncGenerator<Buffer> {
+    if (this.#body === null) return
+    this.#begin()
+    yield this.#body
+  }
+
+  /** Called by undici in the same tick as it writes, or asks for the body. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#body === null) this.#begin()
+    else if (this.#settled) throw new NotBegun()
+    this.#controller = controller
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, httpStatus: number, headers: IncomingHttpHeaders): void {
+    this.#httpStatus = httpStatus
+    this.#retryAfter = headers['retry-after']
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.byteLength
+    if (this.#bytes > MAX_BODY_BYTES) this.#stop(`the body exceeds ${MAX_BODY_BYTES} bytes`, true)
+    else this.#chunks.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    this.#settle({
+      kind: 'answered',
+      httpStatus: this.#httpStatus ?? 0,
+      retryAfter: this.#retryAfter,
+      body: Buffer.concat(this.#chunks, this.#bytes),
+    })
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#settle(this.#broken(describeError(error)))
+  }
+
+  #begin(): void {
+    if (this.#settled) throw new NotBegun()
+    const reason = this.#request.refuseToBegin()
+    if (reason !== null) {
+      this.#settle({ kind: 'late', reason })
+      throw new NotBegun()
+    }
+    this.#begun = true
+  }
+
+  #stopUnbegun(): void {
+    if (this.#begun) return
+    this.#settle({ kind: 'late', reason: 'no connection was free in time' })
+    this.#controller?.abort(new NotBegun())
+  }
+
+  #stop(reason: string, oversized = false): void {
+    this.#settle({ ...this.#broken(reason), oversized })
+    this.#controller?.abort(new Error(reason))
+  }
+
+  #broken(reason: string): Extract<ExchangeResult, { kind: 'broken' }> {
+    const httpStatus = this.#httpStatus === undefined ? {} : { httpStatus: this.#httpStatus }
+    return { kind: 'broken', begun: this.#begun, oversized: false, reason, ...httpStatus }
+  }
+
+  /** The first result stands; afterwards `#begin` refuses, so a request still queued can never leave. */
+  #settle(result: ExchangeResult): void {
+    if (this.#settled) return
+    this.#settled = true
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#request.signal?.removeEventListener('abort', this.#onAbort)
+    this.#resolve(result)
+  }
+}
+
+/** Thrown into undici so that it drops a request without writing it. */
+class NotBegun extends Error {
+  override readonly message = 'the request was not begun'
+}
+
+function describeError(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : ''
+  return `${code}${error.message}`
+}

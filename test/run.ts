@@ -1,0 +1,122 @@
+/**
+ * What `npm test` runs: one PostgreSQL for all tests, a template database with the migrations applied, then
+ * `node --test` with the arguments of this command (default: every test). `TEST_DATABASE_URL`, the URL of a
+ * superuser on a PostgreSQL 15 or later, replaces the temporary server. Nothing is left behind.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import postgres from 'postgres'
+import { attachEmbedded } from '../src/db/embedded.ts'
+import { openCluster } from '../src/db/embedded-cluster.ts'
+
+const PROJECT = join(import.meta.dirname, '..')
+const ALL_TESTS = 'test/**/*.test.ts'
+const TEST_LIMIT_MS = 5 * 60_000
+const TOTAL_LIMIT_MS = 25 * 60_000
+
+/** Speed instead of safety: the data is thrown away. */
+const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
+
+interface Server {
+  url: string
+  dispose(): Promise<void>
+}
+
+const interrupted = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort())
+process.exitCode = await main(process.argv.slice(2))
+
+async function main(args: string[]): Promise<number> {
+  const server = await provideServer()
+  const template = `storerank_test_${randomBytes(4).toString('hex')}`
+  try {
+    await createTemplate(server.url, template)
+    return await runTests(args, { TEST_DATABASE_URL: server.url, TEST_TEMPLATE_DATABASE: template })
+  } finally {
+    await dropDatabases(server.url, template)
+    await server.dispose()
+  }
+}
+
+async function provideServer(): Promise<Server> {
+  const url = process.env.TEST_DATABASE_URL
+  if (url !== undefined) return { url, dispose: async () => undefined }
+
+  const home = await mkdtemp(join(tmpdir(), 'storerank-test-'))
+  const { folder } = await openCluster(home, SETTINGS)
+  const server = await attachEmbedded({ home, database: 'storerank_test_admin' })
+  return {
+    url: server.url,
+    async dispose() {
+      await server.dispose()
+      await rm(folder, { recursive: true })
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+async function createTemplate(url: string, template: string): Promise<void> {
+  await withAdmin(url, (sql) => sql`create database ${sql(template)} template template0`)
+  const templateUrl = new URL(url)
+  templateUrl.pathname = `/${template}`
+  const module = join(PROJECT, 'src/db/migrate.ts')
+  if (!existsSync(module)) return
+  const { migrate } = await import(module)
+  await migrate(templateUrl.href)
+}
+
+/** Removes the template and what killed tests have left. */
+async function dropDatabases(url: string, template: string): Promise<void> {
+  await withAdmin(url, async (sql) => {
+    const left = await sql<{ name: string }[]>`
+      select datname as name from pg_database where starts_with(datname, ${template})`
+    for (const { name } of left) await sql`drop database if exists ${sql(name)} with (force)`
+  })
+}
+
+/** @returns the exit code of `node --test`, or 1 when it was interrupted or took too long */
+async function runTests(args: string[], environment: Record<string, string>): Promise<number> {
+  const files = args.some((each) => !each.startsWith('-')) ? [] : [ALL_TESTS]
+  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
+  const child = spawn(
+    process.execPath,
+    [
+      '--test',
+      '--test-reporter=spec',
+      '--test-concurrency=2',
+      `--test-timeout=${TEST_LIMIT_MS}`,
+      ...args,
+      ...files,
+    ],
+    { cwd: PROJECT, env: { ...inherited, ...environment }, stdio: 'inherit' },
+  )
+  const end = once(child, 'close')
+  stopWhenTold(child)
+  const [code] = await end
+  return typeof code === 'number' && !interrupted.signal.aborted ? code : 1
+}
+
+/** SIGINT lets the runner end its test processes and print what it has. */
+function stopWhenTold(child: ChildProcess): void {
+  const stop = () => child.kill('SIGINT')
+  const limit = setTimeout(stop, TOTAL_LIMIT_MS)
+  child.once('close', () => clearTimeout(limit))
+  if (interrupted.signal.aborted) stop()
+  else interrupted.signal.addEventListener('abort', stop)
+}
+
+async function withAdmin(url: string, work: (sql: postgres.Sql) => PromiseLike<unknown>): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined })
+  try {
+    await work(sql)
+  } finally {
+    await sql.end()
+  }
+}

@@ -233,7 +233,7 @@ CREATE TABLE "budget_cut" (
 CREATE TABLE "charge" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "charge_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"kind" text NOT NULL,
-	"at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
+	"at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
 	"project" text NOT NULL,
 	"amount_micros" bigint NOT NULL,
 	"open" boolean DEFAULT false NOT NULL,

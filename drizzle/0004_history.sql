@@ -32,3 +32,21 @@ end $$;
 --> statement-breakpoint
 comment on function ensure_history_partitions(timestamptz, timestamptz) is
   'Makes the monthly partitions of ranking and app_snapshot that are missing for these slots; returns how many.';
+--> statement-breakpoint
+
+-- A task that fails closes its slot in the same transaction, whoever fails it: no failure is ever a silence.
+create function close_failed_task() returns trigger language plpgsql as $$
+begin
+  perform ensure_history_partitions(new.slot, new.slot);
+  if (select t.function from target t where t.id = new.target_id) = 'app_info' then
+    insert into app_snapshot (target_id, slot, gap, reason) values (new.target_id, new.slot, 'failed', new.problem)
+    on conflict (target_id, slot) do nothing;
+  else
+    insert into ranking (target_id, slot, gap, reason) values (new.target_id, new.slot, 'failed', new.problem)
+    on conflict (target_id, slot) do nothing;
+  end if;
+  return null;
+end $$;
+--> statement-breakpoint
+create trigger close_failed after update of state on task
+for each row when (new.state = 'failed' and old.state <> 'failed') execute function close_failed_task();

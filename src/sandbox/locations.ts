@@ -113,7 +113,9 @@ const CURRENCIES: Record<string, readonly [currency: string, perDollar: number]>
   IN: ['INR', 90],
   CH: ['CHF', 1],
   ...Object.fromEntries(
-    ['AT', 'BE', 'DE', 'ES', 'FI', 'FR', 'GR', 'IE', 'IT', 'NL', 'PT'].map((iso) => [iso, ['EUR', 1]] as const),
+    ['AT', 'BE', 'DE', 'ES', 'FI', 'FR', 'GR', 'IE', 'IT', 'NL', 'PT'].map(
+      (iso) => [iso, ['EUR', 1]] as const,
+    ),
   ),
 }
 

@@ -75,20 +75,37 @@ export const TOPICS: readonly Topic[] = TOPICS_TABLE.trim()
   })
 
 /** Words that say nothing about what an app does: they add to other words, and alone they find the well known. */
-export const MODIFIERS = `free app apps best top new for kids beginners offline online daily pro plus lite hd easy simple
-fun 100 2026 2027 my game games play learn kostenlos gratis gratuit 無料 アプリ ゲーム`.split(/\s+/)
+export const MODIFIERS =
+  `free app apps best top new kids beginners offline online daily pro plus lite hd easy simple
+fun 100 2026 2027 my game games play learn learning kostenlos gratis gratuit 無料 アプリ ゲーム`.split(/\s+/)
 
 /** Words that a search ignores. */
-export const IGNORED = 'a an and at by in of on or the to with & der die das le la les un une de'.split(' ')
+export const IGNORED = 'a an and at by for in of on or the to with & der die das le la les un une de'.split(
+  ' ',
+)
 
 /** First and second halves of invented names. */
-export const NAME_STARTS = `Zen Lum Ark Bril Cov Dun Elm Fenn Glim Hal Iv Jor Kel Lor Mir Nov Orl Pell Quill Ros Sol
+export const NAME_STARTS =
+  `Zen Lum Ark Bril Cov Dun Elm Fenn Glim Hal Iv Jor Kel Lor Mir Nov Orl Pell Quill Ros Sol
 Tam Ulm Vel Wren Xan Yar Zeph Amb Bay Cind Dov Ember Fable Gale Hark Iris Juni Kite Lark Maple Nimb Oak Plum Quartz
 Rill Sable Thist Umber Vio Willow`.split(/\s+/)
-export const NAME_ENDS = `ora ium ley by ton wick field mark nest ly io ette ium ander ox ara ify elo una brook ster
+export const NAME_ENDS =
+  `ora ium ley by ton wick field mark nest ly io ette ium ander ox ara ify elo una brook ster
 loom stone leaf wave mint peak dash spark trail craft cove bloom lane`.split(/\s+/)
-export const COMPANY_ENDS = 'Labs, Studio, Apps, Interactive, Software, Games, Digital, Works, GmbH, Inc., Ltd, Co.'.split(
-  ', ',
-)
+export const COMPANY_ENDS =
+  'Labs, Studio, Apps, Interactive, Software, Games, Digital, Works, GmbH, Inc., Ltd, Co.'.split(', ')
 /** Additions to a title, most often none. */
-export const TITLE_ENDS = ['', '', '', '', ' Pro', ' Plus', ' Lite', ' HD', ' – Offline', ' & Widget', ' for Kids', ' 2026']
+export const TITLE_ENDS = [
+  '',
+  '',
+  '',
+  '',
+  ' Pro',
+  ' Plus',
+  ' Lite',
+  ' HD',
+  ' – Offline',
+  ' & Widget',
+  ' for Kids',
+  ' 2026',
+]

@@ -167,7 +167,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
 /** Thrown into undici so that it drops a request without writing it. */
 class NotBegun extends Error {
-  override readonly message = 'the request was not begun'
+  constructor() {
+    super('the request was not begun')
+  }
 }
 
 function describeError(error: Error): string {

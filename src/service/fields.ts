@@ -72,7 +72,10 @@ export const wireInteger = wireNumber.refine(Number.isSafeInteger, 'is not a who
 /** An id that may come as a number. */
 export const wireIdentifier = z
   .union([z.string(), z.int().transform(String)])
-  .refine((value) => readIdentifier(value, 255) !== null, 'is empty, longer than 255 characters or not valid text')
+  .refine(
+    (value) => readIdentifier(value, 255) !== null,
+    'is empty, longer than 255 characters or not valid text',
+  )
 
 /** Text that may be missing; too long is cut. */
 export function wireText(maxLength: number) {
@@ -83,24 +86,32 @@ export function wireText(maxLength: number) {
 }
 
 /** A timestamp that may be missing; one that cannot be read is null, because no result hangs on it. */
-export const wireTimestamp = z.unknown().transform(readTimestamp)
+export const wireTimestamp = z.unknown().optional().transform(readTimestamp)
 
 /** `items[3].rank_group` */
-export function formatPath(path: readonly PropertyKey[]): string {
+function formatPath(path: readonly PropertyKey[]): string {
   return path
     .map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`))
     .join('')
 }
 
+/** The error for a field that breaks the contract. */
+export function unreadable(path: readonly PropertyKey[], problem: string): UnreadableError {
+  const at = formatPath(path)
+  return new UnreadableError(
+    `The answer of the service cannot be read at ${at || 'its root'}: ${problem}.`,
+    at,
+  )
+}
+
 /**
  * Reads `value` by its schema.
- * @param at path of `value` in the answer, for the message
+ * @param at path of `value` in the answer
  * @throws UnreadableError with the path of the first field that breaks the contract
  */
 export function readWith<T>(schema: z.ZodType<T>, value: unknown, at: readonly PropertyKey[] = []): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
-  const path = formatPath([...at, ...(issue?.path ?? [])])
-  throw new UnreadableError(`The answer of the service cannot be read at ${path || 'its root'}: ${issue?.message}.`, path)
+  throw unreadable([...at, ...(issue?.path ?? [])], issue?.message ?? 'it breaks the contract')
 }

@@ -17,7 +17,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { bytes, instant, micros } from './columns.ts'
+import { businessNow, bytes, instant, micros } from './columns.ts'
 
 const uuidV7 = sql`uuid_v7()`
 const clock = sql`clock_timestamp()`
@@ -119,7 +119,7 @@ export const charge = pgTable(
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     kind: text('kind').notNull(),
     /** The instant whose day and month it counts in: of planning, then of sending. */
-    at: instant('at').notNull().default(clock),
+    at: instant('at').notNull().default(businessNow),
     project: text('project').notNull(),
     amountMicros: micros('amount_micros').notNull(),
     open: boolean('open').notNull().default(false),

@@ -1,0 +1,127 @@
+/**
+ * The default sandbox: one detached process per home folder. Whoever comes first starts it, everybody else
+ * attaches, and it leaves by itself when nobody has used it for a while. However it died, the next one starts.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { extname, join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { UnavailableError } from '../errors.ts'
+
+const LOGIN = 'sandbox'
+const PASSWORD = 'sandbox'
+/** Tried first, so that the address is the same on most days; in use, another one is taken. */
+const USUAL_PORT = 7817
+const IDLE_EXIT_MS = 600_000
+/** A slow machine needs two seconds from nothing. */
+const START_WITHIN_MS = 30_000
+const LOOK_EVERY_MS = 50
+const PROBE_TIMEOUT_MS = 2000
+/** Exit code of a sandbox that found the state file taken: another one is starting, running or just leaving. */
+const EXIT_IN_USE = 75
+const LOG_TAIL_CHARACTERS = 2000
+
+/** The same suffix as this file: `.ts` in a checkout, `.js` in a package. */
+const PROGRAM = fileURLToPath(
+  new URL(`../sandbox/main${extname(fileURLToPath(import.meta.url))}`, import.meta.url),
+)
+
+/** What a sandbox writes into its announce file, and says of itself at `GET /`. */
+const Announcement = z.object({ url: z.url(), instance: z.string(), pid: z.int() })
+const Greeting = z.object({ instance: z.string() })
+
+/** An attached sandbox. `dispose` lets go of it; it goes on for others, and leaves when it is idle. */
+export type AttachedSandbox = { url: string; login: string; password: string; dispose(): Promise<void> }
+
+const announceFile = (home: string): string => join(home, 'sandbox.json')
+const logFile = (home: string): string => join(home, 'sandbox.log')
+
+const readAnnouncement = (home: string): z.output<typeof Announcement> | undefined => {
+  try {
+    return Announcement.parse(JSON.parse(readFileSync(announceFile(home), 'utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+/** The URL of the sandbox that this home announces, if that very one answers: its port may be another's by now. */
+const findRunning = async (home: string): Promise<string | undefined> => {
+  const announced = readAnnouncement(home)
+  if (!announced) return undefined
+  try {
+    const response = await fetch(announced.url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) })
+    const { instance } = Greeting.parse(await response.json())
+    return instance === announced.instance ? announced.url : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const spawnSandbox = (home: string, idleExitMs: number): ChildProcess => {
+  const log = openSync(logFile(home), 'a', 0o600)
+  try {
+    const child = spawn(process.execPath, [PROGRAM], { detached: true, stdio: ['pipe', log, log] })
+    // A child that dies before it reads is noticed by its exit code.
+    child.stdin?.on('error', () => {})
+    child.on('error', () => {})
+    child.stdin?.end(
+      JSON.stringify({
+        port: USUAL_PORT,
+        login: LOGIN,
+        password: PASSWORD,
+        stateFile: join(home, 'sandbox.jsonl'),
+        announceFile: announceFile(home),
+        idleExitMs,
+      }),
+    )
+    child.unref()
+    return child
+  } finally {
+    closeSync(log)
+  }
+}
+
+const explainFailure = (home: string): UnavailableError => {
+  const tail = readFileSync(logFile(home), 'utf8').slice(-LOG_TAIL_CHARACTERS)
+  return new UnavailableError(`The sandbox does not start. The end of its log, ${logFile(home)}:\n${tail}`)
+}
+
+/** Starts sandboxes until one of them, of ours or of a neighbour who was faster, answers. */
+const startOne = async (home: string, idleExitMs: number): Promise<string> => {
+  const deadlineMs = performance.now() + START_WITHIN_MS
+  let child: ChildProcess | undefined
+  while (performance.now() < deadlineMs) {
+    const url = await findRunning(home)
+    if (url) return url
+    child ??= spawnSandbox(home, idleExitMs)
+    await delay(LOOK_EVERY_MS)
+    if (child.exitCode === EXIT_IN_USE) child = undefined
+    else if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
+      throw explainFailure(home)
+    }
+  }
+  throw explainFailure(home)
+}
+
+/**
+ * Attaches to the sandbox of a home folder, starting it when none runs, and keeps it from leaving until
+ * `dispose`. `idleExitMs` is how long it stays after its last request. Throws UnavailableError with the end of
+ * its log when it does not start.
+ */
+export const attachSandbox = async ({
+  home,
+  idleExitMs = IDLE_EXIT_MS,
+}: {
+  home: string
+  idleExitMs?: number
+}): Promise<AttachedSandbox> => {
+  const folder = resolve(home)
+  mkdirSync(folder, { recursive: true })
+  const url = (await findRunning(folder)) ?? (await startOne(folder, idleExitMs))
+  const presence = setInterval(() => void findRunning(folder), idleExitMs / 3)
+  presence.unref()
+  return { url, login: LOGIN, password: PASSWORD, dispose: async () => clearInterval(presence) }
+}

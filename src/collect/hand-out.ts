@@ -1,0 +1,149 @@
+/**
+ * Which results are fetched next: what the ready lists name, and what should long have been named. A task is handed to one
+ * fetch job at a time; the job that loses it to a crash gives it back by the clock.
+ */
+import type { Database, Transaction } from '../db/database.ts'
+import { type CreatedTask, recordCreated, settleKnownPosts } from '../post/evidence.ts'
+import { parseTag } from '../post/tag.ts'
+import type { AppDataClient } from '../service/client.ts'
+import type { Store, TaskFunction } from '../service/functions.ts'
+import { MAX_READY_ROWS, type ReadyRow } from '../service/ready-list.ts'
+
+/** One result to fetch, as it travels in a fetch job. */
+export interface FetchItem {
+  readonly serviceId: string
+  /** As the ready list gave it; null: ask by id. */
+  readonly path: string | null
+  readonly kind: 'advanced' | 'html'
+  readonly store: Store
+  readonly function: TaskFunction
+  readonly depth: number | null
+}
+
+/** Called in the transaction that hands the tasks out, so that none is handed out without a job. */
+export type EnqueueFetch = (tx: Transaction, items: readonly FetchItem[]) => Promise<void>
+
+export interface HandOutOptions {
+  readonly overdueAfterMs: number
+}
+
+export interface HandedOut {
+  readonly handedOut: number
+  /** Rows with a tag that is not ours: another program of the account owns them. */
+  readonly foreign: number
+}
+
+interface Endpoint {
+  readonly store: Store
+  readonly function: TaskFunction
+}
+
+/** A fetch job that has not ended by then is dead. */
+const HANDED_OUT_MS = 5 * 60_000
+const OVERDUE_AT_ONCE = 1_000
+/** Asking again for what is overdue: each time twice as late, at most a day (asking is free). */
+const ASK_AGAIN_FROM_MS = 5 * 60_000
+
+/** Asks the ready list of each endpoint that has outstanding tasks, and keeps asking while a list comes back full. */
+export async function handOutReady(
+  db: Database,
+  client: AppDataClient,
+  options: HandOutOptions,
+  enqueue: EnqueueFetch,
+): Promise<HandedOut> {
+  let handedOut = 0
+  let foreign = 0
+  for (const endpoint of await listOutstandingEndpoints(db)) {
+    for (;;) {
+      const rows = await client.listReady(endpoint.store, endpoint.function)
+      const handed = await handOutRows(db, rows, options, enqueue)
+      handedOut += handed
+      foreign += rows.filter((row) => row.tag !== null && parseTag(row.tag) === null).length
+      // A full list of rows that are all handed out already moves on only when they have been fetched.
+      if (rows.length + rows.dropped < MAX_READY_ROWS || handed === 0) break
+    }
+  }
+  return { handedOut, foreign }
+}
+
+/** Tasks that no ready list named in time are asked for by id; nothing waits for ever on a list that is stuck. */
+export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promise<number> {
+  return db.sql.begin(async (tx) => {
+    const items = await tx<FetchItem[]>`
+      with overdue as (
+        select k.id from task k
+        where k.state = 'posted' and k.ask_at < clock_timestamp()
+          and (k.fetching_until is null or k.fetching_until < clock_timestamp())
+        order by k.ask_at limit ${OVERDUE_AT_ONCE} for update skip locked
+      )
+      update task k set fetching_until = clock_timestamp() + make_interval(secs => ${HANDED_OUT_MS / 1000}),
+        ask_at = clock_timestamp() + least(interval '1 day',
+          greatest(make_interval(secs => ${ASK_AGAIN_FROM_MS / 1000}), clock_timestamp() - k.posted_at))
+      from overdue o, target t
+      where k.id = o.id and t.id = k.target_id
+      returning k.service_id as "serviceId", null as path, 'advanced' as kind, t.store, t.function, k.depth`
+    await enqueue(tx, items)
+    return items.length
+  }) as Promise<number>
+}
+
+async function listOutstandingEndpoints(db: Database): Promise<Endpoint[]> {
+  return db.sql<Endpoint[]>`
+    select distinct t.store, t.function
+    from task k join target t on t.id = k.target_id left join post p on p.id = k.post_id
+    where k.state = 'posted' or (k.state = 'posting' and p.state = 'unknown')
+    order by 1, 2`
+}
+
+/** Rows whose tag is ours but whose post was never settled are evidence, and adopted first. */
+async function handOutRows(
+  db: Database,
+  rows: readonly ReadyRow[],
+  options: HandOutOptions,
+  enqueue: EnqueueFetch,
+): Promise<number> {
+  if (rows.length === 0) return 0
+  return db.sql.begin(async (tx) => {
+    await adoptOrphans(tx, rows, options)
+    const items = await tx<FetchItem[]>`
+      with ready as (
+        select * from unnest(${rows.map((row) => row.id)}::text[], ${rows.map((row) => row.path)}::text[],
+          ${rows.map((row) => row.kind)}::text[]) as r (service_id, path, kind)
+      )
+      update task k set fetching_until = clock_timestamp() + make_interval(secs => ${HANDED_OUT_MS / 1000})
+      from ready r, target t
+      where k.service_id = r.service_id and t.id = k.target_id and k.state = 'posted'
+        and (k.fetching_until is null or k.fetching_until < clock_timestamp())
+      returning r.service_id as "serviceId", r.path, r.kind, t.store, t.function, k.depth`
+    await enqueue(tx, items)
+    return items.length
+  }) as Promise<number>
+}
+
+async function adoptOrphans(
+  tx: Transaction,
+  rows: readonly ReadyRow[],
+  options: HandOutOptions,
+): Promise<void> {
+  const tagged = rows.flatMap((row): CreatedTask[] => {
+    const tag = parseTag(row.tag)
+    return tag === null ? [] : [{ ...tag, serviceId: row.id, costMicros: null }]
+  })
+  const orphans = await tx<{ serviceId: string; postId: string | null }[]>`
+    select f.service_id as "serviceId", k.post_id as "postId"
+    from unnest(${tagged.map((one) => one.taskId)}::uuid[], ${tagged.map((one) => one.serviceId)}::text[])
+      as f (task_id, service_id)
+    join task k on k.id = f.task_id
+    where not exists (select from charge c where c.service_id = f.service_id and c.kind <> 'estimate')`
+  if (orphans.length === 0) return
+  const orphanIds = new Set(orphans.map((orphan) => orphan.serviceId))
+  await recordCreated(
+    tx,
+    tagged.filter((one) => orphanIds.has(one.serviceId)),
+    options.overdueAfterMs,
+  )
+  await settleKnownPosts(
+    tx,
+    orphans.flatMap((orphan) => orphan.postId ?? []),
+  )
+}

@@ -1,0 +1,107 @@
+/**
+ * How a paid task ends without a capture: failed for good, posted again after the service's own failure, unreadable with
+ * its body kept, or simply not yet. The gap in the history is written when slots are closed.
+ */
+import { gzipSync } from 'node:zlib'
+import type { Transaction } from '../db/database.ts'
+
+export interface FailedResult {
+  readonly serviceId: string
+  readonly statusCode: number
+  readonly message: string
+}
+
+export interface UnreadableResult {
+  readonly serviceId: string
+  /** The field that breaks the contract. */
+  readonly path: string
+  readonly problem: string
+  readonly body: unknown
+}
+
+export interface LaterResult {
+  readonly serviceId: string
+  /** Null while it is only not ready. */
+  readonly problem: string | null
+  readonly pauseMs: number
+}
+
+/** The service failed for good (4xxxx): the task ends, what was charged stays charged. */
+export async function endFailed(tx: Transaction, failed: readonly FailedResult[]): Promise<void> {
+  if (failed.length === 0) return
+  await tx`
+    update task k set state = 'failed', ended_at = clock_timestamp(), status_code = f.status_code,
+      problem = f.message, fetching_until = null
+    from unnest(${failed.map((one) => one.serviceId)}::text[], ${failed.map((one) => one.statusCode)}::int[],
+      ${failed.map((one) => one.message)}::text[]) as f (service_id, status_code, message)
+    where k.service_id = f.service_id and k.state in ('planned', 'posting', 'posted')`
+}
+
+/**
+ * 40101: the service failed to process the task, which is charged all the same. It is planned again under a new tag, at most
+ * `maxAttempts` times and while its slot lasts, with money reserved anew; else it fails.
+ * @returns how many will be posted again
+ */
+export async function postAgain(
+  tx: Transaction,
+  failed: readonly FailedResult[],
+  maxAttempts: number,
+): Promise<number> {
+  if (failed.length === 0) return 0
+  const rows = await tx<{ serviceId: string }[]>`
+    with again as (
+      update task k set state = 'planned', attempt = k.attempt + 1, post_id = null, service_id = null, posted_at = null,
+        ask_at = null, fetching_until = null, status_code = f.status_code, problem = f.message
+      from (select id, service_id as old_id from task where service_id = any(${failed.map((one) => one.serviceId)})) o,
+        unnest(${failed.map((one) => one.serviceId)}::text[], ${failed.map((one) => one.statusCode)}::int[],
+          ${failed.map((one) => one.message)}::text[]) as f (service_id, status_code, message)
+      where k.id = o.id and f.service_id = o.old_id and k.state = 'posted' and k.attempt < ${maxAttempts}
+        and k.slot_ends_at > storerank_now()
+      returning k.id, k.attempt, k.target_id, k.slot, o.old_id
+    ),
+    reserved as (
+      insert into charge (kind, project, amount_micros, open, task_id, attempt, target_id, slot)
+      select 'estimate', c.project, sum(c.amount_micros), true, a.id, a.attempt, a.target_id, a.slot
+      from again a join charge c on c.service_id = a.old_id and c.kind = 'charge'
+      group by c.project, a.id, a.attempt, a.target_id, a.slot
+    )
+    select old_id as "serviceId" from again`
+  const reposted = new Set(rows.map((row) => row.serviceId))
+  await endFailed(
+    tx,
+    failed.filter((one) => !reposted.has(one.serviceId)),
+  )
+  return reposted.size
+}
+
+/** A paid result that breaks the contract fails its task alone, and its body is kept for inspection. */
+export async function endUnreadable(tx: Transaction, unreadable: readonly UnreadableResult[]): Promise<void> {
+  if (unreadable.length === 0) return
+  await tx`
+    with kept as (
+      insert into rejected_result (task_id, service_id, target_id, slot, path, problem, body_gzip)
+      select k.id, k.service_id, k.target_id, k.slot, u.path, u.problem, u.body
+      from task k join unnest(
+        ${unreadable.map((one) => one.serviceId)}::text[], ${unreadable.map((one) => one.path)}::text[],
+        ${unreadable.map((one) => one.problem)}::text[],
+        ${unreadable.map((one) => gzipSync(JSON.stringify(one.body) ?? 'null'))}::bytea[]
+      ) as u (service_id, path, problem, body) using (service_id)
+      where k.state in ('planned', 'posting', 'posted')
+      on conflict (task_id) do nothing
+      returning task_id, path, problem
+    )
+    update task k set state = 'failed', ended_at = clock_timestamp(), fetching_until = null,
+      problem = kept.problem
+    from kept where k.id = kept.task_id`
+}
+
+/** Not ready, or not to be had now: the task stays open and may be handed out again after the pause. */
+export async function putOff(tx: Transaction, later: readonly LaterResult[]): Promise<void> {
+  if (later.length === 0) return
+  await tx`
+    update task k set problem = l.problem,
+      fetching_until = clock_timestamp() + make_interval(secs => l.pause_ms / 1000.0)
+    from unnest(${later.map((one) => one.serviceId)}::text[], ${later.map((one) => one.problem)}::text[],
+      ${later.map((one) => one.pauseMs)}::int[]) as l (service_id, problem, pause_ms)
+    where k.service_id = l.service_id and k.state in ('planned', 'posting', 'posted')`
+}

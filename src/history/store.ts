@@ -1,0 +1,155 @@
+/**
+ * Storing a batch of fetched results: the dictionary first, then captures, task states and charges in one transaction. A
+ * batch that the database refuses is halved until the bad result stands alone; the rest is stored.
+ */
+import postgres from 'postgres'
+import type { Fetched } from '../collect/fetch.ts'
+import type { Database, Transaction } from '../db/database.ts'
+import { insertRankings, insertSnapshots } from './captures.ts'
+import type { Dictionary } from './dictionary.ts'
+import { appsOf, toRanking, toSnapshot } from './encode.ts'
+import { endFailed, endUnreadable, postAgain, putOff } from './endings.ts'
+import { ensurePartitionsOfSlots } from './partitions.ts'
+
+export interface StoreDeps {
+  readonly db: Database
+  readonly dictionary: Dictionary
+  readonly maxAttempts: number
+}
+
+export interface StoredBatch {
+  readonly stored: number
+  readonly failed: number
+  readonly unreadable: number
+  readonly postedAgain: number
+  readonly later: number
+}
+
+/** Run at the end of the batch's transaction: completes the job that brought it. */
+export type FinishBatch = (tx: Transaction) => Promise<void>
+
+/** SQLSTATE classes that speak of the data, not of the server: data exception, constraint, program limit. */
+const DATA_ERROR = /^(22|23|54)/
+
+/**
+ * Stores a batch of any size.
+ * @param finish in the same transaction as the data, unless the batch had to be halved: then after its last part, which is
+ *   safe because every capture is guarded by its task's state
+ */
+export async function storeFetched(
+  deps: StoreDeps,
+  batch: readonly Fetched[],
+  finish: FinishBatch,
+): Promise<StoredBatch> {
+  await ensurePartitions(deps.db, batch)
+  try {
+    return await storeWhole(deps, batch, finish)
+  } catch (error) {
+    if (!isDataError(error)) throw error
+    const total = await storeHalved(deps, batch, error)
+    await deps.db.sql.begin(finish)
+    return total
+  }
+}
+
+async function storeWhole(
+  deps: StoreDeps,
+  batch: readonly Fetched[],
+  finish?: FinishBatch,
+): Promise<StoredBatch> {
+  const ids = await deps.dictionary.learn(batch.flatMap(appsOf))
+  return deps.db.sql.begin(async (tx) => {
+    const stored = await storeBatch(tx, deps, batch, ids)
+    await finish?.(tx)
+    return stored
+  }) as Promise<StoredBatch>
+}
+
+async function storeHalved(
+  deps: StoreDeps,
+  batch: readonly Fetched[],
+  error: postgres.PostgresError,
+): Promise<StoredBatch> {
+  const [first] = batch
+  if (first === undefined) throw error
+  if (batch.length === 1) return storeWhole(deps, [refuse(first, error)])
+  const middle = batch.length >> 1
+  let total: StoredBatch = { stored: 0, failed: 0, unreadable: 0, postedAgain: 0, later: 0 }
+  for (const part of [batch.slice(0, middle), batch.slice(middle)]) {
+    total = add(
+      total,
+      await storeWhole(deps, part).catch((cause) => {
+        if (!isDataError(cause)) throw cause
+        return storeHalved(deps, part, cause)
+      }),
+    )
+  }
+  return total
+}
+
+/** The result that the database will not take, alone at last. */
+function refuse(fetched: Fetched, error: postgres.PostgresError): Fetched {
+  const body = fetched.kind === 'ranking' ? fetched.search : fetched.kind === 'snapshot' ? fetched.info : null
+  const problem = `The database refused the result (${error.code}): ${error.message}.`
+  return {
+    kind: 'unreadable',
+    item: fetched.item,
+    path: error.constraint_name ?? error.column_name ?? 'result',
+    problem,
+    body,
+  }
+}
+
+async function storeBatch(
+  tx: Transaction,
+  deps: StoreDeps,
+  batch: readonly Fetched[],
+  ids: ReadonlyMap<string, number>,
+): Promise<StoredBatch> {
+  const of = <K extends Fetched['kind']>(kind: K) =>
+    batch.filter((one): one is Extract<Fetched, { kind: K }> => one.kind === kind)
+  const withId = <T extends Fetched>(one: T) => ({ ...one, serviceId: one.item.serviceId })
+  const rankings = of('ranking').map((one) => toRanking(one, ids))
+  const snapshots = of('snapshot').map((one) => toSnapshot(one, ids))
+  const [failed, unreadable, later] = [of('failed'), of('unreadable'), of('later')]
+
+  const stored =
+    (rankings.length > 0 ? await insertRankings(tx, rankings) : 0) +
+    (snapshots.length > 0 ? await insertSnapshots(tx, snapshots) : 0)
+  await endFailed(tx, failed.map(withId))
+  await endUnreadable(tx, unreadable.map(withId))
+  await putOff(tx, later.map(withId))
+  const postedAgain = await postAgain(tx, of('store_failed').map(withId), deps.maxAttempts)
+  return {
+    stored,
+    failed: failed.length + of('store_failed').length - postedAgain,
+    unreadable: unreadable.length,
+    postedAgain,
+    later: later.length,
+  }
+}
+
+/** Slots are not in the items: the tasks know them. */
+async function ensurePartitions(db: Database, batch: readonly Fetched[]): Promise<void> {
+  const rows = await db.sql<{ slot: Date }[]>`
+    select distinct date_trunc('month', slot, 'UTC') as slot from task
+    where service_id = any(${batch.map((one) => one.item.serviceId)})`
+  await ensurePartitionsOfSlots(
+    db,
+    rows.map((row) => row.slot),
+  )
+}
+
+function isDataError(error: unknown): error is postgres.PostgresError {
+  return error instanceof postgres.PostgresError && DATA_ERROR.test(error.code)
+}
+
+function add(a: StoredBatch, b: StoredBatch): StoredBatch {
+  return {
+    stored: a.stored + b.stored,
+    failed: a.failed + b.failed,
+    unreadable: a.unreadable + b.unreadable,
+    postedAgain: a.postedAgain + b.postedAgain,
+    later: a.later + b.later,
+  }
+}

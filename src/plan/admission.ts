@@ -1,0 +1,117 @@
+/**
+ * The one statement that decides what is due, what it costs and what the budget lets through. The plan inserts its
+ * answer, the dry run only reads it, so that both always agree.
+ */
+import type postgres from 'postgres'
+import type { SqlRunner } from '../db/database.ts'
+import type { Price } from './price.ts'
+
+/** Budgets that hold for all projects together, in micro-dollars; null is no limit of our own. */
+export interface OverallBudget {
+  readonly maxDayMicros: number
+  readonly maxMonthMicros: number | null
+}
+
+export interface AdmissionInput extends OverallBudget {
+  readonly prices: readonly Price[]
+}
+
+/**
+ * Common table expressions ending in two relations:
+ * `decided`, one row per due (target, slot): price and `cut`, null when it is bought, else why not;
+ * `share`, one row per bought (target, slot) and project that pays: its part of the price.
+ *
+ * - A shared target is priced once, at the largest depth and priority asked. Each project that asks sums full prices over
+ *   its own queue; the target is admitted when at least one affords it, and those that do split it, remainder to
+ *   the first. The overall cut comes after.
+ * - The queue is ordered by priority, then by how long ago the target was measured: with too little money everybody has
+ *   their turn. What is dearer than a whole budget stands outside the queue, or it would block it for ever.
+ * - The caller holds the budget lock, taken in a statement of its own before this one: inside one statement two planners
+ *   both see the old snapshot, and overspend.
+ */
+export function admission(sql: SqlRunner, input: AdmissionInput): postgres.PendingQuery<postgres.Row[]> {
+  const { prices } = input
+  return sql`
+    price as (
+      select * from unnest(
+        ${prices.map((price) => price.store)}::text[], ${prices.map((price) => price.function)}::text[],
+        ${prices.map((price) => price.billingUnitResults)}::int[],
+        ${prices.map((price) => price.normalMicros)}::bigint[], ${prices.map((price) => price.highMicros)}::bigint[]
+      ) as p (store, function, unit_results, normal_micros, high_micros)
+    ),
+    asked as materialized (
+      select p.target_id, slot_of(p.every, storerank_now()) as slot, p.project,
+        max(p.depth) as depth, max(p.priority) as priority, max(slot_of(p.every, storerank_now()) + p.every) as slot_ends_at
+      from watch_period p
+      where p.ended_at is null and p.target_id is not null and slot_of(p.every, storerank_now()) >= p.first_slot
+      group by 1, 2, 3
+    ),
+    due as (
+      select a.target_id, a.slot, t.store, t.function, t.captured_at, max(a.depth) as depth, max(a.priority) as priority,
+        max(a.slot_ends_at) as slot_ends_at
+      from asked a join target t on t.id = a.target_id
+      where not exists (select from task k where k.target_id = a.target_id and k.slot = a.slot)
+        and not exists (select from ranking r where r.target_id = a.target_id and r.slot = a.slot
+          and r.slot > storerank_now() - interval '32 days')
+        and not exists (select from app_snapshot s where s.target_id = a.target_id and s.slot = a.slot
+          and s.slot > storerank_now() - interval '32 days')
+      group by 1, 2, 3, 4, 5
+    ),
+    priced as materialized (
+      select d.*,
+        ceil(coalesce(d.depth, 1)::numeric / p.unit_results)::bigint
+          * case d.priority when 2 then p.high_micros else p.normal_micros end as price_micros,
+        row_number() over (order by d.priority desc, d.captured_at nulls first, d.slot, d.target_id) as place
+      from due d join price p using (store, function)
+    ),
+    project_budget as (
+      select project, least(daily_micros, monthly_micros) as whole_micros,
+        least(daily_micros - day_micros, monthly_micros - month_micros) as left_micros
+      from project_money(storerank_now())
+    ),
+    overall_budget as (
+      select min(limit_micros) as whole_micros, min(limit_micros - used_micros) as left_micros
+      from overall_money(storerank_now(), ${input.maxDayMicros}::bigint, ${input.maxMonthMicros}::bigint)
+    ),
+    queued as (
+      select a.target_id, a.slot, a.project, p.price_micros,
+        coalesce(p.price_micros > b.whole_micros, false) as too_dear, b.left_micros,
+        sum(p.price_micros) filter (where p.price_micros <= b.whole_micros or b.whole_micros is null)
+          over (partition by a.project order by p.place) as running_micros
+      from asked a join priced p using (target_id, slot) join project_budget b using (project)
+    ),
+    payer as materialized (
+      select q.target_id, q.slot, q.project, q.price_micros, q.too_dear,
+        not q.too_dear and (q.left_micros is null or q.running_micros <= q.left_micros) as affords
+      from queued q
+    ),
+    admitted as materialized (
+      select p.target_id, p.slot, p.place, p.price_micros, bool_or(y.affords) as affords, bool_and(y.too_dear) as too_dear
+      from priced p join payer y using (target_id, slot)
+      group by 1, 2, 3, 4
+    ),
+    overall as (
+      select a.target_id, a.slot, coalesce(a.price_micros > b.whole_micros, false) as too_dear, b.left_micros,
+        sum(a.price_micros) filter (where a.price_micros <= b.whole_micros or b.whole_micros is null)
+          over (order by a.place) as running_micros
+      from admitted a cross join overall_budget b
+      where a.affords
+    ),
+    decided as materialized (
+      select p.*, case
+        when a.too_dear then 'dearer_than_project_budget'
+        when not a.affords then 'project_budget'
+        when o.too_dear then 'dearer_than_overall_budget'
+        when o.running_micros > o.left_micros then 'overall_budget' end as cut
+      from priced p join admitted a using (target_id, slot) left join overall o using (target_id, slot)
+    ),
+    share as materialized (
+      select y.target_id, y.slot, y.project,
+        y.price_micros / count(*) over w
+          + case when row_number() over (w order by y.project) = 1 then y.price_micros % count(*) over w else 0 end
+          as share_micros
+      from payer y join decided d using (target_id, slot)
+      where y.affords and d.cut is null
+      window w as (partition by y.target_id, y.slot)
+    )`
+}

@@ -1,0 +1,173 @@
+/**
+ * The first step of paying once: a runner makes a post its own, in one transaction behind the budget lock, and
+ * learns until when it may send. Nothing is sent when the commit is in doubt.
+ */
+import type { CallWindowOptions } from '../db/call-window.ts'
+import { askForPermit, CALL_TIMEOUT_MS, PERMIT_VALID_MS } from '../db/call-window.ts'
+import type { Database, Transaction } from '../db/database.ts'
+import type { OverallBudget } from '../plan/admission.ts'
+import { lockBudget } from '../plan/budget.ts'
+import type { Store, TaskFunction } from '../service/functions.ts'
+import type { TaskToPost } from '../service/post-tasks.ts'
+import type { SendWindow } from '../service/transport.ts'
+import { formatTag } from './tag.ts'
+
+export interface ClaimedPost {
+  readonly postId: string
+  readonly token: string
+  readonly callId: number
+  readonly store: Store
+  readonly function: TaskFunction
+  readonly tasks: readonly TaskToPost[]
+  readonly send: SendWindow
+}
+
+export type Claim =
+  | { readonly kind: 'claimed'; readonly post: ClaimedPost }
+  /** The call window is full. */
+  | { readonly kind: 'wait'; readonly waitMs: number }
+  /** Another runner has it, or it is settled. */
+  | { readonly kind: 'taken' }
+  /** Every task of it was dropped: too late, unwatched, or no money left. */
+  | { readonly kind: 'empty' }
+
+export interface ClaimOptions {
+  readonly budget: OverallBudget
+  readonly window: CallWindowOptions
+}
+
+/**
+ * Claims one post. The money day is the day of sending, so the reservation moves to today and is checked again; tasks
+ * whose slot is over or that nobody watches any more are dropped.
+ * @param token new for each attempt: every later decision on the post carries it
+ */
+export function claimPost(
+  db: Database,
+  postId: string,
+  token: string,
+  options: ClaimOptions,
+): Promise<Claim> {
+  return db.sql.begin(async (tx): Promise<Claim> => {
+    await lockBudget(tx)
+    const [post] = await tx<{ store: Store; function: TaskFunction }[]>`
+      select store, function from post where id = ${postId} and state = 'ready' for update`
+    if (post === undefined) return { kind: 'taken' }
+    await dropStaleTasks(tx, postId)
+    await moveReservation(tx, postId)
+    await cutOverBudget(tx, postId, options.budget)
+    if (await closeIfEmpty(tx, postId)) return { kind: 'empty' }
+
+    // Both clocks, from before the permit is stamped: the monotonic one stands still while a laptop sleeps.
+    const send = {
+      deadlineMs: performance.now() + PERMIT_VALID_MS,
+      wallDeadlineMs: Date.now() + PERMIT_VALID_MS,
+    }
+    const path = `/v3/app_data/${post.store}/${post.function}/task_post`
+    const permit = await askForPermit(tx, 'task_post', path, options.window)
+    if ('waitMs' in permit) return { kind: 'wait', waitMs: permit.waitMs }
+    const tasks = await startSending(tx, postId, token, options.window.runner)
+    return { kind: 'claimed', post: { postId, token, callId: permit.callId, ...post, tasks, send } }
+  }) as Promise<Claim>
+}
+
+/** What nobody watches any more ends here without a trace; what came too late leaves the post and becomes a gap. */
+async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
+  await tx`
+    with dropped as (
+      delete from task k
+      where k.post_id = ${postId} and k.state = 'planned' and not exists (
+        select from watch_period p
+        where p.target_id = k.target_id and p.ended_at is null and slot_of(p.every, k.slot) = k.slot)
+      returning k.id
+    )
+    update charge c set open = false from dropped d where c.task_id = d.id and c.open`
+  await tx`
+    update task set post_id = null
+    where post_id = ${postId} and state = 'planned' and slot_ends_at <= storerank_now()`
+}
+
+/** Only what would otherwise count in another day, by UTC or by its project's time zone. */
+async function moveReservation(tx: Transaction, postId: string): Promise<void> {
+  await tx`
+    update charge c set at = storerank_now()
+    from task k, project p
+    where k.post_id = ${postId} and k.state = 'planned' and c.task_id = k.id and c.open and p.name = c.project
+      and (date_trunc('day', c.at at time zone p.timezone) <> date_trunc('day', storerank_now() at time zone p.timezone)
+        or date_trunc('day', c.at, 'UTC') <> date_trunc('day', storerank_now(), 'UTC'))`
+}
+
+/** From the least urgent task on, until what is reserved fits again. What is cut is recorded like a cut of the plan. */
+async function cutOverBudget(tx: Transaction, postId: string, budget: OverallBudget): Promise<void> {
+  await tx`
+    with mine as materialized (
+      select k.*, row_number() over (order by k.priority, k.planned_at desc, k.id desc) as place
+      from task k where k.post_id = ${postId} and k.state = 'planned'
+    ),
+    over_project as materialized (
+      select project, greatest(day_micros - daily_micros, month_micros - monthly_micros) as micros
+      from project_money(storerank_now())
+      where greatest(day_micros - daily_micros, month_micros - monthly_micros) > 0
+    ),
+    over_all as (
+      select max(used_micros - limit_micros) as micros
+      from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
+    ),
+    by_project as (
+      select m.id, o.micros, sum(c.amount_micros) over (partition by c.project order by m.place) - c.amount_micros as before
+      from mine m join charge c on c.task_id = m.id and c.open join over_project o using (project)
+    ),
+    by_all as (
+      select m.id, o.micros, sum(m.estimate_micros) over (order by m.place) - m.estimate_micros as before
+      from mine m, over_all o where o.micros > 0
+    ),
+    verdict as (
+      select m.id, case
+        when exists (select from by_project b where b.id = m.id and b.before < b.micros) then 'project_budget'
+        when exists (select from by_all b where b.id = m.id and b.before < b.micros) then 'overall_budget' end as reason
+      from mine m
+    ),
+    cut as (
+      delete from task k using verdict v where k.id = v.id and v.reason is not null
+      returning k.id, k.target_id, k.slot, k.slot_ends_at, k.estimate_micros, v.reason
+    ),
+    freed as (
+      update charge c set open = false from cut where c.task_id = cut.id and c.open
+    )
+    insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
+    select target_id, slot, slot_ends_at, reason, estimate_micros from cut
+    on conflict (target_id, slot) do nothing`
+}
+
+async function closeIfEmpty(tx: Transaction, postId: string): Promise<boolean> {
+  const rows = await tx`
+    update post set state = 'settled', settled_at = clock_timestamp()
+    where id = ${postId} and not exists (select from task k where k.post_id = ${postId} and k.state = 'planned')
+    returning id`
+  return rows.length > 0
+}
+
+/** The decision itself: from its commit on, this runner and no other may send the post, and only until `send_before`. */
+async function startSending(
+  tx: Transaction,
+  postId: string,
+  token: string,
+  runner: string,
+): Promise<TaskToPost[]> {
+  await tx`
+    update post set state = 'sending', token = ${token}, runner = ${runner}, problem = null,
+      send_before = clock_timestamp() + make_interval(secs => ${PERMIT_VALID_MS / 1000}),
+      answer_before = clock_timestamp() + make_interval(secs => ${(PERMIT_VALID_MS + CALL_TIMEOUT_MS) / 1000})
+    where id = ${postId}`
+  const rows = await tx<
+    (Omit<TaskToPost, 'tag' | 'depth'> & { id: string; attempt: number; depth: number | null })[]
+  >`
+    update task k set state = 'posting' from target t
+    where k.post_id = ${postId} and k.state = 'planned' and t.id = k.target_id
+    returning k.id, k.attempt, t.subject, t.location_code as "locationCode", t.language_code as "languageCode",
+      k.priority, k.depth`
+  return rows.map(({ id, attempt, depth, ...task }) => ({
+    ...task,
+    tag: formatTag({ taskId: id, attempt }),
+    ...(depth === null ? {} : { depth }),
+  }))
+}

@@ -1,0 +1,138 @@
+/**
+ * Posts whose outcome nobody knows. One scan of the service's own task history serves them all: tags found are adopted;
+ * "not found" takes two complete scans, the second begun after the quiet time, and an adoption always beats a release.
+ */
+import type { Database, Transaction } from '../db/database.ts'
+import type { AppDataClient } from '../service/client.ts'
+import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/history.ts'
+import { type CreatedTask, recordCreated, settleKnownPosts } from './evidence.ts'
+import { parseTag } from './tag.ts'
+
+export interface ReconcileOptions {
+  /** Longer than TCP may still deliver what a dead runner wrote. */
+  readonly quietMs: number
+  readonly overdueAfterMs: number
+}
+
+export interface Reconciled {
+  readonly unknownPosts: number
+  readonly adopted: number
+  readonly duplicates: number
+  readonly released: number
+  /** When the next release is possible; null when nothing is unknown. */
+  readonly waitsUntil: Date | null
+}
+
+/** The clocks of runner, database and service may differ by this much. */
+const CLOCK_SKEW_MS = 5 * 60_000
+/** Pages shift while tasks finish, so each begins a little before the last one ended. */
+const PAGE_OVERLAP_ROWS = 100
+
+interface UnknownPosts {
+  readonly count: number
+  readonly earliest: Date | null
+  readonly now: Date
+}
+
+/** Posts whose answer is overdue become unknown: whoever sent them is dead, frozen, or will find its token gone. */
+export async function markOverduePosts(db: Database): Promise<number> {
+  const rows = await db.sql`
+    update post set state = 'unknown', problem = 'Its runner never reported an answer.'
+    where state = 'sending' and answer_before < clock_timestamp()
+    returning id`
+  return rows.length
+}
+
+/** Scans once for all unknown posts, adopts what is found and releases what is proven missing. Free of charge. */
+export async function reconcileUnknownPosts(
+  db: Database,
+  client: AppDataClient,
+  options: ReconcileOptions,
+): Promise<Reconciled> {
+  const unknown = await readUnknownPosts(db)
+  if (unknown.earliest === null) {
+    return { unknownPosts: 0, adopted: 0, duplicates: 0, released: 0, waitsUntil: null }
+  }
+  const found = await scanTaskHistory(client, new Date(unknown.earliest.getTime() - CLOCK_SKEW_MS))
+  return db.sql.begin(async (tx) => {
+    const evidence = await recordCreated(tx, found, options.overdueAfterMs)
+    const posts = await tx<{ id: string }[]>`select id from post where state = 'unknown' for update`
+    const postIds = posts.map((post) => post.id)
+    await settleKnownPosts(tx, postIds)
+    const released = await releaseMissing(tx, unknown.now, options.quietMs)
+    await tx`
+      update post set scanned_at = ${unknown.now} where state = 'unknown' and scanned_at is null and send_before < ${unknown.now}`
+    return {
+      unknownPosts: unknown.count,
+      ...evidence,
+      released,
+      waitsUntil: await readWaitsUntil(tx, options.quietMs),
+    }
+  }) as Promise<Reconciled>
+}
+
+async function readUnknownPosts(db: Database): Promise<UnknownPosts> {
+  const [row] = await db.sql<UnknownPosts[]>`
+    select count(*) as count, min(send_before) as earliest, clock_timestamp() as now from post where state = 'unknown'`
+  return row ?? { count: 0, earliest: null, now: new Date() }
+}
+
+async function scanTaskHistory(client: AppDataClient, from: Date): Promise<CreatedTask[]> {
+  const found = new Map<string, CreatedTask>()
+  const to = new Date()
+  for (let offset = 0; ; offset += MAX_TASK_ID_ROWS - PAGE_OVERLAP_ROWS) {
+    const rows = await client.listTaskIds({
+      from,
+      to,
+      offset,
+      limit: MAX_TASK_ID_ROWS,
+      includeMetadata: true,
+      sort: 'asc',
+    })
+    for (const row of rows) addCreated(found, row)
+    if (rows.length < MAX_TASK_ID_ROWS) return [...found.values()]
+  }
+}
+
+function addCreated(found: Map<string, CreatedTask>, row: TaskIdRow): void {
+  const tag = parseTag(row.tag)
+  if (tag !== null) found.set(row.id, { ...tag, serviceId: row.id, costMicros: row.costMicros })
+}
+
+/**
+ * The scan that began at `scanBegan` did not find them, an earlier one did not either, and the quiet time was over:
+ * they were never created. The state is the guard: what was adopted meanwhile is no longer `posting`.
+ */
+async function releaseMissing(tx: Transaction, scanBegan: Date, quietMs: number): Promise<number> {
+  const rows = await tx`
+    with proven as (
+      select id from post
+      where state = 'unknown' and scanned_at < ${scanBegan}
+        and ${scanBegan}::timestamptz > send_before + make_interval(secs => ${quietMs / 1000})
+    ),
+    released as (
+      update task k set state = 'planned', attempt = k.attempt + 1
+      from proven p where k.post_id = p.id and k.state = 'posting'
+      returning k.id, k.attempt
+    ),
+    moved as (update charge c set attempt = r.attempt from released r where c.task_id = r.id and c.open),
+    reopened as (
+      update post p set state = 'ready', token = null, scanned_at = null,
+        problem = 'Two complete scans of the service did not find its tasks.'
+      from proven where p.id = proven.id
+    )
+    select id from released`
+  return rows.length
+}
+
+async function readWaitsUntil(tx: Transaction, quietMs: number): Promise<Date | null> {
+  const [row] = await tx<{ waitsUntil: Date | null }[]>`
+    select max(send_before + make_interval(secs => ${quietMs / 1000})) as "waitsUntil" from post where state = 'unknown'`
+  return row?.waitsUntil ?? null
+}
+
+/** Posts that are ready to be worked, for the sweep that enqueues again what lost its job. */
+export async function listReadyPosts(db: Database): Promise<string[]> {
+  const rows = await db.sql<{ id: string }[]>`select id from post where state = 'ready' order by created_at`
+  return rows.map((row) => row.id)
+}

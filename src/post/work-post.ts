@@ -1,0 +1,139 @@
+/** One post from claim to settlement: the protocol "paying once". A POST of tasks is never repeated here or below. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { endCall } from '../db/call-window.ts'
+import type { Database } from '../db/database.ts'
+import { AccountError, RejectedError, UnavailableError } from '../errors.ts'
+import type { AppDataClient } from '../service/client.ts'
+import type { PostOutcome } from '../service/post-tasks.ts'
+import { type Claim, type ClaimedPost, type ClaimOptions, claimPost } from './claim.ts'
+import { releasePost, type Settled, settlePost } from './settle.ts'
+
+export interface PostDeps extends ClaimOptions {
+  readonly db: Database
+  readonly client: AppDataClient
+  readonly log: Logger
+  /** When a posted task is asked for by id. */
+  readonly overdueAfterMs: number
+}
+
+export type PostResult =
+  | ({ readonly kind: 'settled' } & Settled)
+  /** Another runner has it, or nothing of it was left to post. */
+  | { readonly kind: 'nothing' }
+
+/** Longer than any pause of the call window, so that a stopping runner is never asked to wait for more. */
+const LONGEST_WAIT_MS = 5_000
+/** A lost connection is not a lost answer: facts are written as soon as the database is back. */
+const SETTLE_ATTEMPTS = 5
+
+/**
+ * Works one post.
+ * @param signal aborts the waiting for a permit; what was sent is always settled
+ * @throws UnavailableError when it was not sent and can be tried again; AccountError when the service refuses the account;
+ *   RejectedError when it does not know the endpoint
+ */
+export async function workPost(deps: PostDeps, postId: string, signal: AbortSignal): Promise<PostResult> {
+  for (;;) {
+    signal.throwIfAborted()
+    const claim = await claimOrRelease(deps, postId)
+    if (claim.kind === 'wait') {
+      await sleep(Math.min(claim.waitMs, LONGEST_WAIT_MS), undefined, { signal })
+      continue
+    }
+    if (claim.kind !== 'claimed') return { kind: 'nothing' }
+    const outcome = await sendPost(deps, claim.post)
+    const pauseMs = await handleRefusal(deps, claim.post, outcome)
+    if (pauseMs === null) return settleOutcome(deps, claim.post, outcome)
+    await sleep(pauseMs, undefined, { signal })
+  }
+}
+
+/** A claim whose commit is in doubt is not sent; since it is not, it may be given back, if it was ours at all. */
+async function claimOrRelease(deps: PostDeps, postId: string): Promise<Claim> {
+  const token = randomUUID()
+  try {
+    return await claimPost(deps.db, postId, token, deps)
+  } catch (cause) {
+    await releasePost(deps.db, postId, token, 'The claim could not be confirmed; nothing was sent.').catch(
+      () => {},
+    )
+    throw new UnavailableError(`The post ${postId} could not be claimed; nothing was sent.`, { cause })
+  }
+}
+
+async function sendPost(deps: PostDeps, post: ClaimedPost): Promise<PostOutcome> {
+  const outcome = await deps.client.postTasks(post.store, post.function, post.tasks, post.send)
+  await endCall(deps.db, post.callId, {
+    ...('httpStatus' in outcome && outcome.httpStatus !== undefined
+      ? { httpStatus: outcome.httpStatus }
+      : {}),
+    ...('statusCode' in outcome ? { statusCode: outcome.statusCode } : {}),
+    ...('reason' in outcome ? { error: outcome.reason } : {}),
+  })
+  return outcome
+}
+
+/** On proof that nothing was created the post goes back. Returns the pause before the next try, null to settle. */
+async function handleRefusal(
+  deps: PostDeps,
+  post: ClaimedPost,
+  outcome: PostOutcome,
+): Promise<number | null> {
+  if (outcome.kind === 'not_sent') {
+    await releasePost(deps.db, post.postId, post.token, `Not sent: ${outcome.reason}.`)
+    throw new UnavailableError(`The post ${post.postId} was not sent: ${outcome.reason}.`)
+  }
+  if (outcome.kind !== 'refused') return null
+  const said = `The service refused the post (${outcome.statusCode}: ${outcome.message})`
+  await releasePost(deps.db, post.postId, post.token, `${said}.`)
+  switch (outcome.cause) {
+    case 'rate_limit':
+      deps.log.warn(
+        { postId: post.postId, statusCode: outcome.statusCode },
+        'the service asks for a slower pace',
+      )
+      return Math.min(outcome.retryAfterMs ?? 60_000, 60_000)
+    case 'money':
+      throw new AccountError(
+        `${said}. Check the balance and the cost limits of the account; the tasks stay planned.`,
+        'account_money',
+      )
+    case 'account':
+      throw new AccountError(`${said}. Check APP_DATA_LOGIN and APP_DATA_PASSWORD; the tasks stay planned.`)
+    case 'not_found':
+      throw new RejectedError(`${said}. Check APP_DATA_URL; the tasks stay planned.`, outcome.statusCode)
+  }
+}
+
+async function settleOutcome(deps: PostDeps, post: ClaimedPost, outcome: PostOutcome): Promise<PostResult> {
+  const answers = outcome.kind === 'answered' ? outcome.answers : []
+  const problem = outcome.kind === 'unknown' ? `The answer was lost: ${outcome.reason}.` : null
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const settled = await settlePost(deps.db, post, answers, deps.overdueAfterMs, problem)
+      if (settled.unknown > 0) {
+        deps.log.warn(
+          { postId: post.postId, unknown: settled.unknown, problem },
+          'post is unknown, to be reconciled',
+        )
+      }
+      if (settled.released > 0) throwForRefusedTasks(answers)
+      return { kind: 'settled', ...settled }
+    } catch (error) {
+      if (error instanceof AccountError || attempt === SETTLE_ATTEMPTS) throw error
+      await sleep(1000 * attempt)
+    }
+  }
+}
+
+/** Single tasks refused for money: the next ones would be as well. */
+function throwForRefusedTasks(answers: readonly { statusCode: number; message: string }[]): void {
+  const refusal = answers.find((answer) => answer.statusCode >= 40200 && answer.statusCode < 40300)
+  if (refusal === undefined) return
+  throw new AccountError(
+    `The service refused some tasks (${refusal.statusCode}: ${refusal.message}). Check the balance and the limits of the account; these tasks stay planned.`,
+    'account_money',
+  )
+}

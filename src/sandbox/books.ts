@@ -1,0 +1,89 @@
+/**
+ * The account's books: an append-only file of JSON lines, one writer at a time. What was flushed survives the
+ * process; a last line torn by a crash is cut off, because nobody was answered on the strength of it.
+ */
+
+import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { takeLock } from './lock.ts'
+
+/** A task as it was posted; `parameters` are those of the request, untouched. */
+export type PostedTask = {
+  id: string
+  store: 'ios_store' | 'android_store'
+  function: 'app_searches' | 'app_info'
+  subject: string
+  locationCode: number
+  languageCode: string
+  depth: number
+  priority: 1 | 2
+  postedAtMs: number
+  doneAtMs: number
+  costMicros: number
+  parameters: Record<string, unknown>
+}
+
+/** One line. The tasks of one POST share a line, so that a torn one loses all of them or none. */
+export type Entry =
+  | { kind: 'posted'; tasks: readonly PostedTask[] }
+  | { kind: 'done'; id: string; results: number; refundMicros: number }
+  | { kind: 'fetched'; id: string }
+
+export type Books = {
+  /** Adds an entry, which reaches the file with the next flush, at the latest when the current work yields. */
+  append(entry: Entry): void
+  /** Puts everything appended into the file; returns when the operating system has it. */
+  flush(): void
+  close(): void
+}
+
+const NEWLINE = 10
+
+/** Replays the entries, and returns the length of the file without a torn end. Throws on a bad line in the middle. */
+const replayFile = (file: string, replay: (entry: Entry) => void): number => {
+  const bytes = readFileSync(file)
+  let start = 0
+  for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+    let entry: Entry
+    try {
+      entry = JSON.parse(bytes.toString('utf8', start, end))
+    } catch (cause) {
+      throw new Error(`${file} is damaged at byte ${start}: mend or remove it.`, { cause })
+    }
+    replay(entry)
+    start = end + 1
+  }
+  return start
+}
+
+/** Opens the books in a file, after giving every entry to `replay`. Throws StateInUseError when they are open elsewhere. */
+const openFile = (file: string, replay: (entry: Entry) => void): Books => {
+  const unlock = takeLock(`${file}.lock`)
+  const length = existsSync(file) ? replayFile(file, replay) : 0
+  const descriptor = openSync(file, 'a', 0o600)
+  ftruncateSync(descriptor, length)
+  let pending: string[] = []
+  const flush = () => {
+    if (pending.length === 0) return
+    const bytes = Buffer.from(pending.join(''))
+    pending = []
+    for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written)
+  }
+  return {
+    append: (entry) => {
+      if (pending.length === 0) setImmediate(flush)
+      pending.push(`${JSON.stringify(entry)}\n`)
+    },
+    flush,
+    close: () => {
+      flush()
+      closeSync(descriptor)
+      unlock()
+    },
+  }
+}
+
+const inMemory: Books = { append: () => {}, flush: () => {}, close: () => {} }
+
+/** Opens the books; without a file they are forgotten with the process. */
+export const openBooks = (file: string | undefined, replay: (entry: Entry) => void): Books =>
+  file === undefined ? inMemory : openFile(file, replay)

@@ -1,0 +1,191 @@
+/** What a store shows of an app on a given day: its line in a search, and its page (spec: App info result). */
+
+import type { App, Catalogue } from './catalogue.ts'
+import { fraction, hashText, mix, pick } from './hash.ts'
+import { findCurrency, findLocationByCode } from './locations.ts'
+import type { Store } from './offers.ts'
+import { DAY_MS, formatTimestamp } from './timestamp.ts'
+
+/** The domains of the invented stores; `.example` belongs to nobody (RFC 2606). */
+export const SE_DOMAINS: Record<Store, string> = {
+  ios_store: 'apps.ios-store.example',
+  android_store: 'play.android-store.example',
+}
+
+/** From where an app is looked at. `day` counts UTC days since 1970. */
+export type View = { locationCode: number; languageCode: string; day: number }
+
+const countryOf = (locationCode: number): string =>
+  (findLocationByCode('android_store', locationCode)?.country_iso_code ?? 'US').toLowerCase()
+
+const slug = (title: string): string =>
+  title
+    .normalize('NFD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-|-$/g, '')
+
+const appUrl = (store: Store, app: Pick<App, 'id' | 'title'>, view: View): string =>
+  store === 'ios_store'
+    ? `https://${SE_DOMAINS[store]}/${countryOf(view.locationCode)}/app/${encodeURIComponent(slug(app.title))}/id${app.id}`
+    : `https://${SE_DOMAINS[store]}/store/apps/details?id=${app.id}&hl=${view.languageCode}&gl=${countryOf(view.locationCode)}`
+
+const developerUrl = (store: Store, app: App): string =>
+  `https://${SE_DOMAINS[store]}/developer/${encodeURIComponent(slug(app.developer))}/${developerId(app)}`
+
+const developerId = (app: App): string => String(200_000_000 + (hashText(app.developer) % 700_000_000))
+
+const imageUrl = (app: App, kind: string, size: string): string => {
+  const name = mix(app.hash, hashText(kind)).toString(16).padStart(8, '0')
+  return `https://images.${app.id.includes('.') ? 'android' : 'ios'}-store.example/${kind}/${name.slice(0, 2)}/${name.slice(2, 4)}/${name}/${size}.png`
+}
+
+/** When the app came out, in days since 1970: between 2012 and 2023. */
+const releaseDay = (app: App): number => 15_400 + (mix(app.hash, 20) % 4000)
+/** Days between two versions. */
+const updateEvery = (app: App): number => 9 + (mix(app.hash, 21) % 60)
+const versionNumber = (app: App, day: number): number =>
+  Math.max(0, Math.floor((day - releaseDay(app)) / updateEvery(app)))
+const showVersion = (count: number): string =>
+  `${1 + Math.floor(count / 40)}.${Math.floor(count / 4) % 10}.${count % 4}`
+
+/** Votes grow by up to 0.2 % a day, from the number that the catalogue gives for day 20,000. */
+const votesOn = (app: App, day: number): number =>
+  Math.max(1, Math.round(app.votes * (1 + 0.002 * fraction(mix(app.hash, 22)) * (day - 20_000))))
+
+const ratingOn = (app: App, day: number): number => {
+  const swing = 0.05 * Math.sin((2 * Math.PI * (day + (app.hash % 90))) / 90)
+  return Math.round(Math.min(5, Math.max(1, app.rating + swing)) * 100) / 100
+}
+
+/** Every app that costs money is a dollar cheaper for one week in eight. */
+const priceOn = (app: App, view: View): { current: number; regular: number | null; currency: string } => {
+  const [currency, perDollar] = findCurrency(view.locationCode)
+  const inCurrency = (usd: number) => Math.round(usd * perDollar * 100) / 100
+  const isOnSale = app.priceUsd > 1 && (Math.floor(view.day / 7) + app.hash) % 8 === 0
+  return {
+    current: inCurrency(isOnSale ? app.priceUsd - 1 : app.priceUsd),
+    regular: isOnSale ? inCurrency(app.priceUsd) : null,
+    currency,
+  }
+}
+
+/** The fields that a line of a search and a page share. */
+const describeApp = (store: Store, app: App, view: View) => {
+  const price = priceOn(app, view)
+  const votes = votesOn(app, view.day)
+  return {
+    position: 'left',
+    app_id: app.id,
+    title: app.title,
+    url: appUrl(store, app, view),
+    icon: imageUrl(app, 'icon', '512x512'),
+    reviews_count: store === 'ios_store' ? votes : Math.ceil(votes / 4),
+    rating: { rating_type: 'Max5', value: ratingOn(app, view.day), votes_count: votes, rating_max: 5 },
+    is_free: app.priceUsd === 0,
+    price: {
+      current: price.current,
+      regular: price.regular,
+      max_value: null,
+      currency: price.currency,
+      is_price_range: false,
+      displayed_price: app.priceUsd === 0 ? 'Free' : `${price.current.toFixed(2)} ${price.currency}`,
+    },
+  }
+}
+
+/** One item of a search. `kind` is what stands behind `…_search_`. */
+export const showSearchItem = (
+  store: Store,
+  app: App,
+  view: View,
+  place: { kind: string; group: number; absolute: number },
+) => ({
+  type: `${store}_search_${place.kind}`,
+  rank_group: place.group,
+  rank_absolute: place.absolute,
+  ...describeApp(store, app, view),
+  ...(store === 'android_store' && { developer: app.developer, developer_url: developerUrl(store, app) }),
+})
+
+const UPDATE_NOTES = [
+  'Bug fixes and performance improvements.',
+  'New: widgets, dark mode and faster start.',
+  'We rebuilt the home screen. Tell us what you think!',
+  'Fixes a crash that some of you saw after the last update.',
+  'More content every week, and support for the newest system.',
+]
+
+const describeText = (app: App, version: number): string => {
+  const about = app.topic ? [...app.topic.narrow.slice(0, 6)].join(', ') : 'everything that you need'
+  return [
+    `${app.title} by ${app.developer}.`,
+    `Made for everybody who cares about ${about}.`,
+    `• ${pick(app.topic?.phrases ?? [app.title], mix(app.hash, 30))}`,
+    `• Works offline\n• No account needed`,
+    // The text is rewritten with every tenth version.
+    `Edition ${1 + Math.floor(version / 10)}.`,
+  ].join('\n')
+}
+
+const showIosExtras = (app: App) => ({
+  categories: [app.category, 'lifestyle'],
+  languages: ['en', 'de', 'fr', 'es', 'ja'].slice(0, 1 + (mix(app.hash, 31) % 5)),
+  advisories: [pick(['4+', '9+', '12+'], mix(app.hash, 32))],
+})
+
+const showAndroidExtras = (app: App, votes: number) => {
+  const installs = votes * (40 + (mix(app.hash, 33) % 60))
+  const company = app.id.split('.')[1] ?? 'company'
+  return {
+    installs: `${10 ** Math.floor(Math.log10(installs))}+`,
+    installs_count: installs,
+    developer_email: `support@${company}.example`,
+    developer_address: `${1 + (app.hash % 200)} Harbour Street`,
+    developer_website: `https://${company}.example/`,
+    videos: mix(app.hash, 34) % 3 === 0 ? [`https://videos.example/${app.id}`] : [],
+    genres: [app.category],
+    tags: [...(app.topic?.narrow.slice(0, 3) ?? [])],
+  }
+}
+
+/** The page of an app, as the one item of an app_info result. */
+export const showInfoItem = (catalogue: Catalogue, app: App, view: View) => {
+  const { store } = catalogue
+  const shown = describeApp(store, app, view)
+  const version = versionNumber(app, view.day)
+  const updatedDay = Math.min(view.day, releaseDay(app) + version * updateEvery(app))
+  const link = (other: App) => ({ app_id: other.id, title: other.title, url: appUrl(store, other, view) })
+  const start = app.hash % 100
+  return {
+    type: `${store}_info_organic`,
+    rank_group: 1,
+    rank_absolute: 1,
+    ...shown,
+    description: describeText(app, version),
+    main_category: app.category,
+    developer: app.developer,
+    developer_id: developerId(app),
+    developer_url: developerUrl(store, app),
+    version: showVersion(version),
+    minimum_os_version: `${12 + (app.hash % 5)}.0`,
+    size: `${(20 + (app.hash % 1800) / 10).toFixed(1)} MB`,
+    released_date: formatTimestamp(releaseDay(app) * DAY_MS),
+    last_update_date: formatTimestamp(updatedDay * DAY_MS),
+    update_notes: pick(UPDATE_NOTES, mix(app.hash, version)),
+    images: Array.from({ length: 5 }, (_, index) => imageUrl(app, `screen${index}`, '1284x2778')),
+    similar_apps: app.topic
+      ? catalogue
+          .appsOfTopic(app.topic)
+          .slice(start, start + 6)
+          .filter((other) => other !== app)
+          .map(link)
+      : [],
+    more_apps_by_developer: catalogue
+      .appsOfDeveloper(app.developer)
+      .filter((other) => other !== app)
+      .slice(0, 6)
+      .map(link),
+    ...(store === 'ios_store' ? showIosExtras(app) : showAndroidExtras(app, shown.rating.votes_count)),
+  }
+}

@@ -1,0 +1,38 @@
+/** The options of a sandbox, checked in one place for the process, the command and the tests. */
+
+import { z } from 'zod'
+import { CALL_LIMITS } from './limits.ts'
+
+/** More than anybody spends: the account's spending limits when none are asked for. */
+const AMPLE_USD = 1_000_000
+
+const limit = (calls: number) => z.number().int().positive().default(calls)
+
+/** Everything that can be chosen; each option has a default. */
+export const Options = z.strictObject({
+  /** 0 takes a free port. */
+  port: z.number().int().min(0).max(65_535).default(0),
+  /** Whether a port in use is an error; otherwise a free one is taken. */
+  strictPort: z.boolean().default(false),
+  login: z.string().min(1).default('sandbox'),
+  password: z.string().min(1).default('sandbox'),
+  /** The longest that a task of normal priority takes; high priority takes half. */
+  readyMs: z.number().int().nonnegative().default(2000),
+  seed: z.number().int().nonnegative().default(1),
+  /** The account's books; without it they are in memory only. */
+  stateFile: z.string().optional(),
+  /** Real apps to add to the ios_store (see facts.ts). */
+  catalogFile: z.string().optional(),
+  /** Money deposited. */
+  balanceUsd: z.number().nonnegative().default(1000),
+  costLimitPerDayUsd: z.number().nonnegative().default(AMPLE_USD),
+  costLimitPerMinuteUsd: z.number().nonnegative().default(AMPLE_USD),
+  callsPerMinute: limit(CALL_LIMITS.callsPerMinute),
+  readyListsPerMinute: limit(CALL_LIMITS.readyListsPerMinute),
+  idListsPerMinute: limit(CALL_LIMITS.idListsPerMinute),
+  statusPerMinute: limit(CALL_LIMITS.statusPerMinute),
+  requestsInFlight: limit(CALL_LIMITS.requestsInFlight),
+})
+
+export type Options = z.output<typeof Options>
+export type OptionsInput = z.input<typeof Options>

@@ -1,0 +1,177 @@
+/** Takes posted tasks: each is checked, priced and charged by itself, whatever happens to its neighbours. */
+
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { Account } from './account.ts'
+import type { PostedTask } from './books.ts'
+import { type Code, MESSAGES } from './codes.ts'
+import type { TaskAnswer } from './envelope.ts'
+import { fraction, hashText } from './hash.ts'
+import { decodeKeyword } from './keyword.ts'
+import { findLanguageByCode, findLanguageByName } from './languages.ts'
+import { MAX_KEYWORD_CHARACTERS, MAX_TAG_CHARACTERS, MAX_TASKS_PER_POST } from './limits.ts'
+import { findLocationByCode, findLocationByName } from './locations.ts'
+import type { Offer, Store } from './offers.ts'
+import { type Priority, priceTaskMicros } from './prices.ts'
+import type { Tasks } from './tasks.ts'
+
+/** Where posted tasks go, and how long the longest takes. */
+export type Counter = { tasks: Tasks; account: Account; readyMs: number }
+
+/** Characters are code points: an emoji is one. */
+const atMost = (characters: number) => (text: string) => [...text].length <= characters
+
+/** App ids by store: digits, and Java package names. */
+const APP_ID: Record<Store, RegExp> = {
+  ios_store: /^\d{6,12}$/,
+  android_store: /^[a-zA-Z]\w*(\.[a-zA-Z]\w*)+$/,
+}
+
+const schemaOf = (offer: Offer) => {
+  const webhook = z.url({ protocol: /^https?$/ }).optional()
+  const subject =
+    offer.function === 'app_searches'
+      ? {
+          keyword: z
+            .string()
+            .refine(atMost(MAX_KEYWORD_CHARACTERS))
+            .refine((keyword) => decodeKeyword(keyword).trim() !== ''),
+        }
+      : { app_id: z.string().regex(APP_ID[offer.store]) }
+  return z.object({
+    ...subject,
+    location_code: z
+      .int()
+      .refine((code) => findLocationByCode(offer.store, code))
+      .optional(),
+    location_name: z
+      .string()
+      .refine((name) => findLocationByName(offer.store, name))
+      .optional(),
+    language_code: z.string().refine(findLanguageByCode).optional(),
+    language_name: z.string().refine(findLanguageByName).optional(),
+    priority: z.union([z.literal(1), z.literal(2)]).default(1),
+    ...(offer.depth && { depth: z.int().min(1).max(offer.depth.max).default(offer.depth.default) }),
+    tag: z.string().refine(atMost(MAX_TAG_CHARACTERS)).optional(),
+    postback_url: webhook,
+    postback_data: z.enum(offer.store === 'ios_store' ? ['advanced'] : ['advanced', 'html']).optional(),
+    pingback_url: webhook,
+  })
+}
+
+/** The fields that each schema gives; which subject is there depends on the offer. */
+type Fields = {
+  keyword?: string
+  app_id?: string
+  location_code?: number
+  location_name?: string
+  language_code?: string
+  language_name?: string
+  priority: Priority
+  depth?: number
+  postback_url?: string
+  postback_data?: string
+}
+
+type Checked = { fields: Fields; locationCode: number; languageCode: string }
+
+/** Reads one task; a string names the field that breaks a rule. */
+const checkTask = (offer: Offer, schema: ReturnType<typeof schemaOf>, posted: unknown): Checked | string => {
+  const parsed = schema.safeParse(posted)
+  if (!parsed.success) return String(parsed.error.issues[0]?.path[0] ?? 'task')
+  const fields = parsed.data as Fields
+  const locationCode =
+    fields.location_code ?? findLocationByName(offer.store, fields.location_name ?? '')?.location_code
+  if (locationCode === undefined) return 'location_code'
+  if (fields.postback_url !== undefined && fields.postback_data === undefined) return 'postback_data'
+  const languageCode =
+    fields.language_code ?? findLanguageByName(fields.language_name ?? '')?.language_code ?? 'en'
+  return { fields, locationCode, languageCode }
+}
+
+/** The `data` of an answer: the parameters as posted, and what the service adds to them. */
+export const echoTask = (
+  offer: Offer,
+  parameters: Record<string, unknown>,
+  resolved: Record<string, unknown> = {},
+): Record<string, unknown> => ({
+  api: 'app_data',
+  function: offer.function,
+  se: offer.store,
+  se_type: offer.seType,
+  ...parameters,
+  ...resolved,
+  device: 'desktop',
+  os: 'windows',
+})
+
+/** What the service fills in where a task leaves something open. */
+export const resolveTask = (
+  offer: Offer,
+  task: Pick<PostedTask, 'locationCode' | 'languageCode' | 'depth'>,
+): Record<string, unknown> => ({
+  location_code: task.locationCode,
+  language_code: task.languageCode,
+  ...(offer.depth && { depth: task.depth }),
+})
+
+const createTask = (
+  offer: Offer,
+  { fields, locationCode, languageCode }: Checked,
+  parameters: Record<string, unknown>,
+  nowMs: number,
+  readyMs: number,
+): PostedTask => {
+  const id = randomUUID()
+  const depth = fields.depth ?? 1
+  const takesMs = readyMs * (0.5 + 0.5 * fraction(hashText(id))) * (fields.priority === 2 ? 0.5 : 1)
+  return {
+    id,
+    store: offer.store,
+    function: offer.function,
+    subject: fields.keyword ?? fields.app_id ?? '',
+    locationCode,
+    languageCode,
+    depth,
+    priority: fields.priority,
+    postedAtMs: nowMs,
+    doneAtMs: nowMs + Math.round(takesMs),
+    costMicros: priceTaskMicros(offer.store, offer.function, fields.priority, depth),
+    parameters,
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Makes the function that takes the tasks of one offer: it answers one task each, in the order of posting. */
+export const openCounter = (offer: Offer, counter: Counter) => {
+  const schema = schemaOf(offer)
+  return (posted: readonly unknown[], nowMs: number): TaskAnswer[] => {
+    const created: PostedTask[] = []
+    let costMicros = 0
+    const takeTask = (given: unknown, index: number): TaskAnswer => {
+      const parameters = isRecord(given) ? given : {}
+      const refuse = (code: Code, message: string = MESSAGES[code]): TaskAnswer => ({
+        id: randomUUID(),
+        code,
+        message,
+        data: echoTask(offer, parameters),
+        result: null,
+      })
+      if (index >= MAX_TASKS_PER_POST) return refuse(40006)
+      const checked = checkTask(offer, schema, given)
+      if (typeof checked === 'string') return refuse(40501, `Invalid Field: '${checked}'.`)
+      const task = createTask(offer, checked, parameters, nowMs, counter.readyMs)
+      const unpayable = counter.account.refuse(costMicros + task.costMicros, nowMs)
+      if (unpayable) return refuse(unpayable)
+      costMicros += task.costMicros
+      created.push(task)
+      const data = echoTask(offer, parameters, resolveTask(offer, task))
+      return { id: task.id, code: 20100, costMicros: task.costMicros, data, result: null }
+    }
+    const answers = posted.map(takeTask)
+    counter.tasks.post(created)
+    return answers
+  }
+}

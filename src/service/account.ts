@@ -1,0 +1,118 @@
+/** The account: what it may do, has done, has left, and what its units cost. */
+
+import { isObject } from './envelope.ts'
+import { cleanText, microsFromDollars, readNumber, unreadable } from './fields.ts'
+import type { Priority, TaskFunction } from './functions.ts'
+import { rowsOf } from './replies.ts'
+import type { Transport } from './transport.ts'
+
+/** One period of a table of limits or statistics: counts of calls, or micro-dollars. Null and missing: not known. */
+export interface UsagePeriod {
+  readonly total: number | null
+  readonly totalAppData: number | null
+  /** By the path of keys inside `app_data`, such as `app_searches.task_get.advanced`. */
+  readonly byCall: Readonly<Record<string, number>>
+}
+
+export interface UsageTable {
+  readonly day: UsagePeriod | null
+  readonly minute: UsagePeriod | null
+}
+
+export interface UserData {
+  readonly login: string | null
+  /** Shown to people; the money days of the service are UTC. */
+  readonly timezone: string | null
+  readonly balanceMicros: number | null
+  readonly depositedMicros: number | null
+  readonly callLimits: UsageTable
+  readonly callStatistics: UsageTable
+  /** Micro-dollars. */
+  readonly moneyLimits: UsageTable
+  /** Micro-dollars. */
+  readonly moneyStatistics: UsageTable
+  /** Price of one billing unit; null when the price list does not say. The list makes no difference by store. */
+  pricePerUnitMicros(fn: TaskFunction, priority: Priority): number | null
+}
+
+const RECORD_PATH = ['tasks', 0, 'result', 0]
+
+const PRIORITY_KEYS = { 1: 'priority_normal', 2: 'priority_high' } as const
+
+/** Reads the account's data; `money` and `price` may stand beside `rates` (SERVICE-NOTES: user_data layout). */
+export async function getUserData(transport: Transport): Promise<UserData> {
+  const path = '/v3/appendix/user_data'
+  const reply = await transport.callFree({ kind: 'user_data', method: 'GET', path })
+  const [row] = rowsOf(reply, `GET ${path}`)
+  return readUserData(row)
+}
+
+/** Tolerant of everything but a record that is no object: what is missing is null. */
+export function readUserData(row: unknown): UserData {
+  if (!isObject(row)) throw unreadable(RECORD_PATH, 'it is no record')
+  const rates = childOf(row, 'rates')
+  const money = isObject(rates.money) ? rates.money : childOf(row, 'money')
+  const price = isObject(rates.price) ? rates.price : childOf(row, 'price')
+  return {
+    login: readName(row.login),
+    timezone: readName(row.timezone),
+    balanceMicros: readMicros(money.balance),
+    depositedMicros: readMicros(money.total),
+    callLimits: readUsage(rates.limits, readNumber),
+    callStatistics: readUsage(rates.statistics, readNumber),
+    moneyLimits: readUsage(money.limits, readMicros),
+    moneyStatistics: readUsage(money.statistics, readMicros),
+    pricePerUnitMicros: (fn, priority) => readPrice(price, fn, priority),
+  }
+}
+
+function readName(value: unknown): string | null {
+  return typeof value === 'string' ? cleanText(value, 500) : null
+}
+
+type ReadAmount = (value: unknown) => number | null
+
+function readMicros(value: unknown): number | null {
+  const dollars = readNumber(value)
+  return dollars === null ? null : microsFromDollars(dollars)
+}
+
+function readUsage(value: unknown, readAmount: ReadAmount): UsageTable {
+  const table = isObject(value) ? value : {}
+  return { day: readPeriod(table.day, readAmount), minute: readPeriod(table.minute, readAmount) }
+}
+
+function readPeriod(value: unknown, readAmount: ReadAmount): UsagePeriod | null {
+  if (!isObject(value)) return null
+  return {
+    total: readAmount(value.total),
+    totalAppData: readAmount(value.total_app_data),
+    byCall: Object.fromEntries(flatten(value.app_data, [], readAmount)),
+  }
+}
+
+/** `task_get.advanced` is the deepest there is. */
+const MAX_USAGE_LEVELS = 3
+
+function flatten(value: unknown, keys: readonly string[], readAmount: ReadAmount): [string, number][] {
+  if (isObject(value)) {
+    if (keys.length >= MAX_USAGE_LEVELS) return []
+    return Object.entries(value).flatMap(([key, child]) => flatten(child, [...keys, key], readAmount))
+  }
+  const amount = readAmount(value)
+  return amount === null || keys.length === 0 ? [] : [[keys.join('.'), amount]]
+}
+
+/** Posting is charged per request of the list's first such entry. */
+function readPrice(price: Record<string, unknown>, fn: TaskFunction, priority: Priority): number | null {
+  const taskPost = childOf(childOf(childOf(price, 'app_data'), fn), 'task_post')
+  const entries = taskPost[PRIORITY_KEYS[priority]]
+  if (!Array.isArray(entries)) return null
+  const entry: unknown = entries.find((one) => isObject(one) && one.cost_type === 'per_request')
+  return isObject(entry) ? readMicros(entry.cost) : null
+}
+
+function childOf(parent: Record<string, unknown>, key: string): Record<string, unknown> {
+  const child = parent[key]
+  return isObject(child) ? child : {}
+}

@@ -1,0 +1,115 @@
+/** What one exchange means: an envelope to read on, or a failure by what the caller does next. */
+
+import {
+  AccountError,
+  RateLimitedError,
+  RejectedError,
+  UnavailableError,
+  UnreadableError,
+} from '../errors.ts'
+import { type Envelope, readEnvelope } from './envelope.ts'
+import type { ExchangeResult } from './exchange.ts'
+import { readNumber } from './fields.ts'
+import type { Failure } from './retry.ts'
+import { classifyStatus } from './status-codes.ts'
+
+/** The service counts by the minute; when its minute began is not known. */
+const RATE_LIMIT_PAUSE_MS = 60_000
+/** Requests in flight end within seconds. */
+const CONCURRENCY_PAUSE_MS = 1_000
+const MAX_RETRY_AFTER_MS = 3_600_000
+
+type Answered = Extract<ExchangeResult, { kind: 'answered' }>
+export type Delivered = Extract<ExchangeResult, { kind: 'answered' | 'broken' }>
+
+/** The envelope in a body; null when the body is not JSON or no envelope. */
+export function parseBody(body: Buffer): Envelope | null {
+  try {
+    return readEnvelope(JSON.parse(body.toString('utf8')))
+  } catch {
+    return null
+  }
+}
+
+/** The envelope of a free call, or why there is none to use: a call that is refused as a whole is a failure. */
+export function readAnswer(result: Delivered): Envelope | Failure {
+  if (result.kind === 'broken') {
+    return { kind: result.oversized ? 'oversized' : 'network', message: result.reason, statusCode: 0 }
+  }
+  const envelope = parseBody(result.body)
+  if (result.httpStatus !== 200) return readHttpFailure(result, envelope)
+  if (envelope === null) {
+    return { kind: 'not_an_envelope', message: 'the body is not a JSON answer of the service', statusCode: 0 }
+  }
+  return readCallFailure(result, envelope) ?? envelope
+}
+
+export function isFailure(answer: Envelope | Failure): answer is Failure {
+  return 'kind' in answer
+}
+
+/** Milliseconds to wait after a refusal for pace, from the answer's header where it has one. */
+export function readPause(result: Answered, statusCode: number): number {
+  const seconds = readNumber(result.retryAfter)
+  if (seconds !== null && seconds >= 0) return Math.min(seconds * 1000, MAX_RETRY_AFTER_MS)
+  return classifyStatus(statusCode) === 'too_many_at_once' ? CONCURRENCY_PAUSE_MS : RATE_LIMIT_PAUSE_MS
+}
+
+function readHttpFailure(result: Answered, envelope: Envelope | null): Failure {
+  const statusCode = envelope?.statusCode ?? result.httpStatus * 100
+  const message = envelope?.message || `HTTP ${result.httpStatus}`
+  if (result.httpStatus === 401) return { kind: 'account', message, statusCode }
+  if (result.httpStatus === 402) return { kind: 'money', message, statusCode }
+  if (result.httpStatus === 429) {
+    return { kind: 'rate_limited', message, statusCode, retryAfterMs: readPause(result, statusCode) }
+  }
+  return { kind: result.httpStatus >= 500 ? 'server' : 'rejected', message, statusCode }
+}
+
+/**
+ * Free calls carry one task, so its account, pace and server codes are those of the call. Codes that speak of
+ * the thing asked for (pending, expired, not found, …) are left to whoever asked.
+ */
+function readCallFailure(result: Answered, envelope: Envelope): Failure | null {
+  for (const { statusCode, message } of [envelope, ...envelope.tasks.slice(0, 1)]) {
+    const statusClass = classifyStatus(statusCode)
+    switch (statusClass) {
+      case 'account':
+      case 'money':
+      case 'server':
+        return { kind: statusClass, message, statusCode }
+      case 'rate_limited':
+      case 'too_many_at_once':
+        return { kind: statusClass, message, statusCode, retryAfterMs: readPause(result, statusCode) }
+    }
+  }
+  return null
+}
+
+/**
+ * The error that a failed free call throws.
+ * @param what the call, for the message: method and path
+ * @param reason why it is not repeated
+ */
+export function errorOf(failure: Failure, what: string, reason: string): Error {
+  const code = failure.statusCode === 0 ? '' : ` (${failure.statusCode})`
+  const message = `${what} failed: ${failure.message}${code}; not repeated, because ${reason}.`
+  switch (failure.kind) {
+    case 'account':
+      return new AccountError(message, 'account')
+    case 'money':
+      return new AccountError(message, 'account_money')
+    case 'rate_limited':
+      return new RateLimitedError(message, failure.retryAfterMs ?? RATE_LIMIT_PAUSE_MS)
+    case 'too_many_at_once':
+      return new RateLimitedError(message, failure.retryAfterMs ?? CONCURRENCY_PAUSE_MS)
+    case 'rejected':
+      return new RejectedError(message, failure.statusCode)
+    case 'oversized':
+      return new UnreadableError(message, 'body')
+    case 'network':
+    case 'not_an_envelope':
+    case 'server':
+      return new UnavailableError(message)
+  }
+}

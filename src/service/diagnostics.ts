@@ -1,0 +1,45 @@
+/** How the service says it is, and what its codes mean. */
+
+import { z } from 'zod'
+
+import { wireInteger, wireText } from './fields.ts'
+import { fetchRows } from './replies.ts'
+import type { Transport } from './transport.ts'
+
+export interface ApiStatus {
+  /** `app_data` or `appendix`. */
+  readonly api: string
+  /** `ok` when healthy (spec: Status record). */
+  readonly status: string
+  readonly endpoints: readonly { readonly endpoint: string; readonly status: string }[]
+}
+
+export interface ServiceErrorCode {
+  readonly code: number
+  readonly message: string
+}
+
+const text = wireText(500).transform((value) => value ?? '')
+
+const statuses: z.ZodType<ApiStatus[]> = z.array(
+  z.object({
+    api: text,
+    status: text,
+    endpoints: z
+      .array(z.object({ endpoint: text, status: text }))
+      .nullish()
+      .transform((endpoints) => endpoints ?? []),
+  }),
+)
+
+const errorCodes: z.ZodType<ServiceErrorCode[]> = z.array(z.object({ code: wireInteger, message: text }))
+
+/** The service's own view of its health; at most 10 calls a minute (spec: Limits). */
+export function getStatus(transport: Transport): Promise<ApiStatus[]> {
+  return fetchRows(transport, { kind: 'status', method: 'GET', path: '/v3/appendix/status' }, statuses)
+}
+
+/** Every status code of the service with its message. */
+export function listErrors(transport: Transport): Promise<ServiceErrorCode[]> {
+  return fetchRows(transport, { kind: 'reference', method: 'GET', path: '/v3/appendix/errors' }, errorCodes)
+}

@@ -1,0 +1,99 @@
+/** The account's own list of tasks: the only way to learn what an ambiguous POST did. */
+
+import { z } from 'zod'
+
+import { isObject, readTag } from './envelope.ts'
+import {
+  formatTimestamp,
+  microsFromDollars,
+  readTimestamp,
+  wireIdentifier,
+  wireNumber,
+  wireText,
+  wireTimestamp,
+} from './fields.ts'
+import { fetchRows } from './replies.ts'
+import type { Transport } from './transport.ts'
+
+/** spec: Limits. A page this long may have more behind it. */
+export const MAX_TASK_ID_ROWS = 1000
+
+export interface TaskIdQuery {
+  /** Range of the time of posting, to the second: fractions are cut off. */
+  readonly from: Date
+  /** Not later than the service's now. */
+  readonly to: Date
+  readonly offset: number
+  /** At most 1000. */
+  readonly limit: number
+  /** Tags come only with metadata, and that only for one month. */
+  readonly includeMetadata: boolean
+  /** By the time of execution, so pages shift while tasks finish. */
+  readonly sort: 'asc' | 'desc'
+}
+
+export interface TaskIdRow {
+  readonly id: string
+  readonly datetimePosted: Date
+  /** Null while the task is not finished. */
+  readonly datetimeDone: Date | null
+  /** The task's status code, or the message that some answers hold instead. */
+  readonly status: string
+  /** Net after refund. */
+  readonly costMicros: number
+  readonly tag: string | null
+  /** Path of the call that made the task. */
+  readonly url: string | null
+}
+
+const postedAt = z.unknown().transform((value, context) => {
+  const instant = readTimestamp(value)
+  if (instant === null) context.addIssue({ code: 'custom', message: 'is not a timestamp' })
+  return instant ?? z.NEVER
+})
+
+const taskIdRows = z.array(
+  z
+    .object({
+      id: wireIdentifier,
+      url: wireText(2000),
+      datetime_posted: postedAt,
+      datetime_done: wireTimestamp,
+      status: z.union([z.string(), z.int()]).nullish(),
+      cost: wireNumber,
+      metadata: z.unknown().optional(),
+    })
+    .transform(
+      (row): TaskIdRow => ({
+        id: row.id,
+        datetimePosted: row.datetime_posted,
+        datetimeDone: row.datetime_done,
+        status: String(row.status ?? ''),
+        costMicros: microsFromDollars(row.cost),
+        tag: isObject(row.metadata) ? readTag(row.metadata.tag) : null,
+        url: row.url,
+      }),
+    ),
+)
+
+/**
+ * One page of the account's tasks of all functions, finished or not. A row that cannot be read fails the whole
+ * page, because a scan with holes would prove nothing.
+ */
+export function listTaskIds(transport: Transport, query: TaskIdQuery): Promise<TaskIdRow[]> {
+  const body = [
+    {
+      datetime_from: formatTimestamp(query.from),
+      datetime_to: formatTimestamp(query.to),
+      limit: query.limit,
+      offset: query.offset,
+      sort: query.sort,
+      include_metadata: query.includeMetadata,
+    },
+  ]
+  return fetchRows(
+    transport,
+    { kind: 'id_list', method: 'POST', path: '/v3/app_data/id_list', body },
+    taskIdRows,
+  )
+}

@@ -1,0 +1,71 @@
+/** The lists that watches refer to: locations, languages, categories. */
+
+import { z } from 'zod'
+
+import { wireInteger, wireText } from './fields.ts'
+import type { Store } from './functions.ts'
+import { fetchRows } from './replies.ts'
+import type { Transport } from './transport.ts'
+
+export interface Location {
+  readonly locationCode: number
+  readonly locationName: string
+  /** Only for regions below a country. */
+  readonly parentName: string | null
+  readonly countryIsoCode: string | null
+  readonly locationType: string | null
+}
+
+export interface Language {
+  readonly languageName: string
+  readonly languageCode: string
+}
+
+const name = wireText(500).pipe(z.string().min(1))
+
+const locations = z.array(
+  z
+    .object({
+      location_code: wireInteger,
+      location_name: name,
+      location_name_parent: wireText(500),
+      country_iso_code: wireText(20),
+      location_type: wireText(100),
+    })
+    .transform(
+      (row): Location => ({
+        locationCode: row.location_code,
+        locationName: row.location_name,
+        parentName: row.location_name_parent,
+        countryIsoCode: row.country_iso_code,
+        locationType: row.location_type,
+      }),
+    ),
+)
+
+const languages = z.array(
+  z
+    .object({ language_name: name, language_code: name })
+    .transform((row): Language => ({ languageName: row.language_name, languageCode: row.language_code })),
+)
+
+const categories = z.array(z.object({ categories: z.array(name) }).transform((row) => row.categories))
+
+/** The locations of a store. */
+export function listLocations(transport: Transport, store: Store): Promise<Location[]> {
+  return fetchRows(transport, referenceCall(`/v3/app_data/${store}/locations`), locations)
+}
+
+/** The languages of a store. */
+export function listLanguages(transport: Transport, store: Store): Promise<Language[]> {
+  return fetchRows(transport, referenceCall(`/v3/app_data/${store}/languages`), languages)
+}
+
+/** The category values of a store. */
+export async function listCategories(transport: Transport, store: Store): Promise<string[]> {
+  return (await fetchRows(transport, referenceCall(`/v3/app_data/${store}/categories`), categories)).flat()
+}
+
+function referenceCall(path: string) {
+  return { kind: 'reference', method: 'GET', path } as const
+}

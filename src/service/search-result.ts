@@ -1,0 +1,145 @@
+/** The result of an app_searches task: which apps the store ranks for a keyword. */
+
+import { z } from 'zod'
+
+import { isObject } from './envelope.ts'
+import {
+  cleanText,
+  readIdentifier,
+  readInteger,
+  readWith,
+  unreadable,
+  wireInteger,
+  wireText,
+  wireTimestamp,
+} from './fields.ts'
+
+export interface SearchItem {
+  /** Place among the organic results, from 1 (`rank_group`). */
+  readonly rank: number
+  /** Place among all results (`rank_absolute`). */
+  readonly absolute: number
+  readonly appId: string
+  readonly title: string | null
+  readonly developer: string | null
+  readonly icon: string | null
+  readonly url: string | null
+}
+
+export interface SearchResult {
+  /** As sent back, which is how a person typed it; null when missing. */
+  readonly keyword: string | null
+  readonly checkUrl: string | null
+  /** When the store was asked. */
+  readonly datetime: Date | null
+  /** How many results the store says there are. */
+  readonly resultsCount: number | null
+  /** How many items of any type the answer holds. */
+  readonly itemsCount: number
+  /** Organic items only, in the order sent; an app that comes twice is here once, at its best rank. */
+  readonly items: readonly SearchItem[]
+}
+
+/** The largest depth is 700; paid items and bundles come on top. */
+const MAX_ITEMS = 5_000
+/** Ranks are stored as smallint. */
+const MAX_RANK = 32_767
+const RANK_RULE = `a rank is a whole number from 1 to ${MAX_RANK}`
+const MAX_APP_ID_LENGTH = 255
+const APP_ID_RULE = `an app id has 1 to ${MAX_APP_ID_LENGTH} characters that can be stored`
+const MAX_NAME_LENGTH = 500
+const MAX_URL_LENGTH = 2_000
+
+const searchPage = z.object({
+  keyword: wireText(MAX_NAME_LENGTH * 2),
+  check_url: wireText(MAX_URL_LENGTH),
+  datetime: wireTimestamp,
+  se_results_count: wireInteger.nullish(),
+  items: z.array(z.unknown()).max(MAX_ITEMS).nullish(),
+  items_count: wireInteger.nullish(),
+})
+
+const optionalText = z.string().nullish()
+const numberOrText = z.union([z.number(), z.string()])
+
+/** Kinds only, no rules and no transforms, which `readItem` adds: this runs a hundred times for every result. */
+const organicItem = z.object({
+  rank_group: numberOrText,
+  rank_absolute: numberOrText,
+  app_id: numberOrText,
+  title: optionalText,
+  developer: optionalText,
+  icon: optionalText,
+  url: optionalText,
+})
+
+/**
+ * Reads `result[0]` of an app_searches task. Items that are not organic (paid, bundles) are not ranked; unknown
+ * fields are ignored.
+ * @throws UnreadableError with the path of the field that breaks the contract, also when two apps claim one rank
+ */
+export function parseSearchResult(result: unknown): SearchResult {
+  const page = readWith(searchPage, result)
+  if (page.items == null && page.items_count !== 0) {
+    throw unreadable(['items'], 'it is missing, and items_count is not 0')
+  }
+  const items = page.items ?? []
+  return {
+    keyword: page.keyword,
+    checkUrl: page.check_url,
+    datetime: page.datetime,
+    resultsCount: page.se_results_count ?? null,
+    itemsCount: items.length,
+    items: readRanks(items),
+  }
+}
+
+function readRanks(items: readonly unknown[]): SearchItem[] {
+  const bestByApp = new Map<string, SearchItem>()
+  const appByRank = new Map<number, string>()
+  for (const [index, value] of items.entries()) {
+    const item = readItem(value, index)
+    if (item === null) continue
+    const { rank, appId } = item
+    const holder = appByRank.get(rank) ?? appId
+    if (holder !== appId) {
+      throw unreadable(['items', index, 'rank_group'], `two apps claim rank ${rank}: ${holder} and ${appId}`)
+    }
+    appByRank.set(rank, appId)
+    const best = bestByApp.get(appId)
+    if (best === undefined || rank < best.rank) bestByApp.set(appId, item)
+  }
+  return [...bestByApp.values()]
+}
+
+/** Null for an item that is not ranked. */
+function readItem(value: unknown, index: number): SearchItem | null {
+  const at = ['items', index]
+  if (!isObject(value) || typeof value.type !== 'string') {
+    throw unreadable([...at, 'type'], 'an item must name its type')
+  }
+  if (!value.type.endsWith('_organic')) return null
+  const item = readWith(organicItem, value, at)
+  return {
+    rank: readRank(item.rank_group) ?? refuse([...at, 'rank_group'], RANK_RULE),
+    absolute: readRank(item.rank_absolute) ?? refuse([...at, 'rank_absolute'], RANK_RULE),
+    appId: readIdentifier(String(item.app_id), MAX_APP_ID_LENGTH) ?? refuse([...at, 'app_id'], APP_ID_RULE),
+    title: readText(item.title, MAX_NAME_LENGTH),
+    developer: readText(item.developer, MAX_NAME_LENGTH),
+    icon: readText(item.icon, MAX_URL_LENGTH),
+    url: readText(item.url, MAX_URL_LENGTH),
+  }
+}
+
+function readRank(value: number | string): number | null {
+  const rank = readInteger(value)
+  return rank !== null && rank >= 1 && rank <= MAX_RANK ? rank : null
+}
+
+function refuse(path: readonly PropertyKey[], rule: string): never {
+  throw unreadable(path, rule)
+}
+
+function readText(text: string | null | undefined, maxLength: number): string | null {
+  return text == null ? null : cleanText(text, maxLength)
+}

@@ -1,0 +1,93 @@
+/** The result of one task, still unparsed, or why there is none yet or ever. */
+
+import { RejectedError, UnavailableError, UnreadableError } from '../errors.ts'
+import type { TaskReply } from './envelope.ts'
+import type { Store, TaskFunction } from './functions.ts'
+import { readResultPath } from './ready-list.ts'
+import { classifyStatus } from './status-codes.ts'
+import type { Reply, Transport } from './transport.ts'
+
+export type ResultOutcome =
+  /** 40601, 40602: keep waiting. */
+  | { readonly kind: 'pending'; readonly statusCode: number }
+  | {
+      readonly kind: 'done'
+      readonly serviceId: string
+      readonly tag: string | null
+      /** 40102: a measurement that found nothing. */
+      readonly statusCode: 20000 | 40102
+      /** `result[0]` as sent; null with 40102. */
+      readonly result: unknown
+      /** Size of the whole answer. */
+      readonly rawBytes: number
+    }
+  /** 40101, 40401, 40403 and other 4xxxx: the caller decides by code. */
+  | { readonly kind: 'failed'; readonly statusCode: number; readonly message: string }
+
+/** A path out of the ready list, or a task to ask for by its id in advanced form. */
+export type ResultAddress = string | { readonly store: Store; readonly fn: TaskFunction; readonly id: string }
+
+/**
+ * Fetches one result. A cost in the answer is never a new charge, and is not given on.
+ * @throws UnreadableError when the answer is for another task, or done without a result; what `callFree` throws
+ */
+export async function getResult(transport: Transport, address: ResultAddress): Promise<ResultOutcome> {
+  const path = toPath(address)
+  const reply = await transport.callFree({ kind: 'task_get', method: 'GET', path })
+  const askedId = path.slice(path.lastIndexOf('/') + 1)
+  if (reply.task !== null) checkId(reply.task, askedId, path)
+  return readOutcome(reply, path)
+}
+
+function toPath(address: ResultAddress): string {
+  const path =
+    typeof address === 'string'
+      ? address
+      : `/v3/app_data/${address.store}/${address.fn}/task_get/advanced/${address.id}`
+  const checked = readResultPath(path)
+  if (checked === null)
+    throw new RejectedError(`No result can be fetched from "${path}": it is no path below /v3.`, 0)
+  return checked
+}
+
+/** An answer for another task decides nothing about this one; an error answer may carry no id at all. */
+function checkId(task: TaskReply, askedId: string, path: string): void {
+  const mayLackId = classifyStatus(task.statusCode) === 'rejected'
+  if (task.id === askedId || (task.id === null && mayLackId)) return
+  throw new UnreadableError(
+    `GET ${path} was answered for another task: ${task.id ?? 'without an id'}.`,
+    'tasks[0].id',
+  )
+}
+
+function readOutcome(reply: Reply, path: string): ResultOutcome {
+  const { statusCode, message, task, rawBytes } = reply
+  switch (classifyStatus(statusCode)) {
+    case 'pending':
+      return { kind: 'pending', statusCode }
+    case 'store_failed':
+    case 'rejected':
+      return { kind: 'failed', statusCode, message }
+    case 'ok':
+    case 'no_results':
+      if (task !== null) return readDone(task, rawBytes, path)
+  }
+  throw new UnavailableError(
+    `GET ${path} was answered with ${statusCode} ${message}, which says nothing about the task.`,
+  )
+}
+
+function readDone(task: TaskReply, rawBytes: number, path: string): ResultOutcome {
+  const serviceId = task.id
+  if (serviceId === null) throw new UnreadableError(`GET ${path} was answered without an id.`, 'tasks[0].id')
+  const done = { kind: 'done', serviceId, tag: task.tag, rawBytes } as const
+  if (classifyStatus(task.statusCode) === 'no_results') return { ...done, statusCode: 40102, result: null }
+  const result: unknown = Array.isArray(task.result) ? task.result[0] : null
+  if (result == null) {
+    throw new UnreadableError(
+      `GET ${path} says that the task is done, but holds no result.`,
+      'tasks[0].result',
+    )
+  }
+  return { ...done, statusCode: 20000, result }
+}

@@ -1,0 +1,259 @@
+/**
+ * The way to the service: authentication, connections, call permits, and the repetition of calls whose repeat
+ * is free. Tasks are posted through `postOnce`, which no layer repeats.
+ */
+
+import pLimit from 'p-limit'
+import { Pool } from 'undici'
+
+import packageJson from '../../package.json' with { type: 'json' }
+import { ConfigurationError, UnavailableError } from '../errors.ts'
+import { type Delivered, errorOf, isFailure, readAnswer } from './answer.ts'
+import { type Clock, systemClock } from './clock.ts'
+import type { Envelope, TaskReply } from './envelope.ts'
+import { type ExchangeResult, exchange } from './exchange.ts'
+import { decideRetry, type Failure } from './retry.ts'
+
+export type CallKind =
+  | 'task_post'
+  | 'tasks_ready'
+  | 'task_get'
+  | 'id_list'
+  | 'status'
+  | 'user_data'
+  | 'reference'
+
+/** Hands out the permits of the call window and keeps the audit trail of calls. */
+export interface CallGate {
+  /** Waits until the call may be made. Throws when it will not be. */
+  open(kind: CallKind, path: string): Promise<CallPermit>
+}
+
+export interface CallPermit {
+  /** `performance.now()` after which the request must not be begun. */
+  readonly startBeforeMs: number
+  /** Called exactly once; `error` without `httpStatus` and `statusCode` when there was no answer. */
+  end(outcome: CallOutcome): Promise<void>
+}
+
+export interface CallOutcome {
+  readonly httpStatus?: number
+  readonly statusCode?: number
+  readonly error?: string
+}
+
+export interface TransportOptions {
+  /** Origin, and path prefix if any, in front of `/v3`. Plain http only to loopback. */
+  readonly baseUrl: string
+  readonly login: string
+  readonly password: string
+  /** Without one, calls are neither counted nor held back. */
+  readonly gate?: CallGate
+  /** Connections, and so requests in flight (SERVICE-NOTES: too many requests at once). Default 30. */
+  readonly maxConcurrent?: number
+  /** From the start of one exchange to the last byte of its answer. Default 25 s. */
+  readonly timeoutMs?: number
+  readonly clock?: Clock
+}
+
+/** A call that may be repeated, because repeating it costs nothing and changes nothing. */
+export interface FreeCall {
+  readonly kind: Exclude<CallKind, 'task_post'>
+  readonly method: 'GET' | 'POST'
+  /** Begins with `/v3/`. */
+  readonly path: string
+  readonly body?: unknown
+}
+
+export interface Reply {
+  /** The first task's status code, or the general one when there is no task. */
+  readonly statusCode: number
+  readonly message: string
+  readonly task: TaskReply | null
+  readonly rawBytes: number
+}
+
+/** When bytes may leave, on both clocks, because the monotonic one stands still while a laptop sleeps. */
+export interface SendWindow {
+  /** `performance.now()` after which no byte may leave. */
+  readonly deadlineMs: number
+  /** `Date.now()` after which no byte may leave. */
+  readonly wallDeadlineMs?: number
+  readonly signal?: AbortSignal
+}
+
+const DEFAULT_MAX_CONCURRENT = 30
+const DEFAULT_TIMEOUT_MS = 25_000
+const CONNECT_TIMEOUT_MS = 10_000
+/** A permit that ran out while a connection was made is replaced; more often than this, something is wrong. */
+const MAX_PERMITS_PER_ATTEMPT = 10
+
+const NO_GATE: CallGate = {
+  open: async () => ({ startBeforeMs: Number.POSITIVE_INFINITY, end: async () => {} }),
+}
+
+export class Transport {
+  readonly #pool: Pool
+  readonly #pathPrefix: string
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #gate: CallGate
+  readonly #clock: Clock
+  readonly #timeoutMs: number
+  readonly #limit: ReturnType<typeof pLimit>
+  readonly #closing = new AbortController()
+  #closed: Promise<void> | null = null
+
+  constructor(options: TransportOptions) {
+    const url = checkBaseUrl(options.baseUrl)
+    const maxConcurrent = options.maxConcurrent ?? DEFAULT_MAX_CONCURRENT
+    this.#pool = new Pool(url.origin, {
+      connections: maxConcurrent,
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true },
+      // The exchange has one hard limit of its own.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+    this.#pathPrefix = url.pathname.replace(/\/+$/, '')
+    this.#headers = {
+      authorization: basicAuthorization(options.login, options.password),
+      'user-agent': `storerank/${packageJson.version}`,
+    }
+    this.#gate = options.gate ?? NO_GATE
+    this.#clock = options.clock ?? systemClock
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
+    this.#limit = pLimit(maxConcurrent)
+  }
+
+  /**
+   * Makes a free call, with a permit for each attempt.
+   * @throws AccountError, RateLimitedError, RejectedError, UnreadableError; UnavailableError when repeats did not help
+   */
+  async callFree(call: FreeCall): Promise<Reply> {
+    const startedMs = this.#clock.monotonicMs()
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await this.#limit(() => this.#attempt(call))
+      if (!isFailure(answer.meaning)) return toReply(answer.meaning, answer.rawBytes)
+      const elapsedMs = this.#clock.monotonicMs() - startedMs
+      const decision = decideRetry(answer.meaning, attempt, elapsedMs, Math.random())
+      if (!decision.retry) throw errorOf(answer.meaning, `${call.method} ${call.path}`, decision.reason)
+      await this.#clock.sleep(decision.delayMs, this.#closing.signal).catch(() => {})
+    }
+  }
+
+  /** Posts a body exactly once, under a permit that the caller took. Never throws. */
+  postOnce(path: string, body: string, send: SendWindow): Promise<ExchangeResult> {
+    const clock = this.#clock
+    return exchange(this.#pool, {
+      method: 'POST',
+      path: this.#pathPrefix + path,
+      headers: { ...this.#headers, 'content-type': 'application/json' },
+      body,
+      timeoutMs: this.#timeoutMs,
+      beginWithinMs: Math.max(0, send.deadlineMs - clock.monotonicMs()),
+      refuseToBegin: () => {
+        const lateMs = clock.monotonicMs() - send.deadlineMs
+        const wallLateMs = clock.wallMs() - (send.wallDeadlineMs ?? Number.POSITIVE_INFINITY)
+        return lateMs > 0 || wallLateMs > 0 ? 'its time to be sent had passed' : null
+      },
+      ...(send.signal === undefined ? {} : { signal: send.signal }),
+    })
+  }
+
+  /** Lets what is in flight end, and begins nothing more. */
+  close(): Promise<void> {
+    this.#closing.abort()
+    this.#closed ??= this.#pool.close()
+    return this.#closed
+  }
+
+  async #attempt(call: FreeCall): Promise<{ meaning: Envelope | Failure; rawBytes: number }> {
+    for (let permits = 0; permits < MAX_PERMITS_PER_ATTEMPT; permits += 1) {
+      if (this.#closing.signal.aborted) {
+        throw new UnavailableError(`${call.method} ${call.path} was not made: the client is closed.`)
+      }
+      const permit = await this.#gate.open(call.kind, call.path)
+      const result = await this.#exchangeUnder(permit, call)
+      if (result.kind === 'late') {
+        await permit.end({ error: result.reason })
+        continue
+      }
+      const meaning = readAnswer(result)
+      await permit.end(describeOutcome(result, meaning))
+      return { meaning, rawBytes: result.kind === 'answered' ? result.body.byteLength : 0 }
+    }
+    throw new UnavailableError(
+      `${call.method} ${call.path} was not made: ${MAX_PERMITS_PER_ATTEMPT} call permits ran out before it could begin.`,
+    )
+  }
+
+  #exchangeUnder(permit: CallPermit, call: FreeCall): Promise<ExchangeResult> {
+    const hasBody = call.body !== undefined
+    return exchange(this.#pool, {
+      method: call.method,
+      path: this.#pathPrefix + call.path,
+      headers: hasBody ? { ...this.#headers, 'content-type': 'application/json' } : this.#headers,
+      ...(hasBody ? { body: JSON.stringify(call.body) } : {}),
+      timeoutMs: this.#timeoutMs,
+      refuseToBegin: () =>
+        this.#clock.monotonicMs() >= permit.startBeforeMs
+          ? 'the permit ran out before the request began'
+          : null,
+    })
+  }
+}
+
+function toReply(envelope: Envelope, rawBytes: number): Reply {
+  const task = envelope.tasks[0] ?? null
+  return { statusCode: (task ?? envelope).statusCode, message: (task ?? envelope).message, task, rawBytes }
+}
+
+function describeOutcome(result: Delivered, meaning: Envelope | Failure): CallOutcome {
+  return {
+    ...(result.httpStatus === undefined ? {} : { httpStatus: result.httpStatus }),
+    ...(meaning.statusCode === 0 ? {} : { statusCode: meaning.statusCode }),
+    ...(isFailure(meaning) ? { error: meaning.message } : {}),
+  }
+}
+
+function basicAuthorization(login: string, password: string): string {
+  if (login === '' || password === '') {
+    throw new ConfigurationError('The login and the password of the service must not be empty.')
+  }
+  if (login.includes(':')) {
+    throw new ConfigurationError(
+      'The login of the service must not hold a colon: Basic authentication ends it there.',
+    )
+  }
+  return `Basic ${Buffer.from(`${login}:${password}`).toString('base64')}`
+}
+
+function checkBaseUrl(baseUrl: string): URL {
+  const url = URL.parse(baseUrl)
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw new ConfigurationError(
+      'The address of the service must be an http or https URL, such as https://api.example.com.',
+    )
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new ConfigurationError(
+      'The address of the service must not hold a login or password: set them on their own.',
+    )
+  }
+  if (url.search !== '' || url.hash !== '') {
+    throw new ConfigurationError(
+      'The address of the service must end with its path: no query and no fragment.',
+    )
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    throw new ConfigurationError(
+      `The address of the service must be https: over plain http the password could be read on the way to ${url.hostname}.`,
+    )
+  }
+  return url
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}

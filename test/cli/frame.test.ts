@@ -1,0 +1,406 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import {
+  type CommandContext,
+  type CommandModules,
+  type CommandName,
+  type Host,
+  runCommandLine,
+} from '../../src/cli/main.ts'
+import { type Output, printCsv, printJson, printTable } from '../../src/cli/print.ts'
+import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
+
+const COMMAND_NAMES: CommandName[] = ['start', 'run', 'plan', 'status', 'sql', 'sandbox', 'migrate']
+const entry = new URL('../../src/cli/storerank.js', import.meta.url)
+
+function makeOutput(terminal: { isTTY?: boolean; columns?: number } = {}) {
+  const chunks: string[] = []
+  const output = { ...terminal, write: (text: string) => chunks.push(text) > 0 } as unknown as Output
+  return { output, text: () => chunks.join('') }
+}
+
+/** Runs a command line on modules that only record what they are called with. */
+function makeHost(run: (options: unknown, context: CommandContext) => Promise<number> = async () => 0) {
+  const stdout = makeOutput()
+  const stderr = makeOutput()
+  const signals = new EventEmitter()
+  const calls: [name: string, options: unknown][] = []
+  const exits: number[] = []
+  const clock = { ms: 0 }
+  const modules = Object.fromEntries(
+    COMMAND_NAMES.map((name) => [
+      name,
+      async () => ({
+        run: (options: unknown, context: CommandContext) => {
+          calls.push([name, options])
+          return run(options, context)
+        },
+      }),
+    ]),
+  ) as unknown as CommandModules
+  const host: Host = {
+    modules,
+    stdout: stdout.output,
+    stderr: stderr.output,
+    signals,
+    exit: (code) => exits.push(code),
+    nowMs: () => clock.ms,
+    env: {},
+  }
+  return { host, calls, exits, clock, signals, stdout: stdout.text, stderr: stderr.text }
+}
+
+describe('help', () => {
+  for (const args of [['--help'], ...COMMAND_NAMES.map((name) => [name, '--help'])]) {
+    test(`storerank ${args.join(' ')} has an example, exits 0 and runs nothing`, async () => {
+      const { host, calls, stdout, stderr } = makeHost()
+      assert.equal(await runCommandLine(args, host), 0)
+      assert.match(stdout(), /\nExample:\n {2}\$ .*storerank /)
+      assert.equal(stderr(), '')
+      assert.deepEqual(calls, [])
+    })
+  }
+
+  test('a call without a command shows the help on stderr and exits 2', async () => {
+    const { host, stdout, stderr } = makeHost()
+    assert.equal(await runCommandLine([], host), 2)
+    assert.equal(stdout(), '')
+    assert.match(stderr(), /Usage: storerank/)
+  })
+
+  test('--version prints the version of the package', async () => {
+    const { host, stdout } = makeHost()
+    assert.equal(await runCommandLine(['--version'], host), 0)
+    assert.match(stdout(), /^\d+\.\d+\.\d+\n$/)
+  })
+})
+
+describe('usage errors exit 2', () => {
+  const misuses: [args: string[], message: RegExp][] = [
+    [['staus'], /unknown command 'staus'\n\(Did you mean status\?\)/],
+    [['plan', '--jsno'], /unknown option '--jsno'\n\(Did you mean --json\?\)/],
+    [['run', 'recncile'], /no such job\. Did you mean reconcile\? Jobs: references, account/],
+    [['run', '--wait', 'soon'], /--wait must be a duration such as 90s, 20m or 2h; it is "soon"/],
+    [['sql'], /missing required argument 'query'/],
+    [['sql', 'select', '1'], /too many arguments/],
+    [['sql', 'select 1', '--json', '--csv'], /cannot be used with/],
+    [['sandbox', '--port', '65536'], /whole number from 0 to 65535/],
+  ]
+  for (const [args, message] of misuses) {
+    test(`storerank ${args.join(' ')}`, async () => {
+      const { host, calls, stdout, stderr } = makeHost()
+      assert.equal(await runCommandLine(args, host), 2)
+      assert.match(stderr(), message)
+      assert.equal(stdout(), '')
+      assert.deepEqual(calls, [])
+    })
+  }
+})
+
+describe('a command gets its options', () => {
+  const uses: [args: string[], name: CommandName, options: object][] = [
+    [['start'], 'start', {}],
+    [['run'], 'run', { jobs: [] }],
+    [['run', 'track', 'collect', '--wait', '45m'], 'run', { jobs: ['track', 'collect'], waitMs: 2_700_000 }],
+    [['plan', '--json'], 'plan', { json: true }],
+    [['status', '--json'], 'status', { json: true }],
+    [['sql', 'select 1'], 'sql', { query: 'select 1', format: 'table' }],
+    [['sql', 'select 1', '--csv'], 'sql', { query: 'select 1', format: 'csv' }],
+    [['sql', '--json', 'select 1'], 'sql', { query: 'select 1', format: 'json' }],
+    [['sandbox'], 'sandbox', { login: 'sandbox', password: 'sandbox' }],
+    [
+      ['sandbox', '--port', '0', '--ready-ms', '5', '--seed', '7', '--state', 's', '--catalog', 'c.csv'],
+      'sandbox',
+      {
+        login: 'sandbox',
+        password: 'sandbox',
+        port: 0,
+        readyMs: 5,
+        seed: 7,
+        statePath: 's',
+        catalogPath: 'c.csv',
+      },
+    ],
+    [['migrate'], 'migrate', {}],
+  ]
+  for (const [args, name, options] of uses) {
+    test(`storerank ${args.join(' ')}`, async () => {
+      const { host, calls } = makeHost()
+      assert.equal(await runCommandLine(args, host), 0)
+      assert.deepEqual(calls, [[name, options]])
+    })
+  }
+})
+
+describe('the exit code', () => {
+  test('is what the command returns', async () => {
+    const { host } = makeHost(async () => 75)
+    assert.equal(await runCommandLine(['run'], host), 75)
+  })
+
+  test('is 2 for a wrong setting, which is told in a sentence', async () => {
+    const { host, calls, stderr } = makeHost()
+    assert.equal(await runCommandLine(['plan'], { ...host, env: { MAX_USD_PER_DAY: 'five' } }), 2)
+    assert.match(stderr(), /^MAX_USD_PER_DAY must be [^\n]*\n$/)
+    assert.deepEqual(calls, [])
+  })
+
+  const fail = (error: unknown) => makeHost(() => Promise.reject(error))
+
+  test('is 2 for a ConfigurationError of the command', async () => {
+    const { host, stderr } = fail(new ConfigurationError('The port is taken.'))
+    assert.equal(await runCommandLine(['sandbox'], host), 2)
+    assert.equal(stderr(), 'The port is taken.\n')
+  })
+
+  test('is 1 for an expected error, which is told by its sentence alone', async () => {
+    const { host, stderr } = fail(new UnavailableError('The service does not answer.'))
+    assert.equal(await runCommandLine(['run'], host), 1)
+    assert.equal(stderr(), 'The service does not answer.\n')
+  })
+
+  test('is 1 for an unexpected error, which is told with where to report it and without its stack', async () => {
+    const { host, stderr } = fail(new TypeError('x is not a function'))
+    assert.equal(await runCommandLine(['run'], host), 1)
+    assert.match(stderr(), /x is not a function\nPlease report this/)
+    assert.doesNotMatch(stderr(), /\n\s+at /)
+  })
+
+  for (const error of [new UnavailableError('No answer.'), new TypeError('x is not a function')]) {
+    test(`comes with the stack of ${error.name} when LOG_LEVEL is debug`, async () => {
+      const { host, stderr } = fail(error)
+      assert.equal(await runCommandLine(['run'], { ...host, env: { LOG_LEVEL: 'debug' } }), 1)
+      assert.match(stderr(), /\n\s+at /)
+    })
+  }
+
+  test('comes with a message that cannot steer the terminal', async () => {
+    const { host, stderr } = fail(new UnavailableError('They said \u001b[2J.'))
+    await runCommandLine(['run'], host)
+    assert.equal(stderr(), 'They said ␛[2J.\n')
+  })
+})
+
+test('notes about settings go to the log, as JSON lines in a pipe', async () => {
+  const { host, stderr } = makeHost()
+  assert.equal(await runCommandLine(['plan'], { ...host, env: { APP_DATA_LOGIN: 'me' } }), 0)
+  const { level, note } = JSON.parse(stderr())
+  assert.deepEqual([level, note], ['warn', 'APP_DATA_LOGIN has no effect without APP_DATA_URL.'])
+})
+
+describe('signals', () => {
+  test('the first aborts the signal of the command, which keeps its exit code', async () => {
+    const { host, signals, exits } = makeHost(async (_, { signal }) => {
+      signals.emit('SIGTERM', 'SIGTERM')
+      return signal.aborted ? 1 : 0
+    })
+    assert.equal(await runCommandLine(['run'], host), 1)
+    assert.deepEqual(exits, [])
+    assert.equal(signals.listenerCount('SIGINT') + signals.listenerCount('SIGTERM'), 0)
+  })
+
+  for (const [name, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    test(`a second ${name} exits at once with ${code}`, async () => {
+      const { host, signals, exits, clock } = makeHost(async () => {
+        signals.emit(name, name)
+        clock.ms += 501
+        signals.emit(name, name)
+        return 0
+      })
+      await runCommandLine(['run'], host)
+      assert.deepEqual(exits, [code])
+    })
+  }
+
+  test('a Ctrl-C that npm passes on once more counts once', async () => {
+    const { host, signals, exits } = makeHost(async () => {
+      signals.emit('SIGINT', 'SIGINT')
+      signals.emit('SIGINT', 'SIGINT')
+      return 0
+    })
+    await runCommandLine(['run'], host)
+    assert.deepEqual(exits, [])
+  })
+
+  test('a command that ends with an AbortError says nothing and exits with 128 and the signal', async () => {
+    const { host, signals, stderr } = makeHost(async (_, { signal }) => {
+      signals.emit('SIGINT', 'SIGINT')
+      signal.throwIfAborted()
+      return 0
+    })
+    assert.equal(await runCommandLine(['run'], { ...host, env: { LOG_LEVEL: 'silent' } }), 130)
+    assert.equal(stderr(), '')
+  })
+})
+
+describe('the executable', () => {
+  async function execute(command: string, args: readonly string[], cwd: string) {
+    const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+    const [[code], stdout, stderr] = await Promise.all([
+      once(child, 'close'),
+      text(child.stdout),
+      text(child.stderr),
+    ])
+    return { code, stdout, stderr }
+  }
+
+  test('works through a symbolic link from any folder, without a warning', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'storerank-frame-'))
+    try {
+      const link = join(folder, 'storerank')
+      symlinkSync(entry.pathname, link)
+      const { code, stdout, stderr } = await execute(process.execPath, [link, '--help'], folder)
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, /Usage: storerank/)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('loads neither database, queue nor server for --help', async () => {
+    const script = `
+      const { registerHooks } = await import('node:module')
+      registerHooks({ load(url, context, next) { process._rawDebug(url); return next(url, context) } })
+      const { runCommandLine } = await import(${JSON.stringify(new URL('main.ts', entry).href)})
+      const { stdout, stderr } = process
+      await runCommandLine(['--help'], { stdout, stderr })`
+    const { stdout, stderr } = await execute(process.execPath, ['--input-type=module', '-e', script], '/')
+    assert.match(stdout, /Usage: storerank/)
+    assert.match(stderr, /\/commander\//)
+    assert.doesNotMatch(stderr, /\/(drizzle-orm|postgres|pg|pg-boss|fastify|zod|pino|ora|table)\//)
+  })
+
+  test('says in one sentence that a Node is too old, and exits 2', async () => {
+    const script = `
+      Object.defineProperty(process.versions, 'node', { value: '20.19.0' })
+      await import(${JSON.stringify(entry.href)})`
+    const { code, stderr } = await execute(process.execPath, ['--input-type=module', '-e', script], '/')
+    assert.equal(code, 2)
+    assert.match(stderr, /^storerank needs Node 24 or newer, and this is Node 20\.19\.0: run `npm ci` .*\n$/)
+  })
+})
+
+describe('printTable', () => {
+  const print = (
+    rows: Record<string, unknown>[],
+    columns: { key: string; align?: 'right' }[],
+    terminal = {},
+  ) => {
+    const { output, text } = makeOutput(terminal)
+    printTable(rows, columns, { stdout: output })
+    return text()
+  }
+
+  test('aligns numbers to the right and text to the left', () => {
+    const text = print(
+      [
+        { app: 'Yoga', rank: 7, paid: '$0.12' },
+        { app: '日本語', rank: 120, paid: '$10.00' },
+      ],
+      [{ key: 'app' }, { key: 'rank' }, { key: 'paid', align: 'right' }],
+    )
+    assert.equal(
+      text,
+      [
+        '┌────────┬──────┬────────┐',
+        '│ app    │ rank │   paid │',
+        '├────────┼──────┼────────┤',
+        '│ Yoga   │    7 │  $0.12 │',
+        '│ 日本語 │  120 │ $10.00 │',
+        '└────────┴──────┴────────┘',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('says so when there is no row', () => {
+    assert.equal(print([], [{ key: 'a' }]), '(no rows)\n')
+  })
+
+  test('shows values of the database in a way that people read', () => {
+    const row = {
+      at: new Date('2026-01-31T04:05:06.789Z'),
+      none: null,
+      list: [1, 2n],
+      bytes: new Uint8Array([1, 255]),
+    }
+    const columns = Object.keys(row).map((key) => ({ key }))
+    const text = print([row], columns)
+    assert.match(text, /│ 2026-01-31 04:05:06Z │ {6}│ \[1,"2"\] │ \\x01ff │/)
+  })
+
+  test('cuts the widest columns first, so that a row fits the terminal', () => {
+    const text = print(
+      [{ id: 'short', title: 'long '.repeat(40), note: '日本語'.repeat(40) }],
+      [{ key: 'id' }, { key: 'title' }, { key: 'note' }],
+      { isTTY: true, columns: 60 },
+    )
+    assert.equal(text.trimEnd().split('\n').length, 5)
+    assert.match(text, /│ short │ long long.*… │ 日本語.*… /)
+    for (const line of text.split('\n')) assert.ok([...line].length <= 60)
+  })
+
+  test('cuts nothing in a pipe', () => {
+    assert.ok(print([{ title: 'x'.repeat(500) }], [{ key: 'title' }]).includes('x'.repeat(500)))
+  })
+
+  test('gives each row one line and no control character, whatever the data are', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' })), { minLength: 1 }),
+        (titles) => {
+          const rows = titles.map(([title, other]) => ({ title, other }))
+          const text = print(rows, [{ key: 'title' }, { key: 'other' }], { isTTY: true, columns: 50 })
+          assert.equal(text.split('\n').length, rows.length + 5)
+          // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be left
+          assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
+        },
+      ),
+    )
+  })
+
+  test('shows the escape sequences of a title instead of sending them', () => {
+    const text = print([{ title: '\u001b[31mred\u001b[0m\nnext\u0007' }], [{ key: 'title' }])
+    assert.match(text, /│ ␛\[31mred␛\[0m␊next␇ │/)
+  })
+})
+
+describe('printJson and printCsv', () => {
+  const rows = [{ title: '=1+1, "x"\n\u001b[31m\u009b', paid: 12n, at: new Date(0), none: null }]
+  const columns = ['title', 'paid', 'at', 'none'].map((key) => ({ key }))
+
+  test('JSON is exact and has no raw control character', () => {
+    const { output, text } = makeOutput({ isTTY: true })
+    printJson(rows, { stdout: output })
+    assert.deepEqual(JSON.parse(text()), [{ ...rows[0], paid: 12, at: '1970-01-01T00:00:00.000Z' }])
+    assert.doesNotMatch(text(), /[\u007f-\u009f]/)
+  })
+
+  test('an integer that JSON numbers cannot hold is a string', () => {
+    const { output, text } = makeOutput()
+    printJson({ big: 2n ** 60n }, { stdout: output })
+    assert.deepEqual(JSON.parse(text()), { big: '1152921504606846976' })
+  })
+
+  test('CSV leaves the data exact in a pipe, formulas too', () => {
+    const { output, text } = makeOutput()
+    printCsv(rows, columns, { stdout: output })
+    assert.equal(text(), 'title,paid,at,none\n"=1+1, ""x""\n\u001b[31m\u009b",12,1970-01-01T00:00:00.000Z,\n')
+  })
+
+  test('CSV cannot steer a terminal', () => {
+    const { output, text } = makeOutput({ isTTY: true })
+    printCsv(rows, columns, { stdout: output })
+    assert.match(text(), /␛\[31m/)
+  })
+})

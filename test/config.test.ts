@@ -1,0 +1,321 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { inspect } from 'node:util'
+import fc from 'fast-check'
+import { formatCount, formatInstant, formatMicros } from '../src/cli/print.ts'
+import { parseDuration, parseUsdMicros, readConfig } from '../src/config.ts'
+import { ConfigurationError } from '../src/errors.ts'
+import { createLogger } from '../src/log.ts'
+import { suggest } from '../src/suggest.ts'
+
+const account = {
+  APP_DATA_URL: 'https://api.example.com',
+  APP_DATA_LOGIN: 'me@example.com',
+  APP_DATA_PASSWORD: 'hunter2',
+}
+
+function refusal(env: NodeJS.ProcessEnv): string {
+  try {
+    readConfig(env)
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError)
+    return error.message
+  }
+  throw new assert.AssertionError({ message: 'the settings were accepted' })
+}
+
+describe('readConfig', () => {
+  test('needs no setting at all', () => {
+    assert.deepEqual(readConfig({}), {
+      databaseUrl: null,
+      service: null,
+      maxUsdPerDayMicros: 5_000_000,
+      maxUsdPerMonthMicros: null,
+      callsPerMinute: 2000,
+      maxConcurrentRequests: 30,
+      maxAttempts: 3,
+      reconcileQuietMs: 1_200_000,
+      overdueAfterMs: 2_700_000,
+      home: resolve('.storerank'),
+      logLevel: 'info',
+      notes: [],
+    })
+  })
+
+  test('reads every setting', () => {
+    const config = readConfig({
+      ...account,
+      APP_DATA_URL: 'https://api.example.com/proxy/',
+      DATABASE_URL: ' postgresql://u:p@db:5432/ranks ',
+      MAX_USD_PER_DAY: '0.25',
+      MAX_USD_PER_MONTH: '7.000001',
+      CALLS_PER_MINUTE: '3',
+      MAX_CONCURRENT_REQUESTS: '1',
+      MAX_ATTEMPTS: '10',
+      RECONCILE_QUIET: '1h',
+      OVERDUE_AFTER: '90s',
+      STORERANK_HOME: '/var/lib/storerank',
+      LOG_LEVEL: 'debug',
+    })
+    assert.equal(config.databaseUrl?.reveal(), 'postgresql://u:p@db:5432/ranks')
+    assert.equal(config.service?.url, 'https://api.example.com/proxy')
+    assert.equal(config.service?.login, 'me@example.com')
+    assert.equal(config.service?.password.reveal(), 'hunter2')
+    assert.equal(config.maxUsdPerDayMicros, 250_000)
+    assert.equal(config.maxUsdPerMonthMicros, 7_000_001)
+    assert.deepEqual([config.callsPerMinute, config.maxConcurrentRequests, config.maxAttempts], [3, 1, 10])
+    assert.deepEqual([config.reconcileQuietMs, config.overdueAfterMs], [3_600_000, 90_000])
+    assert.deepEqual([config.home, config.logLevel], ['/var/lib/storerank', 'debug'])
+  })
+
+  test('takes an empty value for a setting that is not set', () => {
+    assert.deepEqual(readConfig({ DATABASE_URL: '', MAX_USD_PER_DAY: '', APP_DATA_URL: ' ' }), readConfig({}))
+  })
+
+  test('is frozen through and through', () => {
+    const config = readConfig(account)
+    assert.ok(Object.isFrozen(config) && Object.isFrozen(config.service) && Object.isFrozen(config.notes))
+  })
+
+  const refused: [name: string, value: string, rule: RegExp][] = [
+    ['DATABASE_URL', 'mysql://u:p@h/d', /^DATABASE_URL must be a URL such as postgres:/],
+    ['DATABASE_URL', 'localhost', /^DATABASE_URL must be a URL/],
+    ['APP_DATA_URL', 'http://api.example.com', /^APP_DATA_URL must be .*https.*"http:\/\/api\.example\.com"/],
+    ['APP_DATA_URL', 'https://api.example.com/v3/', /the \/v3 that begins every path/],
+    ['APP_DATA_URL', 'https://api.example.com?x=1', /^APP_DATA_URL must be/],
+    ['APP_DATA_URL', 'api.example.com', /^APP_DATA_URL must be/],
+    ['APP_DATA_LOGIN', 'a:b', /^APP_DATA_LOGIN must not contain a colon/],
+    ['APP_DATA_PASSWORD_FILE', '/nowhere', /are both set: keep one/],
+    ['MAX_USD_PER_DAY', '5.0000001', /^MAX_USD_PER_DAY must be an amount in dollars .*"5\.0000001"\.$/],
+    ['MAX_USD_PER_DAY', '-1', /^MAX_USD_PER_DAY/],
+    ['MAX_USD_PER_DAY', '$5', /^MAX_USD_PER_DAY/],
+    ['MAX_USD_PER_DAY', '5e3', /^MAX_USD_PER_DAY/],
+    ['MAX_USD_PER_MONTH', '1,5', /^MAX_USD_PER_MONTH/],
+    ['CALLS_PER_MINUTE', '0', /^CALLS_PER_MINUTE must be a whole number from 1 to 2000; it is "0"\.$/],
+    ['CALLS_PER_MINUTE', '2001', /^CALLS_PER_MINUTE/],
+    ['MAX_CONCURRENT_REQUESTS', '31', /^MAX_CONCURRENT_REQUESTS .*from 1 to 30/],
+    ['MAX_ATTEMPTS', '1.5', /^MAX_ATTEMPTS .*from 1 to 10/],
+    ['RECONCILE_QUIET', '20', /^RECONCILE_QUIET must be a duration/],
+    ['RECONCILE_QUIET', '2d', /^RECONCILE_QUIET must be a duration of at most 1d/],
+    ['RECONCILE_QUIET', '19m', /^RECONCILE_QUIET must be at least 20m unless the service is on loopback/],
+    ['OVERDUE_AFTER', '45 minutes', /^OVERDUE_AFTER must be a duration/],
+    ['LOG_LEVEL', 'debgu', /^LOG_LEVEL must be one of .*"debgu"\. Did you mean debug\?$/],
+  ]
+  for (const [name, value, rule] of refused) {
+    test(`refuses ${name}=${value}`, () => {
+      assert.match(refusal({ ...account, [name]: value }), rule)
+    })
+  }
+
+  test('needs the login and the password with the address of the service', () => {
+    const message = refusal({ APP_DATA_URL: 'https://api.example.com' })
+    assert.match(message, /APP_DATA_LOGIN is needed/)
+    assert.match(message, /APP_DATA_PASSWORD or APP_DATA_PASSWORD_FILE is needed/)
+  })
+
+  test('reports all problems at once, also those that span settings', () => {
+    const message = refusal({
+      APP_DATA_URL: 'https://api.example.com',
+      APP_DATA_PASSWORD: 'hunter2',
+      MAX_USD_PER_DAY: 'five',
+      CALLS_PER_MINUTE: '9999',
+      RECONCILE_QUIET: '1m',
+      STORERANK_HOEM: '/x',
+    })
+    assert.match(message, /^5 settings are wrong:\n/)
+    for (const name of [
+      'MAX_USD_PER_DAY',
+      'CALLS_PER_MINUTE',
+      'APP_DATA_LOGIN',
+      'RECONCILE_QUIET',
+      'STORERANK_HOEM',
+    ]) {
+      assert.match(message, new RegExp(`\n {2}${name} `))
+    }
+  })
+
+  for (const url of ['http://localhost:8080', 'http://127.0.0.1', 'http://[::1]:9']) {
+    test(`allows plain http and a short quiet time at ${url}`, () => {
+      const config = readConfig({ ...account, APP_DATA_URL: url, RECONCILE_QUIET: '2s' })
+      assert.deepEqual([config.service?.url, config.reconcileQuietMs], [url, 2000])
+    })
+  }
+
+  test('does not take a host for loopback because its name begins like one', () => {
+    assert.match(refusal({ ...account, APP_DATA_URL: 'http://127.0.0.1.example.com' }), /^APP_DATA_URL/)
+  })
+
+  test('allows a short quiet time with the sandbox', () => {
+    assert.equal(readConfig({ RECONCILE_QUIET: '0s' }).reconcileQuietMs, 0)
+  })
+
+  test('notes an account that has no effect without the address of the service', () => {
+    const config = readConfig({ APP_DATA_LOGIN: 'me', APP_DATA_PASSWORD: 'hunter2' })
+    assert.equal(config.service, null)
+    assert.deepEqual(config.notes, [
+      'APP_DATA_LOGIN has no effect without APP_DATA_URL.',
+      'APP_DATA_PASSWORD has no effect without APP_DATA_URL.',
+    ])
+  })
+})
+
+describe('the password file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'storerank-config-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const { APP_DATA_PASSWORD: _, ...withoutPassword } = account
+
+  function passwordFile(name: string, content: string, mode: number): NodeJS.ProcessEnv {
+    const path = join(folder, name)
+    writeFileSync(path, content)
+    chmodSync(path, mode)
+    return { ...withoutPassword, APP_DATA_PASSWORD_FILE: path }
+  }
+
+  test('gives the password without its last line break', () => {
+    const config = readConfig(passwordFile('private', ' pass word \r\n', 0o600))
+    assert.equal(config.service?.password.reveal(), ' pass word ')
+    assert.deepEqual(config.notes, [])
+  })
+
+  test('is noted when everybody can read it, since mounted secrets often are so', () => {
+    const [note] = readConfig(passwordFile('open', 'hunter2', 0o644)).notes
+    assert.match(note ?? '', /can be read by every user/)
+  })
+
+  test('is refused when it is empty or cannot be read', () => {
+    assert.match(refusal(passwordFile('empty', '\n', 0o600)), /names an empty file/)
+    assert.match(refusal({ ...withoutPassword, APP_DATA_PASSWORD_FILE: join(folder, 'none') }), /ENOENT/)
+    assert.match(refusal({ ...withoutPassword, APP_DATA_PASSWORD_FILE: folder }), /EISDIR/)
+  })
+})
+
+describe('misspelt settings', () => {
+  test('are refused under our prefixes, with the nearest name', () => {
+    assert.equal(
+      refusal({ APP_DATA_PASWORD: 'x' }),
+      'APP_DATA_PASWORD is not a setting of storerank. Did you mean APP_DATA_PASSWORD?',
+    )
+    assert.equal(
+      refusal({ STORERANK_WHATEVER_ELSE: 'x' }),
+      'STORERANK_WHATEVER_ELSE is not a setting of storerank.',
+    )
+  })
+
+  test('are refused when they are near a name that nobody else uses', () => {
+    assert.match(refusal({ MAX_UDS_PER_DAY: '1' }), /Did you mean MAX_USD_PER_DAY\?/)
+    assert.match(refusal({ max_usd_per_day: '1' }), /Did you mean MAX_USD_PER_DAY\?/)
+    assert.match(refusal({ RECONSILE_QUIET: '30m' }), /Did you mean RECONCILE_QUIET\?/)
+  })
+
+  test('are noted when they are near a middling name that is not set', () => {
+    assert.match(readConfig({ DATABASE_ULR: 'x' }).notes.join(), /DATABASE_ULR .*Did you mean DATABASE_URL\?/)
+    assert.deepEqual(readConfig({ DATABASE_ULR: 'x', DATABASE_URL: 'postgres://h/d' }).notes, [])
+  })
+
+  test('are never seen in variables of other programs', () => {
+    const others = {
+      PATH: '/bin',
+      HOME: '/root',
+      APPDATA: 'C:\\Users',
+      LOGLEVEL: 'x',
+      LOG_LEVELS: 'x',
+      DATABASE_URL_TEST: 'x',
+      TEST_DATABASE_URL: 'x',
+      npm_config_loglevel: 'x',
+      npm_package_name: 'storerank',
+      MAX_ATTEMPT_DELAY: '1',
+      STORERANK_SERVICE_HOST: '10.0.0.1',
+      STORERANK_SERVICE_PORT_HTTP: '80',
+      STORERANK_PORT: 'tcp://10.0.0.1:80',
+      STORERANK_PORT_80_TCP_ADDR: '10.0.0.1',
+    }
+    assert.deepEqual(readConfig(others), readConfig({}))
+  })
+})
+
+describe('secrets', () => {
+  const password = 'correct-horse-battery'
+  const config = readConfig({
+    ...account,
+    APP_DATA_PASSWORD: password,
+    DATABASE_URL: `postgres://me:${password}@db/ranks`,
+  })
+
+  test('appear in no inspection, JSON, text or log of the configuration', () => {
+    const lines: string[] = []
+    const sink = { write: (line: string) => lines.push(line) } as unknown as NodeJS.WritableStream
+    createLogger({ level: 'info', pretty: false, stderr: sink }).info({ config }, 'settings')
+    const shown = [
+      inspect(config, { depth: 9, showHidden: true }),
+      JSON.stringify(config),
+      `${config.databaseUrl} ${config.service?.password}`,
+      ...lines,
+    ].join('\n')
+    assert.ok(!shown.includes(password), shown)
+    assert.match(shown, /\[secret\]/)
+  })
+
+  test('appear in no refusal', () => {
+    const message = refusal({
+      APP_DATA_URL: `htp://me:${password}@api.example.com`,
+      APP_DATA_LOGIN: 'a:b',
+      APP_DATA_PASSWORD: password,
+      APP_DATA_PASSWORD_FILE: '/nowhere',
+      DATABASE_URL: `me:${password}`,
+    })
+    assert.match(message, /^5 settings are wrong/)
+    assert.ok(!message.includes(password), message)
+  })
+})
+
+describe('amounts and durations', () => {
+  test('an amount is exact to the micro-dollar, there and back', () => {
+    fc.assert(
+      fc.property(fc.nat(999_999_999), fc.nat(999_999), (dollars, micros) => {
+        const amount = parseUsdMicros(`${dollars}.${String(micros).padStart(6, '0')}`)
+        assert.equal(BigInt(amount ?? -1), BigInt(dollars) * 1_000_000n + BigInt(micros))
+        assert.equal(parseUsdMicros(formatMicros(amount ?? -1).slice(1)), amount)
+      }),
+    )
+  })
+
+  test('an amount may leave decimals away, and nothing else', () => {
+    assert.equal(parseUsdMicros('0'), 0)
+    assert.equal(parseUsdMicros('0.0012'), 1200)
+    for (const text of ['', '.5', '5.', '1 000', '0x5', '1000000000', 'NaN', '٣']) {
+      assert.equal(parseUsdMicros(text), null, text)
+    }
+  })
+
+  test('a duration is a whole number with its unit', () => {
+    const durations = { '500ms': 500, '90s': 90_000, '20m': 1_200_000, '2h': 7_200_000, '1d': 86_400_000 }
+    for (const [text, ms] of Object.entries(durations)) assert.equal(parseDuration(text), ms)
+    for (const text of ['', '20', 'm', '1.5h', '-1s', '20 m', '20M', '1h30m', '1w']) {
+      assert.equal(parseDuration(text), null, text)
+    }
+  })
+})
+
+test('amounts, instants and counts read well', () => {
+  assert.deepEqual([0, 1200, 5_000_000, 100_000, -1, 12_345_678n, 2n ** 70n].map(formatMicros), [
+    '$0.00',
+    '$0.0012',
+    '$5.00',
+    '$0.10',
+    '-$0.000001',
+    '$12.345678',
+    '$1180591620717411.303424',
+  ])
+  assert.throws(() => formatMicros(0.5), RangeError)
+  assert.equal(formatInstant(new Date('2026-01-31T23:59:59.999Z')), '2026-01-31 23:59:59Z')
+  assert.equal(formatCount(1_234_567), '1,234,567')
+})
+
+test('a suggestion is the nearest name, and none where all are far', () => {
+  assert.equal(suggest('trcak', ['account', 'track']), 'track')
+  assert.equal(suggest('x', ['sql', 'run']), null)
+  assert.equal(suggest('completely', ['sql', 'run']), null)
+})

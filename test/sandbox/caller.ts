@@ -1,0 +1,83 @@
+/** Calls a sandbox over real HTTP with plain fetch, and holds the clock that the sandbox reads. */
+
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import type { OptionsInput } from '../../src/sandbox/options.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+
+export const DAY_MS = 86_400_000
+export const MINUTE_MS = 60_000
+export const USA = 2840
+
+// biome-ignore lint/suspicious/noExplicitAny: the answers of the wire are looked into by hand here.
+export type Json = any
+
+export type Caller = {
+  url: string
+  clock: { nowMs: number }
+  fetch(path: string, init?: RequestInit): Promise<Response>
+  get(path: string): Promise<Json>
+  post(path: string, body: unknown): Promise<Json>
+  close(): Promise<void>
+}
+
+export const authorize = (login: string, password: string): string =>
+  `Basic ${Buffer.from(`${login}:${password}`).toString('base64')}`
+
+export const stamp = (timeMs: number): string =>
+  `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} +00:00`
+
+/** Starts a sandbox whose clock stands still until the test moves it; stopped with the test. */
+export const openSandbox = async (t: TestContext, options: OptionsInput = {}): Promise<Caller> => {
+  const clock = { nowMs: Date.UTC(2026, 9, 15, 12) }
+  const sandbox = await startSandbox({ ...options, now: () => clock.nowMs })
+  let closed: Promise<void> | undefined
+  const close = () => {
+    closed ??= sandbox.close()
+    return closed
+  }
+  t.after(close)
+  const headers = { authorization: authorize('sandbox', 'sandbox'), 'content-type': 'application/json' }
+  const call = (path: string, init: RequestInit = {}) => fetch(sandbox.url + path, { headers, ...init })
+  return {
+    url: sandbox.url,
+    clock,
+    fetch: call,
+    get: async (path) => (await call(path)).json(),
+    post: async (path, body) => (await call(path, { method: 'POST', body: JSON.stringify(body) })).json(),
+    close,
+  }
+}
+
+export const pathOf = (store: string, name: string, rest: string): string =>
+  `/v3/app_data/${store}/${name}/${rest}`
+
+/** Posts tasks of one kind and returns the answers of the tasks. */
+export const postTasks = async (
+  caller: Caller,
+  tasks: unknown,
+  { store = 'ios_store', name = 'app_searches' } = {},
+): Promise<Json[]> => (await caller.post(pathOf(store, name, 'task_post'), tasks)).tasks
+
+/** Asks for the result of a task and returns the task. */
+export const fetchTask = async (
+  caller: Caller,
+  id: string,
+  { store = 'ios_store', name = 'app_searches' } = {},
+): Promise<Json> => (await caller.get(pathOf(store, name, `task_get/advanced/${id}`))).tasks[0]
+
+/** Posts one task to a sandbox with `readyMs: 0` and returns its result element, or null. */
+export const measure = async (
+  caller: Caller,
+  task: Record<string, unknown>,
+  kind: { store?: string; name?: string } = {},
+): Promise<Json> => {
+  const [posted] = await postTasks(caller, [{ location_code: USA, language_code: 'en', ...task }], kind)
+  assert.equal(posted.status_code, 20100, posted.status_message)
+  const fetched = await fetchTask(caller, posted.id, kind)
+  return fetched.result?.[0] ?? null
+}
+
+/** The ids of the organic items, best first. */
+export const organicIds = (result: Json): string[] =>
+  result.items.filter((item: Json) => item.type.endsWith('_organic')).map((item: Json) => item.app_id)

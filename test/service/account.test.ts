@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { UnreadableError } from '../../src/errors.ts'
+import { readUserData } from '../../src/service/account.ts'
+import { envelope, openClient, startWireServer, taskWith } from './wire-server.ts'
+
+const LIMITS = {
+  day: {
+    app_data: {
+      app_searches: { task_post: 2000, tasks_ready: 20, task_get: { advanced: 1000, html: 500 } },
+      errors: 10,
+    },
+    total: 5000,
+    total_app_data: 4000,
+  },
+  minute: { total: '2000' },
+}
+
+const MONEY = {
+  total: 100,
+  balance: '12.345678',
+  limits: { day: { app_data: { app_searches: { task_post: 1.5 } }, total: 2.5 } },
+  statistics: { day: { value: '2026-11-21', total: 0.0012 } },
+}
+
+const PRICE = {
+  app_data: {
+    app_searches: {
+      task_post: {
+        priority_normal: [
+          { cost_type: 'per_result', cost: 9 },
+          { cost_type: 'per_request', cost: 0.0012 },
+        ],
+        priority_high: [{ cost_type: 'per_request', cost: '0.0024' }],
+      },
+    },
+  },
+}
+
+const NOTHING = { day: null, minute: null }
+
+test('limits, money and prices are read', () => {
+  const data = readUserData({
+    login: 'me',
+    timezone: 'Europe/Madrid',
+    rates: { limits: LIMITS, money: MONEY, price: PRICE },
+  })
+  assert.equal(data.login, 'me')
+  assert.equal(data.timezone, 'Europe/Madrid')
+  assert.equal(data.balanceMicros, 12_345_678)
+  assert.equal(data.depositedMicros, 100_000_000)
+  assert.deepEqual(data.callLimits, {
+    day: {
+      total: 5000,
+      totalAppData: 4000,
+      byCall: {
+        'app_searches.task_post': 2000,
+        'app_searches.tasks_ready': 20,
+        'app_searches.task_get.advanced': 1000,
+        'app_searches.task_get.html': 500,
+        errors: 10,
+      },
+    },
+    minute: { total: 2000, totalAppData: null, byCall: {} },
+  })
+  assert.deepEqual(data.callStatistics, NOTHING)
+  assert.deepEqual(data.moneyLimits.day, {
+    total: 2_500_000,
+    totalAppData: null,
+    byCall: { 'app_searches.task_post': 1_500_000 },
+  })
+  assert.equal(data.moneyStatistics.day?.total, 1200)
+  assert.equal(data.pricePerUnitMicros('app_searches', 1), 1200)
+  assert.equal(data.pricePerUnitMicros('app_searches', 2), 2400)
+  assert.equal(data.pricePerUnitMicros('app_info', 1), null)
+})
+
+test('money and prices may stand beside the rates', () => {
+  const data = readUserData({ login: 'me', money: MONEY, price: PRICE })
+  assert.equal(data.balanceMicros, 12_345_678)
+  assert.equal(data.moneyLimits.day?.total, 2_500_000)
+  assert.equal(data.pricePerUnitMicros('app_searches', 1), 1200)
+})
+
+test('what is missing or of another kind is not known, and no error', () => {
+  const strays = [
+    {},
+    { rates: null },
+    { rates: 7, login: 7 },
+    { rates: { money: [], price: 'none', limits: [] } },
+  ]
+  for (const row of strays) {
+    const data = readUserData(row)
+    assert.equal(data.balanceMicros, null)
+    assert.deepEqual(data.callLimits, NOTHING)
+    assert.deepEqual(data.moneyLimits, NOTHING)
+    assert.equal(data.pricePerUnitMicros('app_searches', 1), null)
+  }
+  assert.throws(() => readUserData(null), UnreadableError)
+})
+
+test('the account is asked for over the wire', async (t) => {
+  const server = await startWireServer(t, envelope([taskWith([{ login: 'me' }])]), envelope([taskWith([])]))
+  const client = openClient(t, server.baseUrl)
+  assert.equal((await client.getUserData()).login, 'me')
+  assert.equal(server.received[0]?.path, '/v3/appendix/user_data')
+  await assert.rejects(client.getUserData(), { path: 'tasks[0].result[0]' })
+})

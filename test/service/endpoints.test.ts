@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+
+import { RejectedError, UnavailableError, UnreadableError } from '../../src/errors.ts'
+import type { AppDataClient } from '../../src/service/client.ts'
+import { type Answer, envelope, openClient, startWireServer, taskWith } from './wire-server.ts'
+
+/** Makes one call to a server that answers so; shows its value or error and what was asked. */
+async function ask<T>(t: TestContext, answer: Answer, call: (client: AppDataClient) => Promise<T>) {
+  const server = await startWireServer(t, answer)
+  const value = await call(openClient(t, server.baseUrl))
+  const [request] = server.received
+  return { value, asked: `${request?.method} ${request?.path}`, body: request?.body }
+}
+
+describe('the ready list', () => {
+  const list = (client: AppDataClient) => client.listReady('ios_store', 'app_searches')
+  const good = '/v3/app_data/ios_store/app_searches/task_get/advanced/a-1'
+
+  test('gives the advanced endpoint where there is one, else the html one', async (t) => {
+    const html = '/v3/app_data/android_store/app_searches/task_get/html/b-2'
+    const rows = [
+      { id: 'a-1', tag: 'x.1', endpoint_advanced: good, endpoint_html: html },
+      { id: 'b-2', endpoint_advanced: null, endpoint_html: html },
+    ]
+    const { value, asked } = await ask(t, envelope([taskWith(rows)]), list)
+    assert.equal(asked, 'GET /v3/app_data/ios_store/app_searches/tasks_ready')
+    assert.deepEqual(
+      [...value],
+      [
+        { id: 'a-1', tag: 'x.1', path: good, kind: 'advanced' },
+        { id: 'b-2', tag: null, path: html, kind: 'html' },
+      ],
+    )
+    assert.equal(value.dropped, 0)
+  })
+
+  test('drops and counts rows that lead elsewhere or nowhere', async (t) => {
+    const strays = [
+      null,
+      { id: 'a-1' },
+      { endpoint_advanced: good },
+      { id: 'other', endpoint_advanced: good },
+      { id: 'a-1', endpoint_advanced: `https://evil.example.com${good}` },
+      { id: 'a-1', endpoint_advanced: `//evil.example.com${good}` },
+      { id: 'a-1', endpoint_advanced: '/v3/../admin/a-1' },
+      { id: 'a-1', endpoint_advanced: '/v3/x?y=/a-1' },
+      { id: 'a-1', endpoint_advanced: '/v2/x/a-1' },
+      { id: 'a-1', endpoint_advanced: '/v3/x\r\nHost: evil/a-1' },
+    ]
+    const { value } = await ask(
+      t,
+      envelope([taskWith([...strays, { id: 'a-1', endpoint_advanced: good }])]),
+      list,
+    )
+    assert.equal(value.length, 1)
+    assert.equal(value.dropped, strays.length)
+  })
+
+  test('is empty when the service counts none, and an error when a list is missing', async (t) => {
+    assert.equal((await ask(t, envelope([taskWith([])]), list)).value.length, 0)
+    assert.equal((await ask(t, envelope([taskWith(null, { result_count: 0 })]), list)).value.length, 0)
+    await assert.rejects(ask(t, envelope([taskWith(null)]), list), UnreadableError)
+    await assert.rejects(ask(t, envelope(null), list), UnreadableError)
+  })
+})
+
+describe('a result', () => {
+  const byId = (client: AppDataClient) =>
+    client.getResult({ store: 'ios_store', fn: 'app_searches', id: 'id-1' })
+
+  test('is fetched by id in advanced form, and by path as the ready list gave it', async (t) => {
+    const answer = envelope([taskWith([{ keyword: 'yoga' }], { data: { tag: 'x.1' }, cost: 0.0012 })])
+    const first = await ask(t, answer, byId)
+    assert.equal(first.asked, 'GET /v3/app_data/ios_store/app_searches/task_get/advanced/id-1')
+    assert.equal(first.value.kind, 'done')
+    const rawBytes = first.value.kind === 'done' ? first.value.rawBytes : 0
+    assert.ok(rawBytes > 100)
+    assert.deepEqual(first.value, {
+      kind: 'done',
+      serviceId: 'id-1',
+      tag: 'x.1',
+      statusCode: 20000,
+      result: { keyword: 'yoga' },
+      rawBytes,
+    })
+    const path = '/v3/app_data/android_store/app_info/task_get/html/id-1'
+    const second = await ask(t, answer, (client) => client.getResult(path))
+    assert.equal(second.asked, `GET ${path}`)
+  })
+
+  test('that found nothing is done without a result', async (t) => {
+    const { value } = await ask(t, envelope([taskWith(null, { status_code: 40102 })]), byId)
+    assert.equal(value.kind === 'done' && value.statusCode, 40102)
+    assert.equal(value.kind === 'done' && value.result, null)
+  })
+
+  for (const statusCode of [40601, 40602]) {
+    test(`that is asked for too early is pending (${statusCode})`, async (t) => {
+      const { value } = await ask(t, envelope([taskWith(null, { status_code: statusCode })]), byId)
+      assert.deepEqual(value, { kind: 'pending', statusCode })
+    })
+  }
+
+  for (const statusCode of [40101, 40401, 40403, 40001]) {
+    test(`that the service will not give is failed with its code (${statusCode})`, async (t) => {
+      const failed = taskWith(null, { status_code: statusCode, status_message: 'No.' })
+      const { value } = await ask(t, envelope([failed]), byId)
+      assert.deepEqual(value, { kind: 'failed', statusCode, message: 'No.' })
+    })
+  }
+
+  test('that is refused without a task is failed with the general code', async (t) => {
+    const { value } = await ask(
+      t,
+      envelope(null, { status_code: 40401, status_message: 'Task Not Found.' }),
+      byId,
+    )
+    assert.deepEqual(value, { kind: 'failed', statusCode: 40401, message: 'Task Not Found.' })
+  })
+
+  test('of another task is never taken, neither as data nor as a failure', async (t) => {
+    for (const fields of [{ id: 'id-2' }, { id: null }, { id: 'id-2', status_code: 40403 }]) {
+      await assert.rejects(ask(t, envelope([taskWith([{ a: 1 }], fields)]), byId), { path: 'tasks[0].id' })
+    }
+  })
+
+  test('that is done and empty cannot be read', async (t) => {
+    for (const result of [null, [], [null], {}]) {
+      await assert.rejects(ask(t, envelope([taskWith(result)]), byId), { path: 'tasks[0].result' })
+    }
+  })
+
+  test('with a code outside the contract says nothing about the task', async (t) => {
+    await assert.rejects(ask(t, envelope([taskWith(null, { status_code: 12345 })]), byId), UnavailableError)
+    await assert.rejects(ask(t, envelope(null), byId), UnavailableError)
+  })
+
+  test('is never asked for outside the service', async (t) => {
+    const outside = (client: AppDataClient) => client.getResult('//evil.example.com/v3/x')
+    await assert.rejects(ask(t, envelope([]), outside), RejectedError)
+  })
+})
+
+describe('the task history', () => {
+  const query = {
+    from: new Date('2026-11-20T00:00:00.9Z'),
+    to: new Date('2026-11-21T00:00:00Z'),
+    offset: 1000,
+    limit: 1000,
+    includeMetadata: true,
+    sort: 'asc',
+  } as const
+  const list = (client: AppDataClient) => client.listTaskIds(query)
+  const row = {
+    id: 'id-1',
+    url: '/v3/app_data/ios_store/app_searches/task_post',
+    datetime_posted: '2026-11-20 10:00:00 +00:00',
+    datetime_done: null,
+    status: '40602',
+    cost: 0.0012,
+    metadata: { tag: 'x.1', keyword: 'yoga' },
+  }
+
+  test('is asked for with an explicit order and range', async (t) => {
+    const { asked, body } = await ask(t, envelope([taskWith([])]), list)
+    assert.equal(asked, 'POST /v3/app_data/id_list')
+    assert.deepEqual(JSON.parse(body ?? ''), [
+      {
+        datetime_from: '2026-11-20 00:00:00 +00:00',
+        datetime_to: '2026-11-21 00:00:00 +00:00',
+        limit: 1000,
+        offset: 1000,
+        sort: 'asc',
+        include_metadata: true,
+      },
+    ])
+  })
+
+  test('gives unfinished and finished tasks, ours and others', async (t) => {
+    const finished = { ...row, status: 20000, datetime_done: '2026-11-20 10:05:00 +00:00', metadata: null }
+    const { value } = await ask(t, envelope([taskWith([row, finished])]), list)
+    assert.deepEqual(value, [
+      {
+        id: 'id-1',
+        datetimePosted: new Date('2026-11-20T10:00:00Z'),
+        datetimeDone: null,
+        status: '40602',
+        costMicros: 1200,
+        tag: 'x.1',
+        url: row.url,
+      },
+      {
+        id: 'id-1',
+        datetimePosted: new Date('2026-11-20T10:00:00Z'),
+        datetimeDone: new Date('2026-11-20T10:05:00Z'),
+        status: '20000',
+        costMicros: 1200,
+        tag: null,
+        url: row.url,
+      },
+    ])
+  })
+
+  test('fails as a whole when one row cannot be read, because a scan with holes proves nothing', async (t) => {
+    await assert.rejects(ask(t, envelope([taskWith([row, { ...row, id: null }])]), list), {
+      path: 'tasks[0].result[1].id',
+    })
+    await assert.rejects(ask(t, envelope([taskWith(null)]), list), UnreadableError)
+  })
+})
+
+describe('references', () => {
+  test('locations have regions and countries', async (t) => {
+    const rows = [
+      {
+        location_code: '2840',
+        location_name: 'United States',
+        location_name_parent: null,
+        country_iso_code: 'US',
+        location_type: 'Country',
+      },
+    ]
+    const { value, asked } = await ask(t, envelope([taskWith(rows)]), (client) =>
+      client.listLocations('ios_store'),
+    )
+    assert.equal(asked, 'GET /v3/app_data/ios_store/locations')
+    assert.deepEqual(value, [
+      {
+        locationCode: 2840,
+        locationName: 'United States',
+        parentName: null,
+        countryIsoCode: 'US',
+        locationType: 'Country',
+      },
+    ])
+  })
+
+  test('languages and categories are lists of names', async (t) => {
+    const language = envelope([taskWith([{ language_name: 'English', language_code: 'en' }])])
+    const languages = await ask(t, language, (client) => client.listLanguages('android_store'))
+    assert.equal(languages.asked, 'GET /v3/app_data/android_store/languages')
+    assert.deepEqual(languages.value, [{ languageName: 'English', languageCode: 'en' }])
+    const category = envelope([taskWith([{ categories: ['books', 'games'] }])])
+    const categories = await ask(t, category, (client) => client.listCategories('ios_store'))
+    assert.equal(categories.asked, 'GET /v3/app_data/ios_store/categories')
+    assert.deepEqual(categories.value, ['books', 'games'])
+  })
+
+  test('error codes and the service’s health are read', async (t) => {
+    const codes = envelope([taskWith([{ code: 40102, message: 'No Search Results.' }])])
+    const errors = await ask(t, codes, (client) => client.listErrors())
+    assert.equal(errors.asked, 'GET /v3/appendix/errors')
+    assert.deepEqual(errors.value, [{ code: 40102, message: 'No Search Results.' }])
+    const health = [
+      { api: 'app_data', status: 'ok', endpoints: [{ endpoint: 'task_post', status: 'send_delay' }] },
+      { api: 'appendix', status: 'ok', endpoints: null },
+    ]
+    const status = await ask(t, envelope([taskWith(health)]), (client) => client.getStatus())
+    assert.equal(status.asked, 'GET /v3/appendix/status')
+    assert.deepEqual(status.value, [health[0], { ...health[1], endpoints: [] }])
+  })
+})

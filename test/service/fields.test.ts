@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+
+import {
+  cleanText,
+  formatTimestamp,
+  microsFromDollars,
+  readIdentifier,
+  readInteger,
+  readNumber,
+  readTimestamp,
+} from '../../src/service/fields.ts'
+
+test('cleaned text is what Postgres takes, within its length', () => {
+  const anyText = fc.string({ unit: fc.constantFrom('\0', 'a', '🧘', '\ud83e', '\uddd8', 'é') })
+  fc.assert(
+    fc.property(anyText, fc.nat({ max: 8 }), (text, maxLength) => {
+      const clean = cleanText(text, maxLength)
+      assert.ok(!clean.includes('\0') && clean.isWellFormed() && clean.length <= maxLength)
+    }),
+  )
+})
+
+test('text is never cut inside a character', () => {
+  assert.equal(cleanText('ab🧘', 3), 'ab')
+  assert.equal(cleanText('ab🧘', 4), 'ab🧘')
+  assert.equal(cleanText('a\ud83eb', 9), 'a\ufffdb')
+})
+
+test('an identifier is whole or nothing', () => {
+  assert.equal(readIdentifier('com.example', 20), 'com.example')
+  for (const unfit of ['', 'a\0b', '\ud83e', 'x'.repeat(21), 7, null])
+    assert.equal(readIdentifier(unfit, 20), null)
+})
+
+test('numbers may come as strings, and nothing else passes for one', () => {
+  assert.equal(readNumber('4.5'), 4.5)
+  assert.equal(readNumber(0), 0)
+  assert.equal(readInteger('12'), 12)
+  for (const none of ['', ' ', 'x', null, undefined, true, [], [1], Number.NaN, '1e999']) {
+    assert.equal(readNumber(none), null)
+  }
+  assert.equal(readInteger(1.5), null)
+  assert.equal(readInteger(2 ** 53), null)
+})
+
+test('every whole second survives the way to the service and back', () => {
+  const second = fc.integer({ min: 0, max: 4_000_000_000 }).map((seconds) => new Date(seconds * 1000))
+  fc.assert(fc.property(second, (date) => readTimestamp(formatTimestamp(date))?.getTime() === date.getTime()))
+})
+
+test('a timestamp without offset is UTC, and nonsense is none', () => {
+  assert.equal(formatTimestamp(new Date('2026-03-01T01:02:03.999Z')), '2026-03-01 01:02:03 +00:00')
+  assert.equal(readTimestamp('2026-03-01 01:02:03')?.toISOString(), '2026-03-01T01:02:03.000Z')
+  assert.equal(readTimestamp('2026-03-01 01:02:03 +02:00')?.toISOString(), '2026-02-28T23:02:03.000Z')
+  for (const none of ['', 'yesterday', '2026-13-01 00:00:00 +00:00', 5, null])
+    assert.equal(readTimestamp(none), null)
+})
+
+test('every price of the list is exact in micro-dollars', () => {
+  const prices = [0.0006, 0.0012, 0.0024, 0.00075, 0.0015, 0.0084]
+  assert.deepEqual(prices.map(microsFromDollars), [600, 1200, 2400, 750, 1500, 8400])
+  fc.assert(fc.property(fc.nat(), (micros) => microsFromDollars(micros / 1_000_000) === micros))
+})

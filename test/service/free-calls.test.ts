@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+
+import {
+  AccountError,
+  ConfigurationError,
+  RateLimitedError,
+  RejectedError,
+  UnavailableError,
+  UnreadableError,
+} from '../../src/errors.ts'
+import { createClient } from '../../src/service/client.ts'
+import { MAX_BODY_BYTES } from '../../src/service/exchange.ts'
+import type { CallGate, CallOutcome } from '../../src/service/transport.ts'
+import {
+  type Answer,
+  envelope,
+  halfBody,
+  openClient,
+  plainBody,
+  reset,
+  stall,
+  startWireServer,
+  taskWith,
+  testClock,
+} from './wire-server.ts'
+
+const FINE = envelope([taskWith([])])
+
+/** A gate that writes down what it is told. */
+function recordingGate(startBeforeMs: () => number = () => Number.POSITIVE_INFINITY) {
+  const opened: string[] = []
+  const ended: CallOutcome[] = []
+  const gate: CallGate = {
+    open: async (kind, path) => {
+      opened.push(`${kind} ${path}`)
+      return {
+        startBeforeMs: startBeforeMs(),
+        end: async (outcome) => {
+          ended.push(outcome)
+        },
+      }
+    },
+  }
+  return { gate, opened, ended }
+}
+
+describe('a free call is repeated', () => {
+  const troubles: [string, Answer][] = [
+    ['after a reset', reset],
+    ['after half a body', halfBody],
+    ['after a stall', stall],
+    ['after HTTP 500', plainBody(500, 'oops')],
+    ['after HTTP 502', plainBody(502, '<html>')],
+    ['after a body that is not JSON', plainBody(200, 'hello')],
+    ['after a body that is no envelope', plainBody(200, '{"status":"fine"}')],
+    ['after a general 50000', envelope(null, { status_code: 50000 })],
+    ['after 50301 of its task', envelope([taskWith(null, { status_code: 50301 })])],
+    ['after too many at once', envelope(null, { status_code: 40209 })],
+  ]
+  for (const [name, trouble] of troubles) {
+    test(`${name}, each time with a permit of its own`, async (t) => {
+      const server = await startWireServer(t, trouble, FINE)
+      const { gate, opened, ended } = recordingGate()
+      const client = openClient(t, server.baseUrl, {
+        gate,
+        timeoutMs: name === 'after a stall' ? 100 : 5_000,
+      })
+      assert.deepEqual(await client.getStatus(), [])
+      assert.equal(server.received.length, 2)
+      assert.deepEqual(opened, Array(2).fill('status /v3/appendix/status'))
+      assert.equal(typeof ended[0]?.error, 'string')
+      assert.deepEqual(ended[1], { httpStatus: 200, statusCode: 20000 })
+    })
+  }
+
+  test('at most four times in all, with growing pauses', async (t) => {
+    const server = await startWireServer(t, plainBody(500, ''))
+    const sleptMs: number[] = []
+    const client = openClient(t, server.baseUrl, { clock: testClock(sleptMs) })
+    await assert.rejects(client.getStatus(), UnavailableError)
+    assert.equal(server.received.length, 4)
+    assert.equal(sleptMs.length, 3)
+    assert.deepEqual(
+      sleptMs,
+      sleptMs.toSorted((a, b) => a - b),
+    )
+  })
+})
+
+describe('a free call fails at once', () => {
+  const refusals = [
+    [plainBody(401, ''), AccountError, 'account'],
+    [plainBody(402, ''), AccountError, 'account_money'],
+    [plainBody(404, ''), RejectedError, 'rejected'],
+    [plainBody(302, '', { location: '/v3/elsewhere' }), RejectedError, 'rejected'],
+    [plainBody(429, '', { 'retry-after': '3' }), RateLimitedError, 'rate_limited'],
+    [envelope(null, { status_code: 40100 }), AccountError, 'account'],
+    [envelope(null, { status_code: 40104 }), AccountError, 'account'],
+    [envelope([taskWith(null, { status_code: 40210 })]), AccountError, 'account_money'],
+    [envelope(null, { status_code: 40202 }), RateLimitedError, 'rate_limited'],
+    [envelope([taskWith(null, { status_code: 40202 })]), RateLimitedError, 'rate_limited'],
+    [envelope([taskWith(null, { status_code: 40501 })]), RejectedError, 'rejected'],
+  ] as const
+  for (const [index, [answer, type, code]] of refusals.entries()) {
+    test(`as ${code} (${index + 1})`, async (t) => {
+      const server = await startWireServer(t, answer)
+      const client = openClient(t, server.baseUrl)
+      const error = await client.getStatus().catch((cause: unknown) => cause)
+      assert.ok(error instanceof type)
+      assert.equal('code' in error && error.code, code)
+      assert.equal(server.received.length, 1)
+      assert.doesNotMatch(`${error.message}${error.stack}`, /secret|bWU6c2VjcmV0/)
+    })
+  }
+
+  test('with the pause that the service asks for, or a minute', async (t) => {
+    const asked = await startWireServer(t, plainBody(429, '', { 'retry-after': '3' }))
+    await assert.rejects(openClient(t, asked.baseUrl).getStatus(), { retryAfterMs: 3000 })
+    const silent = await startWireServer(t, envelope(null, { status_code: 40202 }))
+    await assert.rejects(openClient(t, silent.baseUrl).getStatus(), { retryAfterMs: 60_000 })
+  })
+
+  test('when the body grows past its bound', async (t) => {
+    const endless: Answer = (_, response) => {
+      const chunk = Buffer.alloc(1024 * 1024, ' ')
+      let sent = 0
+      const more = () => {
+        while (sent <= MAX_BODY_BYTES) {
+          sent += chunk.length
+          if (!response.write(chunk)) {
+            response.once('drain', more)
+            return
+          }
+        }
+      }
+      more()
+    }
+    const server = await startWireServer(t, endless)
+    await assert.rejects(openClient(t, server.baseUrl).getStatus(), UnreadableError)
+    assert.equal(server.received.length, 1)
+  })
+})
+
+describe('a permit', () => {
+  test('that ran out before the request began is given back, and a new one taken', async (t) => {
+    const server = await startWireServer(t, FINE)
+    const validities = [0, 0]
+    const { gate, opened, ended } = recordingGate(() => validities.shift() ?? Number.POSITIVE_INFINITY)
+    await openClient(t, server.baseUrl, { gate }).getStatus()
+    assert.equal(server.received.length, 1)
+    assert.equal(opened.length, 3)
+    const givenBack = { error: 'the permit ran out before the request began' }
+    assert.deepEqual(ended, [givenBack, givenBack, { httpStatus: 200, statusCode: 20000 }])
+  })
+
+  test('that always runs out ends in an error and not in a loop', async (t) => {
+    const server = await startWireServer(t, FINE)
+    const { gate, opened, ended } = recordingGate(() => 0)
+    await assert.rejects(openClient(t, server.baseUrl, { gate }).getStatus(), UnavailableError)
+    assert.equal(server.received.length, 0)
+    assert.equal(opened.length, ended.length)
+  })
+
+  test('is needed for a free POST too', async (t) => {
+    const server = await startWireServer(t, FINE)
+    const { gate, opened } = recordingGate()
+    const range = { from: new Date(0), to: new Date(1), offset: 0, limit: 10 }
+    const query = { ...range, includeMetadata: true, sort: 'asc' } as const
+    await openClient(t, server.baseUrl, { gate }).listTaskIds(query)
+    assert.deepEqual(opened, ['id_list /v3/app_data/id_list'])
+  })
+
+  test('that the gate refuses stops the call before the wire', async (t) => {
+    const server = await startWireServer(t, FINE)
+    const gate: CallGate = { open: () => Promise.reject(new Error('no more today')) }
+    await assert.rejects(openClient(t, server.baseUrl, { gate }).getStatus(), /no more today/)
+    assert.equal(server.received.length, 0)
+  })
+})
+
+describe('the client', () => {
+  test('has at most so many requests in flight', async (t) => {
+    let inFlight = 0
+    let most = 0
+    const held: (() => void)[] = []
+    const server = await startWireServer(t, (request, response, socket) => {
+      inFlight += 1
+      most = Math.max(most, inFlight)
+      held.push(() => {
+        inFlight -= 1
+        FINE(request, response, socket)
+      })
+      if (held.length % 3 === 0) for (const release of held.splice(0)) release()
+    })
+    const client = openClient(t, server.baseUrl, { maxConcurrent: 3 })
+    await Promise.all(Array.from({ length: 9 }, () => client.getStatus()))
+    assert.equal(most, 3)
+  })
+
+  test('makes no call once it is closed, and may be closed twice', async (t) => {
+    const server = await startWireServer(t, FINE)
+    const client = openClient(t, server.baseUrl)
+    await client.close()
+    await client.close()
+    await assert.rejects(client.getStatus(), UnavailableError)
+    const send = { deadlineMs: performance.now() + 30_000 }
+    const task = { tag: 'a.1', subject: 'x', locationCode: 1, languageCode: 'en', priority: 1 } as const
+    assert.equal((await client.postTasks('ios_store', 'app_info', [task], send)).kind, 'not_sent')
+    assert.equal(server.received.length, 0)
+  })
+
+  const unusable = [
+    { baseUrl: 'http://api.example.com' },
+    { baseUrl: 'http://127.0.0.1.example.com' },
+    { baseUrl: 'ftp://127.0.0.1' },
+    { baseUrl: 'api.example.com' },
+    { baseUrl: 'https://me:secret@api.example.com' },
+    { baseUrl: 'https://api.example.com/?key=secret' },
+    { login: '' },
+    { password: '' },
+    { login: 'a:b' },
+  ]
+  for (const settings of unusable) {
+    test(`is not made with ${JSON.stringify(settings)}`, () => {
+      const options = { baseUrl: 'https://api.example.com', login: 'me', password: 'secret', ...settings }
+      assert.throws(
+        () => createClient(options),
+        (error) => error instanceof ConfigurationError && !error.message.includes('secret'),
+      )
+    })
+  }
+
+  for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '[::1]']) {
+    test(`takes plain http to ${host}`, (t: TestContext) => {
+      openClient(t, `http://${host}:8080`)
+    })
+  }
+})

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+
+import { billingUnits, FUNCTION_RULES, type Store, type TaskFunction } from '../../src/service/functions.ts'
+
+const stores: Store[] = ['ios_store', 'android_store']
+const functions: TaskFunction[] = ['app_searches', 'app_info']
+
+test('a depth of 101 is billed as 200 results', () => {
+  assert.equal(billingUnits('ios_store', 'app_searches', 100), 1)
+  assert.equal(billingUnits('ios_store', 'app_searches', 101), 2)
+  assert.equal(billingUnits('ios_store', 'app_searches', 700), 7)
+  assert.equal(billingUnits('android_store', 'app_searches', 31), 2)
+})
+
+test('app details are one unit, whatever the count', () => {
+  fc.assert(fc.property(fc.nat(), (count) => billingUnits('ios_store', 'app_info', count) === 1))
+})
+
+test('units cover the results, at least one, and never one too many', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...stores), fc.nat({ max: 100_000 }), (store, count) => {
+      const units = billingUnits(store, 'app_searches', count)
+      const unit = FUNCTION_RULES[store].app_searches.billingUnitResults
+      assert.ok(Number.isInteger(units) && units >= 1)
+      assert.ok(units * unit >= count)
+      assert.ok(units === 1 || (units - 1) * unit < count)
+    }),
+  )
+})
+
+test('every default depth is within its maximum and whole units', () => {
+  for (const store of stores) {
+    for (const fn of functions) {
+      const { defaultDepth, maximumDepth, billingUnitResults } = FUNCTION_RULES[store][fn]
+      if (defaultDepth === null || maximumDepth === null) {
+        assert.equal(defaultDepth, maximumDepth)
+        continue
+      }
+      assert.ok(defaultDepth <= maximumDepth)
+      assert.equal(defaultDepth % billingUnitResults, 0)
+    }
+  }
+})

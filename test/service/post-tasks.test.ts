@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { describe, type TestContext, test } from 'node:test'
+
+import type { TaskToPost } from '../../src/service/post-tasks.ts'
+import {
+  type Answer,
+  envelope,
+  halfBody,
+  openClient,
+  plainBody,
+  reset,
+  stall,
+  startWireServer,
+  testClock,
+} from './wire-server.ts'
+
+const TASK: TaskToPost = {
+  tag: 'a.1',
+  subject: 'yoga',
+  locationCode: 2840,
+  languageCode: 'en',
+  priority: 1,
+  depth: 100,
+}
+
+function soon() {
+  return { deadlineMs: performance.now() + 30_000 }
+}
+
+function created(tag: string, fields: Record<string, unknown> = {}) {
+  return {
+    id: `id-${tag}`,
+    status_code: 20100,
+    status_message: 'Task Created.',
+    cost: 0.0012,
+    data: { tag },
+    result: null,
+    ...fields,
+  }
+}
+
+/** Posts one task to a server that answers so, and shows what the client made of it. */
+async function postTo(t: TestContext, answer: Answer, timeoutMs = 5_000) {
+  const server = await startWireServer(t, answer)
+  const client = openClient(t, server.baseUrl, { timeoutMs })
+  const outcome = await client.postTasks('ios_store', 'app_searches', [TASK], soon())
+  return { outcome, server }
+}
+
+describe('what is posted', () => {
+  test('a search is one array element with the keyword encoded and the credentials in the header', async (t) => {
+    const server = await startWireServer(t, envelope([created('a.1')]))
+    const client = openClient(t, `${server.baseUrl}/behind/a/prefix/`)
+    await client.postTasks(
+      'ios_store',
+      'app_searches',
+      [{ ...TASK, subject: '100% c++', priority: 2 }],
+      soon(),
+    )
+    const [request] = server.received
+    assert.equal(request?.path, '/behind/a/prefix/v3/app_data/ios_store/app_searches/task_post')
+    assert.deepEqual(JSON.parse(request?.body ?? ''), [
+      {
+        keyword: '100%25 c%2B%2B',
+        depth: 100,
+        location_code: 2840,
+        language_code: 'en',
+        priority: 2,
+        tag: 'a.1',
+      },
+    ])
+    assert.equal(request?.headers.authorization, `Basic ${btoa('me:secret')}`)
+    assert.equal(request?.headers['content-length'], String(Buffer.byteLength(request?.body ?? '')))
+    assert.match(request?.headers['user-agent'] ?? '', /^storerank\/\d+\.\d+\.\d+$/)
+  })
+
+  test('an app id is sent as it is, and without a depth', async (t) => {
+    const server = await startWireServer(t, envelope([created('a.1')]))
+    const client = openClient(t, server.baseUrl)
+    await client.postTasks('android_store', 'app_info', [{ ...TASK, subject: 'com.a+b%c' }], soon())
+    assert.equal(server.received[0]?.path, '/v3/app_data/android_store/app_info/task_post')
+    assert.deepEqual(JSON.parse(server.received[0]?.body ?? '')[0], {
+      app_id: 'com.a+b%c',
+      location_code: 2840,
+      language_code: 'en',
+      priority: 1,
+      tag: 'a.1',
+    })
+  })
+
+  test('more tasks than a POST takes are a mistake of the caller', async (t) => {
+    const client = openClient(t, 'http://127.0.0.1:9')
+    const tasks = Array.from({ length: 101 }, () => TASK)
+    await assert.rejects(client.postTasks('ios_store', 'app_searches', tasks, soon()), RangeError)
+    await assert.rejects(client.postTasks('ios_store', 'app_searches', [], soon()), RangeError)
+  })
+})
+
+describe('an answered POST', () => {
+  test('gives each answer by its own tag, whatever their order', async (t) => {
+    const refused = {
+      ...created('b.1'),
+      status_code: '40501',
+      status_message: "Invalid Field: 'depth'.",
+      cost: 0,
+    }
+    const { outcome } = await postTo(t, envelope([refused, created('a.1')]))
+    assert.deepEqual(outcome, {
+      kind: 'answered',
+      httpStatus: 200,
+      statusCode: 20000,
+      answers: [
+        {
+          tag: 'b.1',
+          serviceId: 'id-b.1',
+          statusCode: 40501,
+          message: "Invalid Field: 'depth'.",
+          costMicros: 0,
+        },
+        { tag: 'a.1', serviceId: 'id-a.1', statusCode: 20100, message: 'Task Created.', costMicros: 1200 },
+      ],
+    })
+  })
+
+  test('keeps two answers with the same tag', async (t) => {
+    const { outcome } = await postTo(t, envelope([created('a.1'), created('a.1', { id: 'another' })]))
+    assert.equal(outcome.kind, 'answered')
+    assert.deepEqual(outcome.kind === 'answered' && outcome.answers.map((answer) => answer.serviceId), [
+      'id-a.1',
+      'another',
+    ])
+  })
+
+  test('leaves out what settles nothing: no tag, no status, created without an id or a cost', async (t) => {
+    const settlesNothing = [
+      created('x', { data: {} }),
+      created('x', { data: null }),
+      created('x', { status_code: null }),
+      created('x', { id: null }),
+      created('x', { cost: 'free' }),
+      null,
+      'text',
+    ]
+    const { outcome } = await postTo(t, envelope([...settlesNothing, created('a.1')]))
+    assert.deepEqual(outcome.kind === 'answered' && outcome.answers.map((answer) => answer.tag), ['a.1'])
+  })
+
+  test('is read task by task when a refusal of the whole call lists a created task all the same', async (t) => {
+    const { outcome } = await postTo(t, envelope([created('a.1')], { status_code: 40210 }))
+    assert.equal(outcome.kind, 'answered')
+  })
+})
+
+describe('a POST is refused, which proves that nothing was created,', () => {
+  const refusals = [
+    [plainBody(401, 'no'), 'account', 40100],
+    [plainBody(402, ''), 'money', 40200],
+    [plainBody(404, '<html>'), 'not_found', 40400],
+    [envelope(null, { httpStatus: 401, status_code: 40100 }), 'account', 40100],
+    [envelope(null, { status_code: 40104 }), 'account', 40104],
+    [envelope(null, { status_code: 40203 }), 'money', 40203],
+    [envelope(null, { status_code: 40210 }), 'money', 40210],
+    [envelope(null, { status_code: 40202 }), 'rate_limit', 40202],
+    [envelope(null, { status_code: 40209 }), 'rate_limit', 40209],
+  ] as const
+  for (const [index, [answer, cause, statusCode]] of refusals.entries()) {
+    test(`for ${cause} by ${statusCode} (${index + 1})`, async (t) => {
+      const { outcome, server } = await postTo(t, answer)
+      assert.equal(outcome.kind, 'refused')
+      assert.equal(outcome.kind === 'refused' && outcome.cause, cause)
+      assert.equal(outcome.kind === 'refused' && outcome.statusCode, statusCode)
+      assert.equal(server.received.length, 1)
+    })
+  }
+
+  test('with the pause that the service asks for', async (t) => {
+    const tooMany: Answer = (request, response, socket) => {
+      response.setHeader('retry-after', '7')
+      envelope(null, { status_code: 40202 })(request, response, socket)
+    }
+    const { outcome } = await postTo(t, tooMany)
+    assert.equal(outcome.kind === 'refused' && outcome.retryAfterMs, 7000)
+  })
+})
+
+describe('a POST is unknown, and sent once only,', () => {
+  const doubts: [string, Answer][] = [
+    ['when the connection is reset after the body was read', reset],
+    ['when the body stops half-way', halfBody],
+    ['when the body is not JSON', plainBody(200, '<html>Gateway</html>')],
+    ['when the body is JSON but no envelope', plainBody(200, '[]')],
+    ['when the server fails', plainBody(500, 'oops')],
+    ['when a failing server lists created tasks', envelope([created('a.1')], { httpStatus: 500 })],
+    ['when the service fails inside', envelope(null, { status_code: 50000 })],
+    ['when the store fails as a whole', envelope(null, { status_code: 40101 })],
+    ['when there are no tasks', envelope(null)],
+    ['when there are no answers', envelope([])],
+    ['when it is redirected', plainBody(307, '', { location: '/elsewhere' })],
+    ['when a proxy counts the calls', plainBody(429, '')],
+  ]
+  for (const [name, answer] of doubts) {
+    test(name, async (t) => {
+      const { outcome, server } = await postTo(t, answer)
+      assert.equal(outcome.kind, 'unknown')
+      assert.equal(server.received.length, 1)
+    })
+  }
+
+  test('when no answer comes within the hard limit', async (t) => {
+    const { outcome, server } = await postTo(t, stall, 100)
+    assert.deepEqual(outcome, { kind: 'unknown', reason: 'no complete answer within 100 ms' })
+    assert.equal(server.received.length, 1)
+  })
+
+  test('when it is called off after the server has it', async (t) => {
+    const controller = new AbortController()
+    const server = await startWireServer(t, () => controller.abort())
+    const client = openClient(t, server.baseUrl)
+    const send = { ...soon(), signal: controller.signal }
+    const outcome = await client.postTasks('ios_store', 'app_searches', [TASK], send)
+    assert.equal(outcome.kind, 'unknown')
+  })
+})
+
+describe('a POST is not sent, and no byte of it leaves,', () => {
+  /** A server behind a warm connection: everything but the POST's own lateness would let it through. */
+  async function warmClient(t: TestContext, clock = testClock()) {
+    const server = await startWireServer(t, envelope([taskless()]), envelope([created('a.1')]))
+    const client = openClient(t, server.baseUrl, { clock })
+    await client.getStatus()
+    return { client, server, bytesBefore: server.bytesReceived() }
+  }
+
+  function taskless() {
+    return { id: 'x', status_code: 20000, result: [] }
+  }
+
+  /** The same connection must still serve the next call, so what was written before it has arrived by then. */
+  async function assertNothingSent({ client, server, bytesBefore }: Awaited<ReturnType<typeof warmClient>>) {
+    assert.equal(server.bytesReceived(), bytesBefore)
+    await client.postTasks('ios_store', 'app_searches', [{ ...TASK, tag: 'later.1' }], soon())
+    assert.deepEqual(
+      server.received.slice(1).map((request) => JSON.parse(request.body)[0].tag),
+      ['later.1'],
+    )
+  }
+
+  test('when the process was frozen past the deadline between claim and write', async (t) => {
+    const warm = await warmClient(t)
+    const send = { deadlineMs: performance.now() + 20 }
+    const pending = warm.client.postTasks('ios_store', 'app_searches', [TASK], send)
+    while (performance.now() <= send.deadlineMs)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+    assert.equal((await pending).kind, 'not_sent')
+    await assertNothingSent(warm)
+  })
+
+  test('when the monotonic clock passes the deadline just before the write', async (t) => {
+    const clock = testClock()
+    const warm = await warmClient(t, clock)
+    const send = soon()
+    const pending = warm.client.postTasks('ios_store', 'app_searches', [TASK], send)
+    clock.monotonicMs = () => send.deadlineMs + 0.001
+    assert.deepEqual(await pending, { kind: 'not_sent', reason: 'its time to be sent had passed' })
+    clock.monotonicMs = () => performance.now()
+    await assertNothingSent(warm)
+  })
+
+  test('when only the wall clock says that it is late, as after a laptop slept', async (t) => {
+    const clock = testClock()
+    const warm = await warmClient(t, clock)
+    const send = { ...soon(), wallDeadlineMs: Date.now() + 500 }
+    clock.wallMs = () => send.wallDeadlineMs + 1
+    const outcome = await warm.client.postTasks('ios_store', 'app_searches', [TASK], send)
+    assert.equal(outcome.kind, 'not_sent')
+    await assertNothingSent(warm)
+  })
+
+  test('when it was called off before', async (t) => {
+    const warm = await warmClient(t)
+    const send = { ...soon(), signal: AbortSignal.abort() }
+    const outcome = await warm.client.postTasks('ios_store', 'app_searches', [TASK], send)
+    assert.deepEqual(outcome, { kind: 'not_sent', reason: 'it was called off' })
+    await assertNothingSent(warm)
+  })
+
+  test('when nobody listens', async (t) => {
+    const client = openClient(t, 'http://127.0.0.1:9')
+    const outcome = await client.postTasks('ios_store', 'app_searches', [TASK], soon())
+    assert.equal(outcome.kind, 'not_sent')
+  })
+
+  test('when every connection is busy until the deadline, also later when one becomes free', async (t) => {
+    const held: (() => void)[] = []
+    const server = await startWireServer(t, (request, response, socket) =>
+      held.push(() => envelope([taskless()])(request, response, socket)),
+    )
+    const client = openClient(t, server.baseUrl, { maxConcurrent: 1 })
+    const status = client.getStatus()
+    while (held.length === 0) await new Promise(setImmediate)
+    const send = { deadlineMs: performance.now() + 50 }
+    const outcome = await client.postTasks('ios_store', 'app_searches', [TASK], send)
+    assert.deepEqual(outcome, { kind: 'not_sent', reason: 'no connection was free in time' })
+    held[0]?.()
+    await status
+    await client.close()
+    assert.deepEqual(
+      server.received.map((request) => request.method),
+      ['GET'],
+    )
+  })
+
+  test('when the server breaks off the TLS handshake', async (t) => {
+    const server = createServer((socket) => socket.destroy())
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.after(() => server.close())
+    const address = server.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    const client = openClient(t, `https://127.0.0.1:${port}`)
+    const outcome = await client.postTasks('ios_store', 'app_searches', [TASK], soon())
+    assert.equal(outcome.kind, 'not_sent')
+  })
+})

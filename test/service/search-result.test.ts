@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+
+import { UnreadableError } from '../../src/errors.ts'
+import { parseSearchResult } from '../../src/service/results.ts'
+
+function item(rank: number, fields: Record<string, unknown> = {}) {
+  return {
+    type: 'ios_store_search_organic',
+    rank_group: rank,
+    rank_absolute: rank,
+    position: 'left',
+    app_id: `${1000 + rank}`,
+    title: `App ${rank}`,
+    ...fields,
+  }
+}
+
+function page(items: unknown, fields: Record<string, unknown> = {}) {
+  return {
+    keyword: 'yoga',
+    check_url: 'https://store.example.com/search?q=yoga',
+    datetime: '2026-11-21 12:00:00 +00:00',
+    se_results_count: 240,
+    items_count: 1,
+    items,
+    ...fields,
+  }
+}
+
+function assertUnreadable(result: unknown, path: string) {
+  assert.throws(
+    () => parseSearchResult(result),
+    (error) => error instanceof UnreadableError && error.path === path && error.message.includes(path),
+  )
+}
+
+test('a search is read with its ranks', () => {
+  assert.deepEqual(
+    parseSearchResult(page([item(1, { developer: 'Dev', icon: 'i', url: 'u', is_free: true })])),
+    {
+      keyword: 'yoga',
+      checkUrl: 'https://store.example.com/search?q=yoga',
+      datetime: new Date('2026-11-21T12:00:00Z'),
+      resultsCount: 240,
+      itemsCount: 1,
+      items: [{ rank: 1, absolute: 1, appId: '1001', title: 'App 1', developer: 'Dev', icon: 'i', url: 'u' }],
+    },
+  )
+})
+
+test('only organic items are ranked; others shift the absolute rank and may look like anything', () => {
+  const items = [
+    { type: 'ios_store_search_paid', app_id: '9', rank_group: 'first' },
+    item(1, { rank_absolute: 2 }),
+    { type: 'ios_store_search_bundle' },
+    item(2, { rank_absolute: 4, type: 'android_store_search_organic' }),
+  ]
+  const result = parseSearchResult(page(items))
+  assert.deepEqual(
+    result.items.map(({ rank, absolute }) => [rank, absolute]),
+    [
+      [1, 2],
+      [2, 4],
+    ],
+  )
+  assert.equal(result.itemsCount, 4)
+})
+
+test('an app that comes twice keeps its best rank', () => {
+  const twice = [item(3, { app_id: 'a', title: 'worse' }), item(1, { app_id: 'a', title: 'best' }), item(2)]
+  for (const items of [twice, twice.toReversed()]) {
+    const found = parseSearchResult(page(items)).items.filter(({ appId }) => appId === 'a')
+    assert.deepEqual(
+      found.map(({ rank, title }) => [rank, title]),
+      [[1, 'best']],
+    )
+  }
+})
+
+test('numbers may be strings, an app id may be a number, and optional fields may be missing', () => {
+  const sparse = { type: 'x_organic', rank_group: '7', rank_absolute: '12', app_id: 1234567890 }
+  const result = parseSearchResult({ items: [sparse], se_results_count: '9' })
+  assert.deepEqual(result, {
+    keyword: null,
+    checkUrl: null,
+    datetime: null,
+    resultsCount: 9,
+    itemsCount: 1,
+    items: [
+      { rank: 7, absolute: 12, appId: '1234567890', title: null, developer: null, icon: null, url: null },
+    ],
+  })
+})
+
+test('a title with U+0000, a lone surrogate or a megabyte becomes one that Postgres takes', () => {
+  const titles = ['a\0b', 'a\ud83e', 'x'.repeat(1_000_000)]
+  const result = parseSearchResult(page(titles.map((title, index) => item(index + 1, { title }))))
+  assert.deepEqual(
+    result.items.map(({ title }) => title),
+    ['ab', 'a\ufffd', 'x'.repeat(500)],
+  )
+})
+
+test('no items is an empty measurement only when the answer counts none', () => {
+  assert.deepEqual(parseSearchResult(page([])).items, [])
+  assert.deepEqual(parseSearchResult(page(null, { items_count: 0 })).items, [])
+  assertUnreadable(page(null), 'items')
+  assertUnreadable(page(undefined, { items_count: undefined }), 'items')
+})
+
+describe('a search that breaks the contract is refused with the path of the field', () => {
+  const broken: [string, unknown, string][] = [
+    ['a rank of 0', page([item(0)]), 'items[0].rank_group'],
+    ['a rank past smallint', page([item(1), item(32_768)]), 'items[1].rank_group'],
+    ['a rank that is no number', page([item(1, { rank_group: 'first' })]), 'items[0].rank_group'],
+    ['a fraction of a rank', page([item(1, { rank_group: 1.5 })]), 'items[0].rank_group'],
+    ['no absolute rank', page([item(1, { rank_absolute: null })]), 'items[0].rank_absolute'],
+    ['no app', page([item(1, { app_id: null })]), 'items[0].app_id'],
+    ['an app id that cannot be stored', page([item(1, { app_id: 'a\0b' })]), 'items[0].app_id'],
+    ['a title that is an object', page([item(1, { title: {} })]), 'items[0].title'],
+    ['an html page instead of an app', page([{ page: 1, html: '<html>' }]), 'items[0].type'],
+    ['an item that is no object', page([item(1), null]), 'items[1].type'],
+    ['two apps on one rank', page([item(1), item(1, { app_id: 'other' })]), 'items[1].rank_group'],
+    ['items that are no list', page({}), 'items'],
+    ['more items than any depth', page(Array(5001).fill(item(1))), 'items'],
+    ['a count that is no number', page([], { se_results_count: 'many' }), 'se_results_count'],
+  ]
+  for (const [name, result, path] of broken) test(name, () => assertUnreadable(result, path))
+
+  test('no result at all', () => {
+    for (const nothing of [null, undefined, 'text', []]) {
+      assert.throws(() => parseSearchResult(nothing), UnreadableError)
+    }
+  })
+})
+
+test('whatever comes, it is read or refused as unreadable', () => {
+  const anyItem = fc.record(
+    { type: fc.constantFrom('a_organic', 'paid', 3), rank_group: fc.anything(), app_id: fc.anything() },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(fc.oneof(fc.anything(), fc.record({ items: fc.array(anyItem) })), (result) => {
+      try {
+        parseSearchResult(result)
+      } catch (error) {
+        assert.ok(error instanceof UnreadableError)
+      }
+    }),
+  )
+})

@@ -13,22 +13,23 @@ comment on function slot_end(interval, timestamptz) is 'When a slot is over, and
 --> statement-breakpoint
 
 -- A slot that was still running when its period ended is not missed: another project may have gone on asking.
--- Takes columns and not the row, which a lateral would take apart once more for each slot (0.9 ms a year against 0.2).
-create function is_shown(
-  slot timestamptz, gap text, every interval, first_slot timestamptz, last_slot timestamptz, ended_at timestamptz
-) returns boolean language sql immutable parallel safe
-return slot >= first_slot and slot <= coalesce(last_slot, 'infinity') and slot_of(every, slot) = slot
-  and (gap is distinct from 'missed' or slot_end(every, slot) <= coalesce(ended_at, 'infinity'));
+create function is_shown(p watch_period, slot timestamptz, gap text) returns boolean language sql immutable parallel safe
+return slot >= p.first_slot and slot <= coalesce(p.last_slot, 'infinity') and slot_of(p.every, slot) = slot
+  and (gap is distinct from 'missed' or slot_end(p.every, slot) <= coalesce(p.ended_at, 'infinity'));
 --> statement-breakpoint
-comment on function is_shown(timestamptz, text, interval, timestamptz, timestamptz, timestamptz) is
-  'Whether a row of the history, by its slot and gap, belongs to what a period asked for, by the rest.';
+comment on function is_shown(watch_period, timestamptz, text) is
+  'Whether a row of the history, by its slot and gap, belongs to what the period asked for.';
 --> statement-breakpoint
 
+-- Looks back to where everything is closed, and to what was posted and is not there yet, however late.
 -- In PL/pgSQL so that the planner believes `rows`: inlined, generate_series is taken for 1,000 slots a period.
 create function pending_slots(p watch_period) returns setof timestamptz
 language plpgsql stable parallel safe rows 1 as $$
 declare
-  due timestamptz := greatest(p.first_slot, slot_of(p.every, p.closed_to));
+  open_since timestamptz := (
+    select min(k.slot) from task k where k.target_id = p.target_id and k.state in ('planned', 'posting', 'posted')
+  );
+  due timestamptz := greatest(p.first_slot, slot_of(p.every, least(p.closed_to, open_since)));
   present timestamptz := storerank_now();
 begin
   while due <= least(p.last_slot, present) and (p.ended_at is null or slot_end(p.every, due) <= p.ended_at) loop
@@ -45,7 +46,7 @@ begin
 end $$;
 --> statement-breakpoint
 comment on function pending_slots(watch_period) is
-  'The slots that a period asked for and the history has no row of yet: the current one, and older ones until they are closed.';
+  'The slots that a period asked for and the history has no row of: the current one, and older ones until they are closed.';
 --> statement-breakpoint
 
 -- The location that a misspelt name most likely meant: most pairs of letters in common, at least three in five.
@@ -87,16 +88,17 @@ comment on column project_app.title is 'The title of the app, as last seen; null
 comment on column project_app.label is 'What the project calls the app.';
 comment on column project_app.role is 'own or competitor, as last said.';
 comment on column project_app.ended_at is 'When it was last watched; null while it is.';
-comment on column project_app.app is 'The apps number in the dictionary.';
+comment on column project_app.app is 'The app in the dictionary: app.id.';
 --> statement-breakpoint
 
 create view keyword_slot as
-select p.project, p.target_id, p.every, s.slot, s.captured_at, s.gap, s.reason, s.depth, s.results_count, s.check_url, s.app_ids, s.absolute
+select p.project, p.target_id, p.every, s.slot, s.captured_at, s.gap, s.reason, s.depth, s.results_count, s.check_url,
+  s.app_ids, s.absolute
 from watch_period p
 cross join lateral (
   select h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url, h.app_ids, h.absolute
   from ranking h
-  where h.target_id = p.target_id and is_shown(h.slot, h.gap, p.every, p.first_slot, p.last_slot, p.ended_at)
+  where h.target_id = p.target_id and is_shown(p, h.slot, h.gap)
   union all
   select due, null, 'pending', null, null, null, null, null, null
   from pending_slots(p) due
@@ -120,12 +122,14 @@ comment on column keyword_slot.absolute is 'The absolute ranks beside app_ids; n
 --> statement-breakpoint
 
 create view app_slot as
-select p.project, p.target_id, p.every, s.slot, s.captured_at, s.gap, s.reason, p.app, s.found, s.rating, s.votes_count, s.reviews_count, s.price_micros, s.currency, s.version, s.installs_count, s.updated_at
+select p.project, p.target_id, p.every, s.slot, s.captured_at, s.gap, s.reason, p.app, s.found, s.rating, s.votes_count,
+  s.reviews_count, s.price_micros, s.currency, s.version, s.installs_count, s.updated_at
 from watch_period p
 cross join lateral (
-  select h.slot, h.captured_at, h.gap, h.reason,  h.found, h.rating, h.votes_count, h.reviews_count, h.price_micros, h.currency, h.version, h.installs_count, h.updated_at
+  select h.slot, h.captured_at, h.gap, h.reason, h.found, h.rating, h.votes_count, h.reviews_count, h.price_micros,
+    h.currency, h.version, h.installs_count, h.updated_at
   from app_snapshot h
-  where h.target_id = p.target_id and is_shown(h.slot, h.gap, p.every, p.first_slot, p.last_slot, p.ended_at)
+  where h.target_id = p.target_id and is_shown(p, h.slot, h.gap)
   union all
   select due, null, 'pending', null, null, null, null, null, null, null, null, null, null
   from pending_slots(p) due
@@ -141,7 +145,7 @@ comment on column app_slot.slot is 'When the measurement was due.';
 comment on column app_slot.captured_at is 'When it was measured; null unless it was.';
 comment on column app_slot.gap is 'Null when it was measured; else failed, budget, missed, html_only, or pending.';
 comment on column app_slot.reason is 'Why there is no measurement, when that is known.';
-comment on column app_slot.app is 'The apps number in the dictionary.';
+comment on column app_slot.app is 'The app in the dictionary: app.id.';
 comment on column app_slot.found is 'Whether the store has the app.';
 comment on column app_slot.rating is 'The average rating.';
 comment on column app_slot.votes_count is 'How many rated it.';
@@ -189,7 +193,7 @@ comment on column rank_history.reason is 'Why there is no measurement, when that
 comment on column rank_history.check_url is 'Where a person sees the same at the store; may be null.';
 comment on column rank_history.every is 'How often it was asked for at the time.';
 comment on column rank_history.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column rank_history.app is 'The apps number in the dictionary.';
+comment on column rank_history.app is 'The app in the dictionary: app.id.';
 --> statement-breakpoint
 
 -- The slot may belong to an earlier period (before `every` was changed, say), so any period of the project will do.
@@ -205,7 +209,7 @@ cross join lateral (
   select r.* from ranking r
   where r.target_id = k.target_id and exists (
     select from watch_period p
-    where p.target_id = k.target_id and p.project = k.project and p.kind = 'keyword' and is_shown(r.slot, r.gap, p.every, p.first_slot, p.last_slot, p.ended_at)
+    where p.target_id = k.target_id and p.project = k.project and p.kind = 'keyword' and is_shown(p, r.slot, r.gap)
     offset 0
   )
   order by r.slot desc
@@ -240,7 +244,7 @@ comment on column rank_latest.reason is 'Why there is no measurement, when that 
 comment on column rank_latest.check_url is 'Where a person sees the same at the store; may be null.';
 comment on column rank_latest.every is 'How often it is asked for.';
 comment on column rank_latest.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column rank_latest.app is 'The apps number in the dictionary.';
+comment on column rank_latest.app is 'The app in the dictionary: app.id.';
 --> statement-breakpoint
 
 -- Hours, because a day of the session's time zone may have 23.
@@ -258,7 +262,7 @@ cross join lateral (
     and r.slot in (l.slot - interval '24 hours', l.slot - interval '168 hours', l.slot - interval '720 hours')
     and exists (
       select from watch_period p
-      where p.target_id = l.target_id and p.project = l.project and p.kind = 'keyword' and is_shown(r.slot, r.gap, p.every, p.first_slot, p.last_slot, p.ended_at)
+      where p.target_id = l.target_id and p.project = l.project and p.kind = 'keyword' and is_shown(p, r.slot, r.gap)
       offset 0
     )
 ) past;
@@ -286,7 +290,7 @@ comment on column rank_change.reason is 'Why there is no measurement, when that 
 comment on column rank_change.check_url is 'Where a person sees the same at the store; may be null.';
 comment on column rank_change.every is 'How often it is asked for.';
 comment on column rank_change.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column rank_change.app is 'The apps number in the dictionary.';
+comment on column rank_change.app is 'The app in the dictionary: app.id.';
 comment on column rank_change.rank_1d is 'The rank exactly one day before slot; null when it was not measured then, or not ranked.';
 comment on column rank_change.change_1d is 'Ranks climbed in one day, negative when it fell; null when either end was not measured or not ranked.';
 comment on column rank_change.rank_7d is 'The rank exactly 7 days before slot; null when it was not measured then, or not ranked.';
@@ -323,7 +327,7 @@ comment on column ranked_apps.title is 'The title of the app, as last seen; null
 comment on column ranked_apps.developer is 'The developer, as last seen.';
 comment on column ranked_apps.depth is 'How many ranks were asked for.';
 comment on column ranked_apps.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column ranked_apps.app is 'The apps number in the dictionary.';
+comment on column ranked_apps.app is 'The app in the dictionary: app.id.';
 --> statement-breakpoint
 
 create view coverage as
@@ -385,13 +389,13 @@ comment on column spend_daily.reserved_usd is 'What tasks that are not charged y
 create view watch_problem as
 select w.watch_table, w.watch_id, w.project, w.store, w.subject, problem.problem, problem.message
 from (
-  select 'keyword_watch' as watch_table, 'keyword' as kind, 'app_searches' as function, k.id as watch_id, k.project, k.store,
-    k.keyword as subject, k.location_code, k.location_name, k.language_code, true as is_measured
+  select 'keyword_watch' as watch_table, 'keyword' as kind, 'app_searches' as function, true as is_measured,
+    k.id as watch_id, k.project, k.store, k.keyword as subject, k.location_code, k.location_name, k.language_code
   from keyword_watch k
   where k.enabled
   union all
-  select 'app_watch', 'app', 'app_info', a.id, a.project, a.store, a.app_id, a.location_code, a.location_name,
-    a.language_code, a.info
+  select 'app_watch', 'app', 'app_info', a.info,
+    a.id, a.project, a.store, a.app_id, a.location_code, a.location_name, a.language_code
   from app_watch a
   where a.enabled
 ) w
@@ -423,8 +427,6 @@ cross join lateral (
     coalesce(ranked.reason, detailed.reason) as reason
 ) latest
 left join budget_cut cut on cut.target_id = p.target_id and cut.slot = slot_of(p.every, storerank_now())
-left join task on task.target_id = p.target_id and task.slot = slot_of(p.every, storerank_now())
-  and task.state = 'failed' and (latest.slot is null or latest.slot < task.slot)
 cross join lateral (
   select 'project_disabled' as problem, format('Nothing of the project "%s" is measured, because it is disabled: '
     'update project set enabled = true where name = %L.', w.project, w.project) as message
@@ -441,42 +443,35 @@ cross join lateral (
   union all
   select 'location_unknown', format('%s has no location with the code %s. Correct location_code; the table location '
     'has them all.', w.store, w.location_code)
-  where w.location_code is not null and exists (select from location l where l.store = w.store)
+  where w.is_measured and w.location_code is not null and exists (select from location l where l.store = w.store)
     and not exists (select from location l where l.store = w.store and l.code = w.location_code)
   union all
   select 'language_unknown', format('%s has no language with the code "%s". Correct language_code; the table language '
     'has them all.', w.store, w.language_code)
-  where w.language_code is not null and exists (select from language l where l.store = w.store)
+  where w.is_measured and exists (select from language l where l.store = w.store)
     and not exists (select from language l where l.store = w.store and l.code = w.language_code)
   union all
   select 'followed_already', format('%s %s of this project follows the same already, and this row changes nothing: '
     'delete one of the two.', w.watch_table, twin.watch_id)
   where twin.watch_id is not null
   union all
-  select 'money', format('The budget %s is used up: this slot, for $%s, is bought when money comes, and else becomes a '
-    'gap. Raise %s, or watch less, or less often.', b.whose, cut.price_micros * 0.000001, b.setting)
+  select case when cut.reason like 'dearer%' then 'dearer_than_budget' else 'money' end,
+    format(case when cut.reason like 'dearer%'
+      then 'It costs $%s a time, which is more than the whole budget %s, so it is never bought: raise %s, or lower the '
+        'depth or the priority of the watch.'
+      else 'This slot costs $%s, and the budget %s is used up: it is bought when money comes, and else becomes a gap. '
+        'Raise %s, or watch less, or less often.'
+      end, cut.price_micros * 0.000001, budget.whose, budget.setting)
   from (values
-    ('project_budget', 'of the project', 'daily_usd or monthly_usd of the project'),
-    ('overall_budget', 'of all projects together', 'MAX_USD_PER_DAY, MAX_USD_PER_MONTH or the account''s own limits')
-  ) b (reason, whose, setting)
-  where b.reason = cut.reason
+    ('%project_budget', 'of the project', 'its daily_usd or monthly_usd'),
+    ('%overall_budget', 'of all projects', 'MAX_USD_PER_DAY, MAX_USD_PER_MONTH or the limits of the account')
+  ) budget (reason, whose, setting)
+  where cut.reason like budget.reason
   union all
-  select 'dearer_than_budget', format('It costs $%s a time, which is more than the whole budget %s, so it is never '
-    'bought. Raise %s, or lower the depth or the priority of the watch.', cut.price_micros * 0.000001, b.whose, b.setting)
-  from (values
-    ('dearer_than_project_budget', 'of the project', 'daily_usd or monthly_usd of the project'),
-    ('dearer_than_overall_budget', 'of all projects together', 'MAX_USD_PER_DAY, MAX_USD_PER_MONTH or the account''s own limits')
-  ) b (reason, whose, setting)
-  where b.reason = cut.reason
-  union all
-  select 'last_slot_failed', format('The last measurement, due %s, failed: %s The next slot is tried again; when it fails '
-    'too, correct the watch.', to_char(latest.slot at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
-    coalesce(latest.reason, 'the service gave no reason.'))
+  select 'last_slot_failed', format('The last measurement, due %s, failed: %s. The next slot is tried again; when that '
+    'fails too, correct the watch.', to_char(latest.slot at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
+    coalesce(rtrim(latest.reason, '.'), 'no reason was given'))
   where latest.gap = 'failed'
-  union all
-  select 'task_rejected', format('The task of this slot failed: %s The next slot is tried again; when it fails too, '
-    'correct the watch.', task.problem)
-  where task.problem is not null
 ) problem;
 --> statement-breakpoint
 comment on view watch_problem is
@@ -486,7 +481,7 @@ comment on column watch_problem.watch_id is 'The id of the watch in that table.'
 comment on column watch_problem.project is 'The project.';
 comment on column watch_problem.store is 'The store of the watch.';
 comment on column watch_problem.subject is 'The keyword, or the id of the app.';
-comment on column watch_problem.problem is 'project_disabled, references_missing, location_unknown, language_unknown, followed_already, money, dearer_than_budget, last_slot_failed or task_rejected.';
+comment on column watch_problem.problem is 'project_disabled, references_missing, location_unknown, language_unknown, followed_already, money, dearer_than_budget or last_slot_failed.';
 comment on column watch_problem.message is 'What is wrong, and what to do, as a sentence.';
 --> statement-breakpoint
 
@@ -495,20 +490,20 @@ select t.ended_at as at, 'failed' as kind, g.store, g.function, g.subject, g.loc
   t.id as task_id, t.service_id, t.status_code, coalesce(t.problem, 'The task failed.') as message
 from task t
 join target g on g.id = t.target_id
-where t.state = 'failed' and t.ended_at is not null
-  and not exists (select from rejected_result r where r.task_id = t.id)
+where t.state = 'failed' and not exists (select from rejected_result r where r.task_id = t.id)
 union all
 select r.received_at, 'rejected', g.store, g.function, g.subject, g.location_code, g.language_code, r.slot,
-  r.task_id, r.service_id, null, format('The result could not be stored: %s: %s Its body is kept in rejected_result.', r.path, r.problem)
+  r.task_id, r.service_id, null,
+  format('The result was refused at %s: %s. Its body is kept in rejected_result.', r.path, rtrim(r.problem, '.'))
 from rejected_result r
 join target g on g.id = r.target_id
 union all
 select p.send_before, 'unknown', p.store, p.function, null, null, null, null, null, null, null,
-  format('Whether the service took %s tasks is unknown since %s: %s They stay reserved until %s.', count(*),
+  format('Whether the service took %s tasks is unknown since %s: %s. Their money stays reserved until %s.', count(t.id),
     to_char(p.send_before at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
-    coalesce(p.problem, 'no answer came.'),
-    case when p.scanned_at is null then 'the list of the service has been searched for them twice'
-      else format('the list of the service is searched for them a second time; the first search began %s',
+    coalesce(rtrim(p.problem, '.'), 'no answer came'),
+    case when p.scanned_at is null then 'the service''s own list has been searched for them twice'
+      else format('the service''s own list is searched for them a second time; the first search began %s',
         to_char(p.scanned_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')) end)
 from post p
 left join task t on t.post_id = p.id and t.state = 'posting'
@@ -516,18 +511,20 @@ where p.state = 'unknown'
 group by p.id
 union all
 select min(c.at), 'duplicate', g.store, g.function, g.subject, g.location_code, g.language_code, c.slot,
-  c.task_id, c.service_id, null, format('The service took another $%s for a task that it was already paid for.', sum(c.amount_micros) * 0.000001)
+  c.task_id, c.service_id, null,
+  format('The service took another $%s for a task that was paid for already.', sum(c.amount_micros) * 0.000001)
 from charge c
 join target g on g.id = c.target_id
 where c.kind = 'duplicate'
 group by g.id, c.slot, c.task_id, c.service_id
 union all
-select t.ask_at, 'overdue', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
-  t.id, t.service_id, t.status_code, format('Posted %s and not ready yet: it is asked for by its id.',
-    to_char(t.posted_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'))
+select coalesce(t.ask_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
+  t.id, t.service_id, t.status_code, format('It was posted at %s, and %s. It stays open and is asked for by its id.',
+    to_char(t.posted_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
+    coalesce('the last answer was: ' || rtrim(t.problem, '.'), 'no ready list has named it'))
 from task t
 join target g on g.id = t.target_id
-where t.state = 'posted' and t.ask_at < now();
+where t.state = 'posted' and (t.ask_at < now() or t.problem is not null);
 --> statement-breakpoint
 comment on view task_problem is
   'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, or overdue.';
@@ -581,4 +578,4 @@ comment on column app_history.reason is 'Why there is no measurement, when that 
 comment on column app_history.updated_at is 'When the app was last updated in the store.';
 comment on column app_history.every is 'How often it was asked for at the time.';
 comment on column app_history.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column app_history.app is 'The apps number in the dictionary.';
+comment on column app_history.app is 'The app in the dictionary: app.id.';

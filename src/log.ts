@@ -39,7 +39,7 @@ export function createLogger(options: {
       level,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: redact },
+      hooks: { streamWrite: redactSecrets },
     },
     { write },
   )
@@ -62,10 +62,11 @@ export function toPrintable(text: string): string {
   )
 }
 
-function printableValue(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? toPrintable(value) : value
+/** A log line, or a sentence for a person, without the secrets that may have slipped into it. */
+export function redactSecrets(line: string): string {
+  return REDACTIONS.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), line)
 }
 
-function redact(line: string): string {
-  return REDACTIONS.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), line)
+function printableValue(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? toPrintable(value) : value
 }

@@ -3,12 +3,13 @@ import { describe, test } from 'node:test'
 import { createProgress } from '../src/cli/progress.ts'
 import { createLogger, toPrintable } from '../src/log.ts'
 
-function record(pretty: boolean, isColoured = false) {
+function record(pretty: boolean, { isColoured = false, columns = 80 } = {}) {
   const lines: string[] = []
   const stderr = {
     write: (line: string) => lines.push(line) > 0,
     hasColors: () => isColoured,
     isTTY: pretty,
+    columns,
     cursorTo: () => true,
     clearLine: () => true,
     moveCursor: () => true,
@@ -89,9 +90,9 @@ describe('on a terminal', () => {
   })
 
   test('colours are used only where the terminal has them', () => {
-    const plain = record(true, false)
+    const plain = record(true)
     plain.log.info('posted')
-    const coloured = record(true, true)
+    const coloured = record(true, { isColoured: true })
     coloured.log.info('posted')
     assert.ok(!plain.lines.join('').includes('\u001b'))
     assert.ok(coloured.lines.join('').includes('\u001b'))
@@ -114,8 +115,8 @@ test('toPrintable keeps what people write and shows or drops what steers', () =>
 })
 
 describe('progress', () => {
-  function makeProgress(isTerminal: boolean) {
-    const { log, lines, stderr } = record(isTerminal)
+  function makeProgress(isTerminal: boolean, columns = 80) {
+    const { log, lines, stderr } = record(isTerminal, { columns })
     const clock = { ms: 0 }
     const progress = createProgress({ stderr, isTerminal, log, nowMs: () => clock.ms })
     return { progress, clock, text: () => lines.join('') }
@@ -162,5 +163,14 @@ describe('progress', () => {
     progress.stop()
     assert.match(text(), /collected 300\n/)
     assert.ok(!text().includes('\u001b[2J'))
+  })
+
+  test('on a terminal of unknown width is log lines, since a line that may wrap cannot be redrawn', () => {
+    const { progress, text } = makeProgress(true, 0)
+    progress.phase('collect')
+    progress.update('80 of 300', { collected: 80 })
+    progress.done('collected 300')
+    assert.match(text(), /INFO: progress \{"phase":"collect","collected":80\}\n/)
+    assert.ok(!text().includes('\u001b'))
   })
 })

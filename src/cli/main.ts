@@ -80,7 +80,7 @@ const COMMANDS: CommandModules = {
 
 const FAILED = 1
 const MISUSED = 2
-/** One Ctrl-C under `npm run` arrives twice, from the terminal and from npm; within this time both count as one. */
+/** One Ctrl-C under `npm run` arrives twice, from the terminal and from npm, where the shell is bash; within this time both count as one. */
 const SAME_SIGNAL_MS = 500
 
 /** Runs the command line of this process and ends it. */
@@ -105,9 +105,9 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
   } catch (error) {
     // Commander has printed its own message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED
-    const { toPrintable } = await import('../log.ts')
+    const { redactSecrets, toPrintable } = await import('../log.ts')
     const { exitCode, message } = describeFailure(error, state)
-    if (message !== '') host.stderr.write(`${toPrintable(message)}\n`)
+    if (message !== '') host.stderr.write(`${toPrintable(redactSecrets(message))}\n`)
     return exitCode
   }
 }
@@ -138,11 +138,10 @@ function describeFailure(
   if (error instanceof StorerankError) {
     return { exitCode, message: isDebug ? (error.stack ?? error.message) : error.message }
   }
-  const message = error instanceof Error ? error.message : String(error)
   const advice = isDebug && error instanceof Error ? error.stack : 'LOG_LEVEL=debug shows where.'
   return {
     exitCode,
-    message: `storerank failed and did not expect to: ${message}\nPlease report this to its maintainers with the command you ran. ${advice}`,
+    message: `storerank failed and did not expect to: ${String(error)}\nPlease report this to its maintainers with the command you ran. ${advice}`,
   }
 }
 
@@ -211,8 +210,8 @@ function buildProgram(host: Host, state: Invocation): Command {
     .configureOutput({
       writeOut: (text) => host.stdout.write(text),
       writeErr: (text) => host.stderr.write(text),
-      getOutHelpWidth: () => host.stdout.columns ?? 80,
-      getErrHelpWidth: () => host.stderr.columns ?? 80,
+      getOutHelpWidth: () => host.stdout.columns || 80,
+      getErrHelpWidth: () => host.stderr.columns || 80,
     })
     .showHelpAfterError('(--help shows what there is.)')
   addExample(program, 'storerank run')

@@ -4,6 +4,7 @@
  */
 import ora from 'ora'
 import { type Logger, toPrintable } from '../log.ts'
+import type { Output } from './print.ts'
 
 /** In a pipe, at most one line of progress in this time for each phase. */
 const LOG_INTERVAL_MS = 10_000
@@ -23,16 +24,18 @@ export interface Progress {
 
 /** Makes the display; `nowMs` is a clock that only goes forward. */
 export function createProgress(options: {
-  stderr: NodeJS.WritableStream
+  stderr: Output
   isTerminal: boolean
   log: Logger
   nowMs?: () => number
 }): Progress {
   const { stderr, isTerminal, log, nowMs = () => performance.now() } = options
-  return isTerminal ? showOnTerminal(stderr) : writeToLog(log, nowMs)
+  // Where the width is 0, as on a pseudo-terminal that nobody gave a size, ora would move the cursor up for ever.
+  const canRedraw = isTerminal && (stderr.columns ?? 0) > 0
+  return canRedraw ? showOnTerminal(stderr) : writeToLog(log, nowMs)
 }
 
-function showOnTerminal(stderr: NodeJS.WritableStream): Progress {
+function showOnTerminal(stderr: Output): Progress {
   // With stdin discarded the terminal would be in raw mode, and Ctrl-C no signal any more.
   const spinner = ora({ stream: stderr, discardStdin: false })
   let phaseName = ''

@@ -51,7 +51,8 @@ export function runProgram(
       detached: true,
       env: { LC_ALL: 'C', PATH: '/usr/bin:/bin:/usr/sbin:/sbin' },
       stdio: quiet ? 'ignore' : ['ignore', 'pipe', 'pipe'],
-      timeout: PROGRAM_LIMIT_MS,
+      // Not `timeout`: its timer outlives a program that could not be started.
+      signal: AbortSignal.timeout(PROGRAM_LIMIT_MS),
       windowsHide: true,
     })
     const result: ProgramResult = { code: null, output: '', errors: '' }

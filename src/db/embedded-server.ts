@@ -8,12 +8,16 @@ import { once } from 'node:events'
 import { readFile, readlink, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigurationError } from '../errors.ts'
 import { INSTEAD, reachableBinaries, runProgram } from './embedded-binaries.ts'
 import type { Cluster } from './embedded-cluster.ts'
 
 const FIRST_PORT = 54_329
 const LAST_PORT = 54_428
+
+const STOP_LIMIT_MS = 60_000
+const STOP_PAUSE_MS = 20
 
 /** What `postmaster.pid` says of the server that runs, starts, stops, or died: a claim, never a proof. */
 export interface LockFile {
@@ -49,13 +53,23 @@ export async function startServer(cluster: Cluster): Promise<boolean> {
   return true
 }
 
-/** Stops the server and waits for its end. Sessions are cut off, transactions rolled back. */
+/**
+ * Stops the server and waits for its end, 60 s at most. Sessions are cut off, transactions rolled back. Not
+ * with the wait of pg_ctl: when the next user starts the server again at once, that would wait for its end too.
+ */
 export async function stopServer(cluster: Cluster): Promise<void> {
   const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
-  await runProgram(pgCtl, ['stop', '-w', '-t', '60', '-m', 'fast', '-D', cluster.dataDirectory], {
+  const stopped = await readLockFile(cluster)
+  await runProgram(pgCtl, ['stop', '-W', '-m', 'fast', '-D', cluster.dataDirectory], {
     account: cluster.account,
     quiet: true,
   })
+  const deadline = performance.now() + STOP_LIMIT_MS
+  while (stopped !== undefined && performance.now() < deadline) {
+    const current = await readLockFile(cluster)
+    if (current?.pid !== stopped.pid) return
+    await delay(STOP_PAUSE_MS)
+  }
 }
 
 /** Why the server did not start: the last complaint in its log. */

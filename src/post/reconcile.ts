@@ -2,7 +2,7 @@
  * Posts whose outcome nobody knows. One scan of the service's own task history serves them all: tags found are adopted;
  * "not found" takes two complete scans, the second begun after the quiet time, and an adoption always beats a release.
  */
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/history.ts'
 import { type CreatedTask, recordCreated, settleKnownPosts } from './evidence.ts'
@@ -14,25 +14,22 @@ export interface ReconcileOptions {
   readonly overdueAfterMs: number
 }
 
-export interface Reconciled {
+export interface UnknownPosts {
   readonly unknownPosts: number
+  /** When the last of them may be released; null when nothing is unknown. */
+  readonly waitsUntil: Date | null
+}
+
+export interface Reconciled extends UnknownPosts {
   readonly adopted: number
   readonly duplicates: number
   readonly released: number
-  /** When the next release is possible; null when nothing is unknown. */
-  readonly waitsUntil: Date | null
 }
 
 /** The clocks of runner, database and service may differ by this much. */
 const CLOCK_SKEW_MS = 5 * 60_000
 /** Pages shift while tasks finish, so each begins a little before the last one ended. */
 const PAGE_OVERLAP_ROWS = 100
-
-interface UnknownPosts {
-  readonly count: number
-  readonly earliest: Date | null
-  readonly now: Date
-}
 
 /** Posts whose answer is overdue become unknown: whoever sent them is dead, frozen, or will find its token gone. */
 export async function markOverduePosts(db: Database): Promise<number> {
@@ -49,32 +46,35 @@ export async function reconcileUnknownPosts(
   client: AppDataClient,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
-  const unknown = await readUnknownPosts(db)
-  if (unknown.earliest === null) {
-    return { unknownPosts: 0, adopted: 0, duplicates: 0, released: 0, waitsUntil: null }
+  const [scan] = await db.sql<{ earliest: Date | null; began: Date }[]>`
+    select min(send_before) as earliest, clock_timestamp() as began from post where state = 'unknown'`
+  if (scan?.earliest == null) {
+    return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0 }
   }
-  const found = await scanTaskHistory(client, new Date(unknown.earliest.getTime() - CLOCK_SKEW_MS))
+  const { began } = scan
+  const found = await scanTaskHistory(client, new Date(scan.earliest.getTime() - CLOCK_SKEW_MS))
   return db.sql.begin(async (tx) => {
     const evidence = await recordCreated(tx, found, options.overdueAfterMs)
-    const posts = await tx<{ id: string }[]>`select id from post where state = 'unknown' for update`
-    const postIds = posts.map((post) => post.id)
-    await settleKnownPosts(tx, postIds)
-    const released = await releaseMissing(tx, unknown.now, options.quietMs)
+    const posts = await tx<
+      { id: string }[]
+    >`select id from post where state = 'unknown' order by id for update`
+    await settleKnownPosts(
+      tx,
+      posts.map((post) => post.id),
+    )
+    const released = await releaseMissing(tx, began, options.quietMs)
     await tx`
-      update post set scanned_at = ${unknown.now} where state = 'unknown' and scanned_at is null and send_before < ${unknown.now}`
-    return {
-      unknownPosts: unknown.count,
-      ...evidence,
-      released,
-      waitsUntil: await readWaitsUntil(tx, options.quietMs),
-    }
+      update post set scanned_at = ${began} where state = 'unknown' and scanned_at is null and send_before < ${began}`
+    return { ...evidence, released, ...(await readUnknownPosts(tx, options.quietMs)) }
   }) as Promise<Reconciled>
 }
 
-async function readUnknownPosts(db: Database): Promise<UnknownPosts> {
-  const [row] = await db.sql<UnknownPosts[]>`
-    select count(*) as count, min(send_before) as earliest, clock_timestamp() as now from post where state = 'unknown'`
-  return row ?? { count: 0, earliest: null, now: new Date() }
+/** How many posts are unknown, and what they wait for. */
+export async function readUnknownPosts(sql: SqlRunner, quietMs: number): Promise<UnknownPosts> {
+  const [row] = await sql<UnknownPosts[]>`
+    select count(*) as "unknownPosts", max(send_before + make_interval(secs => ${quietMs / 1000})) as "waitsUntil"
+    from post where state = 'unknown'`
+  return row ?? { unknownPosts: 0, waitsUntil: null }
 }
 
 async function scanTaskHistory(client: AppDataClient, from: Date): Promise<CreatedTask[]> {
@@ -123,16 +123,4 @@ async function releaseMissing(tx: Transaction, scanBegan: Date, quietMs: number)
     )
     select id from released`
   return rows.length
-}
-
-async function readWaitsUntil(tx: Transaction, quietMs: number): Promise<Date | null> {
-  const [row] = await tx<{ waitsUntil: Date | null }[]>`
-    select max(send_before + make_interval(secs => ${quietMs / 1000})) as "waitsUntil" from post where state = 'unknown'`
-  return row?.waitsUntil ?? null
-}
-
-/** Posts that are ready to be worked, for the sweep that enqueues again what lost its job. */
-export async function listReadyPosts(db: Database): Promise<string[]> {
-  const rows = await db.sql<{ id: string }[]>`select id from post where state = 'ready' order by created_at`
-  return rows.map((row) => row.id)
 }

@@ -6,7 +6,10 @@
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { takeLock } from './lock.ts'
 
-/** A task as it was posted; `parameters` are those of the request, untouched. */
+/**
+ * A task as it was posted; `parameters` are those of the request, untouched. What it will find is known by then,
+ * because rankings are a function of the day: `results` and `refundMicros` count from `doneAtMs` on.
+ */
 export type PostedTask = {
   id: string
   store: 'ios_store' | 'android_store'
@@ -19,14 +22,13 @@ export type PostedTask = {
   postedAtMs: number
   doneAtMs: number
   costMicros: number
+  results: number
+  refundMicros: number
   parameters: Record<string, unknown>
 }
 
 /** One line. The tasks of one POST share a line, so that a torn one loses all of them or none. */
-export type Entry =
-  | { kind: 'posted'; tasks: readonly PostedTask[] }
-  | { kind: 'done'; id: string; results: number; refundMicros: number }
-  | { kind: 'fetched'; id: string }
+export type Entry = { kind: 'posted'; tasks: readonly PostedTask[] } | { kind: 'fetched'; id: string }
 
 export type Books = {
   /** Adds an entry, which reaches the file with the next flush, at the latest when the current work yields. */

@@ -28,7 +28,6 @@ export type App = {
 /** The apps of one store and the index over their titles, topics and developers. */
 export type Catalogue = {
   store: Store
-  size: number
   findApp(id: string): App | undefined
   appsWithTitleWord(word: string): readonly App[]
   appsOfTopic(topic: Topic): readonly App[]
@@ -143,7 +142,6 @@ export const buildCatalogue = (store: Store, seed: number, facts: readonly Fact[
   const byDeveloper = groupBy(apps, (app) => [app.developer])
   return {
     store,
-    size: apps.length,
     findApp: (id) => all.get(id),
     appsWithTitleWord: (word) => byTitleWord.get(word) ?? [],
     appsOfTopic: (topic) => byTopic.get(topic) ?? [],

@@ -36,22 +36,23 @@ const findInvalidField = (request: z.output<typeof Request>, nowMs: number): str
 
 /** The status of a task as a code in a string: pending ones are what task_get would say. */
 const statusOf = (tasks: Tasks, task: Task, nowMs: number): string => {
-  if (!task.outcome) return tasks.stageOf(task, nowMs) === 'handed' ? '40601' : '40602'
-  return task.outcome.results > 0 ? '20000' : '40102'
+  if (nowMs < task.doneAtMs) return tasks.stageOf(task, nowMs) === 'handed' ? '40601' : '40602'
+  return task.results > 0 ? '20000' : '40102'
 }
 
 const showTask = (tasks: Tasks, task: Task, withMetadata: boolean, nowMs: number) => ({
   id: task.id,
   url: `/v3/app_data/${task.store}/${task.function}/task_post`,
   datetime_posted: formatTimestamp(task.postedAtMs),
-  datetime_done: task.outcome ? formatTimestamp(task.doneAtMs) : null,
+  datetime_done: nowMs < task.doneAtMs ? null : formatTimestamp(task.doneAtMs),
   status: statusOf(tasks, task, nowMs),
-  cost: toUsd(task.costMicros - (task.outcome?.refundMicros ?? 0)),
+  cost: toUsd(nowMs < task.doneAtMs ? task.costMicros : task.costMicros - task.refundMicros),
   ...(withMetadata && { metadata: task.parameters }),
 })
 
 /** Unfinished tasks have no time of execution yet: they come after all others. */
-const executedAt = (task: Task): number => (task.outcome ? task.doneAtMs : Number.MAX_SAFE_INTEGER)
+const executedAt = (task: Task, nowMs: number): number =>
+  nowMs < task.doneAtMs ? Number.MAX_SAFE_INTEGER : task.doneAtMs
 
 /** Lists tasks by the time of posting; a refused request is a task answer with 40501. */
 export const listIds = (tasks: Tasks, body: unknown, nowMs: number): TaskAnswer => {
@@ -70,7 +71,8 @@ export const listIds = (tasks: Tasks, body: unknown, nowMs: number): TaskAnswer 
     .listPosted(datetime_from, datetime_to)
     .sort(
       (left, right) =>
-        direction * (executedAt(left) - executedAt(right) || left.postedAtMs - right.postedAtMs),
+        direction *
+        (executedAt(left, nowMs) - executedAt(right, nowMs) || left.postedAtMs - right.postedAtMs),
     )
     .slice(offset, offset + limit)
   return {

@@ -117,7 +117,7 @@ const UPDATE_NOTES = [
 ]
 
 const describeText = (app: App, version: number): string => {
-  const about = app.topic ? [...app.topic.narrow.slice(0, 6)].join(', ') : 'everything that you need'
+  const about = app.topic ? app.topic.narrow.slice(0, 6).join(', ') : 'everything that you need'
   return [
     `${app.title} by ${app.developer}.`,
     `Made for everybody who cares about ${about}.`,
@@ -145,7 +145,7 @@ const showAndroidExtras = (app: App, votes: number) => {
     developer_website: `https://${company}.example/`,
     videos: mix(app.hash, 34) % 3 === 0 ? [`https://videos.example/${app.id}`] : [],
     genres: [app.category],
-    tags: [...(app.topic?.narrow.slice(0, 3) ?? [])],
+    tags: app.topic?.narrow.slice(0, 3) ?? [],
   }
 }
 

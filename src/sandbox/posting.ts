@@ -13,10 +13,11 @@ import { MAX_KEYWORD_CHARACTERS, MAX_TAG_CHARACTERS, MAX_TASKS_PER_POST } from '
 import { findLocationByCode, findLocationByName } from './locations.ts'
 import type { Offer, Store } from './offers.ts'
 import { type Priority, priceTaskMicros } from './prices.ts'
+import type { Answers } from './results.ts'
 import type { Tasks } from './tasks.ts'
 
-/** Where posted tasks go, and how long the longest takes. */
-export type Counter = { tasks: Tasks; account: Account; readyMs: number }
+/** Where posted tasks go, what answers them, and how long the longest takes. */
+export type Counter = { tasks: Tasks; account: Account; answers: Answers; readyMs: number }
 
 /** Characters are code points: an emoji is one. */
 const atMost = (characters: number) => (text: string) => [...text].length <= characters
@@ -95,12 +96,12 @@ export const echoTask = (
   parameters: Record<string, unknown>,
   resolved: Record<string, unknown> = {},
 ): Record<string, unknown> => ({
+  ...parameters,
+  ...resolved,
   api: 'app_data',
   function: offer.function,
   se: offer.store,
   se_type: offer.seType,
-  ...parameters,
-  ...resolved,
   device: 'desktop',
   os: 'windows',
 })
@@ -120,23 +121,32 @@ const createTask = (
   { fields, locationCode, languageCode }: Checked,
   parameters: Record<string, unknown>,
   nowMs: number,
-  readyMs: number,
+  { answers, readyMs }: Counter,
 ): PostedTask => {
   const id = randomUUID()
   const depth = fields.depth ?? 1
   const takesMs = readyMs * (0.5 + 0.5 * fraction(hashText(id))) * (fields.priority === 2 ? 0.5 : 1)
-  return {
-    id,
+  const question = {
     store: offer.store,
     function: offer.function,
     subject: fields.keyword ?? fields.app_id ?? '',
     locationCode,
     languageCode,
     depth,
+    doneAtMs: nowMs + Math.round(takesMs),
+  }
+  const priceMicros = (results: number) =>
+    priceTaskMicros(offer.store, offer.function, fields.priority, results)
+  const costMicros = priceMicros(depth)
+  const results = answers.count(question)
+  return {
+    id,
+    ...question,
     priority: fields.priority,
     postedAtMs: nowMs,
-    doneAtMs: nowMs + Math.round(takesMs),
-    costMicros: priceTaskMicros(offer.store, offer.function, fields.priority, depth),
+    costMicros,
+    results,
+    refundMicros: costMicros - priceMicros(results),
     parameters,
   }
 }
@@ -162,7 +172,7 @@ export const openCounter = (offer: Offer, counter: Counter) => {
       if (index >= MAX_TASKS_PER_POST) return refuse(40006)
       const checked = checkTask(offer, schema, given)
       if (typeof checked === 'string') return refuse(40501, `Invalid Field: '${checked}'.`)
-      const task = createTask(offer, checked, parameters, nowMs, counter.readyMs)
+      const task = createTask(offer, checked, parameters, nowMs, counter)
       const unpayable = counter.account.refuse(costMicros + task.costMicros, nowMs)
       if (unpayable) return refuse(unpayable)
       costMicros += task.costMicros

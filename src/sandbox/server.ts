@@ -78,14 +78,16 @@ const showErrors = (app: FastifyInstance) => {
     if (error instanceof Refusal) return refuse(reply, error.code)
     if (error.statusCode === 413) return refuse(reply, 40007)
     if (error.statusCode === 415) return refuse(reply, 40504)
-    return error.statusCode === 400 ? refuse(reply, 40500) : refuse(reply, 50000, 500)
+    if (error.statusCode === 400) return refuse(reply, 40500)
+    process.stderr.write(`${error.stack}\n`)
+    return refuse(reply, 50000, 500)
   })
 }
 
 const openService = (options: Options): Service => {
   const account = new Account(options)
   const answers = buildAnswers(options.seed, options.catalogFile ? readFacts(options.catalogFile) : [])
-  const tasks = new Tasks(account, answers, options.stateFile)
+  const tasks = new Tasks(account, options.stateFile)
   return {
     login: options.login,
     readyMs: options.readyMs,

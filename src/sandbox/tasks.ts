@@ -7,12 +7,10 @@ import type { Account } from './account.ts'
 import { type Books, type Entry, openBooks, type PostedTask } from './books.ts'
 import { MAX_ROWS, READY_LIST_DAYS, RETENTION_DAYS } from './limits.ts'
 import type { Store, TaskFunction } from './offers.ts'
-import { priceTaskMicros } from './prices.ts'
-import type { Answers } from './results.ts'
 import { DAY_MS } from './timestamp.ts'
 
-/** A task in the books; `outcome` from when it is done. */
-export type Task = PostedTask & { outcome?: { results: number; refundMicros: number } }
+/** A task in the books. */
+export type Task = PostedTask & { isFetched: boolean }
 
 /** What asking for a result meets. */
 export type Stage = 'handed' | 'queued' | 'done' | 'expired'
@@ -22,7 +20,6 @@ const HANDED_SHARE = 0.25
 
 export class Tasks {
   readonly #account: Account
-  readonly #answers: Answers
   readonly #books: Books
   readonly #byId = new Map<string, Task>()
   /** Not yet done, the next to be done in front. */
@@ -30,13 +27,10 @@ export class Tasks {
   /** Done and not fetched, in the order of completion, by store and function. */
   readonly #ready = new Map<string, Map<string, Task>>()
 
-  constructor(account: Account, answers: Answers, stateFile: string | undefined) {
+  constructor(account: Account, stateFile: string | undefined) {
     this.#account = account
-    this.#answers = answers
     this.#books = openBooks(stateFile, (entry) => this.#apply(entry))
-    this.#unfinished = [...this.#byId.values().filter((task) => !task.outcome)].sort(
-      (left, right) => left.doneAtMs - right.doneAtMs,
-    )
+    this.#unfinished = [...this.#byId.values()].sort((left, right) => left.doneAtMs - right.doneAtMs)
   }
 
   /** Charges and keeps new tasks. When it returns they are in the books. */
@@ -47,13 +41,11 @@ export class Tasks {
     this.#books.flush()
   }
 
-  /** Ends every task whose time has come and gives back what it did not use. */
+  /** Ends every task whose time has come: gives back what it did not use, and puts it on the ready list. */
   settle(nowMs: number): void {
-    const due = this.#unfinished.splice(0, this.#countDueBy(nowMs))
-    for (const task of due) {
-      const results = this.#answers.count(task)
-      const dueMicros = priceTaskMicros(task.store, task.function, task.priority, results)
-      this.#record({ kind: 'done', id: task.id, results, refundMicros: task.costMicros - dueMicros })
+    for (const task of this.#unfinished.splice(0, this.#countDueBy(nowMs))) {
+      this.#account.charge(task.function, -task.refundMicros, task.doneAtMs)
+      if (!task.isFetched) this.#readyOf(task.store, task.function).set(task.id, task)
     }
   }
 
@@ -70,7 +62,7 @@ export class Tasks {
   /** The tasks done and not fetched, those done first in front, bounded in number and age. */
   listReady(store: Store, taskFunction: TaskFunction, nowMs: number): readonly Task[] {
     const oldestMs = nowMs - READY_LIST_DAYS * DAY_MS
-    return (this.#ready.get(`${store}/${taskFunction}`) ?? new Map<string, Task>())
+    return this.#readyOf(store, taskFunction)
       .values()
       .filter((task) => task.postedAtMs >= oldestMs)
       .take(MAX_ROWS)
@@ -79,8 +71,9 @@ export class Tasks {
 
   /** Takes a task off the ready list for good. */
   markFetched(task: Task): void {
-    if (this.#ready.get(`${task.store}/${task.function}`)?.has(task.id))
-      this.#record({ kind: 'fetched', id: task.id })
+    if (task.isFetched) return
+    this.#record({ kind: 'fetched', id: task.id })
+    this.#readyOf(task.store, task.function).delete(task.id)
   }
 
   /** Every task posted within a time, both ends included, by whole seconds. */
@@ -116,26 +109,23 @@ export class Tasks {
     this.#books.append(entry)
   }
 
+  #readyOf(store: Store, taskFunction: TaskFunction): Map<string, Task> {
+    const key = `${store}/${taskFunction}`
+    const ready = this.#ready.get(key) ?? new Map<string, Task>()
+    this.#ready.set(key, ready)
+    return ready
+  }
+
   #apply(entry: Entry): void {
-    if (entry.kind === 'posted') for (const task of entry.tasks) this.#applyPosted(task)
-    else {
+    if (entry.kind === 'fetched') {
       const task = this.#byId.get(entry.id)
       if (!task) throw new Error(`The books speak of a task that was never posted: ${entry.id}`)
-      const key = `${task.store}/${task.function}`
-      if (entry.kind === 'fetched') this.#ready.get(key)?.delete(task.id)
-      else this.#applyDone(task, key, entry)
+      task.isFetched = true
+      return
     }
-  }
-
-  #applyPosted(posted: PostedTask): void {
-    this.#byId.set(posted.id, { ...posted })
-    this.#account.charge(posted.function, posted.costMicros, posted.postedAtMs)
-  }
-
-  #applyDone(task: Task, key: string, outcome: { results: number; refundMicros: number }): void {
-    task.outcome = { results: outcome.results, refundMicros: outcome.refundMicros }
-    this.#account.charge(task.function, -outcome.refundMicros, task.doneAtMs)
-    const ready = this.#ready.get(key) ?? new Map<string, Task>()
-    this.#ready.set(key, ready.set(task.id, task))
+    for (const posted of entry.tasks) {
+      this.#byId.set(posted.id, { ...posted, isFetched: false })
+      this.#account.charge(posted.function, posted.costMicros, posted.postedAtMs)
+    }
   }
 }

@@ -1,7 +1,6 @@
 /** The account: what it may do, has done, has left, and what its units cost. */
 
-import { isObject } from './envelope.ts'
-import { cleanText, microsFromDollars, readNumber, unreadable } from './fields.ts'
+import { cleanText, isObject, microsFromDollars, readNumber, unreadable } from './fields.ts'
 import type { Priority, TaskFunction } from './functions.ts'
 import { rowsOf } from './replies.ts'
 import type { Transport } from './transport.ts'

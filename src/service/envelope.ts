@@ -1,6 +1,6 @@
 /** The envelope that every answer of the service comes in, read tolerantly and task by task. */
 
-import { cleanText, microsFromDollars, readIdentifier, readInteger, readNumber } from './fields.ts'
+import { cleanText, isObject, microsFromDollars, readIdentifier, readInteger, readNumber } from './fields.ts'
 
 const MAX_MESSAGE_LENGTH = 500
 const MAX_ID_LENGTH = 64
@@ -59,8 +59,4 @@ export function readTag(value: unknown): string | null {
 
 function readMessage(value: unknown): string {
   return typeof value === 'string' ? cleanText(value, MAX_MESSAGE_LENGTH) : ''
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -83,8 +83,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     const { timeoutMs, beginWithinMs, signal } = request
     this.#timers = [setTimeout(() => this.#stop(`no complete answer within ${timeoutMs} ms`), timeoutMs)]
     if (beginWithinMs !== undefined) this.#timers.push(setTimeout(() => this.#stopUnbegun(), beginWithinMs))
-    if (signal?.aborted) this.#onAbort()
     signal?.addEventListener('abort', this.#onAbort)
+    if (signal?.aborted) this.#onAbort()
   }
 
   contentLengthHeader(): Record<string, string> {
@@ -101,7 +101,6 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   /** Called by undici in the same tick as it writes, or asks for the body. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#body === null) this.#begin()
-    else if (this.#settled) throw new NotBegun()
     this.#controller = controller
   }
 
@@ -173,6 +172,6 @@ class NotBegun extends Error {
 }
 
 function describeError(error: Error): string {
-  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : ''
-  return `${code}${error.message}`
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return [code, error.message].filter((part) => part !== '').join(': ')
 }

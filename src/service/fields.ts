@@ -14,6 +14,10 @@ export function microsFromDollars(dollars: number): number {
   return Math.round(dollars * MICROS_PER_DOLLAR)
 }
 
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** A finite number, also out of a string; null for anything else. */
 export function readNumber(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value

@@ -2,9 +2,10 @@
 
 import { z } from 'zod'
 
-import { isObject, readTag } from './envelope.ts'
+import { readTag } from './envelope.ts'
 import {
   formatTimestamp,
+  isObject,
   microsFromDollars,
   readTimestamp,
   wireIdentifier,

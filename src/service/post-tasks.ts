@@ -91,7 +91,7 @@ function toWire(fn: TaskFunction, task: TaskToPost): Record<string, unknown> {
 }
 
 /** What an exchange says about the tasks that it posted. */
-export function readPostOutcome(result: ExchangeResult): PostOutcome {
+function readPostOutcome(result: ExchangeResult): PostOutcome {
   if (result.kind === 'late') return { kind: 'not_sent', reason: result.reason }
   if (result.kind === 'broken') {
     if (!result.begun) return { kind: 'not_sent', reason: result.reason }

@@ -1,7 +1,7 @@
 /** The list of tasks whose results wait to be fetched. */
 
-import { isObject, readTag } from './envelope.ts'
-import { readIdentifier } from './fields.ts'
+import { readTag } from './envelope.ts'
+import { isObject, readIdentifier } from './fields.ts'
 import type { Store, TaskFunction } from './functions.ts'
 import { rowsOf } from './replies.ts'
 import type { Transport } from './transport.ts'

@@ -2,9 +2,9 @@
 
 import { z } from 'zod'
 
-import { isObject } from './envelope.ts'
 import {
   cleanText,
+  isObject,
   readIdentifier,
   readInteger,
   readWith,

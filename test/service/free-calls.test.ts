@@ -64,7 +64,7 @@ describe('a free call is repeated', () => {
       const { gate, opened, ended } = recordingGate()
       const client = openClient(t, server.baseUrl, {
         gate,
-        timeoutMs: name === 'after a stall' ? 100 : 5_000,
+        timeoutMs: name === 'after a stall' ? 500 : 5_000,
       })
       assert.deepEqual(await client.getStatus(), [])
       assert.equal(server.received.length, 2)
@@ -133,6 +133,7 @@ describe('a free call fails at once', () => {
             return
           }
         }
+        response.end()
       }
       more()
     }
@@ -180,7 +181,7 @@ describe('a permit', () => {
 })
 
 describe('the client', () => {
-  test('has at most so many requests in flight', async (t) => {
+  test('has at most so many permits and requests in flight', async (t) => {
     let inFlight = 0
     let most = 0
     const held: (() => void)[] = []
@@ -193,9 +194,14 @@ describe('the client', () => {
       })
       if (held.length % 3 === 0) for (const release of held.splice(0)) release()
     })
-    const client = openClient(t, server.baseUrl, { maxConcurrent: 3 })
+    const { gate, opened, ended } = recordingGate(() => {
+      assert.ok(opened.length - ended.length <= 3)
+      return Number.POSITIVE_INFINITY
+    })
+    const client = openClient(t, server.baseUrl, { maxConcurrent: 3, gate })
     await Promise.all(Array.from({ length: 9 }, () => client.getStatus()))
     assert.equal(most, 3)
+    assert.equal(ended.length, 9)
   })
 
   test('makes no call once it is closed, and may be closed twice', async (t) => {

@@ -1,0 +1,15 @@
+import { handOutOverdue, handOutReady } from '../src/collect/hand-out.ts'
+import type { Job } from '../src/queue/job.ts'
+
+export const collect: Job = {
+  name: 'collect',
+  description: 'Asks the ready lists, and by id for what is overdue, and hands the results to the fetchers.',
+  cron: '* * * * *',
+  catchUp: 'none',
+  timeoutMs: 10 * 60_000,
+  run: async ({ db, client, queue, settings }) => {
+    const ready = await handOutReady(db, client, settings, queue.enqueueFetch)
+    const overdue = await handOutOverdue(db, queue.enqueueFetch)
+    return { ...ready, overdue }
+  },
+}

@@ -1,0 +1,18 @@
+import { pruneWork } from '../src/history/housekeeping.ts'
+import { makePartitionsAhead } from '../src/history/partitions.ts'
+import type { Job } from '../src/queue/job.ts'
+
+const MONTHS_AHEAD = 3
+
+export const housekeeping: Job = {
+  name: 'housekeeping',
+  description:
+    'Makes the partitions of the coming months, and forgets tasks, calls and runs older than 90 days.',
+  cron: '41 2 * * *',
+  catchUp: 'latest',
+  timeoutMs: 60 * 60_000,
+  run: async ({ db }) => {
+    const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
+    return { partitions, ...(await pruneWork(db)) }
+  },
+}

@@ -1,0 +1,10 @@
+/** Every scheduled job, in the order in which a whole cycle needs them. */
+import type { Job } from '../src/queue/job.ts'
+import { account } from './account.ts'
+import { collect } from './collect.ts'
+import { housekeeping } from './housekeeping.ts'
+import { reconcile } from './reconcile.ts'
+import { references } from './references.ts'
+import { track } from './track.ts'
+
+export const JOBS: readonly Job[] = [references, account, housekeeping, track, reconcile, collect]

@@ -1,0 +1,17 @@
+import { reconcileUnknownPosts } from '../src/post/reconcile.ts'
+import { sweepPosts } from '../src/post/sweep.ts'
+import type { Job } from '../src/queue/job.ts'
+
+export const reconcile: Job = {
+  name: 'reconcile',
+  description: 'Finds out what became of posts whose answer was lost, and enqueues again what lost its job.',
+  cron: '* * * * *',
+  catchUp: 'none',
+  timeoutMs: 30 * 60_000,
+  run: async ({ db, client, queue, settings }) => {
+    const swept = await sweepPosts(db, queue.enqueuePosts)
+    const quiet = { quietMs: settings.reconcileQuietMs, overdueAfterMs: settings.overdueAfterMs }
+    const { waitsUntil, ...reconciled } = await reconcileUnknownPosts(db, client, quiet)
+    return { ...swept, ...reconciled, waitsUntil: waitsUntil?.toISOString() ?? null }
+  },
+}

@@ -1,0 +1,11 @@
+import type { Job } from '../src/queue/job.ts'
+import { loadReferences } from '../src/watch/references.ts'
+
+export const references: Job = {
+  name: 'references',
+  description: 'Locations, languages, categories and error codes of the service, into tables.',
+  cron: '17 3 * * 1',
+  catchUp: 'latest',
+  timeoutMs: 10 * 60_000,
+  run: async ({ db, client }) => ({ ...(await loadReferences(db, client)) }),
+}

@@ -1,0 +1,31 @@
+/** The sweep: nothing that is planned stays without a post, no post without a job, and no answer is awaited for ever. */
+import type { Database, Transaction } from '../db/database.ts'
+import { lockBudget } from '../plan/budget.ts'
+import { packPosts } from '../plan/pack.ts'
+import { markOverduePosts } from './reconcile.ts'
+
+export interface Swept {
+  /** Posts whose answer is overdue, now unknown. */
+  readonly overdue: number
+  /** Posts made of tasks that had been released. */
+  readonly packed: number
+  readonly ready: number
+}
+
+/** `enqueuePosts` ignores a post whose job is waiting or going on. */
+export async function sweepPosts(
+  db: Database,
+  enqueuePosts: (tx: Transaction, postIds: readonly string[]) => Promise<void>,
+): Promise<Swept> {
+  const overdue = await markOverduePosts(db)
+  return db.sql.begin(async (tx) => {
+    await lockBudget(tx)
+    const packed = await packPosts(tx)
+    const ready = await tx<{ id: string }[]>`select id from post where state = 'ready' order by created_at`
+    await enqueuePosts(
+      tx,
+      ready.map((post) => post.id),
+    )
+    return { overdue, packed: packed.length, ready: ready.length }
+  }) as Promise<Swept>
+}

@@ -1,0 +1,125 @@
+/**
+ * The whole cycle by itself: references, account, plan, then posting and collecting until nothing is outstanding. Several
+ * cycles at once share the work: what one has planned, any other may post and collect.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '../db/database.ts'
+import type { AccountError } from '../errors.ts'
+import { readUnknownPosts, type UnknownPosts } from '../post/reconcile.ts'
+import { areReferencesFresh } from '../watch/references.ts'
+import { BUSY, executeJob, type Job, type JobContext, type JobSummary } from './job.ts'
+import type { Runner } from './runner.ts'
+
+/** What is not done yet. */
+export interface Outstanding extends UnknownPosts {
+  readonly planned: number
+  readonly posting: number
+  readonly posted: number
+}
+
+export interface CycleResult {
+  readonly plan: JobSummary
+  readonly outstanding: Outstanding
+  readonly refusal: AccountError | null
+}
+
+export interface CycleOptions {
+  /** How long to wait for what is outstanding after planning. */
+  readonly waitMs: number
+  readonly onPhase: (name: string) => void
+  readonly onProgress: (outstanding: Outstanding) => void
+}
+
+const REFERENCES_FRESH_DAYS = 7
+const LOOK_EVERY_MS = 200
+const SWEEP_EVERY_MS = 10_000
+/** Ready lists: soon at first, then at the pace of the service (SERVICE-NOTES: 20 calls a minute). */
+const FIRST_COLLECT_MS = 1_000
+const SLOWEST_COLLECT_MS = 15_000
+
+/** @throws what the first phases throw, when the service cannot be reached or refuses the account */
+export async function runCycle(
+  context: JobContext,
+  runner: Runner,
+  jobs: readonly Job[],
+  options: CycleOptions,
+): Promise<CycleResult> {
+  const { onPhase } = options
+  const run = (name: string) => runNamed(context, jobs, name)
+  if (!(await areReferencesFresh(context.db, REFERENCES_FRESH_DAYS))) {
+    onPhase('references')
+    await run('references')
+  }
+  onPhase('account')
+  await run('account')
+  onPhase('plan')
+  await run('housekeeping')
+  const plan = await planOnceFree(context, jobs)
+  onPhase('measure')
+  const outstanding = await waitUntilDone(context, runner, jobs, options)
+  return { plan, outstanding, refusal: runner.refusal }
+}
+
+async function waitUntilDone(
+  context: JobContext,
+  runner: Runner,
+  jobs: readonly Job[],
+  options: CycleOptions,
+): Promise<Outstanding> {
+  const { db, signal } = context
+  const startedMs = performance.now()
+  let sweepAtMs = startedMs
+  let collectEveryMs = FIRST_COLLECT_MS
+  let collectAtMs = startedMs + collectEveryMs
+  for (;;) {
+    const outstanding = await readOutstanding(db, context.settings.reconcileQuietMs)
+    options.onProgress(outstanding)
+    const nowMs = performance.now()
+    if (isDone(outstanding, runner) || nowMs - startedMs > options.waitMs) return outstanding
+    if (nowMs >= sweepAtMs) {
+      await runNamed(context, jobs, 'reconcile')
+      sweepAtMs = nowMs + SWEEP_EVERY_MS
+    }
+    if (outstanding.posted + outstanding.unknownPosts > 0 && nowMs >= collectAtMs) {
+      const found = await runNamed(context, jobs, 'collect')
+      const isMoving = found !== BUSY && Number(found.handedOut) > 0
+      collectEveryMs = isMoving ? FIRST_COLLECT_MS : Math.min(collectEveryMs * 2, SLOWEST_COLLECT_MS)
+      collectAtMs = performance.now() + collectEveryMs
+    }
+    await sleep(LOOK_EVERY_MS, undefined, { signal })
+  }
+}
+
+/** When the service refuses the account, what is planned waits for another day; what is paid for is still collected. */
+function isDone(outstanding: Outstanding, runner: Runner): boolean {
+  const { planned, posting, posted } = outstanding
+  return runner.refusal === null ? planned + posting + posted === 0 : posting + posted === 0
+}
+
+/** Tasks by state, and what unknown posts wait for. */
+export async function readOutstanding(db: Database, quietMs: number): Promise<Outstanding> {
+  const [row] = await db.sql<Omit<Outstanding, keyof UnknownPosts>[]>`
+    select count(*) filter (where state = 'planned') as planned, count(*) filter (where state = 'posting') as posting,
+      count(*) filter (where state = 'posted') as posted
+    from task where state in ('planned', 'posting', 'posted')`
+  return { planned: 0, posting: 0, posted: 0, ...row, ...(await readUnknownPosts(db.sql, quietMs)) }
+}
+
+/** Two cycles at once: the second waits for the first one's plan, and then shares its work. */
+async function planOnceFree(context: JobContext, jobs: readonly Job[]): Promise<JobSummary> {
+  for (;;) {
+    const plan = await runNamed(context, jobs, 'track')
+    if (plan !== BUSY) return plan
+    await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
+  }
+}
+
+function runNamed(
+  context: JobContext,
+  jobs: readonly Job[],
+  name: string,
+): Promise<JobSummary | typeof BUSY> {
+  const job = jobs.find((one) => one.name === name)
+  if (job === undefined) throw new Error(`There is no job ${name}.`)
+  return executeJob(context, job, new Date())
+}

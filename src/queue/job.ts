@@ -1,0 +1,146 @@
+/**
+ * A scheduled job, and the record of its runs: (job, slot) once, whoever's clock woke it. One run of a job at a time over
+ * all runners, by a lock that dies with its holder.
+ */
+import { and, eq, inArray } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import type { Database } from '../db/database.ts'
+import { jobRun } from '../db/schema/index.ts'
+import type { OverallBudget } from '../plan/admission.ts'
+import type { AppDataClient } from '../service/client.ts'
+import type { Queue } from './queue.ts'
+
+export interface RunnerSettings {
+  readonly budget: OverallBudget
+  readonly callsPerMinute: number
+  readonly maxConcurrentRequests: number
+  readonly maxAttempts: number
+  readonly overdueAfterMs: number
+  readonly reconcileQuietMs: number
+}
+
+export interface JobContext {
+  readonly db: Database
+  readonly client: AppDataClient
+  readonly queue: Queue
+  readonly settings: RunnerSettings
+  /** Who runs it: host, process. */
+  readonly runner: string
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+/** What a run did, for `job_run.summary` and the log. */
+export type JobSummary = Readonly<Record<string, number | string | boolean | null>>
+
+export interface Job {
+  readonly name: string
+  readonly description: string
+  /** Five or six fields, UTC. */
+  readonly cron: string
+  /** `latest`: the latest slot that passed while nothing ran is run at the next start; `none`: the next tick does its work. */
+  readonly catchUp: 'latest' | 'none'
+  readonly timeoutMs: number
+  run(context: JobContext): Promise<JobSummary>
+}
+
+/** Another runner is at it. */
+export const BUSY = Symbol('busy')
+
+/**
+ * Runs a job now and records it under (job, slot).
+ * @returns its summary, or BUSY when another runner has the job
+ * @throws what the job threw, after it was recorded
+ */
+export async function executeJob(
+  context: JobContext,
+  job: Job,
+  slot: Date,
+): Promise<JobSummary | typeof BUSY> {
+  return withJobLock(context.db, job.name, async () => {
+    await startRun(context, job, slot)
+    const timeout = AbortSignal.timeout(job.timeoutMs)
+    try {
+      const summary = await job.run({ ...context, signal: AbortSignal.any([context.signal, timeout]) })
+      await endRun(context.db, job, slot, { state: 'done', summary })
+      context.log.info({ job: job.name, ...summary }, 'job done')
+      return summary
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      await endRun(context.db, job, slot, { state: 'failed', error: message }).catch(() => {})
+      throw error
+    }
+  })
+}
+
+/** Records a slot that nobody will run any more; a run that has begun is not touched. */
+export async function recordMissedRun(db: Database, job: string, slot: Date, reason: string): Promise<void> {
+  await db.orm
+    .insert(jobRun)
+    .values({ job, slot, state: 'missed', error: reason })
+    .onConflictDoUpdate({
+      target: [jobRun.job, jobRun.slot],
+      set: { state: 'missed', error: reason },
+      setWhere: eq(jobRun.state, 'waiting'),
+    })
+}
+
+/**
+ * Enqueues (job, slot) once, ever: the unique row and the job are written in one transaction. When the run before is
+ * still waiting or going on, the slot is recorded as missed.
+ */
+export async function enqueueRun(db: Database, queue: Queue, job: string, slot: Date): Promise<void> {
+  await db.sql.begin(async (tx) => {
+    const isNew =
+      await tx`insert into job_run (job, slot) values (${job}, ${slot}) on conflict do nothing returning 1`
+    if (isNew.length === 0) return
+    if (await queue.enqueueJobRun(tx, job, slot)) return
+    await tx`
+      update job_run set state = 'missed', error = 'The run before it had not ended.' where job = ${job} and slot = ${slot}`
+  })
+}
+
+async function startRun(context: JobContext, job: Job, slot: Date): Promise<void> {
+  const started = {
+    state: 'running',
+    runner: context.runner,
+    startedAt: new Date(),
+    endedAt: null,
+    error: null,
+  }
+  await context.db.orm
+    .insert(jobRun)
+    .values({ job: job.name, slot, ...started })
+    .onConflictDoUpdate({ target: [jobRun.job, jobRun.slot], set: started })
+}
+
+async function endRun(
+  db: Database,
+  job: Job,
+  slot: Date,
+  end: { readonly state: 'done' | 'failed'; readonly summary?: JobSummary; readonly error?: string },
+): Promise<void> {
+  await db.orm
+    .update(jobRun)
+    .set({ ...end, endedAt: new Date() })
+    .where(
+      and(eq(jobRun.job, job.name), eq(jobRun.slot, slot), inArray(jobRun.state, ['waiting', 'running'])),
+    )
+}
+
+/** A session lock: it goes with its connection, so a killed runner blocks nobody. */
+async function withJobLock<T>(db: Database, job: string, work: () => Promise<T>): Promise<T | typeof BUSY> {
+  const session = await db.sql.reserve()
+  try {
+    const [row] = await session<{ locked: boolean }[]>`
+      select pg_try_advisory_lock(hashtext('storerank job'), hashtext(${job})) as locked`
+    if (!row?.locked) return BUSY
+    try {
+      return await work()
+    } finally {
+      await session`select pg_advisory_unlock(hashtext('storerank job'), hashtext(${job}))`
+    }
+  } finally {
+    session.release()
+  }
+}

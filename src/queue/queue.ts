@@ -1,0 +1,131 @@
+/**
+ * pg-boss carries the work: distribution over runners, retry with back-off, take-over from dead workers. Our tables carry the
+ * truth, so a lost job is only enqueued again, and a job that comes twice finds nothing to do.
+ */
+import { type Job as BossJob, PgBoss } from 'pg-boss'
+import type { Logger } from 'pino'
+import type { FetchItem } from '../collect/hand-out.ts'
+import type { Transaction } from '../db/database.ts'
+
+export type QueueName = 'post' | 'fetch' | 'job'
+
+export interface QueueData {
+  /** One post, exclusive by its id. */
+  post: { readonly postId: string }
+  /** Up to 100 results of one transaction. */
+  fetch: { readonly items: readonly FetchItem[] }
+  /** One run of a scheduled job, exclusive by its name. */
+  job: { readonly job: string; readonly slot: string }
+}
+
+export type QueueJob<Name extends QueueName> = BossJob<QueueData[Name]>
+export type QueueHandler<Name extends QueueName> = (job: QueueJob<Name>) => Promise<void>
+
+export interface Queue {
+  enqueuePosts(tx: Transaction, postIds: readonly string[]): Promise<void>
+  enqueueFetch(tx: Transaction, items: readonly FetchItem[]): Promise<void>
+  /** False when a run of that job is waiting or going on. */
+  enqueueJobRun(tx: Transaction, job: string, slot: Date): Promise<boolean>
+  /** Handlers of one queue, `concurrency` at once in this process. */
+  work<Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>): Promise<void>
+  /** Completes a job inside the transaction that stores its data, which fails unless exactly this attempt was completed. */
+  completeFetch(tx: Transaction, job: QueueJob<'fetch'>): Promise<void>
+  /** Takes no new job and waits for those in hand, at most `graceMs`; what still hangs is handed on. */
+  stop(graceMs: number): Promise<void>
+}
+
+const RESULTS_PER_FETCH_JOB = 100
+/** Who sends no heartbeat for that long is dead; its job goes to another. */
+const HEARTBEAT_S = 20
+/** Hits live handlers too, so it is far beyond what any needs: the heartbeat finds the dead. */
+const EXPIRE_S = 6 * 3600
+/** How often anybody looks for dead workers. */
+const SUPERVISE_S = 5
+const POLL_S = 2
+const QUEUE_OPTIONS = {
+  expireInSeconds: EXPIRE_S,
+  heartbeatSeconds: HEARTBEAT_S,
+  retryBackoff: true,
+  retryDelayMax: 60,
+  notify: true,
+}
+
+/** Starts pg-boss on its own schema and small pool. Several processes may do so at once. */
+export async function openQueue(url: string, log: Logger): Promise<Queue> {
+  const boss = new PgBoss({
+    connectionString: url,
+    application_name: 'storerank queue',
+    max: 3,
+    schedule: false,
+    superviseIntervalSeconds: SUPERVISE_S,
+    useListenNotify: true,
+  })
+  boss.on('error', (error) => log.warn({ err: error }, 'the queue reports trouble'))
+  await startBoss(boss)
+  await boss.createQueue('post', { ...QUEUE_OPTIONS, policy: 'exclusive', retryLimit: 10, retryDelay: 1 })
+  await boss.createQueue('fetch', { ...QUEUE_OPTIONS, retryLimit: 5, retryDelay: 1 })
+  await boss.createQueue('job', { ...QUEUE_OPTIONS, policy: 'exclusive', retryLimit: 2, retryDelay: 5 })
+
+  return {
+    enqueuePosts: async (tx, postIds) => {
+      const jobs = postIds.map((postId) => ({ data: { postId }, singletonKey: postId }))
+      if (jobs.length > 0) await boss.insert('post', jobs, { db: within(tx) })
+    },
+    enqueueFetch: async (tx, items) => {
+      const jobs: { data: QueueData['fetch'] }[] = []
+      for (let from = 0; from < items.length; from += RESULTS_PER_FETCH_JOB) {
+        jobs.push({ data: { items: items.slice(from, from + RESULTS_PER_FETCH_JOB) } })
+      }
+      if (jobs.length > 0) await boss.insert('fetch', jobs, { db: within(tx) })
+    },
+    enqueueJobRun: async (tx, job, slot) => {
+      const data = { job, slot: slot.toISOString() }
+      return (await boss.send('job', data, { singletonKey: job, db: within(tx) })) !== null
+    },
+    work: async <Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>) => {
+      const options = {
+        localConcurrency: concurrency,
+        pollingIntervalSeconds: POLL_S,
+        notifyPollingIntervalSeconds: POLL_S,
+        burstWhenBatchFull: true,
+      }
+      await boss.work<QueueData[Name]>(name, options, async (jobs: QueueJob<Name>[]) => {
+        for (const job of jobs) await handler(job)
+      })
+    },
+    completeFetch: async (tx, job) => {
+      // The count is documented, but missing in the declared type.
+      const result: { affected?: number } = await boss.complete('fetch', job, null, { db: within(tx) })
+      if (result.affected !== 1) {
+        throw new LostJobError(
+          `The fetch job ${job.id} was taken over; its results are stored by who has it.`,
+        )
+      }
+    },
+    stop: async (graceMs) => {
+      await boss.stop({ graceful: true, timeout: Math.max(graceMs, 1000) })
+    },
+  }
+}
+
+/** A worker that was taken for dead must not complete the attempt of the one that took over. */
+export class LostJobError extends Error {}
+
+/** Ten processes may install the schema at once: the loser of a race only starts again. */
+async function startBoss(boss: PgBoss): Promise<void> {
+  try {
+    await boss.start()
+  } catch (error) {
+    if ((error as { code?: string }).code !== '23505') throw error
+    await boss.start()
+  }
+}
+
+/** Lets pg-boss write inside our transaction. */
+function within(tx: Transaction) {
+  return {
+    executeSql: async (text: string, values: unknown[] = []) => ({
+      rows: await tx.unsafe(text, values as never[]),
+    }),
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * A runner: the handlers of the queues in one process. Any number of them share one database; none is special.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fetchResults } from '../collect/fetch.ts'
+import { AccountError, LeaseLostError, UnavailableError } from '../errors.ts'
+import { createDictionary } from '../history/dictionary.ts'
+import { storeFetched } from '../history/store.ts'
+import { type PostDeps, workPost } from '../post/work-post.ts'
+import { BUSY, executeJob, type Job, type JobContext, recordMissedRun } from './job.ts'
+import { LostJobError, type QueueJob } from './queue.ts'
+
+export interface Runner {
+  /** Why posting has stopped, as the service refuses the account; null while all is well. */
+  readonly refusal: AccountError | null
+  /** Posts and batches of results that ended in this process. */
+  readonly progress: { readonly posted: number; readonly stored: number }
+}
+
+/** Half of the requests allowed at once; the other half fetches. */
+const POSTS_AT_ONCE = 10
+const FETCH_JOBS_AT_ONCE = 4
+const JOBS_AT_ONCE = 3
+/** After a refusal of the account nothing is posted for that long: each try would be refused as well. */
+const REFUSAL_PAUSE_MS = 60_000
+
+/** Begins to work the queues. `jobs` are the scheduled ones; none when only posts and results are worked. */
+export async function startRunner(context: JobContext, jobs: readonly Job[]): Promise<Runner> {
+  const state = { refusal: null as AccountError | null, progress: { posted: 0, stored: 0 } }
+  const { queue } = context
+  await queue.work('post', POSTS_AT_ONCE, postHandler(context, state))
+  await queue.work('fetch', FETCH_JOBS_AT_ONCE, fetchHandler(context, state))
+  if (jobs.length > 0) await queue.work('job', JOBS_AT_ONCE, jobHandler(context, jobs))
+  return state
+}
+
+interface RunnerState {
+  refusal: AccountError | null
+  progress: { posted: number; stored: number }
+}
+
+/** Names by host and process, for the audit trail. */
+export function nameRunner(hostname: string, pid: number): string {
+  return `${hostname}:${pid}`
+}
+
+function postHandler(context: JobContext, state: RunnerState) {
+  const { settings } = context
+  const deps: PostDeps = {
+    db: context.db,
+    client: context.client,
+    log: context.log,
+    budget: settings.budget,
+    window: { ...settings, runner: context.runner },
+    overdueAfterMs: settings.overdueAfterMs,
+  }
+  return async (job: QueueJob<'post'>) => {
+    if (state.refusal !== null) return // stays ready: the sweep enqueues it again
+    try {
+      const result = await workPost(deps, job.data.postId, AbortSignal.any([context.signal, job.signal]))
+      if (result.kind === 'settled') state.progress.posted += result.created
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error
+      state.refusal = error
+      context.log.error({ code: error.code }, error.message)
+      void sleep(REFUSAL_PAUSE_MS, undefined, { ref: false, signal: context.signal })
+        .then(() => {
+          state.refusal = null
+        })
+        .catch(() => {})
+    }
+  }
+}
+
+function fetchHandler(context: JobContext, state: RunnerState) {
+  const dictionary = createDictionary(context.db)
+  const deps = { db: context.db, dictionary, maxAttempts: context.settings.maxAttempts }
+  return async (job: QueueJob<'fetch'>) => {
+    const signal = AbortSignal.any([context.signal, job.signal])
+    const { items } = job.data
+    const fetched = await fetchResults(context.client, items, context.settings.maxConcurrentRequests, signal)
+    try {
+      const stored = await storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
+      state.progress.stored += stored.stored
+      context.log.debug({ ...stored }, 'batch stored')
+    } catch (error) {
+      if (!(error instanceof LostJobError)) throw error
+      context.log.warn({ jobId: job.id }, 'another runner took the batch over')
+    }
+  }
+}
+
+function jobHandler(context: JobContext, jobs: readonly Job[]) {
+  return async (queued: QueueJob<'job'>) => {
+    const slot = new Date(queued.data.slot)
+    const job = jobs.find((one) => one.name === queued.data.job)
+    if (job === undefined) {
+      throw new LeaseLostError(`This runner knows no job ${queued.data.job}; a newer one has to take it.`)
+    }
+    const signal = AbortSignal.any([context.signal, queued.signal])
+    try {
+      const summary = await executeJob({ ...context, signal }, job, slot)
+      if (summary === BUSY)
+        await recordMissedRun(context.db, job.name, slot, 'Another run of the job was going on.')
+    } catch (error) {
+      context.log.error({ job: job.name, err: error }, 'job failed')
+      if (error instanceof UnavailableError) throw error
+    }
+  }
+}

@@ -1,0 +1,91 @@
+/** The service's reference lists, kept for watches that name their location in words, and for finding mistakes in watches. */
+import type { Database } from '../db/database.ts'
+import type { AppDataClient } from '../service/client.ts'
+import type { Store } from '../service/functions.ts'
+
+const STORES: readonly Store[] = ['ios_store', 'android_store']
+
+export interface LoadedReferences {
+  readonly locations: number
+  readonly languages: number
+  readonly categories: number
+  readonly errors: number
+}
+
+/** Fetches every list (free of charge), replaces ours, and opens the watches whose location became known. */
+export async function loadReferences(db: Database, client: AppDataClient): Promise<LoadedReferences> {
+  const loaded = { locations: 0, languages: 0, categories: 0, errors: 0 }
+  for (const store of STORES) {
+    loaded.locations += await replaceLocations(db, store, await client.listLocations(store))
+    loaded.languages += await replaceLanguages(db, store, await client.listLanguages(store))
+    loaded.categories += await replaceCategories(db, store, await client.listCategories(store))
+  }
+  loaded.errors = await replaceErrors(db, await client.listErrors())
+  await db.sql`select start_missing_watch_periods()`
+  return loaded
+}
+
+/** Whether the lists have been loaded within `days`. */
+export async function areReferencesFresh(db: Database, days: number): Promise<boolean> {
+  const [row] = await db.sql<{ fresh: boolean }[]>`
+    select exists (select from job_run where job = 'references' and state = 'done'
+      and ended_at > clock_timestamp() - make_interval(days => ${days})) as fresh`
+  return row?.fresh ?? false
+}
+
+/** An empty answer replaces nothing: a list that was there does not vanish because the service had a bad moment. */
+async function replaceLocations(
+  db: Database,
+  store: Store,
+  rows: Awaited<ReturnType<AppDataClient['listLocations']>>,
+): Promise<number> {
+  if (rows.length === 0) return 0
+  await db.sql.begin(async (tx) => {
+    await tx`delete from location where store = ${store}`
+    await tx`
+      insert into location (store, code, name, parent_name, country_iso_code, type)
+      select distinct on (code) ${store}, * from unnest(
+        ${rows.map((row) => row.locationCode)}::int[], ${rows.map((row) => row.locationName)}::text[],
+        ${rows.map((row) => row.parentName)}::text[], ${rows.map((row) => row.countryIsoCode)}::text[],
+        ${rows.map((row) => row.locationType)}::text[]) as l (code, name, parent_name, country_iso_code, type)`
+  })
+  return rows.length
+}
+
+async function replaceLanguages(
+  db: Database,
+  store: Store,
+  rows: Awaited<ReturnType<AppDataClient['listLanguages']>>,
+): Promise<number> {
+  if (rows.length === 0) return 0
+  await db.sql.begin(async (tx) => {
+    await tx`delete from language where store = ${store}`
+    await tx`
+      insert into language (store, code, name)
+      select distinct on (code) ${store}, * from unnest(
+        ${rows.map((row) => row.languageCode)}::text[], ${rows.map((row) => row.languageName)}::text[]) as l (code, name)`
+  })
+  return rows.length
+}
+
+async function replaceCategories(db: Database, store: Store, names: readonly string[]): Promise<number> {
+  if (names.length === 0) return 0
+  await db.sql.begin(async (tx) => {
+    await tx`delete from category where store = ${store}`
+    await tx`insert into category (store, name) select distinct ${store}, name from unnest(${[...names]}::text[]) as c (name)`
+  })
+  return names.length
+}
+
+async function replaceErrors(
+  db: Database,
+  rows: Awaited<ReturnType<AppDataClient['listErrors']>>,
+): Promise<number> {
+  if (rows.length === 0) return 0
+  await db.sql`
+    insert into service_error (code, message)
+    select distinct on (code) * from unnest(
+      ${rows.map((row) => row.code)}::int[], ${rows.map((row) => row.message)}::text[]) as e (code, message)
+    on conflict (code) do update set message = excluded.message where service_error.message <> excluded.message`
+  return rows.length
+}

@@ -67,7 +67,9 @@ begin
     if found then
       return; -- another watch of the project follows it already: watch_problem says so
     end if;
-    select max(slot_of(new_period.every, p.last_slot) + new_period.every) into after from watch_period p
+    -- Seconds, because `+ '1 day'` adds 23 or 25 hours where the session's time zone changes its clocks.
+    select max(slot_of(new_period.every, p.last_slot) + make_interval(secs => extract(epoch from new_period.every)))
+    into after from watch_period p
     where p.project = new_period.project and p.kind = new_period.kind and p.target_id = new_period.target_id
       and p.every <> new_period.every and p.last_slot >= first;
     if after is null then

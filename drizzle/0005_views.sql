@@ -13,9 +13,11 @@ comment on function slot_end(interval, timestamptz) is 'When a slot is over, and
 --> statement-breakpoint
 
 -- A slot that was still running when its period ended is not missed: another project may have gone on asking.
+-- `>=` is `=` here, as no slot begins after what it holds; and the planner, which takes an unknown equality for one row
+-- in 200 and an unknown range likewise, would think that a year is a single row.
 create function is_shown(p watch_period, slot timestamptz, gap text) returns boolean language sql immutable parallel safe
-return slot >= p.first_slot and slot <= coalesce(p.last_slot, 'infinity') and slot_of(p.every, slot) = slot
-  and (gap is distinct from 'missed' or slot_end(p.every, slot) <= coalesce(p.ended_at, 'infinity'));
+return slot >= p.first_slot and (p.last_slot is null or slot <= p.last_slot) and slot_of(p.every, slot) >= slot
+  and (gap is distinct from 'missed' or p.ended_at is null or slot_end(p.every, slot) <= p.ended_at);
 --> statement-breakpoint
 comment on function is_shown(watch_period, timestamptz, text) is
   'Whether a row of the history, by its slot and gap, belongs to what the period asked for.';
@@ -437,7 +439,7 @@ cross join lateral (
   where w.is_measured and place.code is null and not exists (select from location l where l.store = w.store)
   union all
   select 'location_unknown', format('%s has no location called "%s".', w.store, w.location_name)
-    || coalesce(format(' Did you mean "%s"?', nearest_location(w.store, w.location_name)), '')
+    || coalesce(' Did you mean "' || nearest_location(w.store, w.location_name) || '"?', '')
     || ' Correct location_name, or give location_code instead; the table location has them all.'
   where w.is_measured and place.code is null and exists (select from location l where l.store = w.store)
   union all

@@ -7,7 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -24,6 +24,7 @@ const TOTAL_LIMIT_MS = 20 * 60_000
 /** Speed instead of safety: the data is thrown away. */
 const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
 
+/** A server, and how to leave it as it was found. */
 interface Server {
   url: string
   dispose(): Promise<void>
@@ -34,22 +35,22 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => in
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: string[]): Promise<number> {
-  const server = await provideServer()
   const template = `storerank_test_${randomBytes(4).toString('hex')}`
+  const { TEST_DATABASE_URL: givenUrl } = process.env
+  const server = givenUrl === undefined ? await startServer() : useServer(givenUrl, template)
   try {
     await createTemplate(server.url, template)
     return await runTests(args, { TEST_DATABASE_URL: server.url, TEST_TEMPLATE_DATABASE: template })
   } finally {
-    await dropDatabases(server.url, template)
     await server.dispose()
   }
 }
 
-async function provideServer(): Promise<Server> {
-  const url = process.env.TEST_DATABASE_URL
-  if (url !== undefined) return { url, dispose: async () => undefined }
-
+/** A temporary server, removed with all that is in it. */
+async function startServer(): Promise<Server> {
   const home = await mkdtemp(join(tmpdir(), 'storerank-test-'))
+  // When root runs the tests, another account runs the server.
+  await chmod(home, 0o755)
   const { folder } = await openCluster(home, SETTINGS)
   const server = await attachEmbedded({ home, database: 'storerank_test_admin' })
   return {
@@ -57,8 +58,21 @@ async function provideServer(): Promise<Server> {
     async dispose() {
       await server.dispose()
       await rm(folder, { recursive: true })
-      await rm(home, { recursive: true, force: true })
+      await rm(home, { recursive: true })
     },
+  }
+}
+
+/** A person's own server: the template goes, and what failed tests have not dropped. */
+function useServer(url: string, template: string): Server {
+  return {
+    url,
+    dispose: () =>
+      withAdmin(url, async (sql) => {
+        const left = await sql<{ name: string }[]>`
+          select datname as name from pg_database where starts_with(datname, ${template})`
+        for (const { name } of left) await sql`drop database if exists ${sql(name)} with (force)`
+      }),
   }
 }
 
@@ -67,15 +81,6 @@ async function createTemplate(url: string, template: string): Promise<void> {
   const templateUrl = new URL(url)
   templateUrl.pathname = `/${template}`
   await migrate(templateUrl.href)
-}
-
-/** Removes the template and what killed tests have left. */
-async function dropDatabases(url: string, template: string): Promise<void> {
-  await withAdmin(url, async (sql) => {
-    const left = await sql<{ name: string }[]>`
-      select datname as name from pg_database where starts_with(datname, ${template})`
-    for (const { name } of left) await sql`drop database if exists ${sql(name)} with (force)`
-  })
 }
 
 /** @returns the exit code of `node --test`, or 1 when it was interrupted or took too long */

@@ -15,7 +15,7 @@ import { didYouMean } from '../suggest.ts'
 import type { Output } from './print.ts'
 
 /** The names that `storerank run` takes; `jobs/` holds one file for each. */
-export const JOB_NAMES = ['references', 'account', 'track', 'collect', 'reconcile', 'partitions'] as const
+export const JOB_NAMES = ['references', 'account', 'housekeeping', 'track', 'reconcile', 'collect'] as const
 export type JobName = (typeof JOB_NAMES)[number]
 
 /** What each command gets from its arguments and options. */

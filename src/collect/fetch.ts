@@ -11,7 +11,7 @@ import type { FetchItem } from './hand-out.ts'
 interface Done {
   readonly item: FetchItem
   readonly statusCode: number
-  /** Billing units of the depth asked, and of the results that came. */
+  /** Billing units of the depth asked, and of the organic results that came. */
   readonly unitsPosted: number
   readonly unitsReturned: number
 }
@@ -112,7 +112,7 @@ function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched
       return { kind: 'snapshot', item, statusCode, info, unitsPosted, unitsReturned: 1 }
     }
     const search = result === null ? null : parseSearchResult(result)
-    const returned = billingUnits(item.store, item.function, search?.itemsCount ?? 0)
+    const returned = billingUnits(item.store, item.function, search?.items.length ?? 0)
     return {
       kind: 'ranking',
       item,

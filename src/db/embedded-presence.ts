@@ -41,7 +41,7 @@ export async function joinServer(cluster: Cluster, port: number): Promise<Presen
     idle_timeout: 0,
     max_lifetime: null,
     fetch_types: false,
-    backoff: () => 0.5,
+    backoff: () => 0.2,
     connection: { application_name: 'storerank presence' },
     onnotice: () => undefined,
     // A server that recovers from a crash has cut all connections, and we are still here.

@@ -81,8 +81,9 @@ export async function lastComplaint(cluster: Cluster): Promise<string> {
 
 /**
  * Removes a lock file whose process is certainly not this server. PostgreSQL does so itself, except when the
- * number now belongs to another process of the same account, which is what a restarted container looks like.
- * Only Linux tells what a process works on; elsewhere the file stays and PostgreSQL decides.
+ * number now belongs to another process of the same account (a restarted container), or to a dead one that
+ * nobody has collected (a container whose first process does not). Only Linux tells what a process works on;
+ * elsewhere the file stays and PostgreSQL decides.
  */
 async function removeStaleLock(cluster: Cluster): Promise<void> {
   const lock = await readLockFile(cluster)
@@ -96,10 +97,12 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
   else await rename(aside, lockPath(cluster)).catch(() => undefined)
 }
 
-/** A server's working directory is its data directory. */
+/** A server's working directory is its data directory; a dead process has none, and state Z. */
 async function isAnotherProcess(pid: number, cluster: Cluster): Promise<boolean> {
-  const workingDirectory = await readlink(`/proc/${pid}/cwd`).catch(() => cluster.dataDirectory)
-  return workingDirectory !== cluster.dataDirectory
+  const workingDirectory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
+  if (workingDirectory !== undefined) return workingDirectory !== cluster.dataDirectory
+  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return state.includes(') Z ')
 }
 
 /** The kept port while it is free, so that a connection string stays right; else the first free one. */

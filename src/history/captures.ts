@@ -49,8 +49,8 @@ export interface AppDetails {
 
 /** The long texts of an app's page, stored once per distinct content. */
 export interface Listing {
-  /** SHA-256 of the content. */
-  readonly hash: Buffer
+  /** SHA-256 of the content, as Postgres reads bytes: `\\x…`. */
+  readonly hash: string
   readonly title: string | null
   readonly description: string | null
   readonly updateNotes: string | null
@@ -98,11 +98,11 @@ export async function insertSnapshots(
         ${apps.map((app) => app?.id ?? null)}::int[], ${apps.map((app) => app?.rating ?? null)}::real[],
         ${apps.map((app) => app?.votesCount ?? null)}::bigint[], ${apps.map((app) => app?.reviewsCount ?? null)}::bigint[],
         ${apps.map((app) => app?.priceMicros ?? null)}::bigint[], ${apps.map((app) => app?.currency ?? null)}::text[],
-        ${apps.map((app) => app?.isFree ?? null)}::boolean[], ${apps.map((app) => app?.version ?? null)}::text[],
+        ${apps.map((app) => app?.isFree?.toString() ?? null)}::text[]::boolean[], ${apps.map((app) => app?.version ?? null)}::text[],
         ${apps.map((app) => app?.minimumOsVersion ?? null)}::text[], ${apps.map((app) => app?.size ?? null)}::text[],
         ${apps.map((app) => app?.mainCategory ?? null)}::text[], ${apps.map((app) => app?.installsCount ?? null)}::bigint[],
-        ${apps.map((app) => app?.releasedAt ?? null)}::timestamptz[], ${apps.map((app) => app?.updatedAt ?? null)}::timestamptz[],
-        ${apps.map((app) => app?.listing.hash ?? null)}::bytea[],
+        ${apps.map((app) => app?.releasedAt?.toISOString() ?? null)}::timestamptz[], ${apps.map((app) => app?.updatedAt?.toISOString() ?? null)}::timestamptz[],
+        ${apps.map((app) => app?.listing.hash ?? null)}::text[]::bytea[],
         ${columnsOf(tx, captures)}
       ) as r (app, rating, votes_count, reviews_count, price_micros, currency, is_free, version, minimum_os_version, size,
         main_category, installs_count, released_at, updated_at, listing_hash,
@@ -138,7 +138,7 @@ async function insertListings(tx: Transaction, captures: readonly SnapshotCaptur
     select hash, title, description, update_notes, icon, array(select jsonb_array_elements_text(images::jsonb)),
       details::jsonb
     from unnest(
-      ${listings.map((one) => one.hash)}::bytea[], ${listings.map((one) => one.title)}::text[],
+      ${listings.map((one) => one.hash)}::text[]::bytea[], ${listings.map((one) => one.title)}::text[],
       ${listings.map((one) => one.description)}::text[], ${listings.map((one) => one.updateNotes)}::text[],
       ${listings.map((one) => one.icon)}::text[], ${listings.map((one) => JSON.stringify(one.images))}::text[],
       ${listings.map((one) => JSON.stringify(one.details))}::text[]
@@ -151,7 +151,7 @@ async function insertListings(tx: Transaction, captures: readonly SnapshotCaptur
 function columnsOf(tx: Transaction, captures: readonly Capture[]) {
   return tx`
     ${captures.map((one) => one.serviceId)}::text[], ${captures.map((one) => one.statusCode)}::int[],
-    ${captures.map((one) => one.capturedAt)}::timestamptz[], ${captures.map((one) => one.checkUrl)}::text[],
+    ${captures.map((one) => one.capturedAt?.toISOString() ?? null)}::timestamptz[], ${captures.map((one) => one.checkUrl)}::text[],
     ${captures.map((one) => one.unitsPosted)}::int[], ${captures.map((one) => one.unitsReturned)}::int[]`
 }
 

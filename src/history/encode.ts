@@ -74,7 +74,7 @@ function toDetails(info: InfoResult, id: number): AppDetails {
     moreAppsByDeveloper: info.moreAppsByDeveloper,
   }
   const content = { title, description, updateNotes, icon, images, details }
-  const hash = createHash('sha256').update(JSON.stringify(content)).digest()
+  const hash = `\\x${createHash('sha256').update(JSON.stringify(content)).digest('hex')}`
   return {
     id,
     rating: info.rating?.value ?? null,

@@ -84,7 +84,7 @@ export async function endUnreadable(tx: Transaction, unreadable: readonly Unread
       from task k join unnest(
         ${unreadable.map((one) => one.serviceId)}::text[], ${unreadable.map((one) => one.path)}::text[],
         ${unreadable.map((one) => one.problem)}::text[],
-        ${unreadable.map((one) => gzipSync(JSON.stringify(one.body) ?? 'null'))}::bytea[]
+        ${unreadable.map((one) => compress(one.body))}::text[]::bytea[]
       ) as u (service_id, path, problem, body) using (service_id)
       where k.state in ('planned', 'posting', 'posted')
       on conflict (task_id) do nothing
@@ -104,4 +104,9 @@ export async function putOff(tx: Transaction, later: readonly LaterResult[]): Pr
     from unnest(${later.map((one) => one.serviceId)}::text[], ${later.map((one) => one.problem)}::text[],
       ${later.map((one) => one.pauseMs)}::int[]) as l (service_id, problem, pause_ms)
     where k.service_id = l.service_id and k.state in ('planned', 'posting', 'posted')`
+}
+
+/** As Postgres reads bytes in text; the driver takes no arrays of buffers. */
+function compress(body: unknown): string {
+  return `\\x${gzipSync(JSON.stringify(body) ?? 'null').toString('hex')}`
 }

@@ -66,8 +66,8 @@ export async function recordCreated(
       update task k set service_id = o.service_id, posted_at = clock_timestamp(),
         state = case when k.state in ('planned', 'posting') then 'posted' else k.state end,
         ask_at = clock_timestamp() + make_interval(secs =>
-          case o.priority when 2 then least(${overdueAfterMs / 1000}, ${HIGH_PRIORITY_OVERDUE_MS / 1000})
-            else ${overdueAfterMs / 1000} end)
+          case o.priority when 2 then ${Math.min(overdueAfterMs, HIGH_PRIORITY_OVERDUE_MS) / 1000}::float8
+            else ${overdueAfterMs / 1000}::float8 end)
       from known o where o.is_own and k.id = o.task_id
     ),
     settled as (

@@ -124,3 +124,10 @@ async function releaseMissing(tx: Transaction, scanBegan: Date, quietMs: number)
     select id from released`
   return rows.length
 }
+
+/** Posts of one runner that are being sent: should it end now, they become unknown. */
+export async function countSendingPosts(sql: SqlRunner, runner: string): Promise<number> {
+  const [row] = await sql<{ sending: number }[]>`
+    select count(*) as sending from post where state = 'sending' and runner = ${runner}`
+  return row?.sending ?? 0
+}

@@ -30,6 +30,8 @@ export interface Queue {
   work<Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>): Promise<void>
   /** Completes a job inside the transaction that stores its data, which fails unless exactly this attempt was completed. */
   completeFetch(tx: Transaction, job: QueueJob<'fetch'>): Promise<void>
+  /** Jobs of posts and results that have not ended, over all runners. */
+  countOpen(): Promise<number>
   /** Takes no new job and waits for those in hand, at most `graceMs`; what still hangs is handed on. */
   stop(graceMs: number): Promise<void>
 }
@@ -101,6 +103,14 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
           `The fetch job ${job.id} was taken over; its results are stored by who has it.`,
         )
       }
+    },
+    countOpen: async () => {
+      const { rows } = await boss
+        .getDb()
+        .executeSql(
+          "select count(*)::int as open from pgboss.job where name in ('post', 'fetch') and state < 'completed'",
+        )
+      return rows[0].open
     },
     stop: async (graceMs) => {
       await boss.stop({ graceful: true, timeout: Math.max(graceMs, 1000) })

@@ -60,7 +60,10 @@ function postHandler(context: JobContext, state: RunnerState) {
       const result = await workPost(deps, job.data.postId, AbortSignal.any([context.signal, job.signal]))
       if (result.kind === 'settled') state.progress.posted += result.created
     } catch (error) {
-      if (!(error instanceof AccountError)) throw error
+      if (!(error instanceof AccountError)) {
+        context.log.warn({ postId: job.data.postId, err: error }, 'post is not done yet')
+        throw error
+      }
       state.refusal = error
       context.log.error({ code: error.code }, error.message)
       void sleep(REFUSAL_PAUSE_MS, undefined, { ref: false, signal: context.signal })

@@ -1,143 +1,35 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, cp, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, realpath, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { networkInterfaces, tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { networkInterfaces } from 'node:os'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { describe, type TestContext, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
+import { describe, test } from 'node:test'
 import postgres from 'postgres'
-import { attachEmbedded, type EmbeddedServer } from '../../src/db/embedded.ts'
+import { attachEmbedded } from '../../src/db/embedded.ts'
 import { findBinaries } from '../../src/db/embedded-binaries.ts'
 import { ConfigurationError } from '../../src/errors.ts'
-
-const PROJECT = join(import.meta.dirname, '..', '..')
-const AS_ROOT = process.geteuid?.() === 0
-
-/** A home for the server that every account can enter, gone with its server after the test. */
-async function makeHome(t: TestContext, mode = 0o755): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'storerank-embedded-'))
-  await chmod(folder, mode)
-  const home = join(folder, 'home')
-  t.after(async () => {
-    const cluster = await realpath(join(home, 'postgres')).catch(() => undefined)
-    if (cluster !== undefined) {
-      await killServer(join(cluster, 'data')).catch(() => undefined)
-      await rm(cluster, { recursive: true, force: true })
-    }
-    await rm(folder, { recursive: true, force: true })
-  })
-  return home
-}
-
-async function attach(t: TestContext, home: string): Promise<EmbeddedServer> {
-  const server = await attachEmbedded({ home, database: 'storerank' })
-  t.after(() => server.dispose())
-  return server
-}
-
-async function query(url: string, text: string): Promise<Record<string, unknown>> {
-  const sql = postgres(url, { max: 1, onnotice: () => undefined })
-  try {
-    const [row] = await sql.unsafe(text)
-    return row ?? {}
-  } finally {
-    await sql.end()
-  }
-}
-
-async function answers(url: string): Promise<boolean> {
-  return query(url, 'select 1').then(
-    () => true,
-    () => false,
-  )
-}
-
-async function until(what: string, condition: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + 30_000
-  while (!(await condition())) {
-    assert.ok(performance.now() < deadline, `waited 30 s until ${what}`)
-    await delay(20)
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
-
-async function serverPid(dataDirectory: string): Promise<number> {
-  return Number.parseInt(await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8'), 10)
-}
-
-async function killServer(dataDirectory: string): Promise<void> {
-  const pid = await serverPid(dataDirectory)
-  process.kill(pid, 'SIGKILL')
-  await until('the killed server is gone', () => !isAlive(pid))
-}
-
-interface User {
-  url: string
-  started: boolean
-  child: ChildProcess
-  leave(): Promise<void>
-}
-
-/** Another process that attaches, and leaves when its standard input ends. */
-async function startUser(
-  home: string,
-  {
-    project = PROJECT,
-    ...options
-  }: { project?: string; env?: NodeJS.ProcessEnv; uid?: number; gid?: number } = {},
-): Promise<User> {
-  const module = pathToFileURL(join(project, 'src/db/embedded.ts'))
-  const script = `
-    import { attachEmbedded } from '${module}'
-    process.on('SIGINT', () => undefined)
-    const server = await attachEmbedded({ home: ${JSON.stringify(home)}, database: 'storerank' })
-    console.log(JSON.stringify({ url: server.url, started: server.started }))
-    process.stdin.resume().on('end', () => server.dispose())`
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    cwd: '/',
-    detached: true,
-    stdio: ['pipe', 'pipe', 'inherit'],
-    ...options,
-  })
-  const ended = once(child, 'exit')
-  const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), ended])
-  assert.equal(typeof line, 'string', `the other process attached and did not end with ${line}`)
-  const { url, started } = JSON.parse(line)
-  return {
-    url,
-    started,
-    child,
-    async leave() {
-      child.stdin.end()
-      const [code] = await ended
-      assert.equal(code, 0)
-    },
-  }
-}
-
-/** The account of an ordinary user, as far as we can become one. */
-const nobody = (() => {
-  if (!AS_ROOT) return undefined
-  const [uid, gid] = ['-u', '-g'].map((flag) => Number(spawnSync('id', [flag, 'nobody']).stdout) >>> 0)
-  if (uid === undefined || gid === undefined) return undefined
-  const readsProject = spawnSync('test', ['-r', join(PROJECT, 'package.json')], { uid, gid }).status === 0
-  return { uid, gid, readsProject }
-})()
+import {
+  AS_ROOT,
+  answers,
+  attach,
+  copyProject,
+  isAlive,
+  killServer,
+  makeEmptyHome,
+  makeHome,
+  nobody,
+  query,
+  serverPid,
+  startUser,
+  until,
+} from '../support/embedded.ts'
 
 describe('the embedded server', () => {
   test('goes from nothing to a query, in UTF-8, on loopback only, behind a password file that only its owner reads', async (t) => {
-    const home = await makeHome(t)
+    const home = await makeEmptyHome(t)
     const server = await attach(t, home)
     assert.equal(server.started, true)
     assert.match(server.url, /^postgres:\/\/storerank:[0-9a-f]{48}@127\.0\.0\.1:\d+\/storerank$/)
@@ -194,7 +86,7 @@ describe('the embedded server', () => {
   })
 
   test('starts once when two processes attach at once from nothing', async (t) => {
-    const home = await makeHome(t)
+    const home = await makeEmptyHome(t)
     const [one, two] = await Promise.all([startUser(home), startUser(home)])
     assert.equal(one.url, two.url)
     assert.equal(Number(one.started) + Number(two.started), 1)
@@ -250,7 +142,7 @@ describe('the embedded server survives', () => {
     const home = await makeHome(t)
     const user = await startUser(home)
     await query(user.url, `create table kept as select 'still here' as word`)
-    await killServer(join(home, 'postgres', 'data'))
+    await killServer(home, user.url)
     user.child.kill('SIGKILL')
 
     const next = await attach(t, home)
@@ -258,7 +150,7 @@ describe('the embedded server survives', () => {
     assert.deepEqual(await query(next.url, 'select word from kept'), { word: 'still here' })
   })
 
-  test('a lock file whose process number now belongs to somebody else, as in a restarted container', {
+  test('a lock file whose process number now belongs to another process, or to a dead one that nobody collects', {
     skip: process.platform !== 'linux' && 'only Linux tells what a process works on',
   }, async (t) => {
     const home = await makeHome(t)
@@ -268,10 +160,16 @@ describe('the embedded server survives', () => {
     const { uid, gid } = await stat(before.dataDirectory)
     await before.dispose()
 
-    const stranger = spawn('sleep', ['600'], { cwd: '/', ...(AS_ROOT && { uid, gid }) })
+    const account = AS_ROOT ? { uid, gid } : {}
+    const stranger = spawn('sh', ['-c', 'true & echo $!; exec sleep 600'], { cwd: '/', ...account })
     t.after(() => stranger.kill())
-    await writeFile(lockFile, [stranger.pid, ...lines.slice(1)].join('\n'))
-    assert.equal((await attach(t, home)).started, true)
+    const [dead] = await once(createInterface(stranger.stdout), 'line')
+    for (const pid of [stranger.pid, dead]) {
+      await writeFile(lockFile, [pid, ...lines.slice(1)].join('\n'))
+      const server = await attach(t, home)
+      assert.equal(server.started, true)
+      await server.dispose()
+    }
     assert.equal(stranger.exitCode, null)
   })
 
@@ -283,7 +181,7 @@ describe('the embedded server survives', () => {
     await other.dispose()
     await writeFile(join(otherHome, 'postgres', 'port'), port)
 
-    await killServer(join(home, 'postgres', 'data'))
+    await killServer(home, user.url)
     user.child.kill('SIGKILL')
     const usurper = await attach(t, otherHome)
     assert.equal(new URL(usurper.url).port, port)
@@ -327,7 +225,7 @@ describe('the embedded server survives', () => {
 
 describe('the embedded server works', () => {
   test('without LANG, and whatever PG… variables say', async (t) => {
-    const home = await makeHome(t)
+    const home = await makeEmptyHome(t)
     const user = await startUser(home, {
       env: { PGPORT: '1', PGDATA: '/nowhere', PGDATABASE: 'no', PGOPTIONS: '-c x' },
     })
@@ -342,7 +240,7 @@ describe('the embedded server works', () => {
   test('as an ordinary user, and later for root in the same folder', {
     skip: !nobody?.readsProject && 'needs root, and a project that the account nobody can read',
   }, async (t) => {
-    const home = await makeHome(t, 0o777)
+    const home = await makeEmptyHome(t, 0o777)
     const user = await startUser(home, nobody)
     assert.equal((await stat(home)).uid, nobody?.uid)
     const root = await attach(t, home)
@@ -356,7 +254,7 @@ describe('the embedded server works', () => {
   test('for root, from a checkout and a home that only root can enter', {
     skip: nobody === undefined && 'needs root and the account nobody',
   }, async (t) => {
-    const home = await makeHome(t, 0o700)
+    const home = await makeEmptyHome(t, 0o700)
     const project = join(dirname(home), 'checkout')
     await copyProject(project)
 
@@ -395,12 +293,3 @@ describe('the embedded server works', () => {
     })
   })
 })
-
-/** What the embedded server needs of the project, really copied: a link would lead out of the closed folder. */
-async function copyProject(project: string): Promise<void> {
-  const { initdb } = await findBinaries()
-  const platformPackage = relative(PROJECT, join(dirname(initdb), '..', '..'))
-  for (const part of ['package.json', 'src/errors.ts', 'src/db', 'node_modules/postgres', platformPackage]) {
-    await cp(join(PROJECT, part), join(project, part), { recursive: true, verbatimSymlinks: true })
-  }
-}

@@ -1,0 +1,17 @@
+/** `storerank migrate`: applies what is missing of drizzle/ and exits. */
+import { openQueue } from '../queue/queue.ts'
+import type { CommandContext } from './main.ts'
+import { openDatabaseSession } from './session.ts'
+
+export async function run(_options: Record<string, never>, context: CommandContext): Promise<number> {
+  const session = await openDatabaseSession(context, { migrates: true })
+  try {
+    // pg-boss keeps its own tables, and makes them when it starts.
+    const queue = await openQueue(session.db.url, context.log)
+    await queue.stop(0)
+    context.stdout.write('The database is at the schema of this version.\n')
+    return 0
+  } finally {
+    await session.close()
+  }
+}

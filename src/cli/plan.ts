@@ -1,0 +1,44 @@
+/** `storerank plan`: what is due, what it would cost, what the budget would cut. Posts nothing. */
+import { previewPlan } from '../plan/plan.ts'
+import type { CommandContext, CommandOptions } from './main.ts'
+import { formatCount, formatMicros, printJson, printTable } from './print.ts'
+import { openDatabaseSession, settingsOf } from './session.ts'
+
+const REASONS: Readonly<Record<string, string>> = {
+  project_budget: 'cut: over the budget of the project',
+  overall_budget: 'cut: over the overall budget',
+  dearer_than_project_budget: 'cut: dearer than the whole budget of the project',
+  dearer_than_overall_budget: 'cut: dearer than the whole overall budget',
+}
+
+export async function run({ json }: CommandOptions['plan'], context: CommandContext): Promise<number> {
+  const session = await openDatabaseSession(context, { migrates: false })
+  try {
+    const preview = await previewPlan(session.db, settingsOf(context).budget)
+    if (json) {
+      printJson(preview, context)
+      return 0
+    }
+    const rows = preview.lines.map((line) => ({
+      project: line.project,
+      store: line.store,
+      function: line.function,
+      decision: line.cut === null ? 'buy' : REASONS[line.cut],
+      tasks: line.tasks,
+      cost: formatMicros(line.costMicros),
+    }))
+    if (rows.length === 0) {
+      context.stdout.write('Nothing is due now: every slot is measured, under way, or not yet begun.\n')
+      return 0
+    }
+    const columns = ['project', 'store', 'function', 'decision', 'tasks'].map((key) => ({ key }))
+    printTable(rows, [...columns, { key: 'cost', align: 'right' }], context)
+    context.stdout.write(
+      `Would buy ${formatCount(preview.planned)} tasks for ${formatMicros(preview.plannedMicros)}; ` +
+        `the budget would cut ${formatCount(preview.cut)} (${formatMicros(preview.cutMicros)}). Nothing was posted.\n`,
+    )
+    return 0
+  } finally {
+    await session.close()
+  }
+}

@@ -1,0 +1,127 @@
+/** What a run says at its end: ranks, money, and where to look next. */
+import type { CycleResult } from '../queue/cycle.ts'
+import { readBudgets, readSpentSince } from '../report/money.ts'
+import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
+import { readProblems } from '../report/status.ts'
+import type { CommandContext } from './main.ts'
+import { formatCount, formatInstant, formatMicros, printTable } from './print.ts'
+import { settingsOf, type WorkSession } from './session.ts'
+
+const RANKS_SHOWN = 60
+const PROBLEMS_SHOWN = 5
+
+/** Prints to stdout; numbers come from the database alone. */
+export async function printRunReport(
+  session: WorkSession,
+  result: CycleResult,
+  began: Date,
+  context: CommandContext,
+): Promise<void> {
+  await printRanks(session, context)
+  await printMoney(session, result, began, context)
+  await printProblems(session, context)
+  printWhereNext(session, context)
+}
+
+async function printRanks({ db }: WorkSession, context: CommandContext): Promise<void> {
+  const { lines, total } = await readLatestRanks(db, RANKS_SHOWN)
+  if (total === 0) {
+    context.stdout.write('There is no rank yet: watch a keyword and an app of the same project and store.\n')
+    return
+  }
+  const rows = lines.map((line) => ({
+    project: line.project,
+    store: line.store === 'ios_store' ? 'iOS' : 'Android',
+    app: line.role === 'own' ? line.app : `${line.app} (competitor)`,
+    keyword: line.keyword,
+    location: line.location,
+    rank: describeRank(line),
+    change: describeChange(line.change),
+    'out of': line.results ?? '',
+  }))
+  const right = new Set(['rank', 'change', 'out of'])
+  const columns = Object.keys(rows[0] ?? {}).map((key) => ({
+    key,
+    align: right.has(key) ? ('right' as const) : ('left' as const),
+  }))
+  printTable(rows, columns, context)
+  if (total > lines.length) {
+    context.stdout.write(`… and ${formatCount(total - lines.length)} more: select * from rank_latest;\n`)
+  }
+}
+
+function describeRank(line: RankLine): string {
+  if (line.rank !== null) return String(line.rank)
+  return line.outcome === 'not_in_top' ? `not in top ${line.depth}` : line.outcome
+}
+
+/** Against the slot a day before; positive is up. */
+function describeChange(change: number | null): string {
+  if (change === null) return '–'
+  if (change === 0) return '='
+  return change > 0 ? `▲ ${change}` : `▼ ${-change}`
+}
+
+async function printMoney(
+  { db }: WorkSession,
+  result: CycleResult,
+  began: Date,
+  context: CommandContext,
+): Promise<void> {
+  const spent = await readSpentSince(db, began)
+  const net = spent.chargedMicros + spent.duplicateMicros - spent.refundedMicros
+  const say = (text: string) => context.stdout.write(`${text}\n`)
+  if (spent.tasks === 0) {
+    const next = await readNextDue(db)
+    const cut = Number(result.plan.cut ?? 0)
+    if (cut > 0)
+      say(`Bought nothing: the budget does not reach the ${formatCount(cut)} measurements that are due.`)
+    else if (result.refusal !== null) say('Bought nothing.')
+    else if (next === null) say('Bought nothing: nothing is watched.')
+    else
+      say(
+        `Bought nothing: everything due is measured or under way. The next slot begins at ${formatInstant(next)}.`,
+      )
+  } else {
+    say(
+      `Spent ${formatMicros(net)}: ${formatCount(spent.tasks)} tasks charged ${formatMicros(spent.chargedMicros)}, ` +
+        `refunded ${formatMicros(spent.refundedMicros)} for results that the stores did not have.`,
+    )
+  }
+  for (const line of await readBudgets(db, settingsOf(context).budget)) {
+    say(`  ${line.budget}: ${formatMicros(line.usedMicros)} of ${formatMicros(line.limitMicros)} used.`)
+  }
+}
+
+async function printProblems({ db }: WorkSession, context: CommandContext): Promise<void> {
+  const { lines, total } = await readProblems(db, PROBLEMS_SHOWN)
+  if (total === 0) return
+  context.stdout.write(
+    `\n${formatCount(total)} problems (select * from watch_problem; select * from task_problem;):\n`,
+  )
+  for (const line of lines) context.stdout.write(`  ${line.about}: ${line.message}\n`)
+}
+
+function printWhereNext(session: WorkSession, context: CommandContext): void {
+  const say = (text: string) => context.stdout.write(`${text}\n`)
+  say('\nLook further:')
+  say('  npx storerank sql "select outcome, count(*) from rank_history group by 1"')
+  say('Watch another keyword:')
+  say(
+    `  npx storerank sql "insert into keyword_watch (project, store, keyword, location_code, language_code) values ('fitness', 'ios_store', 'sleep sounds', 2840, 'en')"`,
+  )
+  if (session.embedded !== null) {
+    say('Any client connects while `npm start` runs:')
+    say(`  psql "${session.embedded.psqlUrl}"`)
+  }
+  if (session.embedded === null && session.sandboxUrl === null) return
+  say('')
+  if (session.embedded !== null) {
+    say('This used the EMBEDDED DATABASE. DATABASE_URL replaces it with your own Postgres (15 or later).')
+  }
+  if (session.sandboxUrl !== null) {
+    say(
+      'This used the SANDBOX: apps, ranks and money are invented. APP_DATA_URL (with APP_DATA_LOGIN and APP_DATA_PASSWORD) replaces it with your account.',
+    )
+  }
+}

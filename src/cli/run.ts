@@ -1,0 +1,143 @@
+/** `storerank run`: the whole cycle until nothing is outstanding, or the named jobs once. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { JOBS } from '../../jobs/index.ts'
+import { countSendingPosts } from '../post/reconcile.ts'
+import { type CycleResult, type Outstanding, runCycle } from '../queue/cycle.ts'
+import { BUSY, executeJob } from '../queue/job.ts'
+import { startRunner } from '../queue/runner.ts'
+import { insertExampleWatchlist } from '../watch/example.ts'
+import type { CommandContext, CommandOptions, JobName } from './main.ts'
+import { formatCount, formatInstant } from './print.ts'
+import { createProgress, type Progress } from './progress.ts'
+import { printRunReport } from './run-report.ts'
+import { openWorkSession, type WorkSession } from './session.ts'
+
+/** Normal priority takes minutes, up to 45 (SERVICE-NOTES: pace of completion). */
+const DEFAULT_WAIT_MS = 60 * 60_000
+const BUSY_EXIT_CODE = 75
+const LOOK_EVERY_MS = 100
+
+export async function run(options: CommandOptions['run'], context: CommandContext): Promise<number> {
+  const session = await openWorkSession(context)
+  const progress = createProgress(context)
+  const waitMs = options.waitMs ?? DEFAULT_WAIT_MS
+  try {
+    return options.jobs.length > 0
+      ? await runJobs(session, options.jobs, waitMs, context)
+      : await runWholeCycle(session, progress, waitMs, context)
+  } finally {
+    progress.stop()
+    await session.drain()
+    if (context.signal.aborted) await explainStop(session, context)
+    await session.close()
+  }
+}
+
+async function runJobs(
+  session: WorkSession,
+  names: readonly JobName[],
+  waitMs: number,
+  context: CommandContext,
+): Promise<number> {
+  const runner = await startRunner(session.job, [])
+  for (const name of names) {
+    const job = JOBS.find((one) => one.name === name)
+    if (job === undefined) throw new Error(`There is no job ${name}.`)
+    const summary = await executeJob(session.job, job, new Date())
+    if (summary === BUSY) {
+      context.stderr.write(`Another runner has the job ${name}; nothing was done here.\n`)
+      return BUSY_EXIT_CODE
+    }
+    context.stdout.write(`${name}: ${JSON.stringify(summary)}\n`)
+  }
+  const deadlineMs = performance.now() + waitMs
+  while ((await session.job.queue.countOpen()) > 0 && performance.now() < deadlineMs) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
+  }
+  if (runner.refusal === null) return 0
+  context.stderr.write(`${runner.refusal.message}\n`)
+  return 1
+}
+
+async function runWholeCycle(
+  session: WorkSession,
+  progress: Progress,
+  waitMs: number,
+  context: CommandContext,
+): Promise<number> {
+  const began = new Date()
+  if (
+    session.embedded !== null &&
+    session.sandboxUrl !== null &&
+    (await insertExampleWatchlist(session.db))
+  ) {
+    context.log.info('the watch tables were empty: an example watchlist was put in')
+  }
+  const runner = await startRunner(session.job, [])
+  const phases = createPhases(progress)
+  const result = await runCycle(session.job, runner, JOBS, {
+    waitMs,
+    onPhase: phases.begin,
+    onProgress: (outstanding) => {
+      const { posted, stored } = runner.progress
+      const { planned, posting, posted: waiting } = outstanding
+      const text = `${formatCount(posted)} posted · ${formatCount(stored)} stored · ${formatCount(planned + posting + waiting)} to go`
+      progress.update(text, { posted, stored, planned, posting, waiting })
+    },
+  })
+  phases.end(result)
+  await printRunReport(session, result, began, context)
+  if (result.refusal !== null) context.stderr.write(`${result.refusal.message}\n`)
+  return result.refusal === null ? 0 : 1
+}
+
+const PHASES: Readonly<Record<string, { readonly doing: string; readonly done: string }>> = {
+  references: { doing: 'loading the reference lists', done: 'reference lists loaded' },
+  account: { doing: 'looking at the account', done: 'account known: balance, limits, prices' },
+  plan: { doing: 'planning', done: 'planned' },
+  measure: { doing: 'measuring', done: 'measured' },
+}
+
+function createPhases(progress: Progress) {
+  let current: string | null = null
+  const finish = () => {
+    if (current !== null) progress.done(PHASES[current]?.done ?? current)
+  }
+  return {
+    begin: (name: string) => {
+      finish()
+      current = name
+      progress.phase(PHASES[name]?.doing ?? name)
+    },
+    end: ({ outstanding }: CycleResult) => {
+      const waiting = describeWaiting(outstanding)
+      if (waiting === null) finish()
+      else progress.fail(waiting)
+    },
+  }
+}
+
+/** What a run that ended still waits for; null when nothing is outstanding. */
+export function describeWaiting(outstanding: Outstanding): string | null {
+  const { planned, posting, posted, unknownPosts, waitsUntil } = outstanding
+  const parts = [
+    planned > 0 ? `${formatCount(planned)} tasks are planned and not posted` : null,
+    posted > 0 ? `${formatCount(posted)} tasks are paid for and not ready; the next run collects them` : null,
+    unknownPosts > 0
+      ? `${formatCount(posting)} tasks of ${formatCount(unknownPosts)} posts are unknown, as the answer was lost: they are looked for at the service, and released ${waitsUntil === null ? 'after the next scans' : `at ${formatInstant(waitsUntil)} at the earliest`}, unless found`
+      : posting > 0
+        ? `${formatCount(posting)} tasks are being posted by another runner`
+        : null,
+  ].filter((part) => part !== null)
+  return parts.length === 0 ? null : `${parts.join('; ')}.`
+}
+
+/** After SIGTERM or Ctrl-C: what is settled, and what is not. */
+async function explainStop(session: WorkSession, context: CommandContext): Promise<void> {
+  const sending = await countSendingPosts(session.db.sql, session.job.runner)
+  context.stderr.write(
+    sending === 0
+      ? 'Stopped. What was sent is settled; the next run goes on where this one ended.\n'
+      : `Stopped while ${sending} posts had no answer yet: they are unknown, and no run posts them again before it has looked for them at the service.\n`,
+  )
+}

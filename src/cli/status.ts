@@ -1,0 +1,85 @@
+/** `storerank status`: last runs, backlog, budgets, problems, next ticks. */
+import { JOBS } from '../../jobs/index.ts'
+import { readOutstanding } from '../queue/cycle.ts'
+import { listNextTicks } from '../queue/scheduler.ts'
+import { readBudgets } from '../report/money.ts'
+import { readBacklog, readLastRuns, readProblems } from '../report/status.ts'
+import type { CommandContext, CommandOptions } from './main.ts'
+import { formatInstant, formatMicros, printJson, printTable, type Row } from './print.ts'
+import { openDatabaseSession, settingsOf } from './session.ts'
+
+const PROBLEMS_SHOWN = 20
+
+export async function run({ json }: CommandOptions['status'], context: CommandContext): Promise<number> {
+  const session = await openDatabaseSession(context, { migrates: false })
+  try {
+    const settings = settingsOf(context)
+    const status = {
+      runs: await readLastRuns(session.db),
+      backlog: await readBacklog(session.db),
+      outstanding: await readOutstanding(session.db, settings.reconcileQuietMs),
+      budgets: await readBudgets(session.db, settings.budget),
+      problems: await readProblems(session.db, PROBLEMS_SHOWN),
+      nextTicks: listNextTicks(JOBS),
+    }
+    if (json) printJson(status, context)
+    else printStatus(status, context)
+    return 0
+  } finally {
+    await session.close()
+  }
+}
+
+type Status = {
+  readonly runs: Awaited<ReturnType<typeof readLastRuns>>
+  readonly backlog: Awaited<ReturnType<typeof readBacklog>>
+  readonly outstanding: Awaited<ReturnType<typeof readOutstanding>>
+  readonly budgets: Awaited<ReturnType<typeof readBudgets>>
+  readonly problems: Awaited<ReturnType<typeof readProblems>>
+  readonly nextTicks: ReturnType<typeof listNextTicks>
+}
+
+function printStatus(status: Status, context: CommandContext): void {
+  const { stdout } = context
+  const section = (title: string, rows: readonly object[], empty: string) => {
+    stdout.write(`\n${title}\n`)
+    if (rows.length === 0) stdout.write(`${empty}\n`)
+    else
+      printTable(
+        rows as readonly Row[],
+        Object.keys(rows[0] ?? {}).map((key) => ({ key })),
+        context,
+      )
+  }
+  const ticks = new Map(status.nextTicks.map((tick) => [tick.job, tick.at]))
+  const runs = JOBS.map((job) => {
+    const last = status.runs.find((run) => run.job === job.name)
+    return {
+      job: job.name,
+      'last run': last?.state ?? 'never',
+      at: last?.endedAt ?? last?.slot ?? null,
+      seconds: last?.seconds ?? null,
+      'next tick of start': ticks.get(job.name) ?? null,
+      error: last?.error ?? '',
+    }
+  })
+  section('Jobs', runs, '')
+  section('Backlog', status.backlog, 'Nothing is outstanding.')
+  const { unknownPosts, waitsUntil } = status.outstanding
+  if (unknownPosts > 0) {
+    stdout.write(
+      `${unknownPosts} posts are unknown: their answer was lost. They are looked for at the service, and released at ${waitsUntil === null ? 'the next scan' : formatInstant(waitsUntil)} at the earliest.\n`,
+    )
+  }
+  const budgets = status.budgets.map((line) => ({
+    budget: line.budget,
+    limit: formatMicros(line.limitMicros),
+    used: formatMicros(line.usedMicros),
+    left: formatMicros(line.limitMicros - line.usedMicros),
+  }))
+  section('Budgets (used includes what is reserved)', budgets, 'None is set.')
+  section('Problems', status.problems.lines, 'None.')
+  const hidden = status.problems.total - status.problems.lines.length
+  if (hidden > 0)
+    stdout.write(`… and ${hidden} more: select * from watch_problem; select * from task_problem;\n`)
+}

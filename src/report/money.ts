@@ -1,0 +1,40 @@
+/** Money for a person: what was spent since a moment, and what each budget has left. */
+import type { Database } from '../db/database.ts'
+import type { OverallBudget } from '../plan/admission.ts'
+
+export interface Spent {
+  readonly tasks: number
+  readonly chargedMicros: number
+  readonly refundedMicros: number
+  readonly duplicateMicros: number
+}
+
+/** Everything charged and refunded since `from`, over all projects. */
+export async function readSpentSince(db: Database, from: Date): Promise<Spent> {
+  const [row] = await db.sql<Spent[]>`
+    select count(distinct service_id) filter (where kind = 'charge') as tasks,
+      coalesce(sum(amount_micros) filter (where kind = 'charge'), 0)::bigint as "chargedMicros",
+      coalesce(-sum(amount_micros) filter (where kind = 'refund'), 0)::bigint as "refundedMicros",
+      coalesce(sum(amount_micros) filter (where kind = 'duplicate'), 0)::bigint as "duplicateMicros"
+    from charge where kind <> 'estimate' and at >= ${from}`
+  return row ?? { tasks: 0, chargedMicros: 0, refundedMicros: 0, duplicateMicros: 0 }
+}
+
+export interface BudgetLine {
+  readonly budget: string
+  readonly limitMicros: number
+  readonly usedMicros: number
+}
+
+/** Every budget that is set: those of all projects together, then each project's. Used includes what is reserved. */
+export async function readBudgets(db: Database, budget: OverallBudget): Promise<BudgetLine[]> {
+  return db.sql<BudgetLine[]>`
+    select limited_by as budget, limit_micros as "limitMicros", used_micros as "usedMicros"
+    from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
+    union all
+    select 'project ' || project || ', day', daily_micros, day_micros
+    from project_money(storerank_now()) where daily_micros is not null
+    union all
+    select 'project ' || project || ', month', monthly_micros, month_micros
+    from project_money(storerank_now()) where monthly_micros is not null`
+}

@@ -1,0 +1,56 @@
+/** What `storerank status` says: runs, backlog, problems. */
+import type { Database } from '../db/database.ts'
+
+export interface RunLine {
+  readonly job: string
+  readonly slot: Date
+  readonly state: string
+  readonly endedAt: Date | null
+  readonly seconds: number | null
+  readonly error: string | null
+}
+
+/** The last run of each job. */
+export async function readLastRuns(db: Database): Promise<RunLine[]> {
+  return db.sql<RunLine[]>`
+    select distinct on (job) job, slot, state, ended_at as "endedAt", error,
+      round(extract(epoch from ended_at - started_at), 1)::float8 as seconds
+    from job_run order by job, slot desc`
+}
+
+export interface BacklogLine {
+  readonly state: string
+  readonly tasks: number
+  readonly oldest: Date | null
+}
+
+/** Tasks that have not ended, by state, and slots that wait for money. */
+export async function readBacklog(db: Database): Promise<BacklogLine[]> {
+  return db.sql<BacklogLine[]>`
+    select state, count(*) as tasks, min(planned_at) as oldest
+    from task where state in ('planned', 'posting', 'posted') group by state
+    union all
+    select 'cut by the budget', count(*), min(cut_at) from budget_cut having count(*) > 0`
+}
+
+export interface ProblemLine {
+  readonly about: string
+  readonly message: string
+}
+
+export interface Problems {
+  readonly lines: ProblemLine[]
+  readonly total: number
+}
+
+/** Problems of watches and tasks, at most `limit` of them. */
+export async function readProblems(db: Database, limit: number): Promise<Problems> {
+  const lines = await db.sql<(ProblemLine & { total: number })[]>`
+    select about, message, count(*) over () as total from (
+      select concat_ws(' ', watch_table, watch_id, project, store, subject) as about, message from watch_problem
+      union all
+      select concat_ws(' ', store, function, subject, slot), message from task_problem
+    ) as problem
+    order by about limit ${limit}`
+  return { lines: lines.map(({ total: _, ...line }) => line), total: lines[0]?.total ?? 0 }
+}

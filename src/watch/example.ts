@@ -1,0 +1,105 @@
+/** The example watchlist of a first run: two projects, both stores, and keywords that are hard to spell. */
+import type { Database } from '../db/database.ts'
+import type { Store } from '../service/functions.ts'
+
+interface ExampleKeywords {
+  readonly project: string
+  readonly store: Store
+  readonly locationCode: number
+  readonly languageCode: string
+  readonly keywords: readonly string[]
+}
+
+interface ExampleApp {
+  readonly project: string
+  readonly store: Store
+  readonly appId: string
+  readonly role: 'own' | 'competitor'
+}
+
+const UNITED_STATES = { locationCode: 2840, languageCode: 'en' }
+const JAPAN = { locationCode: 2392, languageCode: 'ja' }
+const FRANCE = { locationCode: 2250, languageCode: 'fr' }
+
+const KEYWORDS: readonly ExampleKeywords[] = [
+  {
+    project: 'fitness',
+    store: 'ios_store',
+    ...UNITED_STATES,
+    keywords: [
+      'yoga',
+      'meditation',
+      'home workout',
+      'breathing',
+      'stretch',
+      'pilates',
+      'hiit',
+      'calm',
+      'naïve',
+      '100% free',
+    ],
+  },
+  { project: 'fitness', store: 'ios_store', ...JAPAN, keywords: ['ヨガ', '瞑想'] },
+  { project: 'fitness', store: 'ios_store', ...FRANCE, keywords: ['méditation'] },
+  {
+    project: 'fitness',
+    store: 'android_store',
+    ...UNITED_STATES,
+    keywords: ['yoga', 'meditation', 'workout'],
+  },
+  {
+    project: 'learning',
+    store: 'ios_store',
+    ...UNITED_STATES,
+    keywords: ['c++', '3+ math', 'maths for kids', 'learn japanese', 'puzzle', 'calm'],
+  },
+  { project: 'learning', store: 'ios_store', ...JAPAN, keywords: ['日本語', '算数'] },
+  {
+    project: 'learning',
+    store: 'android_store',
+    ...UNITED_STATES,
+    keywords: ['c++', '100% free', 'multiplication', 'learn japanese'],
+  },
+]
+
+const APPS: readonly ExampleApp[] = [
+  { project: 'fitness', store: 'ios_store', appId: '1480010017', role: 'own' },
+  { project: 'fitness', store: 'ios_store', appId: '1480010025', role: 'competitor' },
+  { project: 'fitness', store: 'ios_store', appId: '1480010041', role: 'competitor' },
+  { project: 'fitness', store: 'android_store', appId: 'com.ashlune.yoga', role: 'own' },
+  { project: 'fitness', store: 'android_store', appId: 'com.stilmora.meditation', role: 'competitor' },
+  { project: 'learning', store: 'ios_store', appId: '1480010058', role: 'own' },
+  { project: 'learning', store: 'ios_store', appId: '1480010082', role: 'competitor' },
+  { project: 'learning', store: 'ios_store', appId: '1480010108', role: 'competitor' },
+  { project: 'learning', store: 'android_store', appId: 'com.numberwren.math', role: 'own' },
+  { project: 'learning', store: 'android_store', appId: 'com.kotobrook.japanese', role: 'competitor' },
+]
+
+/**
+ * Puts the example into a database in which nobody ever watched anything; elsewhere it does nothing. Call it only where the rows
+ * cost nothing: on the embedded database and the sandbox.
+ * @returns whether it did
+ */
+export async function insertExampleWatchlist(db: Database): Promise<boolean> {
+  const keywords = KEYWORDS.flatMap((group) => group.keywords.map((keyword) => ({ ...group, keyword })))
+  return db.sql.begin(async (tx) => {
+    await tx`lock table keyword_watch, app_watch in share row exclusive mode`
+    const everWatched = await tx`
+      select from keyword_watch union all select from app_watch union all select from watch_period limit 1`
+    if (everWatched.length > 0) return false
+    await tx`
+      insert into keyword_watch (project, store, keyword, location_code, language_code)
+      select * from unnest(
+        ${keywords.map((row) => row.project)}::text[], ${keywords.map((row) => row.store)}::text[],
+        ${keywords.map((row) => row.keyword)}::text[], ${keywords.map((row) => row.locationCode)}::int[],
+        ${keywords.map((row) => row.languageCode)}::text[])`
+    await tx`
+      insert into app_watch (project, store, app_id, role, info, location_code, language_code)
+      select *, ${UNITED_STATES.locationCode}::int, ${UNITED_STATES.languageCode}
+      from unnest(
+        ${APPS.map((row) => row.project)}::text[], ${APPS.map((row) => row.store)}::text[],
+        ${APPS.map((row) => row.appId)}::text[], ${APPS.map((row) => row.role)}::text[],
+        ${APPS.map((row) => String(row.role === 'own'))}::text[]::boolean[])`
+    return true
+  }) as Promise<boolean>
+}

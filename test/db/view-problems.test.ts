@@ -1,0 +1,292 @@
+/** The views of money and of trouble: what was spent, and what keeps a watch from being measured. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+const SLOT = '2026-03-10 00:00+00'
+
+describe('the views of money and trouble', () => {
+  let list: Watchlist
+  before(async () => {
+    list = await createWatchlist()
+  })
+  after(() => list.drop())
+  beforeEach(async () => {
+    await list.sql`truncate keyword_watch, app_watch, watch_period, project, target, app, location, language, ranking,
+      app_snapshot, task, post, charge, budget_cut, rejected_result cascade`
+    await list.setNow('2026-03-10 13:00+00')
+  })
+
+  const problems = () =>
+    list.sql`select watch_table, subject, problem, message from watch_problem order by subject, problem`
+
+  /** The one problem there is. */
+  async function problem(): Promise<Record<string, string>> {
+    const [first, ...others] = await problems()
+    assert.deepEqual(others, [])
+    return first ?? {}
+  }
+
+  async function addTask(fields: object): Promise<string> {
+    const [target] = await list.sql`select id from target limit 1`
+    const task = {
+      target_id: target?.id,
+      slot: SLOT,
+      slot_ends_at: '2026-03-11 00:00+00',
+      priority: 1,
+      estimate_micros: 1200,
+    }
+    const [row] = await list.sql`insert into task ${list.sql({ ...task, ...fields })} returning id`
+    return row?.id
+  }
+
+  async function addCharge(kind: string, amountMicros: number, fields: object = {}): Promise<void> {
+    const charge = {
+      kind,
+      amount_micros: amountMicros,
+      at: '2026-03-10 12:00+00',
+      project: 'fitness',
+      attempt: 1,
+      target_id: 1,
+    }
+    await list.sql`insert into charge ${list.sql({ ...charge, task_id: crypto.randomUUID(), slot: SLOT, ...fields })}`
+  }
+
+  describe('spend_daily', () => {
+    test('adds up to the micro-dollar', async () => {
+      await list.sql`insert into project (name) values ('fitness')`
+      const task = { task_id: crypto.randomUUID(), service_id: 'a' }
+      await addCharge('charge', 1200, task)
+      await addCharge('refund', -401, task)
+      await addCharge('duplicate', 1200, { ...task, service_id: 'b' })
+      await addCharge('charge', 1, { service_id: 'c' })
+      await addCharge('estimate', 2400, { open: true })
+      await addCharge('estimate', 9999, { open: false })
+      const rows = await list.sql`
+        select tasks_charged, charged_usd, refunded_usd, duplicate_usd, spent_usd, reserved_usd from spend_daily`
+      assert.deepEqual(
+        [...rows],
+        [
+          {
+            tasks_charged: 2,
+            charged_usd: '0.001201',
+            refunded_usd: '0.000401',
+            duplicate_usd: '0.001200',
+            spent_usd: '0.002000',
+            reserved_usd: '0.002400',
+          },
+        ],
+      )
+    })
+
+    test('has the days of the time zone of the project', async () => {
+      await list.sql`insert into project (name, timezone) values ('fitness', 'Pacific/Kiritimati'), ('wellness', 'UTC')`
+      await addCharge('charge', 1, { service_id: 'a' })
+      await addCharge('charge', 1, { service_id: 'b', project: 'wellness' })
+      const rows =
+        await list.sql`select project, to_char(day, 'MM-DD') as day from spend_daily order by project`
+      assert.deepEqual(
+        [...rows],
+        [
+          { project: 'fitness', day: '03-11' },
+          { project: 'wellness', day: '03-10' },
+        ],
+      )
+    })
+  })
+
+  describe('watch_problem', () => {
+    const knowPlaces = () => list.sql`insert into location (store, code, name) values
+      ('ios_store', 2826, 'United Kingdom'), ('ios_store', 2840, 'United States'),
+      ('ios_store', 1006886, 'London,England,United Kingdom'), ('ios_store', 2276, 'Germany')`
+
+    test('is empty while all is well', async () => {
+      await knowPlaces()
+      await list.sql`insert into language values ('ios_store', 'en', 'English')`
+      await list.addKeyword()
+      await list.addApp({ info: true, location_code: 2840, language_code: 'en' })
+      await list.addApp({ app_id: '1002', location_name: 'Nowhere' })
+      await list.addKeyword({ keyword: 'off', location_code: 1, enabled: false })
+      assert.deepEqual([...(await problems())], [])
+    })
+
+    test('says that a location by name waits for the references', async () => {
+      await list.addKeyword({ location_code: null, location_name: 'United States' })
+      assert.equal((await problem()).problem, 'references_missing')
+    })
+
+    test('names the location that was most likely meant', async () => {
+      await knowPlaces()
+      const meant: Record<string, string | null> = {
+        'Untied States': 'United States',
+        'united kingdon': 'United Kingdom',
+        London: 'London,England,United Kingdom',
+        Xyzzy: null,
+      }
+      for (const [name, nearest] of Object.entries(meant)) {
+        await list.sql`truncate keyword_watch`
+        await list.addKeyword({ location_code: null, location_name: name })
+        const { problem: code, message } = await problem()
+        assert.equal(code, 'location_unknown')
+        assert.equal(/Did you mean "(.*)"\?/.exec(message ?? '')?.[1] ?? null, nearest)
+      }
+    })
+
+    test('names codes that the loaded references do not have, and none before they are loaded', async () => {
+      await list.addKeyword({ location_code: 9999, language_code: 'xx' })
+      assert.deepEqual([...(await problems())], [])
+      await knowPlaces()
+      await list.sql`insert into language values ('android_store', 'en', 'English')`
+      assert.match((await problem()).message ?? '', /ios_store has no location with the code 9999/)
+      await list.sql`insert into language values ('ios_store', 'en', 'English')`
+      assert.deepEqual(
+        (await problems()).map((row) => row.problem),
+        ['language_unknown', 'location_unknown'],
+      )
+    })
+
+    test('names the watch that follows the same already', async () => {
+      await knowPlaces()
+      const first = await list.addKeyword()
+      await list.addKeyword({ location_code: null, location_name: 'United States' })
+      const { problem: code, message } = await problem()
+      assert.equal(code, 'followed_already')
+      assert.match(message ?? '', new RegExp(`^keyword_watch ${first} of this project`))
+    })
+
+    test('says that the project is disabled, of each of its watches', async () => {
+      await list.addKeyword({ project: "o'neill" })
+      await list.addApp({ project: "o'neill" })
+      await list.sql`update project set enabled = false`
+      const rows = await problems()
+      assert.deepEqual(
+        rows.map((row) => [row.watch_table, row.problem]),
+        [
+          ['app_watch', 'project_disabled'],
+          ['keyword_watch', 'project_disabled'],
+        ],
+      )
+      assert.match(rows[0]?.message, /update project set enabled = true where name = 'o''neill'\.$/)
+    })
+
+    test('says which budget cut a watch, and which one it can never fit', async () => {
+      await list.addKeyword()
+      await list.sql`insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
+        select id, ${SLOT}, '2026-03-11 00:00+00', 'project_budget', 1200 from target`
+      assert.equal((await problem()).problem, 'money')
+      assert.match((await problem()).message ?? '', /\$0\.001200, and the budget of the project is used up/)
+      await list.sql`update budget_cut set reason = 'dearer_than_overall_budget'`
+      assert.equal((await problem()).problem, 'dearer_than_budget')
+      assert.match(
+        (await problem()).message ?? '',
+        /the whole budget of all projects, so it is never bought: raise MAX_USD/,
+      )
+      await list.setNow('2026-03-11 13:00+00')
+      assert.deepEqual([...(await problems())], [])
+    })
+
+    test('says why the last slot failed, until one succeeds', async () => {
+      await list.addKeyword()
+      await list.addApp({ info: true, location_code: 2840, language_code: 'en' })
+      await list.leaveGap('yoga', SLOT, 'failed', "40501 Invalid Field: 'keyword'.")
+      await list.describeApp('1001', SLOT, { gap: 'failed' })
+      assert.deepEqual(
+        (await problems()).map((row) => [row.subject, row.problem]),
+        [
+          ['1001', 'last_slot_failed'],
+          ['yoga', 'last_slot_failed'],
+        ],
+      )
+      assert.match(
+        (await problems())[1]?.message,
+        /due 2026-03-10 00:00 UTC, failed: 40501 Invalid Field: 'keyword'\. The next/,
+      )
+      await list.setNow('2026-03-11 13:00+00')
+      await list.capture('yoga', '2026-03-11 00:00+00', [])
+      assert.equal((await problem()).subject, '1001')
+    })
+  })
+
+  describe('task_problem', () => {
+    const troubles = () =>
+      list.sql`select kind, subject, service_id, status_code, message from task_problem order by kind`
+
+    test('is empty while all is well', async () => {
+      await list.addKeyword()
+      await addTask({ state: 'posted', posted_at: SLOT, ask_at: '2999-01-01' })
+      assert.deepEqual([...(await troubles())], [])
+    })
+
+    test('has a failed task with its status and message', async () => {
+      await list.addKeyword()
+      await addTask({
+        state: 'failed',
+        ended_at: SLOT,
+        status_code: 40501,
+        problem: 'Invalid Field.',
+        service_id: 's',
+      })
+      assert.deepEqual(
+        [...(await troubles())],
+        [{ kind: 'failed', subject: 'yoga', service_id: 's', status_code: 40501, message: 'Invalid Field.' }],
+      )
+    })
+
+    test('has a refused result once, with the path of the bad field', async () => {
+      await list.addKeyword()
+      const task = await addTask({ state: 'failed', ended_at: SLOT, problem: 'not a number' })
+      const result = {
+        task_id: task,
+        service_id: 's',
+        target_id: 1,
+        slot: SLOT,
+        path: 'items.3.rank',
+        problem: 'not a number',
+      }
+      await list.sql`insert into rejected_result ${list.sql({ ...result, body_gzip: Buffer.from('x') })}`
+      await list.sql`update rejected_result set target_id = (select id from target)`
+      const [row, ...others] = await troubles()
+      assert.deepEqual(others, [])
+      assert.equal(row?.kind, 'rejected')
+      assert.match(row?.message, /at items\.3\.rank: not a number\./)
+    })
+
+    test('has a post of unknown outcome: since when, how many tasks, and what it waits for', async () => {
+      await list.addKeyword()
+      const [post] = await list.sql`insert into post (store, function, state, send_before)
+        values ('ios_store', 'app_searches', 'unknown', '2026-03-10 12:00+00') returning id`
+      await addTask({ state: 'posting', post_id: post?.id })
+      await addTask({ state: 'posting', post_id: post?.id, slot: '2026-03-09 00:00+00' })
+      await addTask({ state: 'posted', post_id: post?.id, slot: '2026-03-08 00:00+00', ask_at: '2999-01-01' })
+      const [row] = await troubles()
+      assert.match(
+        row?.message,
+        /took 2 tasks is unknown since 2026-03-10 12:00:00 UTC: no answer came\. .*searched for them twice/,
+      )
+      await list.sql`update post set scanned_at = '2026-03-10 12:30+00', problem = 'The answer was cut off.'`
+      assert.match(
+        (await troubles())[0]?.message,
+        /The answer was cut off\. .* second time; .* began 2026-03-10 12:30:00 UTC\.$/,
+      )
+    })
+
+    test('has a task that was charged twice, once with the sum of all projects', async () => {
+      await list.addKeyword()
+      const [target] = await list.sql`select id from target`
+      const twice = { task_id: crypto.randomUUID(), service_id: 's', target_id: target?.id }
+      await addCharge('duplicate', 700, twice)
+      await addCharge('duplicate', 500, { ...twice, project: 'wellness' })
+      const rows = await troubles()
+      assert.equal(rows.length, 1)
+      assert.match(rows[0]?.message, /another \$0\.001200/)
+    })
+
+    test('has tasks that are overdue, with the last answer', async () => {
+      await list.addKeyword()
+      await addTask({ state: 'posted', posted_at: SLOT, ask_at: '2026-03-10 01:00+00' })
+      assert.match((await troubles())[0]?.message, /no ready list has named it/)
+      await list.sql`update task set ask_at = '2999-01-01', problem = 'Task Not Found.'`
+      assert.match((await troubles())[0]?.message, /the last answer was: Task Not Found\. It stays open/)
+    })
+  })
+})

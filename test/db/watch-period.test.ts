@@ -1,0 +1,218 @@
+/** How the triggers keep watch_period: what was asked for, and from when to when. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+describe('a watch over time', () => {
+  let list: Watchlist
+  before(async () => {
+    list = await createWatchlist()
+  })
+  after(() => list.drop())
+  beforeEach(async () => {
+    await list.sql`set timezone = 'UTC'`
+    await list.sql`truncate keyword_watch, app_watch, watch_period, project, target, app, location cascade`
+    await list.setNow('2026-03-10 13:00+00')
+  })
+
+  /** All periods in the order they began, as `every from-to`, open ones without an end. */
+  async function periods(): Promise<string[]> {
+    const rows = await list.sql<{ text: string }[]>`
+      select format('%s %s %s-%s', project, every, to_char(first_slot, 'MM-DD HH24'), to_char(last_slot, 'MM-DD HH24')) as text
+      from watch_period order by id`
+    return rows.map(({ text }) => text)
+  }
+
+  test('an inserted watch asks for the slot that is running', async () => {
+    await list.addKeyword()
+    await list.addKeyword({ keyword: 'pilates', every: '6 hours' })
+    await list.addKeyword({ keyword: 'zen', every: '7 days' })
+    assert.deepEqual(await periods(), [
+      'fitness 1 day 03-10 00-',
+      'fitness 06:00:00 03-10 12-',
+      'fitness 7 days 03-09 00-',
+    ])
+  })
+
+  test('a watched app is in the dictionary before any result names it', async () => {
+    await list.addApp()
+    await list.addApp({ store: 'android_store', app_id: 'com.acme.yoga' })
+    const apps = await list.sql`select store, app_id, title from app order by id`
+    assert.deepEqual(
+      [...apps],
+      [
+        { store: 'ios_store', app_id: '1001', title: null },
+        { store: 'android_store', app_id: 'com.acme.yoga', title: null },
+      ],
+    )
+  })
+
+  test('only an app whose details are asked for has a target', async () => {
+    await list.addApp()
+    await list.addApp({ app_id: '1002', info: true, location_code: 2840, language_code: 'en' })
+    const targets = await list.sql`select p.target_id is not null as has from watch_period p order by p.id`
+    assert.deepEqual([...targets], [{ has: false }, { has: true }])
+  })
+
+  test('a watch that is deleted asks for no slot after the running one', async () => {
+    const id = await list.addKeyword()
+    await list.setNow('2026-03-12 09:00+00')
+    await list.sql`delete from keyword_watch where id = ${id}`
+    assert.deepEqual(await periods(), ['fitness 1 day 03-10 00-03-12 00'])
+  })
+
+  test('disabling a watch ends its period and enabling it begins another', async () => {
+    await list.addKeyword()
+    await list.sql`update keyword_watch set enabled = false`
+    await list.setNow('2026-03-15 09:00+00')
+    await list.sql`update keyword_watch set enabled = true`
+    assert.deepEqual(await periods(), ['fitness 1 day 03-10 00-03-10 00', 'fitness 1 day 03-15 00-'])
+  })
+
+  test('a watch that is disabled and enabled in one slot asks for that slot once', async () => {
+    await list.addKeyword()
+    await list.sql`update keyword_watch set enabled = false`
+    await list.setNow('2026-03-10 14:00+00')
+    await list.sql`update keyword_watch set enabled = true`
+    assert.equal(await ownersOf('2026-03-10 00:00+00'), 1)
+  })
+
+  test('a change of depth, priority or note goes on in the same period', async () => {
+    await list.addKeyword()
+    await list.sql`update keyword_watch set depth = 200, priority = 2, note = 'why', tags = '{a}'`
+    const rows = await list.sql`select depth, priority, ended_at from watch_period`
+    assert.deepEqual([...rows], [{ depth: 200, priority: 2, ended_at: null }])
+  })
+
+  test('a change of role or label goes on in the same period', async () => {
+    await list.addApp()
+    await list.sql`update app_watch set role = 'competitor', label = 'Them'`
+    const rows = await list.sql`select role, label, ended_at from watch_period`
+    assert.deepEqual([...rows], [{ role: 'competitor', label: 'Them', ended_at: null }])
+  })
+
+  test('another keyword in the same row begins another period', async () => {
+    await list.addKeyword()
+    await list.sql`update keyword_watch set keyword = 'pilates'`
+    const rows = await list.sql`
+      select t.subject, p.ended_at is null as open from watch_period p join target t on t.id = p.target_id order by p.id`
+    assert.deepEqual(
+      [...rows],
+      [
+        { subject: 'yoga', open: false },
+        { subject: 'pilates', open: true },
+      ],
+    )
+  })
+
+  test('a disabled project asks for nothing, and goes on where its watches are enabled', async () => {
+    await list.addKeyword()
+    await list.addApp()
+    await list.addKeyword({ keyword: 'off', enabled: false })
+    await list.sql`update project set enabled = false`
+    assert.equal((await list.sql`select from watch_period where ended_at is null`).count, 0)
+    await list.addKeyword({ keyword: 'late' })
+    assert.equal((await list.sql`select from watch_period where ended_at is null`).count, 0)
+    await list.setNow('2026-03-11 13:00+00')
+    await list.sql`update project set enabled = true`
+    assert.equal((await list.sql`select from watch_period where ended_at is null`).count, 3)
+  })
+
+  test('a renamed project takes its watches and its past with it', async () => {
+    await list.addKeyword()
+    await list.addApp()
+    await list.sql`update project set name = 'wellness'`
+    const rows = await list.sql`
+      select project, count(*) as periods, count(ended_at) as ended from watch_period group by project`
+    assert.deepEqual([...rows], [{ project: 'wellness', periods: 2, ended: 0 }])
+    assert.equal((await list.sql`select from keyword_watch where project = 'wellness'`).count, 1)
+  })
+
+  test('truncate ends every period', async () => {
+    await list.addKeyword()
+    await list.addApp()
+    await list.sql`truncate keyword_watch, app_watch`
+    assert.equal((await list.sql`select from watch_period where ended_at is null`).count, 0)
+    assert.equal((await list.sql`select from watch_period`).count, 2)
+  })
+
+  /** How many periods of the project ask for this slot of `yoga`. */
+  async function ownersOf(slot: string): Promise<number> {
+    const rows = await list.sql`
+      select from watch_period p join target t on t.id = p.target_id
+      where t.subject = 'yoga' and is_shown(p, ${slot}, null)`
+    return rows.count
+  }
+
+  test('daily, 6-hourly, daily again: no slot is asked for twice, and none that nobody wanted', async () => {
+    await list.addKeyword()
+    await list.setNow('2026-03-11 13:00+00')
+    await list.sql`update keyword_watch set every = '6 hours'`
+    await list.setNow('2026-03-12 19:00+00')
+    await list.sql`update keyword_watch set every = '1 day'`
+    assert.deepEqual(await periods(), [
+      'fitness 1 day 03-10 00-03-11 00',
+      'fitness 06:00:00 03-11 12-03-12 18',
+      'fitness 1 day 03-13 00-',
+    ])
+    const slots = await list.sql<{ slot: string; owners: number }[]>`
+      select to_char(s, 'DD HH24') as slot, count(*) as owners
+      from generate_series('2026-03-10'::timestamptz, '2026-03-14', '1 hour') s
+      join watch_period p on is_shown(p, s, null) group by s order by s`
+    assert.deepEqual(
+      slots.map(({ slot }) => slot),
+      ['10 00', '11 00', '11 12', '11 18', '12 00', '12 06', '12 12', '12 18', '13 00', '14 00'],
+    )
+    assert.ok(slots.every(({ owners }) => owners === 1))
+  })
+
+  test('a change of `every` on the day the clocks change begins on the grid, in a session of that zone', async () => {
+    await list.sql`set timezone = 'America/New_York'`
+    await list.setNow('2026-11-01 13:00+00')
+    await list.addKeyword({ every: '6 hours' })
+    await list.sql`update keyword_watch set every = '1 day'`
+    const [period] = await list.sql`select first_slot from watch_period where ended_at is null`
+    assert.equal(period?.first_slot.toISOString(), '2026-11-02T00:00:00.000Z')
+  })
+
+  test('two watches of a project on one target are followed once, and the second takes over', async () => {
+    await list.sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
+    const first = await list.addKeyword()
+    const second = await list.addKeyword({
+      location_code: null,
+      location_name: 'United States',
+      every: '6 hours',
+    })
+    assert.deepEqual([...(await list.sql`select watch_id from watch_period`)], [{ watch_id: first }])
+    await list.sql`delete from keyword_watch where id = ${first}`
+    await list.sql`select start_missing_watch_periods()`
+    const open = await list.sql`select watch_id from watch_period where ended_at is null`
+    assert.deepEqual([...open], [{ watch_id: second }])
+  })
+
+  test('watches of two projects share one target', async () => {
+    await list.addKeyword()
+    await list.addKeyword({ project: 'wellness', depth: 200 })
+    assert.deepEqual([...(await list.sql`select count(*) as targets from target`)], [{ targets: 1 }])
+    assert.deepEqual([...(await list.sql`select count(*) as periods from watch_period`)], [{ periods: 2 }])
+  })
+
+  test('a location that is only a name is followed once the references know it', async () => {
+    await list.addKeyword({ location_code: null, location_name: 'united states' })
+    await list.addApp({
+      info: true,
+      location_code: null,
+      location_name: 'United States',
+      language_code: 'en',
+    })
+    assert.deepEqual(await periods(), [])
+    await list.sql`insert into location (store, code, name)
+      values ('ios_store', 2840, 'United States'), ('android_store', 2840, 'United States')`
+    await list.setNow('2026-03-11 13:00+00')
+    await list.sql`select start_missing_watch_periods()`
+    await list.sql`select start_missing_watch_periods()`
+    assert.deepEqual(await periods(), ['fitness 1 day 03-11 00-', 'fitness 1 day 03-11 00-'])
+    const [target] = await list.sql`select location_code from target`
+    assert.equal(target?.location_code, 2840)
+  })
+})

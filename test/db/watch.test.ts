@@ -1,0 +1,219 @@
+/** What a person may write into the watch tables, and what the triggers make of it. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { APP_WATCH, createWatchlist, KEYWORD_WATCH, type Watchlist } from '../support/watchlist.ts'
+
+const ANDROID_APP = { store: 'android_store', app_id: 'com.acme.yoga' }
+const NO_PLACE = { location_code: null, location_name: null }
+
+/** Rules that both tables have, each with rows that break it. */
+const SHARED_RULES: Record<string, object[]> = {
+  location_code_positive: [{ location_code: 0 }, { location_code: -2840 }],
+  location_name_1_to_200: [
+    { location_code: null, location_name: '' },
+    { location_code: null, location_name: 'x'.repeat(201) },
+  ],
+  location_country_supported: [
+    { location_code: 2643 },
+    { location_code: 2112 },
+    ...['Russia', 'RUSSIAN FEDERATION', 'Belarus', 'Moscow,Russia', 'Minsk, Belarus '].map((name) => ({
+      location_code: null,
+      location_name: name,
+    })),
+  ],
+  language_code_form: ['English', 'EN', 'e', 'en_US', 'en-', ''].map((code) => ({ language_code: code })),
+  priority_1_or_2: [{ priority: 0 }, { priority: 3 }],
+  every_1_2_3_4_6_8_12_hours_or_1_to_31_days: [
+    '0',
+    '-1 day',
+    '30 minutes',
+    '90 minutes',
+    '5 hours',
+    '7 hours',
+    '25 hours',
+    '1 day 1 hour',
+    '32 days',
+    '1 month',
+    '1 year',
+  ].map((every) => ({ every })),
+}
+
+const KEYWORD_RULES: Record<string, object[]> = {
+  ...SHARED_RULES,
+  store_known: [{ store: 'windows_store' }, { store: 'IOS_STORE' }],
+  keyword_1_to_700_as_posted: [
+    { keyword: '' },
+    { keyword: 'x'.repeat(701) },
+    { keyword: '%'.repeat(234) },
+    { keyword: '+'.repeat(234) },
+    { keyword: '🧘'.repeat(701) },
+  ],
+  keyword_trimmed: [{ keyword: ' yoga' }, { keyword: 'yoga ' }],
+  keyword_without_control_characters: [
+    { keyword: 'yo\tga' },
+    { keyword: 'yo\u0007ga' },
+    { keyword: 'yo\u007fga' },
+  ],
+  exactly_one_location: [NO_PLACE, { location_name: 'United States' }],
+  depth_1_to_maximum_of_function: [{ depth: 0 }, { depth: 701 }, { store: 'android_store', depth: 201 }],
+}
+
+const APP_RULES: Record<string, object[]> = {
+  ...SHARED_RULES,
+  store_known: [{ ...ANDROID_APP, store: 'windows_store' }],
+  app_id_form_by_store: [
+    ...['12', '0123456', 'com.acme.yoga', '12345678901234567890', ''].map((appId) => ({ app_id: appId })),
+    ...['yoga', '1001', '9com.acme', 'com..acme', 'com.acme.', 'com.acme-yoga', `com.${'x'.repeat(252)}`].map(
+      (appId) => ({
+        store: 'android_store',
+        app_id: appId,
+      }),
+    ),
+  ],
+  label_1_to_200: [{ label: '' }, { label: 'x'.repeat(201) }],
+  role_own_or_competitor: [{ role: 'rival' }],
+  at_most_one_location: [{ location_code: 2840, location_name: 'United States' }],
+  info_needs_location_and_language: [
+    { info: true },
+    { info: true, location_code: 2840 },
+    { info: true, language_code: 'en' },
+  ],
+}
+
+const RULES = [
+  { table: 'keyword_watch', valid: KEYWORD_WATCH, rules: KEYWORD_RULES },
+  { table: 'app_watch', valid: APP_WATCH, rules: APP_RULES },
+]
+
+describe('the rules of a watch', () => {
+  let list: Watchlist
+  before(async () => {
+    list = await createWatchlist()
+  })
+  after(() => list.drop())
+
+  for (const { table, valid, rules } of RULES) {
+    for (const [rule, rows] of Object.entries(rules)) {
+      test(`${table} refuses under the name ${rule}`, async () => {
+        for (const row of rows) {
+          await assert.rejects(
+            list.sql`insert into ${list.sql(table)} ${list.sql({ ...valid, ...row })}`,
+            { code: '23514', constraint_name: `${table}_${rule}` },
+            JSON.stringify(row).slice(0, 80),
+          )
+        }
+      })
+    }
+
+    test(`every rule of ${table} is among those`, async () => {
+      const checks = await list.sql<{ name: string }[]>`
+        select conname as name from pg_constraint where conrelid = ${table}::regclass and contype = 'c'`
+      assert.deepEqual(
+        checks.map(({ name }) => name).sort(),
+        Object.keys(rules)
+          .map((rule) => `${table}_${rule}`)
+          .sort(),
+      )
+    })
+  }
+
+  test('a project has a name, a known time zone and no negative budget', async () => {
+    const refused = {
+      project_name_1_to_100_trimmed: [{ name: '' }, { name: ' fitness' }, { name: 'x'.repeat(101) }],
+      project_timezone_known: [
+        { name: 'a', timezone: 'Mars/Olympus' },
+        { name: 'a', timezone: '' },
+      ],
+      project_daily_usd_not_negative: [{ name: 'a', daily_usd: -1 }],
+      project_monthly_usd_not_negative: [{ name: 'a', monthly_usd: '-0.01' }],
+    }
+    for (const [rule, rows] of Object.entries(refused)) {
+      for (const row of rows) {
+        await assert.rejects(list.sql`insert into project ${list.sql(row)}`, { constraint_name: rule })
+      }
+    }
+  })
+})
+
+describe('a watch that is written', () => {
+  let list: Watchlist
+  before(async () => {
+    list = await createWatchlist()
+  })
+  after(() => list.drop())
+  beforeEach(
+    () => list.sql`truncate keyword_watch, app_watch, watch_period, project, target, app, location cascade`,
+  )
+
+  test('one line is enough: the defaults and the project are made', async () => {
+    await list.sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
+      values ('fitness', 'ios_store', 'yoga', 2840, 'en'), ('fitness', 'android_store', 'yoga', 2840, 'en')`
+    const rows = await list.sql`
+      select store, depth, every = '1 day' as daily, priority, enabled, tags, location_name from keyword_watch order by id`
+    const defaults = { daily: true, priority: 1, enabled: true, tags: [], location_name: null }
+    assert.deepEqual(
+      [...rows],
+      [
+        { store: 'ios_store', depth: 100, ...defaults },
+        { store: 'android_store', depth: 30, ...defaults },
+      ],
+    )
+    assert.deepEqual(
+      [...(await list.sql`select name, timezone, enabled from project`)],
+      [{ name: 'fitness', timezone: 'UTC', enabled: true }],
+    )
+  })
+
+  test('the same row twice is refused, also when a location differs only in case', async () => {
+    await list.addKeyword()
+    await assert.rejects(list.addKeyword(), { constraint_name: 'keyword_watch_same_row_twice' })
+    await list.addKeyword({ location_code: null, location_name: 'United States' })
+    await assert.rejects(list.addKeyword({ location_code: null, location_name: 'united states' }), {
+      constraint_name: 'keyword_watch_same_row_twice',
+    })
+    await list.addApp()
+    await assert.rejects(list.addApp(), { constraint_name: 'app_watch_same_row_twice' })
+    await list.addApp({ project: 'another' })
+    await list.addKeyword({ keyword: 'Yoga' })
+  })
+
+  test('keywords of 700 characters of any script are watched as they are', async () => {
+    const keywords = [
+      '🧘'.repeat(700),
+      '日'.repeat(700),
+      'naïve',
+      'c++',
+      '100% free',
+      `${'%'.repeat(233)}x`,
+      "o'brien \\ {x}",
+    ]
+    for (const keyword of keywords) await list.addKeyword({ keyword })
+    const targets = await list.sql<{ subject: string }[]>`select subject from target order by id`
+    assert.deepEqual(
+      targets.map(({ subject }) => subject),
+      keywords,
+    )
+  })
+
+  test('every allowed interval is taken', async () => {
+    const hours = [1, 2, 3, 4, 6, 8, 12, 24].map((n) => `${n} hours`)
+    const days = Array.from({ length: 31 }, (_, n) => `${n + 1} days`)
+    for (const [n, every] of [...hours, ...days].entries())
+      await list.addKeyword({ keyword: `yoga ${n}`, every })
+  })
+
+  test('app ids of both stores are taken in all their forms', async () => {
+    for (const appId of ['284882215', '1234567890123456789']) await list.addApp({ app_id: appId })
+    for (const appId of ['com.acme', 'Com.Acme_2.x', `com.${'x'.repeat(251)}`]) {
+      await list.addApp({ store: 'android_store', app_id: appId })
+    }
+  })
+
+  test('a country whose name only begins like an unsupported one is taken', async () => {
+    await list.addKeyword({ location_code: null, location_name: 'Russiaville,Indiana,United States' })
+  })
+
+  test('the time zones of projects are those of the server', async () => {
+    await list.sql`insert into project (name, timezone) values ('a', 'Pacific/Kiritimati'), ('b', 'America/New_York')`
+  })
+})

@@ -1,0 +1,92 @@
+/** One project's watches and history, written by a single session whose business time the test sets. */
+import postgres from 'postgres'
+import { createTestDatabase } from './database.ts'
+
+type Fields = Record<string, unknown>
+
+export interface Watchlist {
+  /** One connection, so that what is set stays set. */
+  sql: postgres.Sql
+  /** Everything from here on happens at this instant. */
+  setNow(instant: string): Promise<void>
+  /** @returns the id of a keyword_watch row; by default `yoga`, in the United States, daily */
+  addKeyword(fields?: Fields): Promise<number>
+  /** @returns the id of an app_watch row; by default the iOS app 1001 */
+  addApp(fields?: Fields): Promise<number>
+  /** Stores what a search for the keyword found in this slot, the best app first. */
+  capture(keyword: string, slot: string, appIds: string[], fields?: Fields): Promise<void>
+  /** Stores why there is no measurement of the keyword in this slot. */
+  leaveGap(keyword: string, slot: string, gap: string, reason?: string): Promise<void>
+  /** Stores what the page of the app said in this slot; `gap` in the fields stores a gap instead. */
+  describeApp(appId: string, slot: string, fields: Fields): Promise<void>
+  drop(): Promise<void>
+}
+
+export const KEYWORD_WATCH = {
+  project: 'fitness',
+  store: 'ios_store',
+  keyword: 'yoga',
+  location_code: 2840,
+  language_code: 'en',
+}
+
+export const APP_WATCH = { project: 'fitness', store: 'ios_store', app_id: '1001' }
+
+export async function createWatchlist(): Promise<Watchlist> {
+  const database = await createTestDatabase()
+  const sql = postgres(database.url, {
+    max: 1,
+    onnotice: () => undefined,
+    connection: { TimeZone: 'UTC' },
+    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+  })
+  return {
+    sql,
+    async setNow(instant) {
+      await sql`select set_config('storerank.now', ${instant}, false)`
+    },
+    addKeyword: (fields = {}) => insertWatch(sql, 'keyword_watch', { ...KEYWORD_WATCH, ...fields }),
+    addApp: (fields = {}) => insertWatch(sql, 'app_watch', { ...APP_WATCH, ...fields }),
+    ...historyWriters(sql),
+    async drop() {
+      await sql.end()
+      await database.drop()
+    },
+  }
+}
+
+function historyWriters(sql: postgres.Sql): Pick<Watchlist, 'capture' | 'leaveGap' | 'describeApp'> {
+  return {
+    async capture(keyword, slot, appIds, fields = {}) {
+      const target = await targetOf(sql, 'app_searches', keyword, slot)
+      const [row] = await sql`
+        select array(select app_of(${target.store}, id) from unnest(${appIds}::text[]) with ordinality i (id, n) order by n) as ids`
+      const captured = { captured_at: slot, depth: 100, app_ids: row?.ids, ...fields }
+      await sql`insert into ranking ${sql({ target_id: target.id, slot, ...captured })}`
+    },
+    async leaveGap(keyword, slot, gap, reason) {
+      const target = await targetOf(sql, 'app_searches', keyword, slot)
+      await sql`insert into ranking ${sql({ target_id: target.id, slot, gap, reason: reason ?? null })}`
+    },
+    async describeApp(appId, slot, fields) {
+      const target = await targetOf(sql, 'app_info', appId, slot)
+      const captured = 'gap' in fields ? {} : { captured_at: slot, found: true }
+      await sql`insert into app_snapshot ${sql({ target_id: target.id, slot, ...captured, ...fields })}`
+    },
+  }
+}
+
+/** The only target on this subject; makes the partition of the slot. */
+async function targetOf(sql: postgres.Sql, of: string, subject: string, slot: string) {
+  await sql`select ensure_history_partitions(${slot}, ${slot})`
+  const [target] = await sql<
+    { id: number; store: string }[]
+  >`select id, store from target where function = ${of} and subject = ${subject}`
+  if (target === undefined) throw new Error(`Nothing watches ${subject}.`)
+  return target
+}
+
+async function insertWatch(sql: postgres.Sql, table: string, fields: Fields): Promise<number> {
+  const [row] = await sql`insert into ${sql(table)} ${sql(fields)} returning id`
+  return row?.id
+}

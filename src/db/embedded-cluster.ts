@@ -70,11 +70,12 @@ export async function openCluster(home: string, settings: Record<string, string>
       )
     })
   }
-  return readCluster(entry).catch((cause: unknown) => {
-    const message =
-      `The embedded PostgreSQL in ${entry} cannot be read: it belongs to another user, or its data is gone. ` +
-      `Run as the user who made it, delete ${entry} to begin anew, or ${INSTEAD}.`
-    throw new ConfigurationError(message, { cause })
+  return readCluster(entry).catch((cause: NodeJS.ErrnoException) => {
+    const what =
+      cause.code === 'EACCES'
+        ? 'belongs to another user: run as that user'
+        : `has lost its data: delete ${entry} to begin anew`
+    throw new ConfigurationError(`The embedded PostgreSQL in ${entry} ${what}, or ${INSTEAD}.`, { cause })
   })
 }
 

@@ -36,6 +36,8 @@ export async function startScheduler(context: JobContext, jobs: readonly Job[]):
 export function listNextTicks(jobs: readonly Job[]): { job: string; at: Date | null }[] {
   return jobs.map((job) => {
     const task = createTask(job.cron, () => {}, { timezone: 'UTC' })
+    // Only a started task knows its next run.
+    void task.start()
     const at = task.getNextRun()
     void task.destroy()
     return { job: job.name, at }

@@ -24,7 +24,7 @@ export async function readLatestRanks(
     select project, store, keyword, location, coalesce(label, title, app_id) as app, role, rank, change_1d as change, depth,
       results_count as results, outcome, count(*) over () as total
     from rank_change
-    order by role = 'own' desc, project, store, keyword, location, rank nulls last, app_id
+    order by project, role = 'own' desc, coalesce(label, title, app_id), store, rank nulls last, keyword, location
     limit ${limit}`
   return { lines: lines.map(({ total: _, ...line }) => line), total: lines[0]?.total ?? 0 }
 }

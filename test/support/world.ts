@@ -1,0 +1,130 @@
+/**
+ * One database, one sandbox over real HTTP, and as many runners as a test wants: everything that storerank is in
+ * production, with tasks that are ready at once and limits and settings that the test chooses.
+ */
+import { pino } from 'pino'
+import { createCallGate } from '../../src/db/call-window.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { JobContext, RunnerSettings } from '../../src/queue/job.ts'
+import { openQueue } from '../../src/queue/queue.ts'
+import type { OptionsInput } from '../../src/sandbox/options.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { type AppDataClient, createClient } from '../../src/service/client.ts'
+import { createTestDatabase } from './database.ts'
+
+export interface World {
+  readonly db: Database
+  readonly sandboxUrl: string
+  readonly client: AppDataClient
+  readonly settings: RunnerSettings
+  /** Another process as far as the database can tell: own connections, own queue. `stop` before `close`. */
+  openRunner(options?: { settings?: Partial<RunnerSettings>; url?: string }): Promise<WorldRunner>
+  /** Business time for every connection that is opened from now on. */
+  setNow(instant: string): Promise<void>
+  close(): Promise<void>
+}
+
+export interface WorldRunner {
+  readonly context: JobContext
+  stop(): Promise<void>
+}
+
+export interface WorldOptions {
+  readonly sandbox?: OptionsInput
+  readonly settings?: Partial<RunnerSettings>
+  readonly now?: string
+}
+
+const SETTINGS: RunnerSettings = {
+  budget: { maxDayMicros: 5_000_000, maxMonthMicros: null },
+  callsPerMinute: 2000,
+  maxConcurrentRequests: 30,
+  maxAttempts: 3,
+  overdueAfterMs: 45 * 60_000,
+  reconcileQuietMs: 20 * 60_000,
+}
+
+/** The ready list may be asked as often as a test likes; what a test is about it sets itself. */
+const SANDBOX: OptionsInput = { readyMs: 0, readyListsPerMinute: 1000, idListsPerMinute: 1000 }
+
+export async function createWorld(options: WorldOptions = {}): Promise<World> {
+  const database = await createTestDatabase()
+  const setNow = async (instant: string) => {
+    const name = new URL(database.url).pathname.slice(1)
+    await database.sql`alter database ${database.sql(name)} set storerank.now = ${database.sql.unsafe(`'${instant}'`)}`
+  }
+  if (options.now !== undefined) await setNow(options.now)
+  const sandbox = await startSandbox({ ...SANDBOX, ...options.sandbox })
+  const settings = { ...SETTINGS, ...options.settings }
+  const db = openDatabase(database.url)
+  const client = createClient({ baseUrl: sandbox.url, login: 'sandbox', password: 'sandbox' })
+  const runners: WorldRunner[] = []
+  return {
+    db,
+    sandboxUrl: sandbox.url,
+    client,
+    settings,
+    setNow,
+    openRunner: async (changes = {}) => {
+      const runner = await openRunner(
+        database.url,
+        changes.url ?? sandbox.url,
+        `runner-${runners.length + 1}`,
+        {
+          ...settings,
+          ...changes.settings,
+        },
+      )
+      runners.push(runner)
+      return runner
+    },
+    close: async () => {
+      await Promise.all(runners.map((runner) => runner.stop()))
+      await client.close()
+      await db.close()
+      await sandbox.close()
+      await database.drop()
+    },
+  }
+}
+
+async function openRunner(
+  url: string,
+  serviceUrl: string,
+  runner: string,
+  settings: RunnerSettings,
+): Promise<WorldRunner> {
+  const stopping = new AbortController()
+  const log = pino({ level: 'silent' })
+  const db = openDatabase(url, { name: runner })
+  const gate = createCallGate(db, { ...settings, runner }, stopping.signal)
+  const client = createClient({ baseUrl: serviceUrl, login: 'sandbox', password: 'sandbox', gate })
+  const queue = await openQueue(url, log)
+  let stopped: Promise<void> | undefined
+  const stop = async () => {
+    stopping.abort()
+    await queue.stop(30_000)
+    await client.close()
+    await db.close()
+  }
+  return {
+    context: { db, client, queue, settings, runner, log, signal: stopping.signal },
+    stop: () => {
+      stopped ??= stop()
+      return stopped
+    },
+  }
+}
+
+/** Polls until the condition holds; fails with its sentence after a generous bound. */
+export async function until(
+  what: string,
+  condition: () => Promise<boolean>,
+  boundMs = 60_000,
+): Promise<void> {
+  const deadlineMs = performance.now() + boundMs
+  while (!(await condition())) {
+    if (performance.now() > deadlineMs) throw new Error(`It never came true that ${what}.`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

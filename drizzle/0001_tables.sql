@@ -65,6 +65,19 @@ CREATE TABLE "ranking" (
 	CONSTRAINT "ranking_capture_or_gap" CHECK ((gap is null) = (app_ids is not null and captured_at is not null))
 ) PARTITION BY RANGE ("slot");
 --> statement-breakpoint
+CREATE TABLE "project" (
+	"name" text PRIMARY KEY NOT NULL,
+	"timezone" text DEFAULT 'UTC' NOT NULL,
+	"daily_usd" numeric(14, 6),
+	"monthly_usd" numeric(14, 6),
+	"enabled" boolean DEFAULT true NOT NULL,
+	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
+	CONSTRAINT "project_name_1_to_100_trimmed" CHECK (char_length(name) between 1 and 100 and name = btrim(name)),
+	CONSTRAINT "project_timezone_known" CHECK (is_timezone(timezone)),
+	CONSTRAINT "project_daily_usd_not_negative" CHECK (daily_usd >= 0),
+	CONSTRAINT "project_monthly_usd_not_negative" CHECK (monthly_usd >= 0)
+);
+--> statement-breakpoint
 CREATE TABLE "account_usage" (
 	"fetched_at" timestamp (6) with time zone PRIMARY KEY DEFAULT clock_timestamp() NOT NULL,
 	"login" text NOT NULL,
@@ -169,19 +182,6 @@ CREATE TABLE "keyword_watch" (
 	CONSTRAINT "keyword_watch_keyword_without_control_characters" CHECK (keyword !~ '[\x01-\x1f\x7f]'),
 	CONSTRAINT "keyword_watch_exactly_one_location" CHECK (num_nonnulls(location_code, location_name) = 1),
 	CONSTRAINT "keyword_watch_depth_1_to_maximum_of_function" CHECK (depth between 1 and case store when 'ios_store' then 700 else 200 end)
-);
---> statement-breakpoint
-CREATE TABLE "project" (
-	"name" text PRIMARY KEY NOT NULL,
-	"timezone" text DEFAULT 'UTC' NOT NULL,
-	"daily_usd" numeric(14, 6),
-	"monthly_usd" numeric(14, 6),
-	"enabled" boolean DEFAULT true NOT NULL,
-	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
-	CONSTRAINT "project_name_1_to_100_trimmed" CHECK (char_length(name) between 1 and 100 and name = btrim(name)),
-	CONSTRAINT "project_timezone_known" CHECK (is_timezone(timezone)),
-	CONSTRAINT "project_daily_usd_not_negative" CHECK (daily_usd >= 0),
-	CONSTRAINT "project_monthly_usd_not_negative" CHECK (monthly_usd >= 0)
 );
 --> statement-breakpoint
 CREATE TABLE "watch_period" (
@@ -327,6 +327,7 @@ ALTER TABLE "watch_period" ADD CONSTRAINT "watch_period_project_project_name_fk"
 ALTER TABLE "watch_period" ADD CONSTRAINT "watch_period_target_id_target_id_fk" FOREIGN KEY ("target_id") REFERENCES "public"."target"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "watch_period" ADD CONSTRAINT "watch_period_app_app_id_fk" FOREIGN KEY ("app") REFERENCES "public"."app"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "budget_cut" ADD CONSTRAINT "budget_cut_target_id_target_id_fk" FOREIGN KEY ("target_id") REFERENCES "public"."target"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "charge" ADD CONSTRAINT "charge_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;--> statement-breakpoint
 ALTER TABLE "task" ADD CONSTRAINT "task_target_id_target_id_fk" FOREIGN KEY ("target_id") REFERENCES "public"."target"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "task" ADD CONSTRAINT "task_post_id_post_id_fk" FOREIGN KEY ("post_id") REFERENCES "public"."post"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE UNIQUE INDEX "app_once" ON "app" USING btree ("store","app_id");--> statement-breakpoint
@@ -335,6 +336,7 @@ CREATE UNIQUE INDEX "app_watch_same_row_twice" ON "app_watch" USING btree (proje
 CREATE UNIQUE INDEX "keyword_watch_same_row_twice" ON "keyword_watch" USING btree (project,store,md5(keyword),coalesce(location_code, 0),lower(coalesce(location_name, '')),language_code);--> statement-breakpoint
 CREATE UNIQUE INDEX "watch_period_one_open" ON "watch_period" USING btree ("kind","watch_id") WHERE ended_at is null;--> statement-breakpoint
 CREATE INDEX "watch_period_of_target" ON "watch_period" USING btree ("target_id");--> statement-breakpoint
+CREATE INDEX "watch_period_of_app" ON "watch_period" USING btree ("app") WHERE kind = 'app';--> statement-breakpoint
 CREATE INDEX "watch_period_of_project" ON "watch_period" USING btree ("project","kind");--> statement-breakpoint
 CREATE INDEX "api_call_window" ON "api_call" USING btree ("permit_at","kind");--> statement-breakpoint
 CREATE INDEX "api_call_in_flight" ON "api_call" USING btree ("deadline_at") WHERE ended_at is null;--> statement-breakpoint
@@ -345,6 +347,7 @@ CREATE INDEX "charge_counts_by_project" ON "charge" USING btree ("project","at",
 CREATE INDEX "charge_counts" ON "charge" USING btree ("at","amount_micros") WHERE kind <> 'estimate' or open;--> statement-breakpoint
 CREATE INDEX "charge_of_task" ON "charge" USING btree ("task_id");--> statement-breakpoint
 CREATE INDEX "post_open" ON "post" USING btree ("state") WHERE state <> 'settled';--> statement-breakpoint
+CREATE INDEX "target_by_subject" ON "target" USING hash ("subject");--> statement-breakpoint
 CREATE UNIQUE INDEX "target_once" ON "target" USING btree (store,function,md5(subject),location_code,language_code);--> statement-breakpoint
 CREATE UNIQUE INDEX "task_once_per_slot" ON "task" USING btree ("target_id","slot");--> statement-breakpoint
 CREATE UNIQUE INDEX "task_service_id_once" ON "task" USING btree ("service_id");--> statement-breakpoint

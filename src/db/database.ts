@@ -36,6 +36,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     onnotice: () => {},
     connection: {
       application_name: options.name ?? 'storerank',
+      // Slots are UTC: adding a day must not meet a change of the clock.
+      TimeZone: 'UTC',
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     },
   }

@@ -10,7 +10,6 @@ import {
   index,
   integer,
   interval,
-  numeric,
   pgTable,
   smallint,
   text,
@@ -18,25 +17,8 @@ import {
 } from 'drizzle-orm/pg-core'
 import { businessNow, instant } from './columns.ts'
 import { app } from './history.ts'
+import { project } from './project.ts'
 import { target } from './work.ts'
-
-export const project = pgTable(
-  'project',
-  {
-    name: text('name').primaryKey(),
-    timezone: text('timezone').notNull().default('UTC'),
-    dailyUsd: numeric('daily_usd', { precision: 14, scale: 6 }),
-    monthlyUsd: numeric('monthly_usd', { precision: 14, scale: 6 }),
-    enabled: boolean('enabled').notNull().default(true),
-    createdAt: instant('created_at').notNull().default(businessNow),
-  },
-  () => [
-    check('project_name_1_to_100_trimmed', sql`char_length(name) between 1 and 100 and name = btrim(name)`),
-    check('project_timezone_known', sql`is_timezone(timezone)`),
-    check('project_daily_usd_not_negative', sql`daily_usd >= 0`),
-    check('project_monthly_usd_not_negative', sql`monthly_usd >= 0`),
-  ],
-)
 
 /** Rules that keyword_watch and app_watch have in common, under the watch's own name. */
 function sharedRules(table: 'keyword_watch' | 'app_watch') {
@@ -188,6 +170,7 @@ export const watchPeriod = pgTable(
     check('watch_period_ended_whole', sql`(ended_at is null) = (last_slot is null)`),
     uniqueIndex('watch_period_one_open').on(t.kind, t.watchId).where(sql`ended_at is null`),
     index('watch_period_of_target').on(t.targetId),
+    index('watch_period_of_app').on(t.app).where(sql`kind = 'app'`),
     index('watch_period_of_project').on(t.project, t.kind),
   ],
 )

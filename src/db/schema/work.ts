@@ -18,6 +18,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { businessNow, bytes, instant, micros } from './columns.ts'
+import { project } from './project.ts'
 
 const uuidV7 = sql`uuid_v7()`
 const clock = sql`clock_timestamp()`
@@ -35,8 +36,9 @@ export const target = pgTable(
     /** When it was last measured: the older, the earlier it is bought when money is short. */
     capturedAt: instant('captured_at'),
   },
-  () => [
+  (t) => [
     check('target_function_known', sql`function in ('app_searches', 'app_info')`),
+    index('target_by_subject').using('hash', t.subject),
     // A keyword of 700 characters is longer than a b-tree entry may be, so its digest stands in.
     uniqueIndex('target_once').on(
       sql`store`,
@@ -120,7 +122,9 @@ export const charge = pgTable(
     kind: text('kind').notNull(),
     /** The instant whose day and month it counts in: of planning, then of sending. */
     at: instant('at').notNull().default(businessNow),
-    project: text('project').notNull(),
+    project: text('project')
+      .notNull()
+      .references(() => project.name, { onUpdate: 'cascade' }),
     amountMicros: micros('amount_micros').notNull(),
     open: boolean('open').notNull().default(false),
     taskId: uuid('task_id').notNull(),

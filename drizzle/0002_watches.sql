@@ -82,7 +82,8 @@ begin
     (kind, watch_id, project, target_id, app, role, label, every, depth, priority, started_at, first_slot, closed_to)
   values (new_period.kind, new_period.watch_id, new_period.project, new_period.target_id, new_period.app,
     new_period.role, new_period.label, new_period.every, new_period.depth, new_period.priority,
-    present, coalesce(after, first), present);
+    present, coalesce(after, first), present)
+  on conflict (kind, watch_id) where ended_at is null do nothing; -- two runners may find it missing at once
 end $$;
 --> statement-breakpoint
 

@@ -16,9 +16,9 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtext('storerank'), hashtext('calls'));
   stamp := clock_timestamp();
-  -- The account's own limit holds as well, once it is known.
-  per_minute := least(per_minute,
-    (select u.calls_per_minute_limit from account_usage u order by u.fetched_at desc limit 1));
+  -- The account's own limit holds as well, once it is known; of none at all nobody could even ask again.
+  per_minute := greatest(1, least(per_minute,
+    (select u.calls_per_minute_limit from account_usage u order by u.fetched_at desc limit 1)));
   select greatest(
     (select c.permit_at from api_call c where c.permit_at > stamp - call_window
       order by c.permit_at desc offset per_minute - 1 limit 1),

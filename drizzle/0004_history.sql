@@ -20,7 +20,11 @@ begin
       part := parent || '_' || to_char(first at time zone 'UTC', 'YYYYMM');
       continue when to_regclass(part) is not null;
       perform pg_advisory_xact_lock(hashtext('storerank'), hashtext('partitions'));
-      continue when to_regclass(part) is not null;
+      -- Not to_regclass again: it remembers what it did not find, and an advisory lock does not remind it.
+      continue when exists (
+        select from pg_class c where c.relname = part and c.relnamespace = (
+          select p.relnamespace from pg_class p where p.oid = parent::regclass)
+      );
       execute format('create table %I (like %I including defaults including constraints including storage)', part, parent);
       execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, part,
         first, (first at time zone 'UTC' + interval '1 month') at time zone 'UTC');

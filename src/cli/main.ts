@@ -106,7 +106,8 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
     // Commander has printed its own message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED
     const { redactSecrets, toPrintable } = await import('../log.ts')
-    const { exitCode, message } = describeFailure(error, state)
+    const { describeDatabaseTrouble } = await import('./database-trouble.ts')
+    const { exitCode, message } = describeFailure(describeDatabaseTrouble(error) ?? error, state)
     if (message !== '') host.stderr.write(`${toPrintable(redactSecrets(message))}\n`)
     return exitCode
   }
@@ -280,7 +281,7 @@ function addServers(program: Command, host: Host, state: Invocation) {
     .option('--password <password>', 'password of the account', 'sandbox')
     .option('--ready-ms <number>', 'how long a task takes, in milliseconds', wholeNumber(0, 86_400_000))
     .option('--seed <number>', 'the same seed gives the same rankings', wholeNumber(0, 2 ** 31 - 1))
-    .option('--state <file>', 'file that keeps the state across restarts; none: in memory only')
+    .option('--state <file>', 'file that keeps the state across restarts (default: in memory only)')
     .option('--catalog <file>', 'CSV of real apps to rank beside the invented ones')
     .action((options: SandboxFlags) => invoke('sandbox', nameSandboxPaths(options), host, state))
   addExample(sandbox, 'storerank sandbox --port 8080 --ready-ms 500')

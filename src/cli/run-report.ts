@@ -7,7 +7,8 @@ import type { CommandContext } from './main.ts'
 import { formatCount, formatInstant, formatMicros, printTable } from './print.ts'
 import { settingsOf, type WorkSession } from './session.ts'
 
-const RANKS_SHOWN = 60
+/** What a person takes in at a glance; the rest is a query away. */
+const RANKS_SHOWN = 40
 const PROBLEMS_SHOWN = 5
 
 /** Prints to stdout; numbers come from the database alone. */
@@ -29,30 +30,41 @@ async function printRanks({ db }: WorkSession, context: CommandContext): Promise
     context.stdout.write('There is no rank yet: watch a keyword and an app of the same project and store.\n')
     return
   }
-  const rows = lines.map((line) => ({
-    project: line.project,
-    store: line.store === 'ios_store' ? 'iOS' : 'Android',
-    app: line.role === 'own' ? line.app : `${line.app} (competitor)`,
-    keyword: line.keyword,
-    location: line.location,
-    rank: describeRank(line),
-    change: describeChange(line.change),
-    'out of': line.results ?? '',
-  }))
-  const right = new Set(['rank', 'change', 'out of'])
-  const columns = Object.keys(rows[0] ?? {}).map((key) => ({
-    key,
-    align: right.has(key) ? ('right' as const) : ('left' as const),
-  }))
-  printTable(rows, columns, context)
+  const isOwn = ({ role }: RankLine) => role === 'own'
+  printRankTable('Own apps', lines.filter(isOwn), context)
+  printRankTable(
+    'Competitors',
+    lines.filter((line) => !isOwn(line)),
+    context,
+  )
   if (total > lines.length) {
     context.stdout.write(`… and ${formatCount(total - lines.length)} more: select * from rank_latest;\n`)
   }
+  context.stdout.write(
+    'rank "> 100": measured, and not among the first 100; change: against the day before; out of: results in the store.\n\n',
+  )
+}
+
+function printRankTable(title: string, lines: readonly RankLine[], context: CommandContext): void {
+  if (lines.length === 0) return
+  const rows = lines.map((line) => ({
+    project: line.project,
+    app: line.app,
+    keyword: line.keyword,
+    store: `${line.store === 'ios_store' ? 'iOS' : 'Android'} ${line.location}`,
+    rank: describeRank(line),
+    change: describeChange(line.change),
+    'out of': line.results,
+  }))
+  const columns = ['project', 'app', 'keyword', 'store'].map((key) => ({ key }))
+  const numbers = ['rank', 'change', 'out of'].map((key) => ({ key, align: 'right' as const }))
+  context.stdout.write(`\n${title}\n`)
+  printTable(rows, [...columns, ...numbers], context)
 }
 
 function describeRank(line: RankLine): string {
   if (line.rank !== null) return String(line.rank)
-  return line.outcome === 'not_in_top' ? `not in top ${line.depth}` : line.outcome
+  return line.outcome === 'not_in_top' ? `> ${line.depth}` : line.outcome
 }
 
 /** Against the slot a day before; positive is up. */
@@ -83,13 +95,17 @@ async function printMoney(
         `Bought nothing: everything due is measured or under way. The next slot begins at ${formatInstant(next)}.`,
       )
   } else {
+    const refund =
+      spent.refundedMicros > 0
+        ? `: charged ${formatMicros(spent.chargedMicros)}, refunded ${formatMicros(spent.refundedMicros)} for results that the stores did not have`
+        : ''
     say(
-      `Spent ${formatMicros(net)}: ${formatCount(spent.tasks)} tasks charged ${formatMicros(spent.chargedMicros)}, ` +
-        `refunded ${formatMicros(spent.refundedMicros)} for results that the stores did not have.`,
+      `Spent ${formatMicros(net)} on ${formatCount(spent.tasks)} ${spent.tasks === 1 ? 'measurement' : 'measurements'}${refund}.`,
     )
   }
   for (const line of await readBudgets(db, settingsOf(context).budget)) {
-    say(`  ${line.budget}: ${formatMicros(line.usedMicros)} of ${formatMicros(line.limitMicros)} used.`)
+    const left = formatMicros(line.limitMicros - line.usedMicros)
+    say(`  left of ${line.budget}: ${left} of ${formatMicros(line.limitMicros)}`)
   }
 }
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { JOBS } from '../../jobs/index.ts'
 import { countSendingPosts } from '../post/reconcile.ts'
-import { type CycleResult, type Outstanding, runCycle } from '../queue/cycle.ts'
+import { type CycleResult, type Outstanding, readOutstanding, runCycle } from '../queue/cycle.ts'
 import { BUSY, executeJob } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
@@ -133,11 +133,12 @@ export function describeWaiting(outstanding: Outstanding): string | null {
 }
 
 /** After SIGTERM or Ctrl-C: what is settled, and what is not. */
-async function explainStop(session: WorkSession, context: CommandContext): Promise<void> {
-  const sending = await countSendingPosts(session.db.sql, session.job.runner)
+async function explainStop({ db, job }: WorkSession, context: CommandContext): Promise<void> {
+  const { unknownPosts } = await readOutstanding(db, job.settings.reconcileQuietMs)
+  const unanswered = unknownPosts + (await countSendingPosts(db.sql, job.runner))
   context.stderr.write(
-    sending === 0
+    unanswered === 0
       ? 'Stopped. What was sent is settled; the next run goes on where this one ended.\n'
-      : `Stopped while ${sending} posts had no answer yet: they are unknown, and no run posts them again before it has looked for them at the service.\n`,
+      : `Stopped. ${unanswered} posts have no answer: they are unknown, and no run posts them again before it has looked for them at the service.\n`,
   )
 }

@@ -1,21 +1,42 @@
 /** `storerank sandbox`: the service on loopback, in the foreground, until Ctrl-C. */
 import { once } from 'node:events'
-import { startSandbox } from '../sandbox/server.ts'
+import { z } from 'zod'
+import { ConfigurationError } from '../errors.ts'
+import { type Sandbox, startSandbox } from '../sandbox/server.ts'
 import type { CommandContext, CommandOptions } from './main.ts'
 
 export async function run(options: CommandOptions['sandbox'], context: CommandContext): Promise<number> {
-  const { statePath, catalogPath, port, ...rest } = options
-  const sandbox = await startSandbox({
-    ...rest,
-    ...(port === undefined ? {} : { port, strictPort: port !== 0 }),
-    ...(statePath === undefined ? {} : { stateFile: statePath }),
-    ...(catalogPath === undefined ? {} : { catalogFile: catalogPath }),
-  })
+  const sandbox = await openSandbox(options)
   context.stdout.write(
     `The sandbox answers at ${sandbox.url}; its apps and ranks are invented. Ctrl-C ends it.\n` +
-      `Use it with APP_DATA_URL=${sandbox.url} APP_DATA_LOGIN=${options.login} and its password.\n`,
+      `Use it with APP_DATA_URL=${sandbox.url} APP_DATA_LOGIN=${options.login} and APP_DATA_PASSWORD.\n`,
   )
   if (!context.signal.aborted) await once(context.signal, 'abort')
   await sandbox.close()
   return 0
+}
+
+/** All that can go wrong at the start is an option: a port in use, a file that cannot be read, an empty login. */
+async function openSandbox(options: CommandOptions['sandbox']): Promise<Sandbox> {
+  const { statePath, catalogPath, port, ...rest } = options
+  try {
+    return await startSandbox({
+      ...rest,
+      ...(port === undefined ? {} : { port, strictPort: port !== 0 }),
+      ...(statePath === undefined ? {} : { stateFile: statePath }),
+      ...(catalogPath === undefined ? {} : { catalogFile: catalogPath }),
+    })
+  } catch (error) {
+    throw new ConfigurationError(`The sandbox cannot start: ${explain(error, port)}`, { cause: error })
+  }
+}
+
+function explain(error: unknown, port: number | undefined): string {
+  if (error instanceof z.ZodError) {
+    return `${error.issues.map((issue) => `--${issue.path.join('.')}: ${issue.message}`).join('; ')}.`
+  }
+  if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
+    return `the port ${port} is in use. Choose another, or --port 0 for a free one.`
+  }
+  return error instanceof Error ? error.message : String(error)
 }

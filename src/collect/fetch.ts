@@ -49,6 +49,7 @@ export type Fetched =
 
 /** 40401 for an id that the service gave us: asking is free, and it may come back. */
 const TASK_NOT_FOUND = 40401
+const MISSING_RESULT = 'tasks[0].result'
 const NOT_READY_PAUSE_MS = 1_000
 const TROUBLE_PAUSE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -76,6 +77,10 @@ async function fetchOne(client: AppDataClient, item: FetchItem): Promise<Fetched
     return readOutcome(item, await client.getResult(address))
   } catch (error) {
     if (error instanceof AccountError || !(error instanceof StorerankError)) throw error
+    // Done, and without a result for good (spec: States and transitions): it fails, and will not be asked for again.
+    if (error instanceof UnreadableError && error.path === MISSING_RESULT) {
+      return { kind: 'unreadable', item, path: error.path, problem: error.message, body: null }
+    }
     // An answer for another task, or trouble on the way, says nothing of this one: it stays open.
     const pauseMs = error instanceof RateLimitedError ? error.retryAfterMs : TROUBLE_PAUSE_MS
     return { kind: 'later', item, problem: error.message, pauseMs }

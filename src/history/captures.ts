@@ -156,21 +156,28 @@ function columnsOf(tx: Transaction, captures: readonly Capture[]) {
 }
 
 /**
- * The guard, and what goes with every capture: the task ends, its target is fresh, and what was charged beyond the units
- * returned comes back, split like the charge. `estimate_micros` is the price of the units posted.
+ * The guard, and what goes with every capture: the task ends, its target is fresh, and of what was charged for the units
+ * posted, that for the units not returned comes back, split like the charge. Rows are locked in one order, so that two
+ * batches that share some wait for each other and never in a circle.
  */
 function collected(tx: Transaction) {
   return tx`
+    open as materialized (
+      select k.id, k.service_id from task k
+      where k.service_id in (select service_id from result) and k.state in ('planned', 'posting', 'posted')
+      order by k.id for update
+    ),
     collected as (
       update task k set state = 'collected', ended_at = clock_timestamp(), status_code = r.status_code, problem = null,
         fetching_until = null
-      from result r
-      where k.service_id = r.service_id and k.state in ('planned', 'posting', 'posted')
-      returning k.id, k.service_id, k.target_id, k.slot, k.depth, k.attempt, k.post_id,
-        k.estimate_micros / r.units_posted * r.units_returned as due_micros
+      from open o join result r using (service_id)
+      where k.id = o.id
+      returning k.id, k.service_id, k.target_id, k.slot, k.depth, k.attempt, k.post_id, r.units_posted,
+        r.units_posted - r.units_returned as units_back
     ),
     paid as (
-      select k.*, c.project, sum(c.amount_micros) over same_task - k.due_micros as back_micros,
+      select k.*, c.project,
+        (sum(c.amount_micros) over same_task)::bigint * k.units_back / k.units_posted as back_micros,
         row_number() over (same_task order by c.project) as place, count(*) over same_task as payers
       from collected k join charge c on c.service_id = k.service_id and c.kind = 'charge'
       window same_task as (partition by c.service_id)
@@ -183,6 +190,8 @@ function collected(tx: Transaction) {
       on conflict do nothing
     ),
     refreshed as (
-      update target t set captured_at = clock_timestamp() from collected k where t.id = k.target_id
+      update target t set captured_at = clock_timestamp()
+      from (select id from target where id in (select target_id from collected) order by id for update) as measured
+      where t.id = measured.id
     )`
 }

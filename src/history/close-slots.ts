@@ -18,49 +18,63 @@ export interface ClosedSlots {
 export async function closeEndedSlots(db: Database): Promise<ClosedSlots> {
   await db.sql`
     select ensure_history_partitions(
-      coalesce(min(greatest(p.first_slot, p.closed_to - p.every)), storerank_now()), storerank_now())
+      coalesce(min(slot_of(p.every, greatest(p.first_slot, p.closed_to))), storerank_now()), storerank_now())
     from watch_period p where p.ended_at is null or p.closed_to < p.ended_at`
   return db.sql.begin(async (tx) => {
     await lockBudget(tx)
-    const closed = await insertGaps(tx)
-    await tx`
-      update watch_period set closed_to = least(storerank_now(), coalesce(ended_at, storerank_now()))
-      where (ended_at is null and slot_of(every, storerank_now()) > closed_to) or closed_to < ended_at`
-    return closed
+    return insertGaps(tx)
   }) as Promise<ClosedSlots>
 }
 
+/**
+ * A slot may be over for one watch and still run for another, more seldom one on the same target: then it may yet be
+ * measured. It stays open, and the period that owes it comes back to it.
+ */
 async function insertGaps(tx: Transaction): Promise<ClosedSlots> {
   const [row] = await tx<ClosedSlots[]>`
     with unsent as (
       delete from task k where k.state = 'planned' and k.slot_ends_at <= storerank_now()
-      returning k.id, k.target_id, k.slot, k.post_id
+      returning k.id, k.target_id, k.slot, k.post_id, k.status_code, k.problem
     ),
     freed as (update charge c set open = false from unsent u where c.task_id = u.id and c.open),
     uncut as (
       delete from budget_cut where slot_ends_at <= storerank_now() returning target_id, slot, reason
     ),
-    owed as (
-      select distinct p.target_id, s.slot
+    running as materialized (
+      select target_id, slot_of(every, storerank_now()) as slot from watch_period
+      where ended_at is null and target_id is not null and slot_of(every, storerank_now()) >= first_slot
+      union
+      select target_id, slot from task where state = 'planned' and slot_ends_at > storerank_now()
+      union
+      select target_id, slot from budget_cut where slot_ends_at > storerank_now()
+    ),
+    owed as materialized (
+      select p.id as period_id, p.target_id, s.slot, r.slot is not null as is_running
       from watch_period p
       cross join lateral generate_series(
-        slot_of(p.every, greatest(p.first_slot, p.closed_to - p.every)),
+        slot_of(p.every, greatest(p.first_slot, p.closed_to)),
         slot_of(p.every, least(storerank_now(), p.ended_at)), p.every) as s (slot)
+      left join running r on r.target_id = p.target_id and r.slot = s.slot
       where p.target_id is not null and (p.ended_at is null or p.closed_to < p.ended_at)
         and s.slot >= p.first_slot and (p.last_slot is null or s.slot <= p.last_slot)
         and s.slot + p.every > p.closed_to and s.slot + p.every <= least(storerank_now(), p.ended_at)
     ),
+    closed_to as (
+      update watch_period p set closed_to = least(storerank_now(), coalesce(p.ended_at, storerank_now()))
+      where ((p.ended_at is null and slot_of(p.every, storerank_now()) > p.closed_to) or p.closed_to < p.ended_at)
+        and not exists (select from owed o where o.period_id = p.id and o.is_running)
+    ),
     gap as materialized (
-      select u.target_id, u.slot, 'missed' as gap, 'It was planned, but its slot ended before it could be sent.'
-        || coalesce(' ' || p.problem, '') as reason
-      from unsent u left join post p on p.id = u.post_id
-      union all
-      select target_id, slot, 'budget', reason from uncut
-      union all
-      select o.target_id, o.slot, 'missed', 'Nothing ran while it was due.'
-      from owed o
-      where not exists (select from task k where k.target_id = o.target_id and k.slot = o.slot)
-        and not exists (select from budget_cut c where c.target_id = o.target_id and c.slot = o.slot)
+      select o.target_id, o.slot,
+        case when u.status_code is not null then 'failed' when u.id is null and c.reason is not null then 'budget'
+          else 'missed' end as gap,
+        case when u.id is not null then concat_ws(' ', 'It was planned, but its slot ended before it could be sent.',
+          coalesce(p.problem, u.problem)) else coalesce(c.reason, 'Nothing ran while it was due.') end as reason
+      from (select distinct target_id, slot from owed where not is_running) o
+      left join unsent u using (target_id, slot)
+      left join uncut c using (target_id, slot)
+      left join post p on p.id = u.post_id
+      where u.id is not null or not exists (select from task k where k.target_id = o.target_id and k.slot = o.slot)
     ),
     ranked as (
       insert into ranking (target_id, slot, gap, reason)

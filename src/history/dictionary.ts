@@ -33,7 +33,11 @@ interface CachedApp {
   readonly checkedAtMs: number
 }
 
-export function createDictionary(db: Database, nowMs: () => number = Date.now): Dictionary {
+export function createDictionary(
+  db: Database,
+  nowMs: () => number = Date.now,
+  maxCached = MAX_CACHED,
+): Dictionary {
   const cache = new Map<string, CachedApp>()
   return {
     learn: async (apps) => {
@@ -46,7 +50,7 @@ export function createDictionary(db: Database, nowMs: () => number = Date.now): 
         else missing.set(key, app)
       }
       if (missing.size === 0) return ids
-      if (cache.size + missing.size > MAX_CACHED) cache.clear()
+      if (cache.size + missing.size > maxCached) cache.clear()
       for (const row of await upsertApps(db, [...missing.values()])) {
         const key = appKey(row.store, row.appId)
         ids.set(key, row.id)

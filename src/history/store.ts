@@ -9,7 +9,6 @@ import { insertRankings, insertSnapshots } from './captures.ts'
 import type { Dictionary } from './dictionary.ts'
 import { appsOf, toRanking, toSnapshot } from './encode.ts'
 import { endFailed, endUnreadable, postAgain, putOff } from './endings.ts'
-import { ensurePartitionsOfSlots } from './partitions.ts'
 
 export interface StoreDeps {
   readonly db: Database
@@ -28,8 +27,8 @@ export interface StoredBatch {
 /** Run at the end of the batch's transaction: completes the job that brought it. */
 export type FinishBatch = (tx: Transaction) => Promise<void>
 
-/** SQLSTATE classes that speak of the data, not of the server: data exception, constraint, program limit. */
-const DATA_ERROR = /^(22|23|54)/
+/** SQLSTATE classes that speak of the data, not of the server: cardinality, data exception, constraint, program limit. */
+const DATA_ERROR = /^(21|22|23|54)/
 
 /**
  * Stores a batch of any size.
@@ -129,15 +128,11 @@ async function storeBatch(
   }
 }
 
-/** Slots are not in the items: the tasks know them. */
+/** In a statement of its own, because attaching takes a lock that must be short. The tasks know their slots. */
 async function ensurePartitions(db: Database, batch: readonly Fetched[]): Promise<void> {
-  const rows = await db.sql<{ slot: Date }[]>`
-    select distinct date_trunc('month', slot, 'UTC') as slot from task
+  await db.sql`
+    select ensure_history_partitions(min(slot), max(slot)) from task
     where service_id = any(${batch.map((one) => one.item.serviceId)})`
-  await ensurePartitionsOfSlots(
-    db,
-    rows.map((row) => row.slot),
-  )
 }
 
 function isDataError(error: unknown): error is postgres.PostgresError {

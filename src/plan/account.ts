@@ -8,8 +8,12 @@ import type { AccountPrices } from './price.ts'
 
 export type AccountUsage = typeof accountUsage.$inferSelect
 
-/** Asks the service (free of charge) and records the answer. What the service does not say is null: no limit known. */
+/**
+ * Asks the service (free of charge) and records the answer. What the service does not say is null: no limit known.
+ * Stamped before the question: what is charged while the answer travels counts as not in it.
+ */
 export async function recordAccountUsage(db: Database, client: AppDataClient): Promise<AccountUsage> {
+  const [asked] = await db.sql<{ fetchedAt: Date }[]>`select clock_timestamp() as "fetchedAt"`
   const user = await client.getUserData()
   const functions = Object.keys(FUNCTION_RULES.ios_store) as TaskFunction[]
   const prices: AccountPrices = functions.map((fn) => ({
@@ -20,6 +24,7 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
   const [row] = await db.orm
     .insert(accountUsage)
     .values({
+      ...asked,
       login: user.login ?? '',
       timezone: user.timezone,
       balanceMicros: user.balanceMicros,

@@ -4,9 +4,9 @@ import type { Transaction } from '../db/database.ts'
 const TASKS_PER_POST = 100
 
 /**
- * Gives every planned task without a post one, dearest priority first, and returns the ids of the new posts. The caller holds
- * the budget lock, so that two packers never take the same task. A task whose slot is over stays where it is:
- * closing the slots ends it.
+ * Gives every planned task without a post one, dearest priority first, and returns the ids of the new posts, the most
+ * urgent first. The caller holds the budget lock, so that two packers never take the same task. A task whose slot is over
+ * stays where it is: closing the slots ends it.
  */
 export async function packPosts(tx: Transaction): Promise<string[]> {
   const rows = await tx<{ id: string }[]>`
@@ -27,6 +27,6 @@ export async function packPosts(tx: Transaction): Promise<string[]> {
       update task k set post_id = p.post_id
       from waiting w join pack p using (store, function, pack) where k.id = w.id
     )
-    select post_id as id from pack`
+    select post_id as id from pack order by pack, store, function`
   return rows.map((row) => row.id)
 }

@@ -30,8 +30,8 @@ export async function planDueTasks(
 ): Promise<PlanSummary> {
   const prices = await readPrices(db)
   return db.sql.begin(async (tx) => {
-    await tx`select start_missing_watch_periods()`
     await lockBudget(tx)
+    await tx`select start_missing_watch_periods()`
     const planned = await insertDueTasks(tx, { ...budget, prices })
     const postIds = await packPosts(tx)
     await enqueuePosts(tx, postIds)
@@ -55,8 +55,10 @@ async function insertDueTasks(tx: Transaction, input: AdmissionInput): Promise<O
     recorded as (
       insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
       select target_id, slot, slot_ends_at, cut, price_micros from decided where cut is not null
-      on conflict (target_id, slot) do update set reason = excluded.reason, price_micros = excluded.price_micros
-      where budget_cut.reason <> excluded.reason or budget_cut.price_micros <> excluded.price_micros
+      on conflict (target_id, slot) do update
+        set reason = excluded.reason, price_micros = excluded.price_micros, slot_ends_at = excluded.slot_ends_at
+      where (budget_cut.reason, budget_cut.price_micros, budget_cut.slot_ends_at)
+        <> (excluded.reason, excluded.price_micros, excluded.slot_ends_at)
     ),
     lifted as (
       delete from budget_cut c using bought b where c.target_id = b.target_id and c.slot = b.slot

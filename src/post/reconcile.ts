@@ -2,7 +2,9 @@
  * Posts whose outcome nobody knows. One scan of the service's own task history serves them all: tags found are adopted;
  * "not found" takes two complete scans, the second begun after the quiet time, and an adoption always beats a release.
  */
+import { PERMIT_VALID_MS } from '../db/call-window.ts'
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { RejectedError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/history.ts'
 import { type CreatedTask, recordCreated, settleKnownPosts } from './evidence.ts'
@@ -26,10 +28,12 @@ export interface Reconciled extends UnknownPosts {
   readonly released: number
 }
 
-/** The clocks of runner, database and service may differ by this much. */
+/** The clocks of database and service may differ by this much; the runner's is not asked. */
 const CLOCK_SKEW_MS = 5 * 60_000
-/** Pages shift while tasks finish, so each begins a little before the last one ended. */
-const PAGE_OVERLAP_ROWS = 100
+/** The service tells the tag of a task for a month (spec: Task id history), and February is short. */
+const TAGS_KNOWN_DAYS = 27
+/** Passes over a history whose pages shift; each shows more of it. */
+const MAX_PASSES = 4
 
 /** Posts whose answer is overdue become unknown: whoever sent them is dead, frozen, or will find its token gone. */
 export async function markOverduePosts(db: Database): Promise<number> {
@@ -46,27 +50,43 @@ export async function reconcileUnknownPosts(
   client: AppDataClient,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
-  const [scan] = await db.sql<{ earliest: Date | null; began: Date }[]>`
-    select min(send_before) as earliest, clock_timestamp() as began from post where state = 'unknown'`
-  if (scan?.earliest == null) {
+  await giveUpForgotten(db)
+  const [unknown] = await db.sql<{ postIds: string[] | null; from: Date; to: Date }[]>`
+    select array_agg(id) as "postIds", clock_timestamp() as "to",
+      min(send_before) - make_interval(secs => ${(PERMIT_VALID_MS + CLOCK_SKEW_MS) / 1000}) as "from"
+    from post where state = 'unknown'`
+  if (unknown?.postIds == null) {
     return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0 }
   }
-  const { began } = scan
-  const found = await scanTaskHistory(client, new Date(scan.earliest.getTime() - CLOCK_SKEW_MS))
+  const { postIds } = unknown
+  const scan = await scanTaskHistory(client, unknown)
   return db.sql.begin(async (tx) => {
-    const evidence = await recordCreated(tx, found, options.overdueAfterMs)
-    const posts = await tx<
-      { id: string }[]
-    >`select id from post where state = 'unknown' order by id for update`
-    await settleKnownPosts(
-      tx,
-      posts.map((post) => post.id),
-    )
-    const released = await releaseMissing(tx, began, options.quietMs)
-    await tx`
-      update post set scanned_at = ${began} where state = 'unknown' and scanned_at is null and send_before < ${began}`
+    const evidence = await recordCreated(tx, scan.found, options.overdueAfterMs)
+    await tx`select id from post where id = any(${postIds}) order by id for update`
+    await settleKnownPosts(tx, postIds)
+    const released = scan.isComplete ? await releaseMissing(tx, postIds, scan.to, options.quietMs) : 0
     return { ...evidence, released, ...(await readUnknownPosts(tx, options.quietMs)) }
   }) as Promise<Reconciled>
+}
+
+/** Nobody can say any more what became of them: they end as failed, and what was reserved for them is let go. */
+async function giveUpForgotten(db: Database): Promise<void> {
+  await db.sql.begin(async (tx) => {
+    const posts = await tx<{ id: string }[]>`
+      select id from post
+      where state = 'unknown' and send_before < clock_timestamp() - make_interval(days => ${TAGS_KNOWN_DAYS})
+      order by id for update`
+    const postIds = posts.map((post) => post.id)
+    await tx`
+      with ended as (
+        update task k set state = 'failed', ended_at = clock_timestamp(),
+          problem = 'Its answer was lost, and nobody asked the service while it still knew of it.'
+        where k.post_id = any(${postIds}) and k.state = 'posting'
+        returning k.id
+      )
+      update charge c set open = false from ended e where c.task_id = e.id and c.open`
+    await settleKnownPosts(tx, postIds)
+  })
 }
 
 /** How many posts are unknown, and what they wait for. */
@@ -77,38 +97,76 @@ export async function readUnknownPosts(sql: SqlRunner, quietMs: number): Promise
   return row ?? { unknownPosts: 0, waitsUntil: null }
 }
 
-async function scanTaskHistory(client: AppDataClient, from: Date): Promise<CreatedTask[]> {
-  const found = new Map<string, CreatedTask>()
-  const to = new Date()
-  for (let offset = 0; ; offset += MAX_TASK_ID_ROWS - PAGE_OVERLAP_ROWS) {
-    const rows = await client.listTaskIds({
-      from,
-      to,
+interface Range {
+  readonly from: Date
+  /** What was posted later is not in the scan. */
+  readonly to: Date
+}
+
+interface Scan extends Range {
+  readonly found: readonly CreatedTask[]
+  readonly isComplete: boolean
+}
+
+/** The service refuses an end later than its own now: when its clock is behind, the scan ends that much earlier. */
+async function scanTaskHistory(client: AppDataClient, { from, to }: Range): Promise<Scan> {
+  try {
+    return await scanRange(client, { from, to })
+  } catch (error) {
+    if (!(error instanceof RejectedError)) throw error
+    return scanRange(client, { from, to: new Date(to.getTime() - CLOCK_SKEW_MS) })
+  }
+}
+
+/**
+ * Tasks that finish while the pages are read move to other pages, so that one may never be seen. Which tasks are in the range
+ * does not change: the scan is complete when it has seen as many as there are.
+ */
+async function scanRange(client: AppDataClient, range: Range): Promise<Scan> {
+  const rows = new Map<string, TaskIdRow>()
+  let isComplete = false
+  for (let pass = 1; pass <= MAX_PASSES && !isComplete; pass += 1) {
+    isComplete = rows.size === (await readPages(client, range, rows))
+  }
+  return { ...range, found: [...rows.values()].flatMap(toCreated), isComplete }
+}
+
+/** Adds every row of every page; returns how many rows the pages held. */
+async function readPages(client: AppDataClient, range: Range, rows: Map<string, TaskIdRow>): Promise<number> {
+  for (let offset = 0; ; offset += MAX_TASK_ID_ROWS) {
+    const page = await client.listTaskIds({
+      ...range,
       offset,
       limit: MAX_TASK_ID_ROWS,
       includeMetadata: true,
       sort: 'asc',
     })
-    for (const row of rows) addCreated(found, row)
-    if (rows.length < MAX_TASK_ID_ROWS) return [...found.values()]
+    for (const row of page) rows.set(row.id, row)
+    if (page.length < MAX_TASK_ID_ROWS) return offset + page.length
   }
 }
 
-function addCreated(found: Map<string, CreatedTask>, row: TaskIdRow): void {
+function toCreated(row: TaskIdRow): CreatedTask[] {
   const tag = parseTag(row.tag)
-  if (tag !== null) found.set(row.id, { ...tag, serviceId: row.id, costMicros: row.costMicros })
+  return tag === null ? [] : [{ ...tag, serviceId: row.id, costMicros: row.costMicros }]
 }
 
 /**
- * The scan that began at `scanBegan` did not find them, an earlier one did not either, and the quiet time was over:
- * they were never created. The state is the guard: what was adopted meanwhile is no longer `posting`.
+ * The complete scan to `scannedTo` did not find them, an earlier one did not either, and the quiet time was over: they were
+ * never created. The state is the guard: what was adopted meanwhile is no longer `posting`. For the rest of the posts this
+ * was the first scan.
  */
-async function releaseMissing(tx: Transaction, scanBegan: Date, quietMs: number): Promise<number> {
+async function releaseMissing(
+  tx: Transaction,
+  postIds: readonly string[],
+  scannedTo: Date,
+  quietMs: number,
+): Promise<number> {
   const rows = await tx`
     with proven as (
       select id from post
-      where state = 'unknown' and scanned_at < ${scanBegan}
-        and ${scanBegan}::timestamptz > send_before + make_interval(secs => ${quietMs / 1000})
+      where id = any(${postIds}) and state = 'unknown' and scanned_at < ${scannedTo}
+        and ${scannedTo}::timestamptz > send_before + make_interval(secs => ${quietMs / 1000})
     ),
     released as (
       update task k set state = 'planned', attempt = k.attempt + 1
@@ -122,6 +180,9 @@ async function releaseMissing(tx: Transaction, scanBegan: Date, quietMs: number)
       from proven where p.id = proven.id
     )
     select id from released`
+  await tx`
+    update post set scanned_at = ${scannedTo}
+    where id = any(${postIds}) and state = 'unknown' and scanned_at is null and send_before < ${scannedTo}`
   return rows.length
 }
 

@@ -8,7 +8,7 @@ export interface TaskTag {
   readonly attempt: number
 }
 
-const TAG = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})\.([1-9][0-9]{0,3})$/
+const TAG = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})\.([1-9][0-9]{0,4})$/
 
 export function formatTag(tag: TaskTag): string {
   return `${tag.taskId}.${tag.attempt}`

@@ -7,6 +7,7 @@ import type { Database } from '../db/database.ts'
 import { AccountError, RejectedError, UnavailableError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { PostOutcome } from '../service/post-tasks.ts'
+import { classifyStatus } from '../service/status-codes.ts'
 import { type Claim, type ClaimedPost, type ClaimOptions, claimPost } from './claim.ts'
 import { releasePost, type Settled, settlePost } from './settle.ts'
 
@@ -128,12 +129,18 @@ async function settleOutcome(deps: PostDeps, post: ClaimedPost, outcome: PostOut
   }
 }
 
-/** Single tasks refused for money: the next ones would be as well. */
+/** Single tasks refused for money or account: the next ones would be as well. Those refused for pace only wait. */
 function throwForRefusedTasks(answers: readonly { statusCode: number; message: string }[]): void {
-  const refusal = answers.find((answer) => answer.statusCode >= 40200 && answer.statusCode < 40300)
-  if (refusal === undefined) return
-  throw new AccountError(
-    `The service refused some tasks (${refusal.statusCode}: ${refusal.message}). Check the balance and the limits of the account; these tasks stay planned.`,
-    'account_money',
-  )
+  for (const { statusCode, message } of answers) {
+    const said = `The service refused some tasks (${statusCode}: ${message})`
+    switch (classifyStatus(statusCode)) {
+      case 'money':
+        throw new AccountError(
+          `${said}. Check the balance and the limits of the account; these tasks stay planned.`,
+          'account_money',
+        )
+      case 'account':
+        throw new AccountError(`${said}. Check the account; these tasks stay planned.`)
+    }
+  }
 }

@@ -5,6 +5,7 @@ export interface RankLine {
   readonly project: string
   readonly store: string
   readonly keyword: string
+  /** Country code, or the name of a smaller location. */
   readonly location: string
   readonly app: string
   readonly role: string
@@ -15,16 +16,20 @@ export interface RankLine {
   readonly outcome: string
 }
 
-/** Latest rank of each watched app on each keyword of its project; own apps first, then by rank. At most `limit` lines. */
+/**
+ * Latest rank of each watched app on each keyword of its project, at most `limit` lines: own apps first, what is ranked
+ * before what is not, app by app.
+ */
 export async function readLatestRanks(
   db: Database,
   limit: number,
 ): Promise<{ lines: RankLine[]; total: number }> {
   const lines = await db.sql<(RankLine & { total: number })[]>`
-    select project, store, keyword, location, coalesce(label, title, app_id) as app, role, rank, change_1d as change, depth,
-      results_count as results, outcome, count(*) over () as total
-    from rank_change
-    order by project, role = 'own' desc, coalesce(label, title, app_id), store, rank nulls last, keyword, location
+    select r.project, r.store, r.keyword, case when l.type = 'Country' then l.country_iso_code else r.location end as location, n.app, r.role, r.rank,
+      r.change_1d as change, r.depth, r.results_count as results, r.outcome, count(*) over () as total
+    from rank_change r cross join lateral (select coalesce(r.label, r.title, r.app_id) as app) n
+    left join location l on l.store = r.store and l.code = r.location_code
+    order by r.role = 'own' desc, r.rank is null, r.project, n.app, r.store, r.rank, r.keyword, location
     limit ${limit}`
   return { lines: lines.map(({ total: _, ...line }) => line), total: lines[0]?.total ?? 0 }
 }

@@ -5,16 +5,32 @@
 
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { takeLock } from './lock.ts'
+import type { Store, TaskFunction } from './offers.ts'
+
+/** The webhooks of a task, named as the parameters that ask for them and as the failed-task list names them. */
+export const HOOKS = ['pingback_url', 'postback_url'] as const
+export type Hook = (typeof HOOKS)[number]
+
+/** A webhook that did not arrive; `httpCode` is 0 when nothing was answered. */
+export type DeliveryFailure = {
+  atMs: number
+  url: string
+  httpCode: number
+  httpTimeMs: number
+  response: string
+  message: string
+}
 
 /**
  * A task as it was posted; `parameters` are those of the request, untouched. What it will find is known by then,
- * because rankings are a function of the day: `results` and `refundMicros` count from `doneAtMs` on.
+ * because rankings are a function of the day: `results`, `refundMicros` and `failure` count from `doneAtMs` on.
  */
 export type PostedTask = {
   id: string
-  store: 'ios_store' | 'android_store'
-  function: 'app_searches' | 'app_info'
+  store: Store
+  function: TaskFunction
   subject: string
+  category?: string
   locationCode: number
   languageCode: string
   depth: number
@@ -24,11 +40,19 @@ export type PostedTask = {
   costMicros: number
   results: number
   refundMicros: number
+  failure?: 40101
   parameters: Record<string, unknown>
 }
 
-/** One line. The tasks of one POST share a line, so that a torn one loses all of them or none. */
-export type Entry = { kind: 'posted'; tasks: readonly PostedTask[] } | { kind: 'fetched'; id: string }
+/**
+ * One line. The tasks of one POST share a line, so that a torn one loses all of them or none; `login` has posted
+ * them. `sent` is the end of a webhook, with its failure if it failed; `resent` makes a task's webhooks due again.
+ */
+export type Entry =
+  | { kind: 'posted'; login: string; tasks: readonly PostedTask[] }
+  | { kind: 'fetched'; id: string }
+  | { kind: 'sent'; id: string; hook: Hook; failure?: DeliveryFailure }
+  | { kind: 'resent'; id: string }
 
 export type Books = {
   /** Adds an entry, which reaches the file with the next flush, at the latest when the current work yields. */

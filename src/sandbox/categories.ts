@@ -1,5 +1,6 @@
 /** The category values of each store (spec: Reference records). */
 
+import { hashText } from './hash.ts'
 import type { Store } from './offers.ts'
 
 const ANDROID = `art_and_design auto_and_vehicles beauty books_and_reference business comics communication
@@ -27,3 +28,17 @@ export const CATEGORIES: Record<Store, readonly string[]> = {
   ios_store: IOS.split(/\s+/),
   android_store: ANDROID.split(/\s+/),
 }
+
+/** Art & Design for art_and_design. */
+const nameCategory = (category: string): string =>
+  category
+    .split('_')
+    .map((word) => (word === 'and' ? '&' : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join(' ')
+
+/** The categories of the app listings of android_store, with the number of listings in each. */
+export const LISTING_CATEGORIES: readonly { category: string; count: number }[] =
+  CATEGORIES.android_store.map((category) => ({
+    category: nameCategory(category),
+    count: 900 + (hashText(category) % 120_000),
+  }))

@@ -3,27 +3,35 @@
 import { randomUUID } from 'node:crypto'
 import type { Account } from './account.ts'
 import type { Calls, WindowName } from './calls.ts'
-import { CATEGORIES } from './categories.ts'
+import { CATEGORIES, LISTING_CATEGORIES } from './categories.ts'
 import { type Code, MESSAGES } from './codes.ts'
 import type { TaskAnswer } from './envelope.ts'
+import { listFailures } from './failures.ts'
+import type { Faults } from './faults.ts'
 import { fetchTask, listReady } from './fetching.ts'
 import { listIds } from './id-list.ts'
 import { LANGUAGES } from './languages.ts'
 import { LOCATIONS } from './locations.ts'
-import { OFFERS, type Offer, STORES, type Store } from './offers.ts'
+import { type Offer, STORES, type Store } from './offers.ts'
 import { openCounter } from './posting.ts'
+import { resendWebhooks } from './resending.ts'
 import type { Answers } from './results.ts'
+import { showStatus } from './status.ts'
 import type { Tasks } from './tasks.ts'
-import { showStatus, showUserData } from './user-data.ts'
+import { showUserData } from './user-data.ts'
+import type { Webhooks } from './webhooks.ts'
 
 /** All that the endpoints work on. */
 export type Service = {
   login: string
   readyMs: number
+  offers: readonly Offer[]
   answers: Answers
   account: Account
   tasks: Tasks
   calls: Calls
+  faults: Faults
+  webhooks: Webhooks
 }
 
 /** One call that was let through: `id` from the path, `body` read from JSON. */
@@ -79,22 +87,25 @@ const offerEndpoints = (service: Service, offer: Offer): Endpoint[] => {
       path: `${base}/tasks_ready`,
       countAs: `${offer.function}/tasks_ready`,
       window: 'readyLists',
-      answer: ({ nowMs }) => [listReady(service.tasks, offer, nowMs)],
+      answer: ({ nowMs }) => [listReady(service, offer, `${base}/tasks_ready`, nowMs)],
     },
-    {
-      method: 'GET',
-      path: `${base}/task_get/advanced/:id`,
-      countAs: `${offer.function}/task_get/advanced`,
-      answer: ({ id, nowMs }) => [fetchTask(service.tasks, service.answers, offer, id, nowMs)],
-    },
+    ...offer.forms.map(
+      (form): Endpoint => ({
+        method: 'GET',
+        path: `${base}/task_get/${form}/:id`,
+        countAs: `${offer.function}/task_get/${form}`,
+        answer: ({ id, nowMs }) => [fetchTask(service, offer, form, id, nowMs)],
+      }),
+    ),
   ]
 }
 
 const referenceEndpoints = (store: Store): Endpoint[] => {
-  const records = {
+  const records: Record<string, readonly unknown[]> = {
     languages: LANGUAGES,
     locations: LOCATIONS[store],
     categories: [{ categories: CATEGORIES[store] }],
+    ...(store === 'android_store' && { 'app_listings/categories': LISTING_CATEGORIES }),
   }
   return Object.entries(records).map(([name, result]) => ({
     method: 'GET',
@@ -104,7 +115,22 @@ const referenceEndpoints = (store: Store): Endpoint[] => {
   }))
 }
 
-const accountEndpoints = ({ login, tasks, account, calls }: Service): Endpoint[] => [
+const webhookEndpoints = (service: Service): Endpoint[] => [
+  {
+    method: 'POST',
+    path: '/v3/app_data/errors',
+    countAs: 'errors',
+    answer: ({ body, nowMs }) => [listFailures(service.tasks, requireOne(body), nowMs)],
+  },
+  {
+    method: 'POST',
+    path: '/v3/appendix/webhook_resend',
+    countAs: 'webhook_resend',
+    answer: ({ body, nowMs }) => resendWebhooks(service, requireTasks(body), nowMs),
+  },
+]
+
+const accountEndpoints = ({ login, tasks, account, calls, faults, webhooks }: Service): Endpoint[] => [
   {
     method: 'POST',
     path: '/v3/app_data/id_list',
@@ -124,7 +150,11 @@ const accountEndpoints = ({ login, tasks, account, calls }: Service): Endpoint[]
     path: '/v3/appendix/status',
     countAs: 'status',
     window: 'status',
-    answer: () => list({ api: 'appendix', function: 'status' }, showStatus()),
+    answer: ({ nowMs }) =>
+      list(
+        { api: 'appendix', function: 'status' },
+        showStatus(faults.settings.status, webhooks.longestWaitMs(nowMs)),
+      ),
   },
   {
     method: 'GET',
@@ -140,7 +170,8 @@ const accountEndpoints = ({ login, tasks, account, calls }: Service): Endpoint[]
 
 /** Every endpoint that the service has. */
 export const listEndpoints = (service: Service): Endpoint[] => [
-  ...OFFERS.flatMap((offer) => offerEndpoints(service, offer)),
+  ...service.offers.flatMap((offer) => offerEndpoints(service, offer)),
   ...STORES.flatMap(referenceEndpoints),
+  ...webhookEndpoints(service),
   ...accountEndpoints(service),
 ]

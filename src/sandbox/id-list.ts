@@ -5,17 +5,11 @@ import { z } from 'zod'
 import type { TaskAnswer } from './envelope.ts'
 import { MAX_ROWS } from './limits.ts'
 import { toUsd } from './prices.ts'
-import type { Task, Tasks } from './tasks.ts'
-import { formatTimestamp, monthsBefore, parseTimestamp } from './timestamp.ts'
+import { outcomeOf, type Task, type Tasks } from './tasks.ts'
+import { formatTimestamp, monthsBefore, Timestamp } from './timestamp.ts'
 
 const METADATA_MONTHS = 1
 const HISTORY_MONTHS = 6
-
-const Timestamp = z.string().transform((text, context) => {
-  const timeMs = parseTimestamp(text)
-  if (timeMs === undefined) context.addIssue({ code: 'custom', message: 'not a timestamp' })
-  return timeMs ?? 0
-})
 
 const Request = z.object({
   datetime_from: Timestamp,
@@ -36,8 +30,8 @@ const findInvalidField = (request: z.output<typeof Request>, nowMs: number): str
 
 /** The status of a task as a code in a string: pending ones are what task_get would say. */
 const statusOf = (tasks: Tasks, task: Task, nowMs: number): string => {
-  if (nowMs < task.doneAtMs) return tasks.stageOf(task, nowMs) === 'handed' ? '40601' : '40602'
-  return task.results > 0 ? '20000' : '40102'
+  if (nowMs < task.doneAtMs) return tasks.stageOf(task, 'advanced', nowMs) === 'handed' ? '40601' : '40602'
+  return String(outcomeOf(task))
 }
 
 const showTask = (tasks: Tasks, task: Task, withMetadata: boolean, nowMs: number) => ({

@@ -25,12 +25,14 @@ const slug = (title: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '')
 
-const appUrl = (store: Store, app: Pick<App, 'id' | 'title'>, view: View): string =>
+/** The address of an app in its store. */
+export const appUrl = (store: Store, app: Pick<App, 'id' | 'title'>, view: View): string =>
   store === 'ios_store'
     ? `https://${SE_DOMAINS[store]}/${countryOf(view.locationCode)}/app/${encodeURIComponent(slug(app.title))}/id${app.id}`
     : `https://${SE_DOMAINS[store]}/store/apps/details?id=${app.id}&hl=${view.languageCode}&gl=${countryOf(view.locationCode)}`
 
-const developerUrl = (store: Store, app: App): string =>
+/** The address of a developer in a store. */
+export const developerUrl = (store: Store, app: App): string =>
   `https://${SE_DOMAINS[store]}/developer/${encodeURIComponent(slug(app.developer))}/${developerId(app)}`
 
 const developerId = (app: App): string => String(200_000_000 + (hashText(app.developer) % 700_000_000))
@@ -41,13 +43,16 @@ const imageUrl = (app: App, kind: string, size: string): string => {
 }
 
 /** When the app came out, in days since 1970: between 2012 and 2023. */
-const releaseDay = (app: App): number => 15_400 + (mix(app.hash, 20) % 4000)
+export const releaseDay = (app: App): number => 15_400 + (mix(app.hash, 20) % 4000)
 /** Days between two versions. */
 const updateEvery = (app: App): number => 9 + (mix(app.hash, 21) % 60)
 const versionNumber = (app: App, day: number): number =>
   Math.max(0, Math.floor((day - releaseDay(app)) / updateEvery(app)))
 const showVersion = (count: number): string =>
   `${1 + Math.floor(count / 40)}.${Math.floor(count / 4) % 10}.${count % 4}`
+
+/** The version that an app has on a day. */
+export const versionOn = (app: App, day: number): string => showVersion(versionNumber(app, day))
 
 /** Votes grow by up to 0.2 % a day, from the number that the catalogue gives for day 20,000. */
 const votesOn = (app: App, day: number): number =>
@@ -70,10 +75,19 @@ const priceOn = (app: App, view: View): { current: number; regular: number | nul
   }
 }
 
+/** The rating of an app on a day, as results show it. */
+export const showRating = (app: App, day: number) => ({
+  rating_type: 'Max5',
+  value: ratingOn(app, day),
+  votes_count: votesOn(app, day),
+  rating_max: 5,
+})
+
 /** The fields that a line of a search and a page share. */
-const describeApp = (store: Store, app: App, view: View) => {
+export const describeApp = (store: Store, app: App, view: View) => {
   const price = priceOn(app, view)
-  const votes = votesOn(app, view.day)
+  const rating = showRating(app, view.day)
+  const votes = rating.votes_count
   return {
     position: 'left',
     app_id: app.id,
@@ -81,7 +95,7 @@ const describeApp = (store: Store, app: App, view: View) => {
     url: appUrl(store, app, view),
     icon: imageUrl(app, 'icon', '512x512'),
     reviews_count: store === 'ios_store' ? votes : Math.ceil(votes / 4),
-    rating: { rating_type: 'Max5', value: ratingOn(app, view.day), votes_count: votes, rating_max: 5 },
+    rating,
     is_free: app.priceUsd === 0,
     price: {
       current: price.current,
@@ -94,14 +108,14 @@ const describeApp = (store: Store, app: App, view: View) => {
   }
 }
 
-/** One item of a search. `kind` is what stands behind `…_search_`. */
-export const showSearchItem = (
+/** One item of a search or a chart. `kind` is what its type ends in, such as `search_organic`. */
+export const showListItem = (
   store: Store,
   app: App,
   view: View,
   place: { kind: string; group: number; absolute: number },
 ) => ({
-  type: `${store}_search_${place.kind}`,
+  type: `${store}_${place.kind}`,
   rank_group: place.group,
   rank_absolute: place.absolute,
   ...describeApp(store, app, view),
@@ -167,7 +181,7 @@ export const showInfoItem = (catalogue: Catalogue, app: App, view: View) => {
     developer: app.developer,
     developer_id: developerId(app),
     developer_url: developerUrl(store, app),
-    version: showVersion(version),
+    version: versionOn(app, view.day),
     minimum_os_version: `${12 + (app.hash % 5)}.0`,
     size: `${(20 + (app.hash % 1800) / 10).toFixed(1)} MB`,
     released_date: formatTimestamp(releaseDay(app) * DAY_MS),

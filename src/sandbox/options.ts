@@ -1,7 +1,8 @@
 /** The options of a sandbox, checked in one place for the process, the command and the tests. */
 
 import { z } from 'zod'
-import { CALL_LIMITS } from './limits.ts'
+import { FaultSettings } from './faults.ts'
+import { CALL_LIMITS, WEBHOOK_TIMEOUT_MS, WEBHOOKS_IN_FLIGHT } from './limits.ts'
 
 /** More than anybody spends: the account's spending limits when none are asked for. */
 const AMPLE_USD = 1_000_000
@@ -32,6 +33,12 @@ export const Options = z.strictObject({
   idListsPerMinute: limit(CALL_LIMITS.idListsPerMinute),
   statusPerMinute: limit(CALL_LIMITS.statusPerMinute),
   requestsInFlight: limit(CALL_LIMITS.requestsInFlight),
+  /** Whether app_searches and app_list of android_store come as html only, as in the bare specification. */
+  htmlOnly: z.boolean().default(false),
+  webhookTimeoutMs: z.number().int().positive().default(WEBHOOK_TIMEOUT_MS),
+  webhooksInFlight: limit(WEBHOOKS_IN_FLIGHT),
+  /** Trouble from the start; at run time it is `PUT /faults`. */
+  faults: FaultSettings.prefault({}),
 })
 
 export type Options = z.output<typeof Options>

@@ -4,8 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Account } from './account.ts'
 import type { PostedTask } from './books.ts'
+import { CATEGORIES } from './categories.ts'
 import { type Code, MESSAGES } from './codes.ts'
 import type { TaskAnswer } from './envelope.ts'
+import type { Faults } from './faults.ts'
 import { fraction, hashText } from './hash.ts'
 import { decodeKeyword } from './keyword.ts'
 import { findLanguageByCode, findLanguageByName } from './languages.ts'
@@ -17,7 +19,10 @@ import type { Answers } from './results.ts'
 import type { Tasks } from './tasks.ts'
 
 /** Where posted tasks go, what answers them, and how long the longest takes. */
-export type Counter = { tasks: Tasks; account: Account; answers: Answers; readyMs: number }
+export type Counter = { tasks: Tasks; account: Account; answers: Answers; faults: Faults; readyMs: number }
+
+/** When a stuck task is done: the last moment that a date can name. */
+const NEVER_MS = 8.64e15
 
 /** Characters are code points: an emoji is one. */
 const atMost = (characters: number) => (text: string) => [...text].length <= characters
@@ -28,19 +33,29 @@ const APP_ID: Record<Store, RegExp> = {
   android_store: /^[a-zA-Z]\w*(\.[a-zA-Z]\w*)+$/,
 }
 
+/** Names of collections are words such as topselling_free: any is taken, and charts.ts says what it holds. */
+const COLLECTION = /^[a-z][a-z0-9_]{0,99}$/
+
+const subjectOf = (offer: Offer) => {
+  if (offer.function === 'app_list') {
+    return {
+      app_collection: z.string().regex(COLLECTION),
+      app_category: z.enum([...CATEGORIES[offer.store]]).optional(),
+    }
+  }
+  if (offer.function !== 'app_searches') return { app_id: z.string().regex(APP_ID[offer.store]) }
+  return {
+    keyword: z
+      .string()
+      .refine(atMost(MAX_KEYWORD_CHARACTERS))
+      .refine((keyword) => decodeKeyword(keyword).trim() !== ''),
+  }
+}
+
 const schemaOf = (offer: Offer) => {
   const webhook = z.url({ protocol: /^https?$/ }).optional()
-  const subject =
-    offer.function === 'app_searches'
-      ? {
-          keyword: z
-            .string()
-            .refine(atMost(MAX_KEYWORD_CHARACTERS))
-            .refine((keyword) => decodeKeyword(keyword).trim() !== ''),
-        }
-      : { app_id: z.string().regex(APP_ID[offer.store]) }
   return z.object({
-    ...subject,
+    ...subjectOf(offer),
     location_code: z
       .int()
       .refine((code) => findLocationByCode(offer.store, code))
@@ -55,7 +70,7 @@ const schemaOf = (offer: Offer) => {
     ...(offer.depth && { depth: z.int().min(1).max(offer.depth.max).default(offer.depth.default) }),
     tag: z.string().refine(atMost(MAX_TAG_CHARACTERS)).optional(),
     postback_url: webhook,
-    postback_data: z.enum(offer.store === 'ios_store' ? ['advanced'] : ['advanced', 'html']).optional(),
+    postback_data: z.enum(offer.forms).optional(),
     pingback_url: webhook,
   })
 }
@@ -64,6 +79,8 @@ const schemaOf = (offer: Offer) => {
 type Fields = {
   keyword?: string
   app_id?: string
+  app_collection?: string
+  app_category?: string
   location_code?: number
   location_name?: string
   language_code?: string
@@ -116,29 +133,46 @@ export const resolveTask = (
   ...(offer.depth && { depth: task.depth }),
 })
 
+/** How a task takes its course: when it is done, and whether the store fails it. */
+const foresee = (
+  id: string,
+  priority: Priority,
+  path: string,
+  nowMs: number,
+  { faults, readyMs }: Counter,
+): Pick<PostedTask, 'doneAtMs' | 'failure'> => {
+  if (faults.strikes('stuck', path)) return { doneAtMs: NEVER_MS }
+  const takesMs = readyMs * (0.5 + 0.5 * fraction(hashText(id))) * (priority === 2 ? 0.5 : 1)
+  const doneAtMs = nowMs + Math.round(takesMs)
+  return faults.strikes('storeError', path) ? { doneAtMs, failure: 40101 } : { doneAtMs }
+}
+
 const createTask = (
   offer: Offer,
   { fields, locationCode, languageCode }: Checked,
   parameters: Record<string, unknown>,
   nowMs: number,
-  { answers, readyMs }: Counter,
+  counter: Counter,
 ): PostedTask => {
   const id = randomUUID()
   const depth = fields.depth ?? 1
-  const takesMs = readyMs * (0.5 + 0.5 * fraction(hashText(id))) * (fields.priority === 2 ? 0.5 : 1)
+  const course = foresee(id, fields.priority, postPathOf(offer), nowMs, counter)
   const question = {
     store: offer.store,
     function: offer.function,
-    subject: fields.keyword ?? fields.app_id ?? '',
+    subject: fields.keyword ?? fields.app_id ?? fields.app_collection ?? '',
+    ...(fields.app_category !== undefined && { category: fields.app_category }),
     locationCode,
     languageCode,
     depth,
-    doneAtMs: nowMs + Math.round(takesMs),
+    ...course,
   }
   const priceMicros = (results: number) =>
     priceTaskMicros(offer.store, offer.function, fields.priority, results)
   const costMicros = priceMicros(depth)
-  const results = answers.count(question)
+  // A task that the store fails is charged in full, and one that is never done finds nothing out.
+  const hasResult = course.failure === undefined && course.doneAtMs !== NEVER_MS
+  const results = hasResult ? counter.answers.count(question) : 0
   return {
     id,
     ...question,
@@ -146,10 +180,12 @@ const createTask = (
     postedAtMs: nowMs,
     costMicros,
     results,
-    refundMicros: costMicros - priceMicros(results),
+    refundMicros: hasResult ? costMicros - priceMicros(results) : 0,
     parameters,
   }
 }
+
+const postPathOf = (offer: Offer): string => `/v3/app_data/${offer.store}/${offer.function}/task_post`
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -173,7 +209,9 @@ export const openCounter = (offer: Offer, counter: Counter) => {
       const checked = checkTask(offer, schema, given)
       if (typeof checked === 'string') return refuse(40501, `Invalid Field: '${checked}'.`)
       const task = createTask(offer, checked, parameters, nowMs, counter)
-      const unpayable = counter.account.refuse(costMicros + task.costMicros, nowMs)
+      const unpayable = counter.faults.strikes('insufficientFunds', postPathOf(offer))
+        ? 40210
+        : counter.account.refuse(costMicros + task.costMicros, nowMs)
       if (unpayable) return refuse(unpayable)
       costMicros += task.costMicros
       created.push(task)

@@ -1,20 +1,24 @@
-/** Advanced results: what a task found, as `task_get/advanced` gives it. The same task gives the same result for ever. */
+/** Results: what a task found, as `task_get` gives it in each form. The same task gives the same result for ever. */
 
 import type { App, Catalogue } from './catalogue.ts'
 import { buildCatalogue } from './catalogue.ts'
+import { buildCharts, type ChartMaker } from './charts.ts'
 import type { Fact } from './facts.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { decodeKeyword } from './keyword.ts'
-import { SE_DOMAINS, showInfoItem, showSearchItem, type View } from './listing.ts'
-import type { Store } from './offers.ts'
+import { appUrl, SE_DOMAINS, showInfoItem, showListItem, showRating, type View } from './listing.ts'
+import { type Form, findOffer, type Store, type TaskFunction } from './offers.ts'
+import { writeInfoPage, writeListPages } from './pages.ts'
 import { buildRanker, type Ranker } from './ranking.ts'
+import { countReviews, listReviews } from './reviews.ts'
 import { dayOf, formatTimestamp } from './timestamp.ts'
 
-/** What a task asks for. `subject` is the keyword as posted, or the app id. */
+/** What a task asks for. `subject` is the keyword as posted, the app id, or the collection. */
 export type Question = {
   store: Store
-  function: 'app_searches' | 'app_info'
+  function: TaskFunction
   subject: string
+  category?: string
   locationCode: number
   languageCode: string
   depth: number
@@ -26,15 +30,15 @@ export type Question = {
 export type Answers = {
   /** How many results the store has within the depth asked for; 0 when it finds nothing. */
   count(question: Question): number
-  /** The element of `result`; undefined when the store finds nothing. */
-  show(question: Question): Record<string, unknown> | undefined
+  /** The element of `result` in a form; only for a question of which `count` is not 0. */
+  show(question: Question, form: Form): Record<string, unknown>
 }
 
 /** Paid items stand in front of this share of searches, a bundle further down in another. */
 const PAID_SHARE = 0.4
 const BUNDLE_SHARE = 0.25
 
-type StoreAnswers = { catalogue: Catalogue; rank: Ranker }
+type StoreAnswers = { catalogue: Catalogue; rank: Ranker; chart: ChartMaker }
 
 const viewOf = (question: Question): View => ({
   locationCode: question.locationCode,
@@ -50,17 +54,19 @@ const findExtras = (
   const noise = mix(hashText(question.subject), dayOf(question.doneAtMs) ^ question.locationCode)
   const extras: { kind: string; app: App; after: number }[] = []
   if (fraction(mix(noise, 1)) < PAID_SHARE)
-    extras.push({ kind: 'paid', app: pick(ranked, mix(noise, 2)), after: 0 })
+    extras.push({ kind: 'search_paid', app: pick(ranked, mix(noise, 2)), after: 0 })
   if (fraction(mix(noise, 3)) < BUNDLE_SHARE) {
-    extras.push({ kind: 'bundle', app: pick(ranked, mix(noise, 4)), after: 3 + (mix(noise, 5) % 15) })
+    extras.push({ kind: 'search_bundle', app: pick(ranked, mix(noise, 4)), after: 3 + (mix(noise, 5) % 15) })
   }
   return extras
 }
 
 const listItems = (question: Question, ranked: readonly App[]) => {
   const view = viewOf(question)
-  const found = ranked.slice(0, question.depth).map((app) => ({ kind: 'organic', app }))
-  const extras = findExtras(question, ranked).filter(({ after }) => after < found.length)
+  const isSearch = question.function === 'app_searches'
+  const kind = isSearch ? 'search_organic' : 'list_organic'
+  const found = ranked.slice(0, question.depth).map((app) => ({ kind, app }))
+  const extras = isSearch ? findExtras(question, ranked).filter(({ after }) => after < found.length) : []
   const listed = found.flatMap((organic, index) => [
     ...extras.filter(({ after }) => after === index),
     organic,
@@ -69,19 +75,35 @@ const listItems = (question: Question, ranked: readonly App[]) => {
   return listed.map(({ kind, app }, index) => {
     const group = (groups[kind] ?? 0) + 1
     groups[kind] = group
-    return showSearchItem(question.store, app, view, { kind, group, absolute: index + 1 })
+    return showListItem(question.store, app, view, { kind, group, absolute: index + 1 })
   })
 }
 
-const showSearch = (question: Question, ranked: readonly App[]) => {
-  const keyword = decodeKeyword(question.subject)
+/** The keyword as meant, or the collection as posted. */
+const headingOf = (question: Question): string =>
+  question.function === 'app_searches' ? decodeKeyword(question.subject) : question.subject
+
+const checkUrlOf = (question: Question): string => {
+  const place = `location=${question.locationCode}&hl=${question.languageCode}`
+  const text = encodeURIComponent(headingOf(question).toWellFormed())
+  const base = `https://${SE_DOMAINS[question.store]}`
+  if (question.function === 'app_searches') return `${base}/search?term=${text}&${place}`
+  return `${base}/store/apps/${question.category ? `category/${question.category}/` : ''}collection/${text}?${place}`
+}
+
+/** The fields that every result shares. */
+const frameOf = (question: Question) => ({
+  se_domain: SE_DOMAINS[question.store],
+  location_code: question.locationCode,
+  language_code: question.languageCode,
+})
+
+const showList = (question: Question, ranked: readonly App[]) => {
   const items = listItems(question, ranked)
   return {
-    keyword,
-    se_domain: SE_DOMAINS[question.store],
-    location_code: question.locationCode,
-    language_code: question.languageCode,
-    check_url: `https://${SE_DOMAINS[question.store]}/search?term=${encodeURIComponent(keyword.toWellFormed())}&location=${question.locationCode}&hl=${question.languageCode}`,
+    keyword: headingOf(question),
+    ...frameOf(question),
+    check_url: checkUrlOf(question),
     datetime: formatTimestamp(question.doneAtMs),
     se_results_count: ranked.length,
     items_count: items.length,
@@ -93,9 +115,7 @@ const showInfo = (question: Question, catalogue: Catalogue, app: App) => {
   const item = showInfoItem(catalogue, app, viewOf(question))
   return {
     app_id: app.id,
-    se_domain: SE_DOMAINS[question.store],
-    location_code: question.locationCode,
-    language_code: question.languageCode,
+    ...frameOf(question),
     check_url: item.url,
     datetime: formatTimestamp(question.doneAtMs),
     se_results_count: 1,
@@ -104,28 +124,79 @@ const showInfo = (question: Question, catalogue: Catalogue, app: App) => {
   }
 }
 
+const showReviews = (question: Question, app: App) => {
+  const view = viewOf(question)
+  const items = listReviews(app, question.doneAtMs, question.depth)
+  return {
+    app_id: app.id,
+    type: 'app_reviews',
+    ...frameOf(question),
+    check_url: `${appUrl(question.store, app, view)}?see-all=reviews`,
+    datetime: formatTimestamp(question.doneAtMs),
+    title: app.title,
+    rating: showRating(app, view.day),
+    reviews_count: null,
+    items_count: items.length,
+    items,
+  }
+}
+
+const showPages = (question: Question, pages: readonly string[]) => {
+  const datetime = formatTimestamp(question.doneAtMs)
+  return {
+    ...(question.function === 'app_info' ? { app_id: question.subject } : { keyword: headingOf(question) }),
+    type: findOffer(question.store, question.function).seType,
+    ...frameOf(question),
+    datetime,
+    items_count: pages.length,
+    items: pages.map((html, index) => ({ page: index + 1, date: datetime, html })),
+  }
+}
+
+const openStore = (store: Store, seed: number, facts: readonly Fact[]): StoreAnswers => {
+  const catalogue = buildCatalogue(store, seed, facts)
+  return { catalogue, rank: buildRanker(catalogue, seed), chart: buildCharts(catalogue, seed) }
+}
+
 /** Makes both stores from a seed; `facts` are real apps for the ios_store. */
 export const buildAnswers = (seed: number, facts: readonly Fact[]): Answers => {
-  const open = (store: Store, known: readonly Fact[]): StoreAnswers => {
-    const catalogue = buildCatalogue(store, seed, known)
-    return { catalogue, rank: buildRanker(catalogue, seed) }
+  const stores = {
+    ios_store: openStore('ios_store', seed, facts),
+    android_store: openStore('android_store', seed, []),
   }
-  const stores = { ios_store: open('ios_store', facts), android_store: open('android_store', []) }
-  const rank = (question: Question) =>
-    stores[question.store].rank({ keyword: decodeKeyword(question.subject), ...viewOf(question) })
   const findApp = (question: Question) => stores[question.store].catalogue.findApp(question.subject)
+  const listApps = (question: Question): readonly App[] => {
+    const { rank, chart } = stores[question.store]
+    if (question.function === 'app_searches')
+      return rank({ keyword: headingOf(question), ...viewOf(question) })
+    const { subject: collection, category } = question
+    return chart({ collection, ...(category !== undefined && { category }), ...viewOf(question) })
+  }
+  const requireApp = (question: Question): App => {
+    const app = findApp(question)
+    if (!app) throw new Error(`The store has no app ${question.subject}`)
+    return app
+  }
   return {
-    count: (question) =>
-      question.function === 'app_info'
-        ? Number(findApp(question) !== undefined)
-        : Math.min(question.depth, rank(question).length),
-    show: (question) => {
+    count: (question) => {
+      if (question.function === 'app_info') return Number(findApp(question) !== undefined)
+      if (question.function !== 'app_reviews') return Math.min(question.depth, listApps(question).length)
+      const app = findApp(question)
+      return app ? Math.min(question.depth, countReviews(app, question.doneAtMs)) : 0
+    },
+    show: (question, form) => {
+      if (question.function === 'app_reviews') return showReviews(question, requireApp(question))
+      const view = viewOf(question)
       if (question.function === 'app_info') {
-        const app = findApp(question)
-        return app && showInfo(question, stores[question.store].catalogue, app)
+        const { catalogue } = stores[question.store]
+        const app = requireApp(question)
+        return form === 'advanced'
+          ? showInfo(question, catalogue, app)
+          : showPages(question, [writeInfoPage(showInfoItem(catalogue, app, view), view)])
       }
-      const ranked = rank(question)
-      return ranked.length > 0 ? showSearch(question, ranked) : undefined
+      const ranked = listApps(question)
+      if (form === 'advanced') return showList(question, ranked)
+      return showPages(question, writeListPages(headingOf(question), ranked.slice(0, question.depth), view))
     },
   }
 }

@@ -3,7 +3,7 @@
  * specification over invented stores. It knows nothing of the product that calls it.
  */
 
-import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import Fastify, {
   type FastifyError,
@@ -11,68 +11,74 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify'
+import { z } from 'zod'
 import { Account } from './account.ts'
 import { Calls } from './calls.ts'
 import type { Code } from './codes.ts'
-import { type Endpoint, listEndpoints, Refusal, type Service } from './endpoints.ts'
+import { listEndpoints, Refusal, type Service } from './endpoints.ts'
 import { VERSION, wrapRefusal, wrapTasks } from './envelope.ts'
 import { readFacts } from './facts.ts'
+import { FaultSettings, Faults } from './faults.ts'
+import { type Doorkeeper, guardCalls, openDoor } from './guard.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
+import { HTML_ONLY_OFFERS, OFFERS } from './offers.ts'
 import { Options, type OptionsInput } from './options.ts'
 import { buildAnswers } from './results.ts'
 import { Tasks } from './tasks.ts'
+import { answerInTrouble, sendJson } from './trouble.ts'
+import { Webhooks } from './webhooks.ts'
 
 /** A running sandbox. `instance` is another one for every start; `idleMs` is the time since the last request. */
 export type Sandbox = { url: string; instance: string; idleMs(): number; close(): Promise<void> }
 
-const JSON_TYPE = 'application/json; charset=utf-8'
 const HOST = '127.0.0.1'
+/** How often the sandbox looks whether tasks are done, so that webhooks go out without anybody asking. */
+const LOOK_EVERY_MS = 50
 
-const send = (reply: FastifyReply, body: string, httpStatus = 200) =>
-  reply.code(httpStatus).header('content-type', JSON_TYPE).send(body)
+/** Ends what is due by now, and sends the webhooks of it. */
+const settle = ({ tasks, webhooks }: Service, nowMs: number): void => webhooks.send(tasks.settle(nowMs))
 
-const refuse = (reply: FastifyReply, code: Code, httpStatus = 200) =>
-  send(reply, wrapRefusal(code), httpStatus)
-
-/** Compares in constant time, whatever the lengths. */
-const isSame = (left: string, right: string): boolean => {
-  const digest = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(left), digest(right))
-}
-
-/** Guards every call below /v3, before its body is read: how many at once, who, and how many a minute. */
-const guardCalls = (app: FastifyInstance, service: Service, options: Options, now: () => number) => {
-  const expected = `Basic ${Buffer.from(`${options.login}:${options.password}`).toString('base64')}`
-  app.addHook('onRequest', async (request, reply) => {
-    if (!request.url.startsWith('/v3')) return
-    reply.raw.once('close', () => service.calls.leave())
-    if (!service.calls.enter()) return refuse(reply, 40209)
-    if (!isSame(request.headers.authorization ?? '', expected)) {
-      reply.header('www-authenticate', 'Basic realm="App Data Service"')
-      return refuse(reply, 40100, 401)
-    }
-    const { countAs, window } = request.routeOptions.config as unknown as Partial<Endpoint>
-    if (!service.calls.admit(countAs ?? 'unknown', window, now())) return refuse(reply, 40202)
-    return
-  })
-}
-
-const addEndpoints = (app: FastifyInstance, service: Service, now: () => number) => {
+const addEndpoints = (
+  app: FastifyInstance,
+  service: Service,
+  now: () => number,
+  closing: AbortSignal,
+): void => {
   for (const { method, path, countAs, window, answer } of listEndpoints(service)) {
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
       const startedMs = performance.now()
-      const nowMs = now()
-      service.tasks.settle(nowMs)
-      const { id = '' } = request.params as { id?: string }
-      const answers = answer({ id, body: request.body, nowMs })
-      return send(reply, wrapTasks(request.url.split('?')[0] ?? path, answers, performance.now() - startedMs))
+      const called = request.url.split('?')[0] ?? path
+      const trouble = service.faults.strikeCall(called)
+      const work = () => {
+        const nowMs = now()
+        settle(service, nowMs)
+        const { id = '' } = request.params as { id?: string }
+        const answers = answer({ id, body: request.body, nowMs })
+        return wrapTasks(called, answers, performance.now() - startedMs)
+      }
+      return trouble ? answerInTrouble(trouble, reply, work, closing) : sendJson(reply, work())
     }
     app.route({ method, url: path, handler, config: { countAs, window } as object })
   }
 }
 
+/** The control of the faults, for the owner of the account: what they are and how often each struck, and other ones. */
+const addControl = (app: FastifyInstance, { faults }: Service, isKnown: Doorkeeper): void => {
+  const show = () => ({ faults: faults.settings, struck: faults.struck, clockOffsetMs: faults.clockOffsetMs })
+  app.get('/faults', (request, reply) => (isKnown(request, reply) ? show() : reply))
+  app.put('/faults', (request, reply) => {
+    if (!isKnown(request, reply)) return reply
+    const settings = FaultSettings.safeParse(request.body)
+    if (!settings.success) return reply.code(400).send({ error: z.prettifyError(settings.error) })
+    faults.replace(settings.data)
+    return show()
+  })
+}
+
 /** Errors as the service shows them: a request that cannot be read is refused with 200, a fault of our own is 500. */
-const showErrors = (app: FastifyInstance) => {
+const showErrors = (app: FastifyInstance): void => {
+  const refuse = (reply: FastifyReply, code: Code, httpStatus = 200) =>
+    sendJson(reply, wrapRefusal(code), httpStatus)
   app.setNotFoundHandler((_request, reply) => refuse(reply, 40400, 404))
   app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => {
     if (error instanceof Refusal) return refuse(reply, error.code)
@@ -84,18 +90,24 @@ const showErrors = (app: FastifyInstance) => {
   })
 }
 
-const openService = (options: Options): Service => {
+const openService = (options: Options, hostNow: () => number): { service: Service; now: () => number } => {
+  const faults = new Faults(options.seed, options.faults)
+  const now = () => hostNow() + faults.clockOffsetMs
   const account = new Account(options)
   const answers = buildAnswers(options.seed, options.catalogFile ? readFacts(options.catalogFile) : [])
-  const tasks = new Tasks(account, options.stateFile)
-  return {
+  const tasks = new Tasks(options.login, account, options.stateFile)
+  const service = {
     login: options.login,
     readyMs: options.readyMs,
+    offers: options.htmlOnly ? HTML_ONLY_OFFERS : OFFERS,
     answers,
     account,
     tasks,
     calls: new Calls(options),
+    faults,
+    webhooks: new Webhooks({ tasks, answers, faults }, now, options),
   }
+  return { service, now }
 }
 
 const listen = async (build: () => FastifyInstance, options: Options): Promise<FastifyInstance> => {
@@ -116,42 +128,54 @@ const listen = async (build: () => FastifyInstance, options: Options): Promise<F
  * use that was asked for strictly.
  */
 export const startSandbox = async (input: OptionsInput & { now?: () => number } = {}): Promise<Sandbox> => {
-  const { now = Date.now, ...chosen } = input
+  const { now: hostNow = Date.now, ...chosen } = input
   const options = Options.parse(chosen)
-  const service = openService(options)
+  const { service, now } = openService(options, hostNow)
   const instance = randomUUID()
+  const closing = new AbortController()
+  const greeting = {
+    service: 'storerank sandbox',
+    version: VERSION,
+    seed: options.seed,
+    pid: process.pid,
+    instance,
+  }
   let lastRequestMs = performance.now()
   const build = () => {
     const app = Fastify({ bodyLimit: MAX_BODY_BYTES, forceCloseConnections: true })
     app.removeContentTypeParser('text/plain')
-    app.addHook('onRequest', async () => {
+    app.addHook('onRequest', async (_request, reply) => {
       lastRequestMs = performance.now()
+      reply.header('date', new Date(now()).toUTCString())
     })
-    guardCalls(app, service, options, now)
+    const isKnown = openDoor(options)
+    guardCalls(app, service, isKnown, now)
     showErrors(app)
-    app.get('/', () => ({
-      service: 'storerank sandbox',
-      version: VERSION,
-      seed: options.seed,
-      pid: process.pid,
-      instance,
-    }))
-    addEndpoints(app, service, now)
+    app.get('/', () => greeting)
+    addControl(app, service, isKnown)
+    addEndpoints(app, service, now, closing.signal)
     return app
+  }
+  const stop = async () => {
+    await service.webhooks.close()
+    service.tasks.close()
   }
   try {
     const app = await listen(build, options)
+    const look = setInterval(() => settle(service, now()), LOOK_EVERY_MS)
     return {
       url: `http://${HOST}:${(app.server.address() as AddressInfo).port}`,
       instance,
       idleMs: () => performance.now() - lastRequestMs,
       close: async () => {
+        clearInterval(look)
+        closing.abort()
         await app.close()
-        service.tasks.close()
+        await stop()
       },
     }
   } catch (error) {
-    service.tasks.close()
+    await stop()
     throw error
   }
 }

@@ -1,33 +1,61 @@
 /**
- * The life of tasks: posted and charged, done and refunded, fetched. When a task is done is computed from the
- * times in the books, so that a restart changes nothing.
+ * The life of tasks: posted and charged, done and refunded, told of by webhook, fetched. When a task is done is
+ * computed from the times in the books, so that a restart changes nothing.
  */
 
 import type { Account } from './account.ts'
-import { type Books, type Entry, openBooks, type PostedTask } from './books.ts'
+import {
+  type Books,
+  type DeliveryFailure,
+  type Entry,
+  HOOKS,
+  type Hook,
+  openBooks,
+  type PostedTask,
+} from './books.ts'
+import type { Code } from './codes.ts'
 import { MAX_ROWS, READY_LIST_DAYS, RETENTION_DAYS } from './limits.ts'
-import type { Store, TaskFunction } from './offers.ts'
+import type { Form, Store, TaskFunction } from './offers.ts'
 import { DAY_MS } from './timestamp.ts'
 
-/** A task in the books. */
-export type Task = PostedTask & { isFetched: boolean }
+/**
+ * A task in the books. `due` are the webhooks still to be sent. A held task stays off the ready list until its
+ * postback has failed.
+ */
+export type Task = PostedTask & { isFetched: boolean; isHeld: boolean; due: readonly Hook[] }
+
+/** A webhook that did not arrive. */
+export type FailedDelivery = { task: Task; hook: Hook; failure: DeliveryFailure }
 
 /** What asking for a result meets. */
 export type Stage = 'handed' | 'queued' | 'done' | 'expired'
 
-/** The part of its time that a task counts as just handed over. */
+/** The part of its time that a task counts as just handed over, at most a minute. */
 const HANDED_SHARE = 0.25
+const HANDED_AT_MOST_MS = 60_000
+
+/** The webhooks that a task asked for. */
+export const hooksOf = (task: PostedTask): readonly Hook[] =>
+  HOOKS.filter((hook) => task.parameters[hook] !== undefined)
+
+/** How a task that is done has ended. */
+export const outcomeOf = (task: PostedTask): Code => task.failure ?? (task.results > 0 ? 20000 : 40102)
 
 export class Tasks {
+  readonly #login: string
   readonly #account: Account
   readonly #books: Books
   readonly #byId = new Map<string, Task>()
+  /** Ids of tasks that another login has posted into the same books. */
+  readonly #foreign = new Set<string>()
   /** Not yet done, the next to be done in front. */
   readonly #unfinished: Task[]
   /** Done and not fetched, in the order of completion, by store and function. */
   readonly #ready = new Map<string, Map<string, Task>>()
+  readonly #failedDeliveries: FailedDelivery[] = []
 
-  constructor(account: Account, stateFile: string | undefined) {
+  constructor(login: string, account: Account, stateFile: string | undefined) {
+    this.#login = login
     this.#account = account
     this.#books = openBooks(stateFile, (entry) => this.#apply(entry))
     this.#unfinished = [...this.#byId.values()].sort((left, right) => left.doneAtMs - right.doneAtMs)
@@ -36,27 +64,39 @@ export class Tasks {
   /** Charges and keeps new tasks. When it returns they are in the books. */
   post(tasks: readonly PostedTask[]): void {
     if (tasks.length === 0) return
-    this.#record({ kind: 'posted', tasks })
+    this.#record({ kind: 'posted', login: this.#login, tasks })
     for (const { id } of tasks) this.#await(this.#byId.get(id))
     this.#books.flush()
   }
 
-  /** Ends every task whose time has come: gives back what it did not use, and puts it on the ready list. */
-  settle(nowMs: number): void {
-    for (const task of this.#unfinished.splice(0, this.#countDueBy(nowMs))) {
+  /**
+   * Ends every task whose time has come: gives back what it did not use, and puts it on the ready list. Returns
+   * those that have webhooks due.
+   */
+  settle(nowMs: number): Task[] {
+    const ended = this.#unfinished.splice(0, this.#countDueBy(nowMs))
+    for (const task of ended) {
       this.#account.charge(task.function, -task.refundMicros, task.doneAtMs)
-      if (!task.isFetched) this.#readyOf(task.store, task.function).set(task.id, task)
+      this.#offer(task)
     }
+    return ended.filter((task) => task.due.length > 0)
   }
 
   find(id: string): Task | undefined {
     return this.#byId.get(id)
   }
 
-  stageOf(task: Task, nowMs: number): Stage {
-    if (nowMs >= task.doneAtMs + RETENTION_DAYS * DAY_MS) return 'expired'
+  /** Whether a task belongs to another client. */
+  isForeign(id: string): boolean {
+    return this.#foreign.has(id)
+  }
+
+  /** What asking for the result in a form meets now. */
+  stageOf(task: Task, form: Form, nowMs: number): Stage {
+    if (nowMs >= task.doneAtMs + RETENTION_DAYS[form] * DAY_MS) return 'expired'
     if (nowMs >= task.doneAtMs) return 'done'
-    return nowMs < task.postedAtMs + HANDED_SHARE * (task.doneAtMs - task.postedAtMs) ? 'handed' : 'queued'
+    const handedMs = Math.min(HANDED_AT_MOST_MS, HANDED_SHARE * (task.doneAtMs - task.postedAtMs))
+    return nowMs < task.postedAtMs + handedMs ? 'handed' : 'queued'
   }
 
   /** The tasks done and not fetched, those done first in front, bounded in number and age. */
@@ -76,12 +116,38 @@ export class Tasks {
     this.#readyOf(task.store, task.function).delete(task.id)
   }
 
+  /** Notes how a webhook went: a delivered postback ends the task's time on the ready list, a failed one begins it. */
+  noteDelivery(task: Task, hook: Hook, failure?: DeliveryFailure): void {
+    this.#record({ kind: 'sent', id: task.id, hook, ...(failure && { failure }) })
+    if (task.isFetched) this.#readyOf(task.store, task.function).delete(task.id)
+    else this.#offer(task)
+  }
+
+  /** Makes the webhooks of a task due again. When it returns, that is in the books. */
+  resend(task: Task): void {
+    this.#record({ kind: 'resent', id: task.id })
+    this.#books.flush()
+  }
+
   /** Every task posted within a time, both ends included, by whole seconds. */
   listPosted(fromMs: number, toMs: number): Task[] {
     return this.#byId
       .values()
       .filter((task) => task.postedAtMs >= fromMs && task.postedAtMs < toMs + 1000)
       .toArray()
+  }
+
+  /** Every task that ended with an error within a time. */
+  listFailed(fromMs: number, toMs: number): Task[] {
+    return this.#byId
+      .values()
+      .filter((task) => task.doneAtMs >= fromMs && task.doneAtMs <= toMs && outcomeOf(task) !== 20000)
+      .toArray()
+  }
+
+  /** Every webhook that failed within a time. */
+  listFailedDeliveries(fromMs: number, toMs: number): FailedDelivery[] {
+    return this.#failedDeliveries.filter(({ failure }) => failure.atMs >= fromMs && failure.atMs <= toMs)
   }
 
   close(): void {
@@ -104,6 +170,10 @@ export class Tasks {
     if (task) this.#unfinished.splice(this.#countDueBy(task.doneAtMs), 0, task)
   }
 
+  #offer(task: Task): void {
+    if (!task.isFetched && !task.isHeld) this.#readyOf(task.store, task.function).set(task.id, task)
+  }
+
   #record(entry: Entry): void {
     this.#apply(entry)
     this.#books.append(entry)
@@ -117,15 +187,35 @@ export class Tasks {
   }
 
   #apply(entry: Entry): void {
-    if (entry.kind === 'fetched') {
-      const task = this.#byId.get(entry.id)
-      if (!task) throw new Error(`The books speak of a task that was never posted: ${entry.id}`)
-      task.isFetched = true
+    if (entry.kind === 'posted') {
+      this.#applyPosted(entry)
       return
     }
-    for (const posted of entry.tasks) {
-      this.#byId.set(posted.id, { ...posted, isFetched: false })
+    if (this.#foreign.has(entry.id)) return
+    const task = this.#byId.get(entry.id)
+    if (!task) throw new Error(`The books speak of a task that was never posted: ${entry.id}`)
+    if (entry.kind === 'fetched') task.isFetched = true
+    else if (entry.kind === 'resent') task.due = hooksOf(task)
+    else this.#applySent(task, entry)
+  }
+
+  #applyPosted({ login, tasks }: Extract<Entry, { kind: 'posted' }>): void {
+    for (const posted of tasks) {
+      if (login !== this.#login) {
+        this.#foreign.add(posted.id)
+        continue
+      }
+      const due = hooksOf(posted)
+      this.#byId.set(posted.id, { ...posted, isFetched: false, isHeld: due.includes('postback_url'), due })
       this.#account.charge(posted.function, posted.costMicros, posted.postedAtMs)
     }
+  }
+
+  #applySent(task: Task, { hook, failure }: Extract<Entry, { kind: 'sent' }>): void {
+    task.due = task.due.filter((each) => each !== hook)
+    if (failure) this.#failedDeliveries.push({ task, hook, failure })
+    if (hook !== 'postback_url') return
+    if (failure) task.isHeld = false
+    else task.isFetched = true
   }
 }

@@ -1,5 +1,7 @@
 /** Timestamps as the service writes them: UTC, `yyyy-mm-dd hh:mm:ss +00:00` (spec: Task object). */
 
+import { z } from 'zod'
+
 const FORM = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) \+00:00$/
 
 /** A day in milliseconds; every day of the service is a UTC day. */
@@ -18,6 +20,13 @@ export const parseTimestamp = (text: string): number | undefined => {
   const timeMs = Date.parse(`${match[1]}T${match[2]}Z`)
   return Number.isNaN(timeMs) || formatTimestamp(timeMs) !== text ? undefined : timeMs
 }
+
+/** A timestamp in a request, read into milliseconds since 1970. */
+export const Timestamp = z.string().transform((text, context) => {
+  const timeMs = parseTimestamp(text)
+  if (timeMs === undefined) context.addIssue({ code: 'custom', message: 'not a timestamp' })
+  return timeMs ?? 0
+})
 
 /** The number of the UTC day, counted from 1970-01-01. */
 export const dayOf = (timeMs: number): number => Math.floor(timeMs / DAY_MS)

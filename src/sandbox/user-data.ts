@@ -1,4 +1,4 @@
-/** The account as `/v3/appendix/user_data` shows it, and the state of the service (spec: Account data record). */
+/** The account as `/v3/appendix/user_data` shows it (spec: Account data record). */
 
 import type { Account } from './account.ts'
 import type { Calls } from './calls.ts'
@@ -45,7 +45,7 @@ const showCallLimits = ({ limits }: Calls) => {
 }
 
 /** Calls of the appendix count into `total` only. */
-const APPENDIX_CALLS = ['user_data', 'status', 'appendix_errors']
+const APPENDIX_CALLS = ['user_data', 'status', 'appendix_errors', 'webhook_resend']
 
 const showCallStatistics = (calls: Calls, nowMs: number) => {
   const show = (tally: Calls['perDay'], value: string) => {
@@ -121,11 +121,3 @@ export const showUserData = (login: string, calls: Calls, account: Account, nowM
     price: showPrices(),
   },
 })
-
-const ENDPOINTS = ['task_get', 'task_post', 'live', 'postback/pingback']
-
-/** The records of the status endpoint: a service that can say so is healthy. */
-export const showStatus = () => [
-  { api: 'app_data', status: 'ok', endpoints: ENDPOINTS.map((endpoint) => ({ endpoint, status: 'ok' })) },
-  { api: 'appendix', status: 'ok', endpoints: null },
-]

@@ -1,12 +1,14 @@
 /** The account: what it may do, has done, has left, and what its units cost. */
 
-import { cleanText, isObject, microsFromDollars, readNumber, unreadable } from './fields.ts'
-import type { Priority, TaskFunction } from './functions.ts'
+import { cleanText, isObject, readIdentifier, readMicros, readNumber, unreadable } from './fields.ts'
+import type { Priority, ServiceFunction } from './functions.ts'
 import { rowsOf } from './replies.ts'
 import type { Transport } from './transport.ts'
 
 /** One period of a table of limits or statistics: counts of calls, or micro-dollars. Null and missing: not known. */
 export interface UsagePeriod {
+  /** Which period statistics are of, `yyyy-MM-dd` or `yyyy-MM-dd HH:mm`; null for limits. */
+  readonly period: string | null
   readonly total: number | null
   readonly totalAppData: number | null
   /** By the path of keys inside `app_data`, such as `app_searches.task_get.advanced`. */
@@ -16,6 +18,19 @@ export interface UsagePeriod {
 export interface UsageTable {
   readonly day: UsagePeriod | null
   readonly minute: UsagePeriod | null
+}
+
+/** One entry of the price list (spec: rates.price). */
+export interface PriceEntry {
+  /** `app_data` or `appendix`. */
+  readonly api: string
+  /** Path of keys inside it, such as `app_searches.task_post`. */
+  readonly call: string
+  /** `priority_low`, `priority_normal` or `priority_high`. */
+  readonly priority: string
+  /** `per_request`, or `per_result`: for every row of the result. */
+  readonly costType: string
+  readonly costMicros: number
 }
 
 export interface UserData {
@@ -30,11 +45,15 @@ export interface UserData {
   readonly moneyLimits: UsageTable
   /** Micro-dollars. */
   readonly moneyStatistics: UsageTable
+  /** The whole price list as it stands; an entry without a cost is left out. */
+  readonly prices: readonly PriceEntry[]
   /** Price of one billing unit; null when the price list does not say. The list makes no difference by store. */
-  pricePerUnitMicros(fn: TaskFunction, priority: Priority): number | null
+  pricePerUnitMicros(fn: ServiceFunction, priority: Priority): number | null
 }
 
 const RECORD_PATH = ['tasks', 0, 'result', 0]
+
+const MAX_PERIOD_LENGTH = 50
 
 const PRIORITY_KEYS = { 1: 'priority_normal', 2: 'priority_high' } as const
 
@@ -61,6 +80,7 @@ export function readUserData(row: unknown): UserData {
     callStatistics: readUsage(rates.statistics, readNumber),
     moneyLimits: readUsage(money.limits, readMicros),
     moneyStatistics: readUsage(money.statistics, readMicros),
+    prices: listPrices(price, []),
     pricePerUnitMicros: (fn, priority) => readPrice(price, fn, priority),
   }
 }
@@ -71,11 +91,6 @@ function readName(value: unknown): string | null {
 
 type ReadAmount = (value: unknown) => number | null
 
-function readMicros(value: unknown): number | null {
-  const dollars = readNumber(value)
-  return dollars === null ? null : microsFromDollars(dollars)
-}
-
 function readUsage(value: unknown, readAmount: ReadAmount): UsageTable {
   const table = isObject(value) ? value : {}
   return { day: readPeriod(table.day, readAmount), minute: readPeriod(table.minute, readAmount) }
@@ -84,6 +99,7 @@ function readUsage(value: unknown, readAmount: ReadAmount): UsageTable {
 function readPeriod(value: unknown, readAmount: ReadAmount): UsagePeriod | null {
   if (!isObject(value)) return null
   return {
+    period: readIdentifier(value.value, MAX_PERIOD_LENGTH),
     total: readAmount(value.total),
     totalAppData: readAmount(value.total_app_data),
     byCall: Object.fromEntries(flatten(value.app_data, [], readAmount)),
@@ -92,6 +108,8 @@ function readPeriod(value: unknown, readAmount: ReadAmount): UsagePeriod | null 
 
 /** `task_get.advanced` is the deepest there is. */
 const MAX_USAGE_LEVELS = 3
+/** `app_data.app_searches.task_get.advanced.priority_high` is the deepest there is. */
+const MAX_PRICE_LEVELS = 5
 
 function flatten(value: unknown, keys: readonly string[], readAmount: ReadAmount): [string, number][] {
   if (isObject(value)) {
@@ -102,8 +120,24 @@ function flatten(value: unknown, keys: readonly string[], readAmount: ReadAmount
   return amount === null || keys.length === 0 ? [] : [[keys.join('.'), amount]]
 }
 
+/** Walks down to the arrays; their key is the priority, the keys above it are api and call. */
+function listPrices(value: unknown, keys: readonly string[]): PriceEntry[] {
+  if (isObject(value)) {
+    if (keys.length >= MAX_PRICE_LEVELS) return []
+    return Object.entries(value).flatMap(([key, child]) => listPrices(child, [...keys, key]))
+  }
+  if (!Array.isArray(value) || keys.length < 3) return []
+  const [api = '', ...call] = keys
+  const priority = call.pop() ?? ''
+  return value.filter(isObject).flatMap((entry): PriceEntry[] => {
+    const costMicros = readMicros(entry.cost)
+    const costType = readName(entry.cost_type) ?? ''
+    return costMicros === null ? [] : [{ api, call: call.join('.'), priority, costType, costMicros }]
+  })
+}
+
 /** Posting is charged per request of the list's first such entry. */
-function readPrice(price: Record<string, unknown>, fn: TaskFunction, priority: Priority): number | null {
+function readPrice(price: Record<string, unknown>, fn: ServiceFunction, priority: Priority): number | null {
   const taskPost = childOf(childOf(childOf(price, 'app_data'), fn), 'task_post')
   const entries = taskPost[PRIORITY_KEYS[priority]]
   if (!Array.isArray(entries)) return null

@@ -2,52 +2,145 @@
 
 import { getUserData, type UserData } from './account.ts'
 import { type ApiStatus, getStatus, listErrors, type ServiceErrorCode } from './diagnostics.ts'
-import type { Store, TaskFunction } from './functions.ts'
+import { type FailedTask, type FailedTaskQuery, listFailedTasks } from './failed-tasks.ts'
+import type { ServiceFunction, Store } from './functions.ts'
 import { listTaskIds, type TaskIdQuery, type TaskIdRow } from './history.ts'
 import { type PostOutcome, postTasks, type TaskToPost } from './post-tasks.ts'
 import { listReady, type ReadyList } from './ready-list.ts'
-import { type Language, type Location, listCategories, listLanguages, listLocations } from './references.ts'
+import {
+  type Language,
+  type ListingCategory,
+  type Location,
+  listCategories,
+  listLanguages,
+  listListingCategories,
+  listLocations,
+} from './references.ts'
+import {
+  type AppInfoResult,
+  type AppListResult,
+  type AppReviewsResult,
+  type AppSearchesResult,
+  type HtmlResult,
+  parseAppInfoResult,
+  parseAppListResult,
+  parseAppSearchesResult,
+  parseHtmlResult,
+  parseReviewsResult,
+} from './results.ts'
+import { getParsed, type TaskOutcome } from './task-outcome.ts'
 import { getResult, type ResultAddress, type ResultOutcome } from './task-result.ts'
 import { type SendWindow, Transport, type TransportOptions } from './transport.ts'
-
-/** Each method does what the function of its name in its family's file says. */
-export interface AppDataClient {
-  postTasks(
-    store: Store,
-    fn: TaskFunction,
-    tasks: readonly TaskToPost[],
-    send: SendWindow,
-  ): Promise<PostOutcome>
-  listReady(store: Store, fn: TaskFunction): Promise<ReadyList>
-  getResult(address: ResultAddress): Promise<ResultOutcome>
-  listTaskIds(query: TaskIdQuery): Promise<TaskIdRow[]>
-  listLocations(store: Store): Promise<Location[]>
-  listLanguages(store: Store): Promise<Language[]>
-  listCategories(store: Store): Promise<string[]>
-  getUserData(): Promise<UserData>
-  getStatus(): Promise<ApiStatus[]>
-  listErrors(): Promise<ServiceErrorCode[]>
-  /** Lets what is in flight end, and begins nothing more. */
-  close(): Promise<void>
-}
+import { type ResendAnswer, resendWebhooks } from './webhooks.ts'
 
 /**
- * Opens a client; no connection is made before the first call.
- * @throws ConfigurationError for an address or credentials that cannot be used
+ * A client of the App Data Service. Every call checks its request first and throws a ConfigurationError with a
+ * sentence for one that breaks a rule of the specification, before anything is sent.
+ *
+ * Calls that cost nothing are repeated with back-off while that may help, and then throw by what the caller does
+ * next: AccountError, RateLimitedError, RejectedError, UnavailableError, UnreadableError. A POST of tasks is sent at
+ * most once and never throws for what happens on the way: its outcome says what is known.
  */
-export function createClient(options: TransportOptions): AppDataClient {
-  const transport = new Transport(options)
-  return {
-    postTasks: (store, fn, tasks, send) => postTasks(transport, store, fn, tasks, send),
-    listReady: (store, fn) => listReady(transport, store, fn),
-    getResult: (address) => getResult(transport, address),
-    listTaskIds: (query) => listTaskIds(transport, query),
-    listLocations: (store) => listLocations(transport, store),
-    listLanguages: (store) => listLanguages(transport, store),
-    listCategories: (store) => listCategories(transport, store),
-    getUserData: () => getUserData(transport),
-    getStatus: () => getStatus(transport),
-    listErrors: () => listErrors(transport),
-    close: () => transport.close(),
+export class AppDataClient {
+  // Tasks
+
+  /**
+   * Posts 1 to 100 tasks of one function in one request, at most once; they are charged when they are created. A task
+   * that breaks a rule is answered with 40501 and not sent. `send` says when bytes may leave, such as
+   * `{ deadlineMs: performance.now() + 10_000 }`.
+   */
+  readonly postTasks: (
+    store: Store,
+    fn: ServiceFunction,
+    tasks: readonly TaskToPost[],
+    send: SendWindow,
+  ) => Promise<PostOutcome>
+  /** Lists up to 1,000 tasks that are done and not fetched yet, oldest first; 20 calls a minute. */
+  readonly listReady: (store: Store, fn: ServiceFunction) => Promise<ReadyList>
+  /** Fetches a result as it is sent, by a path of the ready list or by id; the readers of results read it. */
+  readonly getResult: (address: ResultAddress) => Promise<ResultOutcome>
+  /** Fetches what a search found. */
+  readonly getAppSearches: (store: Store, id: string) => Promise<TaskOutcome<AppSearchesResult>>
+  /** Fetches the details of an app. */
+  readonly getAppInfo: (store: Store, id: string) => Promise<TaskOutcome<AppInfoResult>>
+  /** Fetches the apps of a collection of android_store. */
+  readonly getAppList: (id: string) => Promise<TaskOutcome<AppListResult>>
+  /** Fetches the reviews of an app of ios_store. */
+  readonly getAppReviews: (id: string) => Promise<TaskOutcome<AppReviewsResult>>
+  /** Fetches the raw pages of a task of android_store, which are kept for 7 days. */
+  readonly getHtml: (
+    fn: 'app_info' | 'app_list' | 'app_searches',
+    id: string,
+  ) => Promise<TaskOutcome<HtmlResult>>
+
+  // References
+
+  /** Lists the locations of a store. */
+  readonly listLocations: (store: Store) => Promise<Location[]>
+  /** Lists the languages of a store. */
+  readonly listLanguages: (store: Store) => Promise<Language[]>
+  /** Lists the category values of a store. */
+  readonly listCategories: (store: Store) => Promise<string[]>
+  /** Lists the categories of android_store with the number of listings in each. */
+  readonly listListingCategories: () => Promise<ListingCategory[]>
+
+  // Account
+
+  /** Reads the account: limits, statistics, money and prices. */
+  readonly getUserData: () => Promise<UserData>
+  /** Reads how the service says it is; 10 calls a minute. */
+  readonly getStatus: () => Promise<ApiStatus[]>
+  /** Lists every status code of the service with its message. */
+  readonly listErrors: () => Promise<ServiceErrorCode[]>
+
+  // History
+
+  /** Lists one page of the account's tasks, finished or not; 10 calls a minute. */
+  readonly listTaskIds: (query: TaskIdQuery) => Promise<TaskIdRow[]>
+  /** Lists one page of what failed in the past 24 hours, tasks and webhooks. */
+  readonly listFailedTasks: (query: FailedTaskQuery) => Promise<FailedTask[]>
+
+  // Webhooks
+
+  /** Has the pingbacks and postbacks of 1 to 100 tasks sent again, at no charge. */
+  readonly resendWebhooks: (taskIds: readonly string[]) => Promise<ResendAnswer[]>
+
+  /** Lets what is in flight end, and begins nothing more. */
+  readonly close: () => Promise<void>
+
+  /**
+   * Opens a client; no connection is made before the first call.
+   * @throws ConfigurationError for an address or credentials that cannot be used
+   */
+  constructor(options: TransportOptions) {
+    const transport = new Transport(options)
+    this.postTasks = (...post) => postTasks(transport, ...post)
+    this.listReady = (...list) => listReady(transport, ...list)
+    this.getResult = (address) => getResult(transport, address)
+    this.getAppSearches = (store, id) =>
+      getParsed(transport, { store, fn: 'app_searches', id }, parseAppSearchesResult)
+    this.getAppInfo = (store, id) => getParsed(transport, { store, fn: 'app_info', id }, parseAppInfoResult)
+    this.getAppList = (id) =>
+      getParsed(transport, { store: 'android_store', fn: 'app_list', id }, parseAppListResult)
+    this.getAppReviews = (id) =>
+      getParsed(transport, { store: 'ios_store', fn: 'app_reviews', id }, parseReviewsResult)
+    this.getHtml = (fn, id) =>
+      getParsed(transport, { store: 'android_store', fn, id, form: 'html' }, parseHtmlResult)
+    this.listLocations = (store) => listLocations(transport, store)
+    this.listLanguages = (store) => listLanguages(transport, store)
+    this.listCategories = (store) => listCategories(transport, store)
+    this.listListingCategories = () => listListingCategories(transport)
+    this.getUserData = () => getUserData(transport)
+    this.getStatus = () => getStatus(transport)
+    this.listErrors = () => listErrors(transport)
+    this.listTaskIds = (query) => listTaskIds(transport, query)
+    this.listFailedTasks = (query) => listFailedTasks(transport, query)
+    this.resendWebhooks = (taskIds) => resendWebhooks(transport, taskIds)
+    this.close = () => transport.close()
   }
+}
+
+/** `new AppDataClient(options)`. */
+export function createClient(options: TransportOptions): AppDataClient {
+  return new AppDataClient(options)
 }

@@ -1,13 +1,14 @@
 /** The envelope that every answer of the service comes in, read tolerantly and task by task. */
 
-import { cleanText, isObject, microsFromDollars, readIdentifier, readInteger, readNumber } from './fields.ts'
+import { cleanText, isObject, readIdentifier, readInteger, readMicros, readNumber } from './fields.ts'
 
 const MAX_MESSAGE_LENGTH = 500
 const MAX_ID_LENGTH = 64
+const MAX_VERSION_LENGTH = 50
 /** spec: Limits */
 const MAX_TAG_LENGTH = 255
 
-/** One element of `tasks`. */
+/** One element of `tasks` (spec: Task object). */
 export interface TaskReply {
   readonly id: string | null
   readonly statusCode: number
@@ -16,14 +17,29 @@ export interface TaskReply {
   readonly costMicros: number | null
   readonly tag: string | null
   readonly resultCount: number | null
+  /** How long the service worked on it; null when it does not say. */
+  readonly timeSeconds: number | null
+  /** The parameters of the request as echoed; `readEcho` reads it. */
+  readonly data: unknown
   /** As sent. */
   readonly result: unknown
 }
 
-export interface Envelope {
+/** What stands above the tasks of an answer (spec: Response envelope). Sums and counts are shown, never trusted. */
+export interface EnvelopeHead {
   readonly statusCode: number
   readonly message: string
-  /** Only the elements that have a status code: each stands for itself, `tasks_count` and `cost` are not trusted. */
+  /** `<major>.<minor>.<yyyymmdd>`; null when missing. */
+  readonly version: string | null
+  readonly timeSeconds: number | null
+  /** Of all tasks together, micro-dollars. */
+  readonly costMicros: number | null
+  readonly tasksCount: number | null
+  readonly tasksError: number | null
+}
+
+export interface Envelope extends EnvelopeHead {
+  /** Only the elements that have a status code: each stands for itself. */
   readonly tasks: readonly TaskReply[]
 }
 
@@ -32,24 +48,38 @@ export function readEnvelope(body: unknown): Envelope | null {
   if (!isObject(body)) return null
   const statusCode = readInteger(body.status_code)
   if (statusCode === null) return null
-  const tasks = Array.isArray(body.tasks) ? body.tasks.map(readTask).filter((task) => task !== null) : []
-  return { statusCode, message: readMessage(body.status_message), tasks }
+  return {
+    statusCode,
+    message: readMessage(body.status_message),
+    version: readIdentifier(body.version, MAX_VERSION_LENGTH),
+    timeSeconds: readSeconds(body.time),
+    costMicros: readMicros(body.cost),
+    tasksCount: readInteger(body.tasks_count),
+    tasksError: readInteger(body.tasks_error),
+    tasks: Array.isArray(body.tasks) ? body.tasks.map(readTask).filter((task) => task !== null) : [],
+  }
 }
 
 function readTask(value: unknown): TaskReply | null {
   if (!isObject(value)) return null
   const statusCode = readInteger(value.status_code)
   if (statusCode === null) return null
-  const dollars = readNumber(value.cost)
   return {
     id: readIdentifier(value.id, MAX_ID_LENGTH),
     statusCode,
     message: readMessage(value.status_message),
-    costMicros: dollars === null ? null : microsFromDollars(dollars),
+    costMicros: readMicros(value.cost),
     tag: isObject(value.data) ? readTag(value.data.tag) : null,
     resultCount: readInteger(value.result_count),
+    timeSeconds: readSeconds(value.time),
+    data: value.data ?? null,
     result: value.result ?? null,
   }
+}
+
+/** `0.1234 sec.`, or the number alone. */
+function readSeconds(value: unknown): number | null {
+  return readNumber(typeof value === 'string' ? value.replace(/\s*sec\.?$/, '') : value)
 }
 
 /** A tag as the service echoes it; null when it has none, or one that cannot be stored. */

@@ -14,6 +14,12 @@ export function microsFromDollars(dollars: number): number {
   return Math.round(dollars * MICROS_PER_DOLLAR)
 }
 
+/** Dollars of the wire as integer micro-dollars; null for anything that is no number. */
+export function readMicros(value: unknown): number | null {
+  const dollars = readNumber(value)
+  return dollars === null ? null : microsFromDollars(dollars)
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -91,6 +97,45 @@ export function wireText(maxLength: number) {
 
 /** A timestamp that may be missing; one that cannot be read is null, because no result hangs on it. */
 export const wireTimestamp = z.unknown().optional().transform(readTimestamp)
+
+/** A number that may be missing. */
+export const optionalNumber = wireNumber.nullish().transform(orNull)
+
+/** A whole number that may be missing. */
+export const optionalInteger = wireInteger.nullish().transform(orNull)
+
+/** A yes or no that may be missing. */
+export const optionalFlag = z.boolean().nullish().transform(orNull)
+
+const MAX_LIST_LENGTH = 1000
+
+/** A list that may be missing, which is not the same as empty. */
+export function optionalList<T extends z.ZodType>(element: T) {
+  return z.array(element).max(MAX_LIST_LENGTH).nullish().transform(orNull)
+}
+
+export function orNull<T>(value: T | null | undefined): T | null {
+  return value ?? null
+}
+
+/** `rank_group` → `rankGroup` */
+type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name
+type CamelKeys<Row> = { [Key in keyof Row as CamelCase<Key>]: Row[Key] }
+
+/** A record of the wire, its fields named as we name ours; fields that are not in `shape` are ignored. */
+export function wireRecord<Shape extends z.ZodRawShape>(shape: Shape) {
+  const names = Object.keys(shape).map(
+    (wire) => [wire, wire.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())] as const,
+  )
+  return z.object(shape).transform((row) => {
+    const sent: Readonly<Record<string, unknown>> = row
+    const record: Record<string, unknown> = {}
+    for (const [wire, ours] of names) record[ours] = sent[wire]
+    return record as CamelKeys<typeof row>
+  })
+}
 
 /** `items[3].rank_group` */
 function formatPath(path: readonly PropertyKey[]): string {

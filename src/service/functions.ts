@@ -4,7 +4,12 @@
  */
 
 export type Store = 'ios_store' | 'android_store'
+/** What the plan buys: both stores have both. */
 export type TaskFunction = 'app_searches' | 'app_info'
+/** All that the service sells; which store has it, `FUNCTION_RULES` says. */
+export type ServiceFunction = TaskFunction | 'app_list' | 'app_reviews'
+/** Structured, or the store's raw pages. */
+export type ResultForm = 'advanced' | 'html'
 /** 1 normal, 2 high: twice the price (spec: Task posting; rates.price). */
 export type Priority = 1 | 2
 
@@ -20,7 +25,13 @@ export interface FunctionRule {
   readonly source: 'spec' | 'assumed'
 }
 
-export const FUNCTION_RULES: Readonly<Record<Store, Readonly<Record<TaskFunction, FunctionRule>>>> = {
+type Rules<Fn extends ServiceFunction> = Readonly<Record<Fn, FunctionRule>>
+
+/** A function that a store lacks has no row there (spec: Endpoints). */
+export const FUNCTION_RULES: {
+  readonly ios_store: Rules<TaskFunction | 'app_reviews'>
+  readonly android_store: Rules<TaskFunction | 'app_list'>
+} = {
   ios_store: {
     app_searches: {
       defaultDepth: 100,
@@ -34,6 +45,13 @@ export const FUNCTION_RULES: Readonly<Record<Store, Readonly<Record<TaskFunction
       maximumDepth: null,
       billingUnitResults: 1,
       unitCostMicros: 600,
+      source: 'assumed',
+    },
+    app_reviews: {
+      defaultDepth: 50,
+      maximumDepth: 500,
+      billingUnitResults: 50,
+      unitCostMicros: 750,
       source: 'assumed',
     },
   },
@@ -52,15 +70,33 @@ export const FUNCTION_RULES: Readonly<Record<Store, Readonly<Record<TaskFunction
       unitCostMicros: 600,
       source: 'assumed',
     },
+    app_list: {
+      defaultDepth: 100,
+      maximumDepth: 200,
+      billingUnitResults: 100,
+      unitCostMicros: 1200,
+      source: 'assumed',
+    },
   },
+}
+
+/** The rule of a function in a store; null when the store does not have it. */
+export function findRule(store: Store, fn: ServiceFunction): FunctionRule | null {
+  const rules: Partial<Rules<ServiceFunction>> = FUNCTION_RULES[store]
+  return rules[fn] ?? null
+}
+
+/** Raw pages exist in android_store only, of every function that it has (spec: Endpoints 3 to 5). */
+export function hasForm(store: Store, fn: ServiceFunction, form: ResultForm): boolean {
+  return findRule(store, fn) !== null && (form === 'advanced' || store === 'android_store')
 }
 
 /**
  * Units that a number of results is billed as: rounded up, at least one (a task that finds nothing
  * still costs one unit). Takes a depth for an estimate, a count of results for the charge after refund.
  */
-export function billingUnits(store: Store, fn: TaskFunction, resultsCount: number): number {
-  const rule = FUNCTION_RULES[store][fn]
-  if (rule.defaultDepth === null) return 1
+export function billingUnits(store: Store, fn: ServiceFunction, resultsCount: number): number {
+  const rule = findRule(store, fn)
+  if (rule === null || rule.defaultDepth === null) return 1
   return Math.max(1, Math.ceil(resultsCount / rule.billingUnitResults))
 }

@@ -14,10 +14,16 @@ import {
   wireTimestamp,
 } from './fields.ts'
 import { fetchRows } from './replies.ts'
+import { checkRequest, refuseRange, rowLimit, rowOffset } from './requests.ts'
 import type { Transport } from './transport.ts'
 
 /** spec: Limits. A page this long may have more behind it. */
 export const MAX_TASK_ID_ROWS = 1000
+
+/** spec: Limits. The longest that a month and six of them can be: at the edge the service decides. */
+const MONTH_DAYS = 31
+const HALF_YEAR_DAYS = 184
+const DAY_MS = 86_400_000
 
 export interface TaskIdQuery {
   /** Range of the time of posting, to the second: fractions are cut off. */
@@ -43,6 +49,8 @@ export interface TaskIdRow {
   /** Net after refund. */
   readonly costMicros: number
   readonly tag: string | null
+  /** The parameters as posted; null when they were not asked for, or are older than a month. */
+  readonly metadata: Readonly<Record<string, unknown>> | null
   /** Path of the call that made the task. */
   readonly url: string | null
 }
@@ -72,29 +80,35 @@ const taskIdRows = z.array(
         status: String(row.status ?? ''),
         costMicros: microsFromDollars(row.cost),
         tag: isObject(row.metadata) ? readTag(row.metadata.tag) : null,
+        metadata: isObject(row.metadata) ? row.metadata : null,
         url: row.url,
       }),
     ),
 )
 
+const fields = z.object({ limit: rowLimit(MAX_TASK_ID_ROWS), offset: rowOffset })
+
 /**
  * One page of the account's tasks of all functions, finished or not. A row that cannot be read fails the whole
  * page, because a scan with holes would prove nothing.
+ * @throws ConfigurationError when the query breaks a rule; what `fetchRows` throws
  */
 export function listTaskIds(transport: Transport, query: TaskIdQuery): Promise<TaskIdRow[]> {
-  const body = [
-    {
-      datetime_from: formatTimestamp(query.from),
-      datetime_to: formatTimestamp(query.to),
-      limit: query.limit,
-      offset: query.offset,
-      sort: query.sort,
-      include_metadata: query.includeMetadata,
-    },
-  ]
-  return fetchRows(
-    transport,
-    { kind: 'id_list', method: 'POST', path: '/v3/app_data/id_list', body },
-    taskIdRows,
-  )
+  const path = '/v3/app_data/id_list'
+  const { from, to, includeMetadata } = query
+  const [days, allowed] = includeMetadata
+    ? [MONTH_DAYS, 'the past month']
+    : [HALF_YEAR_DAYS, 'the past six months']
+  const nowMs = transport.nowMs()
+  const range = { from, to, nowMs, oldestMs: nowMs - days * DAY_MS }
+  const request = {
+    datetime_from: formatTimestamp(from),
+    datetime_to: formatTimestamp(to),
+    limit: query.limit,
+    offset: query.offset,
+    sort: query.sort,
+    include_metadata: includeMetadata,
+  }
+  checkRequest(fields.superRefine(refuseRange(range, allowed)), request, `POST ${path}`)
+  return fetchRows(transport, { kind: 'id_list', method: 'POST', path, body: [request] }, taskIdRows)
 }

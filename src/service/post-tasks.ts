@@ -3,34 +3,61 @@
  * and "refused" are said only on proof that the service created nothing.
  */
 
+import type { z } from 'zod'
+
+import { ConfigurationError } from '../errors.ts'
 import { parseBody, readPause } from './answer.ts'
 import type { Envelope, TaskReply } from './envelope.ts'
 import type { ExchangeResult } from './exchange.ts'
-import type { Priority, Store, TaskFunction } from './functions.ts'
+import type { Priority, ResultForm, ServiceFunction, Store } from './functions.ts'
 import { encodeKeyword } from './keyword.ts'
+import { describeProblem } from './requests.ts'
 import { classifyStatus } from './status-codes.ts'
+import { taskSchema } from './task-rules.ts'
 import type { SendWindow, Transport } from './transport.ts'
 
 /** spec: Limits */
 export const MAX_TASKS_PER_POST = 100
 
+/** One task as a person thinks of it; the location is named in one way, by code or by name. */
 export interface TaskToPost {
-  /** Ours, never used twice; the answer is matched by it. */
+  /** Ours, at most 255 characters, never used twice; the answer is matched by it. */
   readonly tag: string
-  /** The keyword as a person types it, or the app id. */
+  /**
+   * What is measured: for app_searches the keyword as a person types it (at most 700 characters as posted), for
+   * app_info and app_reviews the app id, for app_list the app collection.
+   */
   readonly subject: string
-  readonly locationCode: number
-  readonly languageCode: string
-  readonly priority: Priority
-  /** Only for functions that have a depth. */
+  /** App category, app_list only. Default: all. */
+  readonly category?: string
+  /** From the locations list of the store. */
+  readonly locationCode?: number
+  /** Full name from the locations list of the store. */
+  readonly locationName?: string
+  /** From the languages list of the store. Default: the service's choice. */
+  readonly languageCode?: string
+  /** Full name from the languages list of the store. */
+  readonly languageName?: string
+  /** Default 1. */
+  readonly priority?: Priority
+  /** Results to fetch, only for functions that have a depth: `FUNCTION_RULES` says which, and up to what. */
   readonly depth?: number
+  /** Receives the result by POST; `$id` and `$tag` in it are replaced (spec: Events). Needs `postbackData`. */
+  readonly postbackUrl?: string
+  /** The form of the posted result: `advanced`, or in android_store also `html`. */
+  readonly postbackData?: ResultForm
+  /** Asked by GET when the task is done; `$id` and `$tag` in it are replaced (spec: Events). */
+  readonly pingbackUrl?: string
 }
 
 export interface TaskAnswer {
   readonly tag: string
+  /** Null for some tasks that are refused, and for those that were never sent. */
   readonly serviceId: string | null
+  /** 20100 when it was created. */
   readonly statusCode: number
   readonly message: string
+  /** Before refund, micro-dollars; 0 when it was refused. */
   readonly costMicros: number
 }
 
@@ -51,47 +78,101 @@ export type PostOutcome =
   | {
       readonly kind: 'answered'
       readonly answers: readonly TaskAnswer[]
-      readonly httpStatus: number
+      /** Missing when no task was fit to be sent. */
+      readonly httpStatus?: number
       readonly statusCode: number
     }
   /** Everything else: the tasks may or may not exist. */
   | { readonly kind: 'unknown'; readonly reason: string; readonly httpStatus?: number }
 
 /**
- * Posts 1 to 100 tasks of one function in one request.
+ * Posts 1 to 100 tasks of one function in one request. A task that breaks a rule of the specification is not sent: it
+ * is answered with 40501 and a sentence, as the service would, and the others go on.
  * @param send when bytes may leave
- * @throws RangeError for another number of tasks; anything else is an outcome
+ * @throws ConfigurationError for another number of tasks, a tag that comes twice, or a function that the store does
+ * not have; anything else is an outcome
  */
 export async function postTasks(
   transport: Transport,
   store: Store,
-  fn: TaskFunction,
+  fn: ServiceFunction,
   tasks: readonly TaskToPost[],
   send: SendWindow,
 ): Promise<PostOutcome> {
-  if (tasks.length < 1 || tasks.length > MAX_TASKS_PER_POST) {
-    throw new RangeError(`A POST takes 1 to ${MAX_TASKS_PER_POST} tasks, not ${tasks.length}.`)
+  const path = `/v3/app_data/${store}/${fn}/task_post`
+  const schema = taskSchema(store, fn)
+  if (schema === null) throw new ConfigurationError(`${path} does not exist: ${store} has no ${fn}.`)
+  checkBatch(tasks, path)
+  const wire = tasks.map((task) => toWire(fn, task))
+  const refused = wire.map((task) => refuseLocally(schema, task)).filter((answer) => answer !== null)
+  const refusedTags = new Set(refused.map((answer) => answer.tag))
+  const fit = wire.filter((task) => !refusedTags.has(task.tag))
+  if (fit.length === 0) return { kind: 'answered', answers: refused, statusCode: INVALID_FIELD }
+  const result = await transport.postOnce(path, JSON.stringify(fit), send)
+  const envelope = result.kind === 'answered' ? parseBody(result.body) : null
+  if (result.kind === 'answered' && envelope !== null) {
+    transport.announce({ method: 'POST', path }, result.httpStatus, envelope)
   }
-  const body = JSON.stringify(tasks.map((task) => toWire(fn, task)))
-  return readPostOutcome(await transport.postOnce(`/v3/app_data/${store}/${fn}/task_post`, body, send))
+  const outcome = readPostOutcome(result, envelope)
+  return outcome.kind === 'answered' ? { ...outcome, answers: [...refused, ...outcome.answers] } : outcome
 }
 
-function toWire(fn: TaskFunction, task: TaskToPost): Record<string, unknown> {
-  const subject =
-    fn === 'app_searches'
-      ? { keyword: encodeKeyword(task.subject), depth: task.depth }
-      : { app_id: task.subject }
+/** The service's own code for a task that breaks a rule (SERVICE-NOTES: invalid task in a batch). */
+const INVALID_FIELD = 40501
+
+function checkBatch(tasks: readonly TaskToPost[], path: string): void {
+  if (tasks.length < 1 || tasks.length > MAX_TASKS_PER_POST) {
+    throw new ConfigurationError(
+      `POST ${path} was not sent: it takes 1 to ${MAX_TASKS_PER_POST} tasks, not ${tasks.length}.`,
+    )
+  }
+  if (new Set(tasks.map((task) => task.tag)).size < tasks.length) {
+    throw new ConfigurationError(
+      `POST ${path} was not sent: a tag comes twice, and answers are matched by it.`,
+    )
+  }
+}
+
+function refuseLocally(schema: z.ZodType, task: WireTask): TaskAnswer | null {
+  const problem = describeProblem(schema, task)
+  if (problem === null) return null
+  const message = `Invalid Field: ${problem}. The task was not sent.`
+  return { tag: task.tag, serviceId: null, statusCode: INVALID_FIELD, message, costMicros: 0 }
+}
+
+type WireTask = Readonly<Record<string, unknown>> & { readonly tag: string }
+
+function toWire(fn: ServiceFunction, task: TaskToPost): WireTask {
   return {
-    ...subject,
+    ...toWireSubject(fn, task.subject),
+    app_category: task.category,
+    depth: task.depth,
     location_code: task.locationCode,
+    location_name: task.locationName,
     language_code: task.languageCode,
+    language_name: task.languageName,
     priority: task.priority,
     tag: task.tag,
+    postback_url: task.postbackUrl,
+    postback_data: task.postbackData,
+    pingback_url: task.pingbackUrl,
+  }
+}
+
+function toWireSubject(fn: ServiceFunction, subject: string): Record<string, unknown> {
+  switch (fn) {
+    case 'app_searches':
+      return { keyword: encodeKeyword(subject) }
+    case 'app_list':
+      return { app_collection: subject }
+    case 'app_info':
+    case 'app_reviews':
+      return { app_id: subject }
   }
 }
 
 /** What an exchange says about the tasks that it posted. */
-function readPostOutcome(result: ExchangeResult): PostOutcome {
+function readPostOutcome(result: ExchangeResult, envelope: Envelope | null): PostOutcome {
   if (result.kind === 'late') return { kind: 'not_sent', reason: result.reason }
   if (result.kind === 'broken') {
     if (!result.begun) return { kind: 'not_sent', reason: result.reason }
@@ -99,7 +180,6 @@ function readPostOutcome(result: ExchangeResult): PostOutcome {
     return { kind: 'unknown', reason: result.reason, ...httpStatus }
   }
   const { httpStatus } = result
-  const envelope = parseBody(result.body)
   const refusal = readRefusal(result, envelope)
   if (refusal !== null) return refusal
   if (httpStatus !== 200) return { kind: 'unknown', reason: `HTTP ${httpStatus}`, httpStatus }

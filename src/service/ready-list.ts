@@ -1,8 +1,9 @@
 /** The list of tasks whose results wait to be fetched. */
 
+import { ConfigurationError } from '../errors.ts'
 import { readTag } from './envelope.ts'
-import { isObject, readIdentifier } from './fields.ts'
-import type { Store, TaskFunction } from './functions.ts'
+import { isObject, readIdentifier, readTimestamp } from './fields.ts'
+import { findRule, type ResultForm, type ServiceFunction, type Store } from './functions.ts'
 import { rowsOf } from './replies.ts'
 import type { Transport } from './transport.ts'
 
@@ -10,13 +11,21 @@ export interface ReadyRow {
   readonly id: string
   /** Null when the service sends none: the task may belong to another program of the account. */
   readonly tag: string | null
-  /** Where the result is fetched; always a path of the service itself. */
+  /** Where the result is fetched, in advanced form where there is one; always a path of the service itself. */
   readonly path: string
-  readonly kind: 'advanced' | 'html'
+  readonly kind: ResultForm
+  /** Where the raw pages are fetched; null when the service does not offer them. */
+  readonly htmlPath: string | null
+  /** The store. */
+  readonly se: string | null
+  readonly seType: string | null
+  readonly datePosted: Date | null
 }
 
 /** The rows that can be fetched, and how many were dropped because they cannot. */
 export type ReadyList = ReadyRow[] & { readonly dropped: number }
+
+const MAX_NAME_LENGTH = 100
 
 /** SERVICE-NOTES: tasks_ready limits. A list this long, dropped rows included, may have more behind it. */
 export const MAX_READY_ROWS = 1000
@@ -24,9 +33,12 @@ export const MAX_READY_ROWS = 1000
 /**
  * Lists ready tasks, oldest first. Rows without an id or a path, or whose path leaves the service or names
  * another id, are dropped and counted in `dropped`.
+ * @throws ConfigurationError for a function that the store does not have; what `callFree` throws
  */
-export async function listReady(transport: Transport, store: Store, fn: TaskFunction): Promise<ReadyList> {
+export async function listReady(transport: Transport, store: Store, fn: ServiceFunction): Promise<ReadyList> {
   const path = `/v3/app_data/${store}/${fn}/tasks_ready`
+  if (findRule(store, fn) === null)
+    throw new ConfigurationError(`${path} does not exist: ${store} has no ${fn}.`)
   const reply = await transport.callFree({ kind: 'tasks_ready', method: 'GET', path })
   const sent = rowsOf(reply, `GET ${path}`)
   const rows = sent.map(readReadyRow).filter((row) => row !== null)
@@ -37,9 +49,19 @@ function readReadyRow(value: unknown): ReadyRow | null {
   if (!isObject(value)) return null
   const id = readIdentifier(value.id, 64)
   const advanced = readResultPath(value.endpoint_advanced)
-  const path = advanced ?? readResultPath(value.endpoint_html)
+  const html = readResultPath(value.endpoint_html)
+  const path = advanced ?? html
   if (id === null || path === null || !path.endsWith(`/${id}`)) return null
-  return { id, tag: readTag(value.tag), path, kind: advanced === null ? 'html' : 'advanced' }
+  return {
+    id,
+    tag: readTag(value.tag),
+    path,
+    kind: advanced === null ? 'html' : 'advanced',
+    htmlPath: html?.endsWith(`/${id}`) ? html : null,
+    se: readIdentifier(value.se, MAX_NAME_LENGTH),
+    seType: readIdentifier(value.se_type, MAX_NAME_LENGTH),
+    datePosted: readTimestamp(value.date_posted),
+  }
 }
 
 /** A path below `/v3/` on the service's own origin; null for anything that could lead elsewhere. */

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 
-import { wireInteger, wireText } from './fields.ts'
+import { wireInteger, wireRecord, wireText } from './fields.ts'
 import type { Store } from './functions.ts'
 import { fetchRows } from './replies.ts'
 import type { Transport } from './transport.ts'
@@ -19,6 +19,13 @@ export interface Location {
 export interface Language {
   readonly languageName: string
   readonly languageCode: string
+}
+
+/** A category of android_store with the number of listings in it. */
+export interface ListingCategory {
+  /** As shown to people. */
+  readonly category: string
+  readonly count: number
 }
 
 const name = wireText(500).pipe(z.string().min(1))
@@ -43,13 +50,13 @@ const locations = z.array(
     ),
 )
 
-const languages = z.array(
-  z
-    .object({ language_name: name, language_code: name })
-    .transform((row): Language => ({ languageName: row.language_name, languageCode: row.language_code })),
-)
+const languages: z.ZodType<Language[]> = z.array(wireRecord({ language_name: name, language_code: name }))
 
 const categories = z.array(z.object({ categories: z.array(name) }).transform((row) => row.categories))
+
+const listingCategories: z.ZodType<ListingCategory[]> = z.array(
+  wireRecord({ category: name, count: wireInteger }),
+)
 
 /** The locations of a store. */
 export function listLocations(transport: Transport, store: Store): Promise<Location[]> {
@@ -64,6 +71,12 @@ export function listLanguages(transport: Transport, store: Store): Promise<Langu
 /** The category values of a store. */
 export async function listCategories(transport: Transport, store: Store): Promise<string[]> {
   return (await fetchRows(transport, referenceCall(`/v3/app_data/${store}/categories`), categories)).flat()
+}
+
+/** The categories of app listings, which android_store alone has. */
+export function listListingCategories(transport: Transport): Promise<ListingCategory[]> {
+  const path = '/v3/app_data/android_store/app_listings/categories'
+  return fetchRows(transport, referenceCall(path), listingCategories)
 }
 
 function referenceCall(path: string) {

@@ -1,4 +1,22 @@
-/** One reader per kind of result. */
+/** The readers of results: of ranks and details alone as they are stored, and of everything that a result holds. */
 
-export { type InfoResult, parseInfoResult } from './info-result.ts'
+export { type HtmlPage, type HtmlResult, parseHtmlResult } from './html-result.ts'
+export {
+  type AppInfo,
+  type AppInfoItem,
+  type AppInfoResult,
+  type InfoResult,
+  type LinkedApp,
+  parseAppInfoResult,
+  parseInfoResult,
+} from './info-result.ts'
+export {
+  type AppListResult,
+  type AppSearchesResult,
+  parseAppListResult,
+  parseAppSearchesResult,
+  type RankedItem,
+} from './ranked-result.ts'
+export type { Price, Rating } from './rating-and-price.ts'
+export { type AppReviewsResult, parseReviewsResult, type Review } from './reviews-result.ts'
 export { parseSearchResult, type SearchItem, type SearchResult } from './search-result.ts'

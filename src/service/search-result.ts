@@ -90,15 +90,19 @@ export function parseSearchResult(result: unknown): SearchResult {
     datetime: page.datetime,
     resultsCount: page.se_results_count ?? null,
     itemsCount: items.length,
-    items: readRanks(items),
+    items: readRanks(items, readItem),
   }
 }
 
-function readRanks(items: readonly unknown[]): SearchItem[] {
-  const bestByApp = new Map<string, SearchItem>()
+/** Reads the ranked items; `read` gives null for one that is not ranked. */
+export function readRanks<Item extends SearchItem>(
+  items: readonly unknown[],
+  read: (value: unknown, index: number) => Item | null,
+): Item[] {
+  const bestByApp = new Map<string, Item>()
   const appByRank = new Map<number, string>()
   for (const [index, value] of items.entries()) {
-    const item = readItem(value, index)
+    const item = read(value, index)
     if (item === null) continue
     const { rank, appId } = item
     const holder = appByRank.get(rank) ?? appId
@@ -113,7 +117,7 @@ function readRanks(items: readonly unknown[]): SearchItem[] {
 }
 
 /** Null for an item that is not ranked. */
-function readItem(value: unknown, index: number): SearchItem | null {
+export function readItem(value: unknown, index: number): SearchItem | null {
   const at = ['items', index]
   if (!isObject(value) || typeof value.type !== 'string') {
     throw unreadable([...at, 'type'], 'an item must name its type')

@@ -1,8 +1,8 @@
 /** The result of one task, still unparsed, or why there is none yet or ever. */
 
-import { RejectedError, UnavailableError, UnreadableError } from '../errors.ts'
+import { ConfigurationError, RejectedError, UnavailableError, UnreadableError } from '../errors.ts'
 import type { TaskReply } from './envelope.ts'
-import type { Store, TaskFunction } from './functions.ts'
+import { hasForm, type ResultForm, type ServiceFunction, type Store } from './functions.ts'
 import { readResultPath } from './ready-list.ts'
 import { classifyStatus } from './status-codes.ts'
 import type { Reply, Transport } from './transport.ts'
@@ -24,30 +24,54 @@ export type ResultOutcome =
   /** 40101, 40401, 40403 and other 4xxxx: the caller decides by code. */
   | { readonly kind: 'failed'; readonly statusCode: number; readonly message: string }
 
-/** A path out of the ready list, or a task to ask for by its id in advanced form. */
-export type ResultAddress = string | { readonly store: Store; readonly fn: TaskFunction; readonly id: string }
+/** A path out of the ready list, or a task to ask for by its id. */
+export type ResultAddress = string | TaskAddress
+
+export interface TaskAddress {
+  readonly store: Store
+  readonly fn: ServiceFunction
+  /** The service's own. */
+  readonly id: string
+  /** Default `advanced`. */
+  readonly form?: ResultForm
+}
+
+/** An answer of task_get: what it means, and the task as it came. */
+export interface FetchedTask {
+  readonly outcome: ResultOutcome
+  readonly task: TaskReply | null
+}
 
 /**
  * Fetches one result. A cost in the answer is never a new charge, and is not given on.
- * @throws UnreadableError when the answer is for another task, or done without a result; what `callFree` throws
+ * @throws UnreadableError when the answer is for another task, or done without a result; ConfigurationError for a
+ * form that the function does not have; what `callFree` throws
  */
 export async function getResult(transport: Transport, address: ResultAddress): Promise<ResultOutcome> {
+  return (await fetchTask(transport, address)).outcome
+}
+
+/** As `getResult`, with the task that was answered. */
+export async function fetchTask(transport: Transport, address: ResultAddress): Promise<FetchedTask> {
   const path = toPath(address)
   const reply = await transport.callFree({ kind: 'task_get', method: 'GET', path })
   const askedId = path.slice(path.lastIndexOf('/') + 1)
   if (reply.task !== null) checkId(reply.task, askedId, path)
-  return readOutcome(reply, path)
+  return { outcome: readOutcome(reply, path), task: reply.task }
 }
 
 function toPath(address: ResultAddress): string {
-  const path =
-    typeof address === 'string'
-      ? address
-      : `/v3/app_data/${address.store}/${address.fn}/task_get/advanced/${address.id}`
+  const path = typeof address === 'string' ? address : pathOf(address)
   const checked = readResultPath(path)
   if (checked === null)
     throw new RejectedError(`No result can be fetched from "${path}": it is no path below /v3.`, 0)
   return checked
+}
+
+function pathOf({ store, fn, id, form = 'advanced' }: TaskAddress): string {
+  const endpoint = `/v3/app_data/${store}/${fn}/task_get/${form}`
+  if (hasForm(store, fn, form)) return `${endpoint}/${id}`
+  throw new ConfigurationError(`${endpoint} does not exist: ${store} gives no ${form} results of ${fn}.`)
 }
 
 /** An answer for another task decides nothing about this one; one without a result may carry no id at all. */

@@ -10,7 +10,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { type Delivered, errorOf, isFailure, readAnswer } from './answer.ts'
 import { type Clock, systemClock } from './clock.ts'
-import type { Envelope, TaskReply } from './envelope.ts'
+import type { Envelope, EnvelopeHead, TaskReply } from './envelope.ts'
 import { type ExchangeResult, exchange } from './exchange.ts'
 import { decideRetry, type Failure } from './retry.ts'
 
@@ -19,6 +19,8 @@ export type CallKind =
   | 'tasks_ready'
   | 'task_get'
   | 'id_list'
+  | 'failed_tasks'
+  | 'webhook_resend'
   | 'status'
   | 'user_data'
   | 'reference'
@@ -54,6 +56,16 @@ export interface TransportOptions {
   /** From the start of one exchange to the last byte of its answer. Default 25 s. */
   readonly timeoutMs?: number
   readonly clock?: Clock
+  /** Told of every answer of a POST of tasks, and of every other one that was not an error; for logs. */
+  readonly onAnswer?: (answer: AnswerHead) => void
+}
+
+/** What stands above the tasks of an answer, and which call it answers. */
+export interface AnswerHead extends EnvelopeHead {
+  readonly method: 'GET' | 'POST'
+  /** Begins with `/v3/`. */
+  readonly path: string
+  readonly httpStatus: number
 }
 
 /** A call that may be repeated, because repeating it costs nothing and changes nothing. */
@@ -70,6 +82,8 @@ export interface Reply {
   readonly statusCode: number
   readonly message: string
   readonly task: TaskReply | null
+  /** All tasks of the answer, for the calls that have several. */
+  readonly tasks: readonly TaskReply[]
   readonly rawBytes: number
 }
 
@@ -82,6 +96,7 @@ export interface SendWindow {
   readonly signal?: AbortSignal
 }
 
+const OK = 200
 const DEFAULT_MAX_CONCURRENT = 30
 const DEFAULT_TIMEOUT_MS = 25_000
 const CONNECT_TIMEOUT_MS = 10_000
@@ -99,6 +114,7 @@ export class Transport {
   readonly #gate: CallGate
   readonly #clock: Clock
   readonly #timeoutMs: number
+  readonly #onAnswer: TransportOptions['onAnswer']
   readonly #limit: ReturnType<typeof pLimit>
   readonly #closing = new AbortController()
   #closed: Promise<void> | null = null
@@ -123,6 +139,7 @@ export class Transport {
     this.#gate = options.gate ?? NO_GATE
     this.#clock = options.clock ?? systemClock
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
+    this.#onAnswer = options.onAnswer
     this.#limit = pLimit(maxConcurrent)
   }
 
@@ -134,7 +151,10 @@ export class Transport {
     const startedMs = this.#clock.monotonicMs()
     for (let attempt = 1; ; attempt += 1) {
       const answer = await this.#limit(() => this.#attempt(call))
-      if (!isFailure(answer.meaning)) return toReply(answer.meaning, answer.rawBytes)
+      if (!isFailure(answer.meaning)) {
+        this.announce(call, OK, answer.meaning)
+        return toReply(answer.meaning, answer.rawBytes)
+      }
       const elapsedMs = this.#clock.monotonicMs() - startedMs
       const decision = decideRetry(answer.meaning, attempt, elapsedMs, Math.random())
       if (!decision.retry) throw errorOf(answer.meaning, `${call.method} ${call.path}`, decision.reason)
@@ -160,6 +180,21 @@ export class Transport {
       },
       ...(send.signal === undefined ? {} : { signal: send.signal }),
     })
+  }
+
+  /** Tells whoever listens of an answer; what a listener throws is not the call's failure. */
+  announce(
+    call: Pick<FreeCall, 'method' | 'path'>,
+    httpStatus: number,
+    { tasks: _, ...head }: Envelope,
+  ): void {
+    const { method, path } = call
+    queueMicrotask(() => this.#onAnswer?.({ ...head, method, path, httpStatus }))
+  }
+
+  /** `Date.now()` of the client's clock. */
+  nowMs(): number {
+    return this.#clock.wallMs()
   }
 
   /** Lets what is in flight end, and begins nothing more. */
@@ -207,7 +242,8 @@ export class Transport {
 
 function toReply(envelope: Envelope, rawBytes: number): Reply {
   const task = envelope.tasks[0] ?? null
-  return { statusCode: (task ?? envelope).statusCode, message: (task ?? envelope).message, task, rawBytes }
+  const { statusCode, message } = task ?? envelope
+  return { statusCode, message, task, tasks: envelope.tasks, rawBytes }
 }
 
 function describeOutcome(result: Delivered, meaning: Envelope | Failure): CallOutcome {

@@ -52,6 +52,7 @@ test('limits, money and prices are read', () => {
   assert.equal(data.depositedMicros, 100_000_000)
   assert.deepEqual(data.callLimits, {
     day: {
+      period: null,
       total: 5000,
       totalAppData: 4000,
       byCall: {
@@ -62,15 +63,40 @@ test('limits, money and prices are read', () => {
         errors: 10,
       },
     },
-    minute: { total: 2000, totalAppData: null, byCall: {} },
+    minute: { period: null, total: 2000, totalAppData: null, byCall: {} },
   })
   assert.deepEqual(data.callStatistics, NOTHING)
   assert.deepEqual(data.moneyLimits.day, {
     total: 2_500_000,
     totalAppData: null,
+    period: null,
     byCall: { 'app_searches.task_post': 1_500_000 },
   })
   assert.equal(data.moneyStatistics.day?.total, 1200)
+  assert.equal(data.moneyStatistics.day?.period, '2026-11-21')
+  assert.deepEqual(data.prices, [
+    {
+      api: 'app_data',
+      call: 'app_searches.task_post',
+      priority: 'priority_normal',
+      costType: 'per_result',
+      costMicros: 9_000_000,
+    },
+    {
+      api: 'app_data',
+      call: 'app_searches.task_post',
+      priority: 'priority_normal',
+      costType: 'per_request',
+      costMicros: 1200,
+    },
+    {
+      api: 'app_data',
+      call: 'app_searches.task_post',
+      priority: 'priority_high',
+      costType: 'per_request',
+      costMicros: 2400,
+    },
+  ])
   assert.equal(data.pricePerUnitMicros('app_searches', 1), 1200)
   assert.equal(data.pricePerUnitMicros('app_searches', 2), 2400)
   assert.equal(data.pricePerUnitMicros('app_info', 1), null)

@@ -20,16 +20,34 @@ describe('the ready list', () => {
   test('gives the advanced endpoint where there is one, else the html one', async (t) => {
     const html = '/v3/app_data/android_store/app_searches/task_get/html/b-2'
     const rows = [
-      { id: 'a-1', tag: 'x.1', endpoint_advanced: good, endpoint_html: html },
+      {
+        id: 'a-1',
+        tag: 'x.1',
+        se: 'ios_store',
+        se_type: null,
+        date_posted: '2026-11-20 10:00:00 +00:00',
+        endpoint_advanced: good,
+        endpoint_html: html,
+      },
       { id: 'b-2', endpoint_advanced: null, endpoint_html: html },
     ]
     const { value, asked } = await ask(t, envelope([taskWith(rows)]), list)
+    const row = { se: 'ios_store', seType: null, datePosted: new Date('2026-11-20T10:00:00Z') }
     assert.equal(asked, 'GET /v3/app_data/ios_store/app_searches/tasks_ready')
     assert.deepEqual(
       [...value],
       [
-        { id: 'a-1', tag: 'x.1', path: good, kind: 'advanced' },
-        { id: 'b-2', tag: null, path: html, kind: 'html' },
+        { ...row, id: 'a-1', tag: 'x.1', path: good, kind: 'advanced', htmlPath: null },
+        {
+          ...row,
+          id: 'b-2',
+          tag: null,
+          path: html,
+          kind: 'html',
+          htmlPath: html,
+          se: null,
+          datePosted: null,
+        },
       ],
     )
     assert.equal(value.dropped, 0)
@@ -188,6 +206,7 @@ describe('the task history', () => {
         status: '40602',
         costMicros: 1200,
         tag: 'x.1',
+        metadata: row.metadata,
         url: row.url,
       },
       {
@@ -197,6 +216,7 @@ describe('the task history', () => {
         status: '20000',
         costMicros: 1200,
         tag: null,
+        metadata: null,
         url: row.url,
       },
     ])

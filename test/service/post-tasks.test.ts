@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 
+import { ConfigurationError } from '../../src/errors.ts'
 import type { TaskToPost } from '../../src/service/post-tasks.ts'
 import {
   type Answer,
@@ -23,6 +24,7 @@ const TASK: TaskToPost = {
   priority: 1,
   depth: 100,
 }
+const { depth: _, ...INFO_TASK } = TASK
 
 function soon() {
   return { deadlineMs: performance.now() + 30_000 }
@@ -78,7 +80,7 @@ describe('what is posted', () => {
   test('an app id is sent as it is, and without a depth', async (t) => {
     const server = await startWireServer(t, envelope([created('a.1')]))
     const client = openClient(t, server.baseUrl)
-    await client.postTasks('android_store', 'app_info', [{ ...TASK, subject: 'com.a+b%c' }], soon())
+    await client.postTasks('android_store', 'app_info', [{ ...INFO_TASK, subject: 'com.a+b%c' }], soon())
     assert.equal(server.received[0]?.path, '/v3/app_data/android_store/app_info/task_post')
     assert.deepEqual(JSON.parse(server.received[0]?.body ?? '')[0], {
       app_id: 'com.a+b%c',
@@ -91,9 +93,14 @@ describe('what is posted', () => {
 
   test('more tasks than a POST takes are a mistake of the caller', async (t) => {
     const client = openClient(t, 'http://127.0.0.1:9')
-    const tasks = Array.from({ length: 101 }, () => TASK)
-    await assert.rejects(client.postTasks('ios_store', 'app_searches', tasks, soon()), RangeError)
-    await assert.rejects(client.postTasks('ios_store', 'app_searches', [], soon()), RangeError)
+    const tasks = Array.from({ length: 101 }, (_, index) => ({ ...TASK, tag: `t${index}.1` }))
+    for (const refused of [tasks, [], [TASK, TASK]]) {
+      await assert.rejects(client.postTasks('ios_store', 'app_searches', refused, soon()), ConfigurationError)
+    }
+    await assert.rejects(
+      client.postTasks('ios_store', 'app_list', [TASK], soon()),
+      /ios_store has no app_list/,
+    )
   })
 })
 

@@ -1,0 +1,30 @@
+/** What a person is told when Postgres cannot be reached, refuses the login, or goes away in the middle. */
+import { ConfigurationError, type StorerankError, UnavailableError } from '../errors.ts'
+
+/** Of the system, and of the drivers when a connection ends under them. */
+const UNREACHABLE =
+  /^(ECONN\w+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE|CONNECT_TIMEOUT|CONNECTION_\w+)$/
+/** SQLSTATE: connection exceptions, too many connections, the server starts, stops or has crashed. */
+const NOT_NOW = /^(08\w{3}|53300|57P0[1-5])$/
+/** SQLSTATE: wrong login or password, no such database, no right to it. */
+const REFUSED = /^(28\w{3}|3D000|42501)$/
+
+/**
+ * The sentence for an error that a database driver threw, wrapped or not; null when the error is about something else. The service's
+ * client has sentences of its own, so a bare error of the network is the database's.
+ */
+export function describeDatabaseTrouble(error: unknown): StorerankError | null {
+  if (!(error instanceof Error)) return null
+  const { code } = error as { code?: unknown }
+  if (typeof code !== 'string') return describeDatabaseTrouble(error.cause)
+  // A name with several addresses fails with all of their errors and no message.
+  const reason = error.message || code
+  const options = { cause: error }
+  if (REFUSED.test(code)) {
+    const message = `The database refuses us: ${reason}. Check the login, the password and the name of the database in DATABASE_URL.`
+    return new ConfigurationError(message, options)
+  }
+  if (!UNREACHABLE.test(code) && !NOT_NOW.test(code)) return describeDatabaseTrouble(error.cause)
+  const message = `The database cannot be reached: ${reason}. Check that the server runs and that DATABASE_URL names it.`
+  return new UnavailableError(message, options)
+}

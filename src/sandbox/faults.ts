@@ -1,0 +1,208 @@
+/**
+ * Trouble on demand, by kind and rate. The same seed and the same order of calls give the same trouble. Faults
+ * change what a caller sees and how a task ends, never the books: what was created is charged, and id_list has it.
+ */
+
+import { z } from 'zod'
+import { fraction, hashText, mix } from './hash.ts'
+
+const Rate = z.number().min(0).max(1)
+
+const FaultRule = z.strictObject({
+  /** Share of the occasions. */
+  rate: Rate.default(1),
+  /** Only where the path (of a webhook: the URL) holds this text. */
+  path: z.string().optional(),
+  /** Strikes so many times and then no more. */
+  times: z.int().positive().optional(),
+  /** Before or after the call's work was done; by chance when left open. Not every kind can choose. */
+  when: z.enum(['before', 'after']).optional(),
+  /** How slow an answer is, and how far the clock jumps. */
+  ms: z.int().optional(),
+})
+type FaultRule = z.output<typeof FaultRule>
+
+/** A rate alone, or a rate with where, how often and how. */
+const Fault = z
+  .union([Rate, FaultRule])
+  .transform((fault): FaultRule => (typeof fault === 'number' ? { rate: fault } : fault))
+  .optional()
+
+/** What a whole service or one of its parts may say of itself (spec: Status record). */
+const STATUSES = [
+  'ok',
+  'major_outage',
+  'partial_outage',
+  'long_response_time',
+  'long_execution_time',
+  'webhook_delay',
+  'send_delay',
+] as const
+const Status = z.enum(STATUSES).optional()
+
+const FAULTS = {
+  /** The connection is reset, before or after the work. */
+  reset: Fault,
+  /** The work is done, and the connection ends without an answer. */
+  lost: Fault,
+  /** HTTP 500, before or after the work. */
+  http500: Fault,
+  /** HTTP 200 with 50000, 50301 or 50401, before or after the work. */
+  internalCode: Fault,
+  /** HTTP 200 with `tasks: null` and no reason, before or after the work. */
+  tasksNull: Fault,
+  /** 40202; nothing was done. */
+  rateLimit: Fault,
+  /** HTTP 402; nothing was done. */
+  paymentRequired: Fault,
+  /** The work is done, and the answer ends half-way. */
+  halfBody: Fault,
+  /** The page of a gateway instead of JSON, before or after the work. */
+  notJson: Fault,
+  /** The answer comes `ms` later (default 2,000); the work is done at the beginning or at the end of that time. */
+  slow: Fault,
+  /** The clock jumps ahead by `ms` (default 500) and stays there. */
+  clockJump: Fault,
+  /** A posted task gets 40210. */
+  insufficientFunds: Fault,
+  /** A task is created and charged, and never done. */
+  stuck: Fault,
+  /** A task ends with 40101, charged in full. */
+  storeError: Fault,
+  /** A row of the ready list stands there twice. */
+  duplicateRow: Fault,
+  /** A result, fetched or posted back, has an id that nobody asked for. */
+  wrongId: Fault,
+  /** A webhook is not sent and listed as failed. */
+  webhookUnsent: Fault,
+  /** A webhook is not sent, and the service believes that it was. */
+  webhookLost: Fault,
+  /** A webhook is sent twice. */
+  webhookTwice: Fault,
+}
+
+/** Everything that may go wrong. Milliseconds and shares as each kind says. */
+export const FaultSettings = z.strictObject({
+  ...FAULTS,
+  /** The sandbox's clock against its host's, also in the HTTP date. */
+  clockOffsetMs: z.int().default(0),
+  /** What the status endpoint says; by itself it only notices late webhooks. */
+  status: z
+    .strictObject({
+      task_get: Status,
+      task_post: Status,
+      live: Status,
+      'postback/pingback': Status,
+    })
+    .default({}),
+})
+
+export type FaultSettings = z.output<typeof FaultSettings>
+export type FaultSettingsInput = z.input<typeof FaultSettings>
+export type FaultKind = keyof typeof FAULTS
+
+export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[]
+
+/** Kinds that strike a whole call, in this order: the first one wins. */
+const CALL_KINDS = [
+  'reset',
+  'lost',
+  'http500',
+  'internalCode',
+  'tasksNull',
+  'rateLimit',
+  'paymentRequired',
+  'halfBody',
+  'notJson',
+  'slow',
+] as const satisfies readonly FaultKind[]
+export type CallFault = (typeof CALL_KINDS)[number]
+
+/** Kinds that cannot choose: a refusal proves that nothing was done, and half a body that something was. */
+const FIXED: Partial<Record<FaultKind, 'before' | 'after'>> = {
+  lost: 'after',
+  halfBody: 'after',
+  rateLimit: 'before',
+  paymentRequired: 'before',
+}
+const SLOW_MS = 2000
+const JUMP_MS = 500
+
+/** What happens to a call. `noise` is its own. */
+export type Trouble = { kind: CallFault; when: 'before' | 'after'; ms: number; noise: number }
+
+/**
+ * Reads faults as a command line gives them: `http500=0.05,slow=0.1`, `all=0.05`, or the JSON of FaultSettings.
+ * Throws a ZodError or SyntaxError on anything else.
+ */
+export const parseFaults = (text: string): FaultSettings => {
+  if (text.trimStart().startsWith('{')) return FaultSettings.parse(JSON.parse(text))
+  const pairs = text.split(',').flatMap((pair): [string, number][] => {
+    const [kind = '', rate = ''] = pair.split('=').map((part) => part.trim())
+    const value = rate === '' ? Number.NaN : Number(rate)
+    return kind === 'all' ? FAULT_KINDS.map((each) => [each, value]) : [[kind, value]]
+  })
+  return FaultSettings.parse(Object.fromEntries(pairs))
+}
+
+export class Faults {
+  readonly #seed: number
+  #settings: FaultSettings
+  #jumpedMs = 0
+  readonly #asked = new Map<FaultKind, number>()
+  readonly #struck = new Map<FaultKind, number>()
+
+  constructor(seed: number, settings: FaultSettings) {
+    this.#seed = seed
+    this.#settings = settings
+  }
+
+  get settings(): FaultSettings {
+    return this.#settings
+  }
+
+  /** How often each kind has struck since the settings were last replaced. */
+  get struck(): Partial<Record<FaultKind, number>> {
+    return Object.fromEntries(this.#struck)
+  }
+
+  /** How far the clock is from that of the host. */
+  get clockOffsetMs(): number {
+    return this.#settings.clockOffsetMs + this.#jumpedMs
+  }
+
+  /** Takes other settings; counts, chance and jumps of the clock begin anew. */
+  replace(settings: FaultSettings): void {
+    this.#settings = settings
+    this.#jumpedMs = 0
+    this.#asked.clear()
+    this.#struck.clear()
+  }
+
+  /** Whether a kind strikes on this occasion. */
+  strikes(kind: FaultKind, path: string): boolean {
+    const fault = this.#settings[kind]
+    if (!fault || (fault.path !== undefined && !path.includes(fault.path))) return false
+    const struck = this.#struck.get(kind) ?? 0
+    if (struck >= (fault.times ?? Number.POSITIVE_INFINITY)) return false
+    const asked = (this.#asked.get(kind) ?? 0) + 1
+    this.#asked.set(kind, asked)
+    if (fraction(this.#noise(kind, asked)) >= fault.rate) return false
+    this.#struck.set(kind, struck + 1)
+    return true
+  }
+
+  /** What happens to a call; undefined when nothing does. */
+  strikeCall(path: string): Trouble | undefined {
+    if (this.strikes('clockJump', path)) this.#jumpedMs += this.#settings.clockJump?.ms ?? JUMP_MS
+    const kind = CALL_KINDS.find((each) => this.strikes(each, path))
+    if (!kind) return undefined
+    const noise = mix(this.#noise(kind, this.#struck.get(kind) ?? 0), 1)
+    const { when = noise % 2 === 0 ? 'before' : 'after', ms = SLOW_MS } = this.#settings[kind] ?? {}
+    return { kind, when: FIXED[kind] ?? when, ms, noise }
+  }
+
+  #noise(kind: FaultKind, count: number): number {
+    return mix(mix(this.#seed, hashText(kind)), count)
+  }
+}

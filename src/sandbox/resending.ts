@@ -1,0 +1,43 @@
+/** Sends the webhooks of tasks again, at no charge (spec: Webhook resend). */
+
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { Code } from './codes.ts'
+import type { TaskAnswer } from './envelope.ts'
+import { MAX_IDS_PER_RESEND } from './limits.ts'
+import { hooksOf, type Task, type Tasks } from './tasks.ts'
+import { postbackFormOf, type Webhooks } from './webhooks.ts'
+
+const Request = z.object({ id: z.uuid() })
+
+/** Why the webhooks of an id cannot be sent again; undefined when they can. */
+const findObstacle = (tasks: Tasks, id: string, task: Task | undefined, nowMs: number): Code | undefined => {
+  if (tasks.isForeign(id)) return 40001
+  if (!task) return 40401
+  if (hooksOf(task).length === 0) return 40503
+  return tasks.stageOf(task, postbackFormOf(task), nowMs) === 'expired' ? 40403 : undefined
+}
+
+/** Answers each id by itself. The webhooks of a task that is not done yet go out when it is. */
+export const resendWebhooks = (
+  { tasks, webhooks }: { tasks: Tasks; webhooks: Webhooks },
+  posted: readonly unknown[],
+  nowMs: number,
+): TaskAnswer[] =>
+  posted.map((given, index) => {
+    const data = { api: 'appendix', function: 'webhook_resend', ...(given as Record<string, unknown>) }
+    if (index >= MAX_IDS_PER_RESEND) return { id: randomUUID(), code: 40006, data, result: null }
+    const parsed = Request.safeParse(given)
+    if (!parsed.success) {
+      return { id: randomUUID(), code: 40501, message: "Invalid Field: 'id'.", data, result: null }
+    }
+    const { id } = parsed.data
+    const task = tasks.find(id)
+    const obstacle = findObstacle(tasks, id, task, nowMs)
+    if (!task || obstacle) return { id, code: obstacle ?? 40401, data, result: null }
+    if (nowMs >= task.doneAtMs) {
+      tasks.resend(task)
+      webhooks.send([task])
+    }
+    return { id, code: 20100, data, result: null }
+  })

@@ -1,0 +1,133 @@
+/**
+ * Tells clients that their tasks are done: pingbacks and postbacks, each at least once (a sandbox that stops while
+ * one is under way sends it again after its next start). Bounded in number, in time and in what it reads.
+ */
+
+import { gzipSync } from 'node:zlib'
+import pLimit, { type LimitFunction } from 'p-limit'
+import { Agent, type Dispatcher } from 'undici'
+import type { DeliveryFailure, Hook } from './books.ts'
+import { wrapTasks } from './envelope.ts'
+import { type Shelf, showResult } from './fetching.ts'
+import { type Form, resultPath } from './offers.ts'
+import type { Task } from './tasks.ts'
+
+/** Of a client's answer, no more is read. */
+const MAX_RESPONSE_BYTES = 1000
+/** Compression takes half of the time of a delivery; the least of it is enough on loopback. */
+const GZIP_LEVEL = 1
+
+/** Puts the id and the urlencoded tag into the URL of a webhook (spec: Task posting). */
+export const fillUrl = (url: string, id: string, tag: string): string =>
+  url.replace(/\$(id|tag)/g, (_match, name) => (name === 'id' ? id : encodeURIComponent(tag.toWellFormed())))
+
+/** The form in which a task's postback comes. */
+export const postbackFormOf = (task: Task): Form =>
+  task.parameters.postback_data === 'html' ? 'html' : 'advanced'
+
+const readStart = async (body: Dispatcher.ResponseData['body']): Promise<string> => {
+  let text = ''
+  for await (const chunk of body) {
+    text += chunk
+    if (text.length >= MAX_RESPONSE_BYTES) break
+  }
+  return text.slice(0, MAX_RESPONSE_BYTES)
+}
+
+export class Webhooks {
+  readonly #shelf: Shelf
+  readonly #now: () => number
+  readonly #timeoutMs: number
+  readonly #agent: Agent
+  readonly #limit: LimitFunction
+  /** What is to be sent or under way, by task and hook, and since when; the one that waits longest in front. */
+  readonly #waiting = new Map<string, number>()
+  #isClosed = false
+
+  constructor(
+    shelf: Shelf,
+    now: () => number,
+    { webhookTimeoutMs, webhooksInFlight }: { webhookTimeoutMs: number; webhooksInFlight: number },
+  ) {
+    this.#shelf = shelf
+    this.#now = now
+    this.#timeoutMs = webhookTimeoutMs
+    this.#limit = pLimit(webhooksInFlight)
+    this.#agent = new Agent({ connections: webhooksInFlight, headersTimeout: 0, bodyTimeout: 0 })
+  }
+
+  /** Sends the webhooks that these tasks have due, unless they are being sent already. */
+  send(tasks: readonly Task[]): void {
+    for (const task of tasks) {
+      for (const hook of task.due) {
+        const key = `${task.id} ${hook}`
+        if (this.#waiting.has(key)) continue
+        this.#waiting.set(key, this.#now())
+        void this.#limit(async () => {
+          await this.#deliver(task, hook)
+          this.#waiting.delete(key)
+        })
+      }
+    }
+  }
+
+  /** How long the webhook that is due for longest has been waiting. */
+  longestWaitMs(nowMs: number): number {
+    const [sinceMs = nowMs] = this.#waiting.values()
+    return nowMs - sinceMs
+  }
+
+  /** Stops sending; what has not arrived by now stays due. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#limit.clearQueue()
+    await this.#agent.destroy()
+  }
+
+  async #deliver(task: Task, hook: Hook): Promise<void> {
+    const { tasks, faults } = this.#shelf
+    const url = fillUrl(String(task.parameters[hook]), task.id, String(task.parameters.tag ?? ''))
+    if (faults.strikes('webhookLost', url)) return tasks.noteDelivery(task, hook)
+    const failure = faults.strikes('webhookUnsent', url)
+      ? { atMs: this.#now(), url, httpCode: 0, httpTimeMs: 0, response: '', message: 'Not sent.' }
+      : await this.#request(task, hook, url)
+    if (faults.strikes('webhookTwice', url)) await this.#request(task, hook, url)
+    if (!this.#isClosed) tasks.noteDelivery(task, hook, failure)
+  }
+
+  /** Makes one attempt; undefined when the client has taken it, which any answer of 200 to 299 says. */
+  async #request(task: Task, hook: Hook, url: string): Promise<DeliveryFailure | undefined> {
+    const startedMs = performance.now()
+    const fail = (httpCode: number, response: string, message: string): DeliveryFailure => {
+      const httpTimeMs = Math.round(performance.now() - startedMs)
+      return { atMs: this.#now(), url, httpCode, httpTimeMs, response, message }
+    }
+    const { origin, pathname, search } = new URL(url)
+    try {
+      const { statusCode, body } = await this.#agent.request({
+        origin,
+        path: pathname + search,
+        ...this.#write(task, hook),
+        signal: AbortSignal.timeout(this.#timeoutMs),
+      })
+      const response = await readStart(body)
+      if (statusCode >= 200 && statusCode < 300) return undefined
+      return fail(statusCode, response, `The client answered with HTTP ${statusCode}.`)
+    } catch (error) {
+      return fail(0, '', error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  #write(task: Task, hook: Hook): Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'> {
+    if (hook === 'pingback_url') return { method: 'GET' }
+    const startedMs = performance.now()
+    const form = postbackFormOf(task)
+    const answer = showResult(this.#shelf, task, form)
+    const body = wrapTasks(resultPath(task, form), [answer], performance.now() - startedMs)
+    return {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync(body, { level: GZIP_LEVEL }),
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/** What failed at the service in the past 24 hours: tasks, and webhooks that were not delivered. */
+
+import { z } from 'zod'
+
+import {
+  formatTimestamp,
+  optionalInteger,
+  optionalNumber,
+  wireIdentifier,
+  wireRecord,
+  wireText,
+  wireTimestamp,
+} from './fields.ts'
+import { fetchRows } from './replies.ts'
+import { checkRequest, refuseRange, rowLimit, rowOffset } from './requests.ts'
+import type { Transport } from './transport.ts'
+
+/** spec: Limits */
+export const MAX_FAILED_TASK_ROWS = 1000
+const HISTORY_MS = 24 * 60 * 60_000
+
+export interface FailedTaskQuery {
+  /** 1 to 1000. Default 1000. */
+  readonly limit?: number
+  /** Rows to skip. Default 0. */
+  readonly offset?: number
+  /** Only failures of this function, such as `postback_url`. */
+  readonly filteredFunction?: string
+  /** Within the past 24 hours, to the second: fractions are cut off. */
+  readonly from?: Date
+  /** Not before `from`. */
+  readonly to?: Date
+}
+
+/** spec: Failed-task record */
+export interface FailedTask {
+  readonly id: string
+  /** When it failed. */
+  readonly datetime: Date | null
+  /** Such as `pingback_url`, `postback_url` or `app_data/task_get/advanced`. */
+  readonly function: string | null
+  readonly errorCode: number | null
+  /** What went wrong, or the URL that did. */
+  readonly errorMessage: string | null
+  /** The URL of the call, or of the webhook. */
+  readonly httpUrl: string | null
+  readonly httpMethod: string | null
+  /** HTTP status code; null when there was no answer. */
+  readonly httpCode: number | null
+  /** How long the HTTP request took, as the service gives it; for a webhook, how long the receiver did. */
+  readonly httpTime: number | null
+  readonly httpResponse: string | null
+}
+
+const failedTasks: z.ZodType<FailedTask[]> = z.array(
+  wireRecord({
+    id: wireIdentifier,
+    datetime: wireTimestamp,
+    function: wireText(500),
+    error_code: optionalInteger,
+    error_message: wireText(5_000),
+    http_url: wireText(5_000),
+    http_method: wireText(20),
+    http_code: optionalInteger,
+    http_time: optionalNumber,
+    http_response: wireText(10_000),
+  }),
+)
+
+const FUNCTION_RULE = 'must be the name of a function'
+
+const fields = z.object({
+  limit: rowLimit(MAX_FAILED_TASK_ROWS),
+  offset: rowOffset,
+  filtered_function: z.string(FUNCTION_RULE).min(1, FUNCTION_RULE).optional(),
+})
+
+/**
+ * Lists failures of the past 24 hours, of tasks and of webhooks. A task that is not listed did not fail, or is not done.
+ * @throws ConfigurationError when the query breaks a rule; what `fetchRows` throws
+ */
+export function listFailedTasks(transport: Transport, query: FailedTaskQuery): Promise<FailedTask[]> {
+  const path = '/v3/app_data/errors'
+  const { from, to } = query
+  const request = {
+    limit: query.limit,
+    offset: query.offset,
+    filtered_function: query.filteredFunction,
+    datetime_from: from && formatTimestamp(from),
+    datetime_to: to && formatTimestamp(to),
+  }
+  const range = { from, to, oldestMs: transport.nowMs() - HISTORY_MS, nowMs: transport.nowMs() }
+  checkRequest(fields.superRefine(refuseRange(range, 'the past 24 hours')), request, `POST ${path}`)
+  return fetchRows(transport, { kind: 'failed_tasks', method: 'POST', path, body: [request] }, failedTasks)
+}

@@ -1,0 +1,89 @@
+/** All that a search or a list of apps gives, beyond the ranks that `parseSearchResult` reads. */
+
+import { z } from 'zod'
+
+import { optionalFlag, optionalInteger, orNull, readWith, wireRecord, wireText } from './fields.ts'
+import { type Price, price, type Rating, rating } from './rating-and-price.ts'
+import {
+  parseSearchResult,
+  readItem,
+  readRanks,
+  type SearchItem,
+  type SearchResult,
+} from './search-result.ts'
+
+/** One ranked app (SERVICE-NOTES: app_searches advanced result). */
+export interface RankedItem extends SearchItem {
+  /** `…_search_organic` or `…_list_organic`, with the store in front. */
+  readonly type: string
+  /** `left`. */
+  readonly position: string | null
+  /** Of all time. */
+  readonly reviewsCount: number | null
+  readonly rating: Rating | null
+  readonly isFree: boolean | null
+  readonly price: Price | null
+  /** Page of the developer in the store; android_store only. */
+  readonly developerUrl: string | null
+}
+
+interface RankedPage {
+  /** Domain of the store. */
+  readonly seDomain: string | null
+  readonly locationCode: number | null
+  readonly languageCode: string | null
+  /** Organic items only, in the order sent; an app that comes twice is here once, at its best rank. */
+  readonly items: readonly RankedItem[]
+}
+
+/** Everything that an app_searches task gives. */
+export interface AppSearchesResult extends Omit<SearchResult, 'items'>, RankedPage {}
+
+/** Everything that an app_list task gives: the apps of a collection. */
+export interface AppListResult extends Omit<SearchResult, 'items' | 'keyword'>, RankedPage {
+  /** As posted; null when missing. */
+  readonly collection: string | null
+}
+
+const name = wireText(500)
+
+const page = wireRecord({
+  se_domain: name,
+  location_code: optionalInteger,
+  language_code: name,
+  items: z.array(z.unknown()).nullish().transform(orNull),
+})
+
+const details = wireRecord({
+  type: z.string(),
+  position: name,
+  reviews_count: optionalInteger,
+  rating,
+  is_free: optionalFlag,
+  price,
+  developer_url: wireText(2_000),
+})
+
+/**
+ * Reads all of `result[0]` of an app_searches task.
+ * @throws UnreadableError as `parseSearchResult` does
+ */
+export function parseAppSearchesResult(result: unknown): AppSearchesResult {
+  const search = parseSearchResult(result)
+  const { items, ...rest } = readWith(page, result)
+  return { ...search, ...rest, items: readRanks(items ?? [], readRankedItem) }
+}
+
+/**
+ * Reads all of `result[0]` of an app_list task; its ranks alone are read by `parseSearchResult`.
+ * @throws UnreadableError as `parseSearchResult` does
+ */
+export function parseAppListResult(result: unknown): AppListResult {
+  const { keyword, ...list } = parseAppSearchesResult(result)
+  return { ...list, collection: keyword }
+}
+
+function readRankedItem(value: unknown, index: number): RankedItem | null {
+  const item = readItem(value, index)
+  return item === null ? null : { ...item, ...readWith(details, value, ['items', index]) }
+}

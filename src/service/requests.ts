@@ -1,0 +1,71 @@
+/** What is asked of the service, checked before it is sent: a request that breaks a rule costs nothing. */
+
+import { z } from 'zod'
+
+import { ConfigurationError } from '../errors.ts'
+
+const MAX_SHOWN_LENGTH = 80
+/** The clocks of the service and of this machine may differ by this much; in between, the service decides. */
+const CLOCK_SKEW_MS = 60 * 60_000
+
+const OFFSET_RULE = 'must be a whole number of at least 0'
+
+/** Rows of a page to skip. */
+export const rowOffset = z.int(OFFSET_RULE).min(0, OFFSET_RULE).optional()
+
+/** Rows of a page. */
+export function rowLimit(maximum: number) {
+  const rule = `must be a whole number from 1 to ${maximum}`
+  return z.int(rule).min(1, rule).max(maximum, rule).optional()
+}
+
+export interface TimeRange {
+  readonly from: Date | undefined
+  readonly to: Date | undefined
+  readonly oldestMs: number
+  readonly nowMs: number
+}
+
+/**
+ * A refinement of `datetime_from` and `datetime_to`.
+ * @param allowed what the range must be within, for the message
+ */
+export function refuseRange({ from, to, oldestMs, nowMs }: TimeRange, allowed: string) {
+  const isOutside = (instant: Date | undefined) =>
+    instant !== undefined &&
+    !(instant.getTime() >= oldestMs - CLOCK_SKEW_MS && instant.getTime() <= nowMs + CLOCK_SKEW_MS)
+  return (_: unknown, context: z.core.$RefinementCtx) => {
+    const refuse = (field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [field], message })
+    if (isOutside(from)) refuse('datetime_from', `must be within ${allowed}`)
+    if (isOutside(to)) refuse('datetime_to', `must be within ${allowed}`)
+    if (from && to && from > to) refuse('datetime_to', 'must not be before datetime_from')
+  }
+}
+
+/** The first rule that a request breaks, as `field rule; it is value`; null when it breaks none. */
+export function describeProblem(
+  schema: z.ZodType,
+  request: Readonly<Record<string, unknown>>,
+): string | null {
+  const issue = schema.safeParse(request).error?.issues[0]
+  if (issue === undefined) return null
+  const [field = 'the request'] = issue.path
+  const value = request[String(field)]
+  const shown = value === undefined ? 'is missing' : `is ${JSON.stringify(value).slice(0, MAX_SHOWN_LENGTH)}`
+  return `${String(field)} ${issue.message}; it ${shown}`
+}
+
+/**
+ * Refuses a request that breaks a rule of the specification.
+ * @param what the call, for the message: method and path
+ * @throws ConfigurationError with the field, its rule and its value
+ */
+export function checkRequest(
+  schema: z.ZodType,
+  request: Readonly<Record<string, unknown>>,
+  what: string,
+): void {
+  const problem = describeProblem(schema, request)
+  if (problem !== null) throw new ConfigurationError(`${what} was not sent: ${problem}.`)
+}

@@ -1,0 +1,118 @@
+/**
+ * The rules of a posted task, by store and function (spec: Task posting; SERVICE-NOTES: task_post and depth rules).
+ * They look at the task as it is posted, so that lengths and names are those of the specification.
+ */
+
+import { z } from 'zod'
+
+import { readIdentifier } from './fields.ts'
+import { findRule, type ResultForm, type ServiceFunction, type Store } from './functions.ts'
+
+/** spec: Limits */
+const MAX_KEYWORD_CHARACTERS = 700
+const MAX_TAG_LENGTH = 255
+const MAX_NAME_LENGTH = 255
+/** spec: Reference records. The names are those of the country itself and of every place in it. */
+const UNSUPPORTED_LOCATION_CODES = [2643, 2112]
+const UNSUPPORTED_LOCATION_NAME = /(^|,)\s*(russia|russian federation|belarus)\s*$/i
+const UNSUPPORTED_LOCATION_RULE = 'must not be in Russia or Belarus, which the service does not support'
+
+const POSTBACK_FORMS: Readonly<Record<Store, readonly ResultForm[]>> = {
+  ios_store: ['advanced'],
+  android_store: ['advanced', 'html'],
+}
+
+const NAME_RULE = `must be text of 1 to ${MAX_NAME_LENGTH} characters`
+const name = textThat(
+  NAME_RULE,
+  (text) => text.trim() !== '' && readIdentifier(text, MAX_NAME_LENGTH) !== null,
+)
+
+/** Characters are code points, counted after encoding: a literal `%` is three. */
+const keyword = textThat(
+  `must be text of 1 to ${MAX_KEYWORD_CHARACTERS} characters as posted, where % and + count three each`,
+  (text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= MAX_KEYWORD_CHARACTERS,
+)
+
+const webhookUrl = textThat('must be an http or https URL', (text) =>
+  ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? ''),
+).optional()
+
+const LOCATION_CODE_RULE = 'must be a whole number above 0'
+
+const COMMON_FIELDS = {
+  tag: textThat(
+    `must be text of 1 to ${MAX_TAG_LENGTH} characters`,
+    (tag) => readIdentifier(tag, MAX_TAG_LENGTH) !== null,
+  ),
+  location_code: z
+    .int(LOCATION_CODE_RULE)
+    .positive(LOCATION_CODE_RULE)
+    .refine((code) => !UNSUPPORTED_LOCATION_CODES.includes(code), UNSUPPORTED_LOCATION_RULE)
+    .optional(),
+  location_name: name
+    .refine((place) => !UNSUPPORTED_LOCATION_NAME.test(place), UNSUPPORTED_LOCATION_RULE)
+    .optional(),
+  language_code: name.optional(),
+  language_name: name.optional(),
+  priority: z.literal([1, 2], 'must be 1 (normal) or 2 (high)').optional(),
+  postback_url: webhookUrl,
+  pingback_url: webhookUrl,
+}
+
+const SUBJECT_FIELDS = {
+  app_searches: { keyword },
+  app_info: { app_id: name },
+  app_reviews: { app_id: name },
+  app_list: { app_collection: name },
+}
+
+const schemas = new Map<string, z.ZodType>()
+
+/** The schema of a posted task; null for a function that the store does not have. */
+export function taskSchema(store: Store, fn: ServiceFunction): z.ZodType | null {
+  const rule = findRule(store, fn)
+  if (rule === null) return null
+  const key = `${store}/${fn}`
+  const schema = schemas.get(key) ?? buildSchema(store, fn, rule.maximumDepth)
+  schemas.set(key, schema)
+  return schema
+}
+
+function buildSchema(store: Store, fn: ServiceFunction, maximumDepth: number | null): z.ZodType {
+  const forms = POSTBACK_FORMS[store]
+  return z
+    .object({
+      ...SUBJECT_FIELDS[fn],
+      ...COMMON_FIELDS,
+      app_category: fn === 'app_list' ? name.optional() : refuseFor(fn),
+      depth: maximumDepth === null ? refuseFor(fn) : depthUpTo(maximumDepth),
+      postback_data: z.enum(forms, `must be ${forms.join(' or ')}`).optional(),
+    })
+    .superRefine((task, context) => {
+      const refuse = (field: string, message: string) =>
+        context.addIssue({ code: 'custom', path: [field], message })
+      if ((task.location_code === undefined) === (task.location_name === undefined)) {
+        refuse('location_code', 'or location_name must name the location, and only one of them')
+      }
+      if (task.language_code !== undefined && task.language_name !== undefined) {
+        refuse('language_code', 'and language_name must not both be given')
+      }
+      if ((task.postback_url === undefined) !== (task.postback_data === undefined)) {
+        refuse('postback_data', 'and postback_url must be given together')
+      }
+    })
+}
+
+function refuseFor(fn: ServiceFunction) {
+  return z.undefined(`must not be given, because ${fn} has none`).optional()
+}
+
+function depthUpTo(maximum: number) {
+  const rule = `must be a whole number from 1 to ${maximum}`
+  return z.int(rule).min(1, rule).max(maximum, rule).optional()
+}
+
+function textThat(rule: string, isFit: (text: string) => boolean) {
+  return z.string(rule).refine(isFit, rule)
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import {
+  askService,
+  makeCommandHome,
+  querySql,
+  readSandbox,
+  runCommand,
+  startCommand,
+} from '../support/command.ts'
+
+/** Every target of the example, bought exactly once, by our charges and by the books of the service. */
+async function assertPaidOnce(t: TestContext, home: string) {
+  const [ours] = await querySql(
+    t,
+    `select count(distinct service_id)::int as tasks, sum(amount_micros)::int as micros from charge where kind <> 'estimate'`,
+    { home },
+  )
+  const [slots] = await querySql(
+    t,
+    `select count(*)::int as tasks, count(distinct (target_id, slot))::int as slots,
+      count(*) filter (where state = 'collected')::int as collected from task`,
+    { home },
+  )
+  assert.deepEqual(slots, { tasks: 31, slots: 31, collected: 31 })
+  assert.deepEqual(await askService(readSandbox(home)?.url ?? ''), ours)
+  assert.equal(ours?.tasks, 31)
+}
+
+test('two runs at the same moment on one home buy everything once', async (t) => {
+  const home = await makeCommandHome(t)
+  const runs = await Promise.all([runCommand(t, ['run'], { home }), runCommand(t, ['run'], { home })])
+  for (const { code, stdout, stderr } of runs) {
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /\nOwn apps\n/)
+  }
+  await assertPaidOnce(t, home)
+})
+
+test('a run that was killed in the middle is finished by the next one, and nothing is bought twice', async (t) => {
+  const home = await makeCommandHome(t)
+  const killed = startCommand(t, ['run'], { home })
+  // By then the posts are answered, and the results are not collected.
+  await killed.says('"job":"collect"')
+  killed.child.kill('SIGKILL')
+  await once(killed.child, 'close')
+  assert.equal((await runCommand(t, ['run'], { home })).code, 0)
+  await assertPaidOnce(t, home)
+})

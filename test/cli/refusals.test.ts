@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { type AddressInfo, createServer } from 'node:net'
+import { describe, test } from 'node:test'
+import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
+import { runCommand, startCommand } from '../support/command.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+
+const OWN = (url: string) => ({ env: { DATABASE_URL: url, LOG_LEVEL: 'error' } })
+
+describe('a database that cannot be used is told in one sentence', () => {
+  for (const command of [['run'], ['start'], ['plan'], ['status'], ['migrate'], ['sql', 'select 1']]) {
+    test(`nobody listens: storerank ${command.join(' ')}`, async (t) => {
+      const { code, stdout, stderr } = await runCommand(
+        t,
+        command,
+        OWN('postgres://me:hush-db@127.0.0.1:1/ranks'),
+      )
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(
+        stderr,
+        /^The database cannot be reached: [^\n]*ECONNREFUSED[^\n]*DATABASE_URL names it\.\n$/,
+      )
+    })
+  }
+
+  test('there is no such database', async (t) => {
+    const url = new URL(process.env.TEST_DATABASE_URL ?? '')
+    url.pathname = '/not_there'
+    const { code, stderr } = await runCommand(t, ['run'], OWN(url.href))
+    assert.equal(code, 2)
+    assert.match(stderr, /^The database refuses us: database "not_there" does not exist\.[^\n]*\n$/)
+  })
+
+  test('the server is older than PostgreSQL 15', async () => {
+    const database = await createEmptyDatabase()
+    try {
+      const name = new URL(database.url).pathname.slice(1)
+      await database.sql`
+        create function public.current_setting(name text) returns text language sql as
+          $$select case name when 'server_version_num' then '140011' else '14.11' end$$`
+      await database.sql`alter database ${database.sql(name)} set search_path = public, pg_catalog`
+      await assert.rejects(migrate(database.url), {
+        name: 'ConfigurationError',
+        message: /^The database server is PostgreSQL 14\.11; storerank needs 15 or later\./,
+      })
+    } finally {
+      await database.drop()
+    }
+  })
+})
+
+describe('describeDatabaseTrouble', () => {
+  const coded = (code: string, message = 'what happened') => Object.assign(new Error(message), { code })
+
+  test('takes a lost connection for something that a later run mends', () => {
+    for (const code of [
+      'ECONNREFUSED',
+      'ENOTFOUND',
+      'CONNECTION_CLOSED',
+      'CONNECT_TIMEOUT',
+      '57P01',
+      '53300',
+      '08006',
+    ]) {
+      assert.ok(describeDatabaseTrouble(coded(code)) instanceof UnavailableError, code)
+    }
+  })
+
+  test('takes a refused login for a setting', () => {
+    for (const code of ['28P01', '28000', '3D000', '42501']) {
+      assert.ok(describeDatabaseTrouble(coded(code)) instanceof ConfigurationError, code)
+    }
+  })
+
+  test('finds the reason below the error that wraps it, and shows it where a list of errors has none', () => {
+    const wrapped = new Error('Failed query: select 1', { cause: coded('ECONNRESET', '') })
+    assert.match(describeDatabaseTrouble(wrapped)?.message ?? '', /cannot be reached: ECONNRESET\./)
+  })
+
+  test('says nothing of other errors', () => {
+    for (const error of [coded('42601'), coded('ERR_ASSERTION'), new TypeError('x'), 'text', undefined]) {
+      assert.equal(describeDatabaseTrouble(error), null)
+    }
+  })
+})
+
+describe('storerank sandbox', () => {
+  test('serves until SIGINT, and nobody without its password', async (t) => {
+    const command = startCommand(t, [
+      'sandbox',
+      '--port',
+      '0',
+      '--login',
+      'me',
+      '--password',
+      'hush',
+      '--ready-ms',
+      '1',
+    ])
+    await new Promise((resolve) => command.child.stdout?.once('data', resolve))
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(command.stdout())?.[0]
+    const ask = (login: string) =>
+      fetch(`${url}/v3/appendix/user_data`, { headers: { authorization: `Basic ${btoa(login)}` } })
+    assert.equal((await ask('me:wrong')).status, 401)
+    assert.equal((await ask('me:hush')).status, 200)
+    command.child.kill('SIGINT')
+    const { code, stdout, stderr } = await command.ended
+    assert.ok(code === 0 || code === 130)
+    assert.ok(!(stdout + stderr).includes('hush'))
+  })
+
+  test('says in a sentence what is wrong with an option', async (t) => {
+    const holder = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => holder.once('listening', resolve))
+    const { port } = holder.address() as AddressInfo
+    const misuses: [args: string[], message: RegExp][] = [
+      [['--port', String(port)], /^The sandbox cannot start: the port \d+ is in use\. [^\n]*\n$/],
+      [['--catalog', '/not/there.csv'], /^The sandbox cannot start: ENOENT[^\n]*\/not\/there\.csv[^\n]*\n$/],
+      [['--login', ''], /^The sandbox cannot start: --login: [^\n]*\n$/],
+    ]
+    try {
+      for (const [args, message] of misuses) {
+        const { code, stderr } = await runCommand(t, ['sandbox', ...args])
+        assert.equal(code, 2)
+        assert.match(stderr, message)
+      }
+    } finally {
+      holder.close()
+    }
+  })
+})
+
+test('an unknown job is named with the one that was meant', async (t) => {
+  const { code, stderr } = await runCommand(t, ['run', 'trak'])
+  assert.equal(code, 2)
+  assert.match(stderr, /There is no such job\. Did you mean track\?/)
+})

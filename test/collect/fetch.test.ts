@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { readOutcome } from '../../src/collect/fetch.ts'
+import type { FetchItem } from '../../src/collect/hand-out.ts'
+import { AccountError } from '../../src/errors.ts'
+import { createClient } from '../../src/service/client.ts'
+import { buy, clear, collect, fetchItems, handOut, store, tamper, watchKeywords } from '../support/stages.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
+})
+after(() => world.close())
+afterEach(() => clear(world))
+
+const ITEM: FetchItem = {
+  serviceId: 'a',
+  path: null,
+  kind: 'advanced',
+  store: 'ios_store',
+  function: 'app_searches',
+  depth: 101,
+}
+
+const isResult = (path: string) => path.includes('/task_get/')
+
+/** The answer that the service gives instead of a result. */
+function refusal(code: number, message: string) {
+  return (path: string, body: { tasks: Record<string, unknown>[] }) => {
+    if (isResult(path))
+      body.tasks[0] = { ...body.tasks[0], status_code: code, status_message: message, result: null }
+  }
+}
+
+async function readTask() {
+  const [task] = await world.db.sql`
+    select state, attempt, status_code, problem,
+      round(extract(epoch from fetching_until - clock_timestamp()))::int as pause_s from task`
+  return { ...task }
+}
+
+describe('the meaning of an answer', () => {
+  const failed = (statusCode: number) =>
+    readOutcome(ITEM, { kind: 'failed', statusCode, message: 'No.' }).kind
+
+  test('is read from its code: only 40101 may be posted again, and 40401 stays open', () => {
+    assert.equal(readOutcome(ITEM, { kind: 'pending', statusCode: 40601 }).kind, 'later')
+    assert.equal(failed(40101), 'store_failed')
+    assert.equal(failed(40401), 'later')
+    assert.equal(failed(40403), 'failed')
+    assert.equal(failed(40501), 'failed')
+  })
+
+  test('is a measurement of nothing with 40102, billed as one unit of the two asked for', () => {
+    const done = {
+      kind: 'done',
+      serviceId: 'a',
+      tag: null,
+      statusCode: 40102,
+      result: null,
+      rawBytes: 0,
+    } as const
+    const fetched = readOutcome(ITEM, done)
+    assert.ok(fetched.kind === 'ranking' && fetched.search === null)
+    assert.deepEqual([fetched.unitsPosted, fetched.unitsReturned], [2, 1])
+  })
+})
+
+describe('a task', () => {
+  beforeEach(async () => {
+    await watchKeywords(world, ['yoga'], { depth: 300 })
+    await world.db
+      .sql`insert into app_watch (project, store, app_id) values ('fitness', 'ios_store', '1480010017')`
+    await buy(world)
+  })
+
+  test('that is handed over or queued waits, is no problem, and is asked for again a second later', async (t) => {
+    const items = await handOut(world)
+    for (const code of [40601, 40602]) {
+      const { client } = await tamper(t, world, refusal(code, 'Task In Queue.'))
+      assert.equal((await store(world, await fetchItems(world, items, { client }))).later, 1)
+      const task = await readTask()
+      assert.deepEqual(task, { state: 'posted', attempt: 1, status_code: null, problem: null, pause_s: 1 })
+    }
+    const charges = await world.db.sql`select from charge where kind <> 'estimate'`
+    assert.equal(charges.length, 1)
+  })
+
+  test('that the service does not find stays open, is asked for daily, and is shown', async (t) => {
+    const { client } = await tamper(t, world, refusal(40401, 'Task Not Found.'))
+    assert.equal((await collect(world, { client })).later, 1)
+    const { pause_s, problem, state } = await readTask()
+    assert.deepEqual(
+      { pause_s, problem, state },
+      { pause_s: 86_400, problem: '40401: Task Not Found.', state: 'posted' },
+    )
+    const [row] = await world.db.sql`select outcome from rank_history`
+    assert.equal(row?.outcome, 'pending')
+  })
+
+  test('whose result has expired fails with that reason, and is never bought again', async (t) => {
+    const { client } = await tamper(t, world, refusal(40403, 'Results Expired.'))
+    assert.equal((await collect(world, { client })).failed, 1)
+    const [row] = await world.db.sql`select outcome, reason, rank from rank_history`
+    assert.deepEqual({ ...row }, { outcome: 'failed', reason: '40403: Results Expired.', rank: null })
+    await buy(world)
+    assert.equal((await readTask()).state, 'failed')
+    const charges = await world.db.sql`select kind from charge where kind <> 'estimate'`
+    assert.deepEqual([...charges], [{ kind: 'charge' }])
+  })
+
+  test('that the store failed is posted again, each attempt in the ledger, and fails after the last', async (t) => {
+    const { client } = await tamper(t, world, refusal(40101, 'Internal SE server error.'))
+    for (const attempt of [2, 3]) {
+      assert.equal((await collect(world, { client })).postedAgain, 1)
+      const { state, attempt: next, status_code } = await readTask()
+      assert.deepEqual({ state, next, status_code }, { state: 'planned', next: attempt, status_code: 40101 })
+      const open = await world.db.sql`select attempt, amount_micros as micros from charge where open`
+      assert.deepEqual([...open], [{ attempt, micros: 3600 }])
+      await buy(world)
+    }
+    const last = await collect(world, { client })
+    assert.deepEqual([last.postedAgain, last.failed], [0, 1])
+    const ledger = await world.db.sql`
+      select attempt, amount_micros as micros from charge where kind = 'charge' order by attempt`
+    assert.deepEqual(
+      [...ledger],
+      [1, 2, 3].map((attempt) => ({ attempt, micros: 3600 })),
+    )
+    const [row] = await world.db.sql`select outcome, reason from rank_history`
+    assert.deepEqual({ ...row }, { outcome: 'failed', reason: '40101: Internal SE server error.' })
+    await buy(world)
+    assert.equal((await readTask()).state, 'failed')
+  })
+
+  test('that the store failed once is measured by the second attempt', async (t) => {
+    const { client } = await tamper(t, world, refusal(40101, 'Internal SE server error.'))
+    await collect(world, { client })
+    await buy(world)
+    assert.equal((await collect(world)).stored, 1)
+    const [row] = await world.db.sql`select outcome from rank_history`
+    assert.equal(row?.outcome, 'ranked')
+    const task = await readTask()
+    assert.deepEqual([task.state, task.attempt, task.problem], ['collected', 2, null])
+  })
+
+  test('that was answered with the result of another task is never given it', async (t) => {
+    await watchKeywords(world, ['chess'])
+    await buy(world)
+    const { client } = await tamper(t, world, (path, body) => {
+      if (isResult(path)) body.tasks[0].id = '11111111-1111-4111-8111-111111111111'
+    })
+    const items = await handOut(world)
+    const { stored, later } = await store(world, await fetchItems(world, items, { client }))
+    assert.deepEqual([stored, later], [0, 2])
+    const { problem } = await readTask()
+    assert.match(String(problem), /answered for another task: 11111111-/)
+    assert.equal((await store(world, await fetchItems(world, items))).stored, 2)
+  })
+
+  test('that is done and has no result fails: it was paid for, and there is nothing to wait for', async (t) => {
+    const { client } = await tamper(t, world, (path, body) => {
+      if (isResult(path)) body.tasks[0].result = null
+    })
+    assert.equal((await collect(world, { client })).unreadable, 1)
+    const [kept] = await world.db.sql`select path from rejected_result`
+    assert.equal(kept?.path, 'tasks[0].result')
+  })
+
+  test('finds nothing in an empty store: every tracked app is not in top, and one unit is charged', async () => {
+    await watchKeywords(world, ['xqzvbnk'], { depth: 700 })
+    await buy(world)
+    await collect(world)
+    const rows = await world.db.sql`
+      select outcome, depth, results_count from rank_history where keyword = 'xqzvbnk'`
+    assert.deepEqual([...rows], [{ outcome: 'not_in_top', depth: 700, results_count: 0 }])
+    const ledger = await world.db.sql`
+      select c.kind, c.amount_micros as micros from charge c join target t on t.id = c.target_id
+      where t.subject = 'xqzvbnk' and c.kind <> 'estimate' order by c.kind`
+    assert.deepEqual(
+      [...ledger],
+      [
+        { kind: 'charge', micros: 8400 },
+        { kind: 'refund', micros: -7200 },
+      ],
+    )
+  })
+
+  test('whose account is refused stops the batch, and loses nothing', async () => {
+    const items = await handOut(world)
+    const client = createClient({ baseUrl: world.sandboxUrl, login: 'sandbox', password: 'wrong' })
+    await assert.rejects(fetchItems(world, items, { client }), AccountError)
+    await client.close()
+    assert.equal((await store(world, await fetchItems(world, items))).stored, 1)
+  })
+})
+
+test('two spoilt results among 500 good ones hold up nothing: one fails alone with its body kept', async (t) => {
+  const keywords = Array.from({ length: 500 }, (_, index) => `yoga ${index}`)
+  await watchKeywords(world, keywords, { depth: 3 })
+  await buy(world)
+  const { client } = await tamper(t, world, (path, body) => {
+    const result = isResult(path) ? body.tasks[0].result[0] : undefined
+    if (result?.keyword === 'yoga 200') result.items[1].rank_group = 'first'
+    if (result?.keyword === 'yoga 300') {
+      const organic = result.items.find((item: { type: string }) => item.type.endsWith('_organic'))
+      Object.assign(organic, { app_id: '999999001', title: 'Zen\u0000 Yoga' })
+    }
+  })
+  const stored = await collect(world, { client })
+  assert.deepEqual([stored.stored, stored.unreadable, stored.later], [499, 1, 0])
+
+  const [app] = await world.db.sql`select title from app where app_id = '999999001'`
+  assert.equal(app?.title, 'Zen Yoga')
+  const [kept] = await world.db.sql`
+    select r.path, r.body_gzip, t.subject, k.state, h.gap, h.reason from rejected_result r
+    join target t on t.id = r.target_id join task k on k.id = r.task_id
+    join ranking h on h.target_id = r.target_id and h.slot = r.slot`
+  assert.equal(kept?.path, 'items[1].rank_group')
+  assert.deepEqual([kept?.subject, kept?.state, kept?.gap], ['yoga 200', 'failed', 'failed'])
+  assert.match(kept?.reason, /items\[1\]\.rank_group/)
+  const body = JSON.parse(gunzipSync(kept?.body_gzip).toString())
+  assert.deepEqual([body.keyword, body.items[1].rank_group], ['yoga 200', 'first'])
+})
+
+test('an answer that cannot be had leaves its task open, and the others are stored', async (t) => {
+  await watchKeywords(world, ['yoga', 'chess', 'running'])
+  await buy(world)
+  const [task] = await world.db.sql`select service_id from task order by id limit 1`
+  const lose = (path: string) => (path.endsWith(task?.service_id) ? '/v3/nowhere' : path)
+  const { client } = await tamper(t, world, () => undefined, lose)
+  const { stored, later } = await collect(world, { client })
+  assert.deepEqual([stored, later], [2, 1])
+  const [open] = await world.db.sql`select service_id, state from task where state <> 'collected'`
+  assert.deepEqual({ ...open }, { service_id: task?.service_id, state: 'posted' })
+})

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { handOutOverdue, handOutReady } from '../../src/collect/hand-out.ts'
+import { buy, collect, fetchItems, handOut, tamper, watchKeywords } from '../support/stages.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+let world: World
+beforeEach(async () => {
+  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
+})
+afterEach(() => world.close())
+
+async function watchBothStores() {
+  await watchKeywords(world, ['yoga'])
+  await watchKeywords(world, ['yoga'], { store: 'android_store' })
+  await world.db.sql`
+    insert into app_watch (project, store, app_id, info, location_code, language_code)
+    values ('fitness', 'ios_store', '1480010017', true, 2840, 'en'),
+      ('fitness', 'android_store', 'com.unknown.app', true, 2840, 'en')`
+}
+
+const minutesAhead = (column: string) => world.db.sql<{ minutes: number }[]>`
+  select round(extract(epoch from ${world.db.sql(column)} - clock_timestamp()) / 60)::int as minutes from task`
+
+describe('the ready lists', () => {
+  test('bring what was bought into the history, from both stores and both functions', async () => {
+    await watchBothStores()
+    await buy(world)
+    const items = await handOut(world)
+    assert.deepEqual(items.map((item) => `${item.store} ${item.function}`).sort(), [
+      'android_store app_info',
+      'android_store app_searches',
+      'ios_store app_info',
+      'ios_store app_searches',
+    ])
+    assert.deepEqual(await handOut(world), [])
+    await world.db.sql`update task set fetching_until = null`
+    assert.equal((await collect(world)).stored, 4)
+    const [counts] = await world.db.sql`
+      select (select count(*) from ranking where gap is null) as rankings,
+        (select count(*) from app_snapshot where found) as found,
+        (select count(*) from app_snapshot where not found) as unknown,
+        (select count(*) from task where state = 'collected') as collected`
+    assert.deepEqual({ ...counts }, { rankings: 2, found: 1, unknown: 1, collected: 4 })
+    assert.equal((await collect(world)).stored, 0)
+  })
+
+  test('are asked only of endpoints where something is outstanding', async (t) => {
+    await watchKeywords(world, ['yoga'], { store: 'android_store' })
+    await buy(world)
+    const { client, paths } = await tamper(t, world, () => undefined)
+    await handOut(world, { client })
+    assert.deepEqual(paths, ['/v3/app_data/android_store/app_searches/tasks_ready'])
+  })
+
+  test('say where a result is fetched, and that path is followed', async (t) => {
+    await watchKeywords(world, ['yoga'])
+    await buy(world)
+    const elsewhere = '/v3/app_data/results/elsewhere'
+    const real = '/v3/app_data/ios_store/app_searches/task_get/advanced'
+    const { client, paths } = await tamper(
+      t,
+      world,
+      (_path, body) => {
+        for (const row of body.tasks[0].result ?? []) {
+          if (row.endpoint_advanced) row.endpoint_advanced = `${elsewhere}/${row.id}`
+        }
+      },
+      (path) => path.replace(elsewhere, real),
+    )
+    assert.equal((await collect(world, { client })).stored, 1)
+    const fetched = paths.filter((path) => !path.endsWith('/tasks_ready'))
+    assert.equal(fetched.length, 1)
+    assert.match(fetched[0] ?? '', /^\/v3\/app_data\/results\/elsewhere\/[0-9a-f-]{36}$/)
+  })
+
+  test('never make anybody fetch what another program bought, or what nobody knows', async () => {
+    await watchKeywords(world, ['yoga'])
+    await buy(world)
+    const url = `${world.sandboxUrl}/v3/app_data/ios_store/app_searches/task_post`
+    const ofAnotherDatabase = '019a0000-0000-7000-8000-000000000000.1'
+    const tags = ['another program', ofAnotherDatabase, undefined]
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${btoa('sandbox:sandbox')}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(tags.map((tag) => ({ keyword: 'chess', location_code: 2840, tag }))),
+    })
+    assert.equal(((await answer.json()) as { tasks_error: number }).tasks_error, 0)
+
+    const handed: string[] = []
+    const { foreign } = await handOutReady(world.db, world.client, world.settings, async (_tx, items) => {
+      handed.push(...items.map((item) => item.serviceId))
+    })
+    const own = await world.db.sql`select service_id from task`
+    assert.deepEqual(
+      handed,
+      own.map((task) => task.service_id),
+    )
+    assert.equal(foreign, 1)
+    const charges = await world.db.sql`select from charge where kind <> 'estimate'`
+    assert.equal(charges.length, 1)
+  })
+
+  test('settle a post whose answer was lost: its tasks are adopted by their tags, charged and fetched', async (t) => {
+    await watchKeywords(world, ['yoga', 'chess'])
+    const { client } = await tamper(t, world, (path) => (path.endsWith('/task_post') ? 'no JSON' : undefined))
+    await buy(world, { client })
+    const [before] = await world.db.sql`select state from post`
+    assert.equal(before?.state, 'unknown')
+
+    assert.equal((await collect(world)).stored, 2)
+    const [post] = await world.db.sql`select state, problem from post`
+    assert.deepEqual({ ...post }, { state: 'settled', problem: null })
+    const [charged] = await world.db.sql`
+      select sum(amount_micros)::int as micros, count(*) as charges from charge where kind = 'charge'`
+    assert.deepEqual({ ...charged }, { micros: 2400, charges: 2 })
+    const open = await world.db.sql`select from charge where open`
+    assert.equal(open.length, 0)
+  })
+
+  test('that are full are asked again as long as somebody fetches, and not once nobody does', async () => {
+    await watchKeywords(
+      world,
+      Array.from({ length: 1030 }, (_, index) => `chess ${index}`),
+      { depth: 1 },
+    )
+    await buy(world)
+    const unfetched = await handOut(world)
+    assert.equal(unfetched.length, 1000)
+    await world.db.sql`update task set fetching_until = null`
+
+    const rounds: number[] = []
+    const { handedOut } = await handOutReady(world.db, world.client, world.settings, async (_tx, items) => {
+      rounds.push(items.length)
+      await fetchItems(world, items)
+    })
+    assert.equal(handedOut, 1030)
+    assert.deepEqual(rounds, [1000, 30])
+  })
+})
+
+describe('a ready task', () => {
+  beforeEach(async () => {
+    await watchKeywords(world, ['yoga', 'chess', 'running'])
+    await buy(world)
+  })
+
+  test('is handed to one of two collectors that look at once', async () => {
+    const both = await Promise.all([handOut(world), handOut(world)])
+    assert.equal(both.flat().length, 3)
+    assert.equal(new Set(both.flat().map((item) => item.serviceId)).size, 3)
+  })
+
+  test('is handed out again by the clock when its fetcher has died, and not before', async () => {
+    assert.equal((await handOut(world)).length, 3)
+    assert.deepEqual(await handOut(world), [])
+    await world.db.sql`
+      update task set fetching_until = clock_timestamp() - interval '1 second'
+      where id = (select id from task order by id limit 1)`
+    assert.equal((await handOut(world)).length, 1)
+    assert.deepEqual(await handOut(world), [])
+  })
+
+  test('is not handed out when its job cannot be enqueued', async () => {
+    const fail = async () => {
+      throw new Error('The queue is full.')
+    }
+    await assert.rejects(handOutReady(world.db, world.client, world.settings, fail), /queue is full/)
+    assert.equal((await handOut(world)).length, 3)
+  })
+})
+
+describe('a task that no list named in time', () => {
+  const handOutLate = async () => {
+    const ids: (string | null)[] = []
+    await handOutOverdue(world.db, async (_tx, items) => {
+      ids.push(...items.map((item) => item.path))
+    })
+    return ids
+  }
+
+  beforeEach(async () => {
+    await watchKeywords(world, ['yoga'])
+    await buy(world)
+  })
+
+  test('is not asked for before its time', async () => {
+    assert.deepEqual(await handOutLate(), [])
+    assert.deepEqual([...(await minutesAhead('ask_at'))], [{ minutes: 45 }])
+  })
+
+  test('is asked for by its id, by one at a time, and each time twice as late, at most a day', async () => {
+    const age = (age: string) => world.db.sql`
+      update task set posted_at = clock_timestamp() - ${age}::interval, ask_at = clock_timestamp() - interval '1 second',
+        fetching_until = null`
+    for (const [posted, minutes] of [
+      ['1 minute', 5],
+      ['45 minutes', 45],
+      ['90 minutes', 90],
+      ['3 days', 24 * 60],
+    ] as const) {
+      await age(posted)
+      assert.deepEqual(await handOutLate(), [null])
+      assert.deepEqual(await handOutLate(), [])
+      assert.deepEqual([...(await minutesAhead('ask_at'))], [{ minutes }])
+    }
+  })
+
+  test('is not taken from a fetcher that has it, and its result is stored like any other', async () => {
+    const fromList = await handOut(world)
+    await world.db.sql`update task set ask_at = clock_timestamp() - interval '1 second'`
+    assert.deepEqual(await handOutLate(), [])
+    await world.db.sql`update task set fetching_until = null`
+    const [fetched] = await fetchItems(
+      world,
+      fromList.map((item) => ({ ...item, path: null })),
+    )
+    assert.equal(fetched?.kind, 'ranking')
+  })
+})

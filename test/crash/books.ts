@@ -1,0 +1,256 @@
+/**
+ * Three books that know nothing of each other: what the sandbox wrote down, our money and tasks, our history. The sandbox's is
+ * read past all of our code, put into a table beside ours, and compared there.
+ */
+import type postgres from 'postgres'
+import type { Random } from './random.ts'
+import { type Arrival, WIRE_LIMITS } from './wire.ts'
+import { WINDOW_MS, type World } from './world.ts'
+
+export interface Findings {
+  readonly tasks: number
+  readonly captures: number
+  readonly gaps: number
+  /** Tasks beyond the first that the service was paid for one target and slot. */
+  readonly chargedTwice: number
+  /** Paid for, and neither stored nor recorded as failed. */
+  readonly lost: number
+  /** History without a paid result, or that differs from what the sandbox gives. */
+  readonly madeUp: number
+  /** Service ids whose money differs between the sandbox and us, and reservations of tasks that ended. */
+  readonly moneyDiffers: number
+  /** Project days and overall days above their budget. */
+  readonly overBudget: number
+  readonly overCallLimit: number
+  /** Slots that ended while watched, with neither result nor reason. */
+  readonly silent: number
+  readonly unsettled: number
+  /** The first rows behind the faults, to look at. */
+  readonly samples: readonly string[]
+}
+
+const PAGE = 1000
+/** Results that are asked for again and compared item by item; beyond that a sample. */
+const COMPARED_AT_MOST = 3_000
+const AT_ONCE = 16
+const SAMPLE = 3
+const DAY_MS = 86_400_000
+
+export async function compareBooks(
+  world: World,
+  sandboxUrl: string,
+  arrivals: readonly Arrival[],
+  callsPerWindow: number,
+  random: Random,
+): Promise<Findings> {
+  const { sql } = world
+  await copyBook(sql, sandboxUrl)
+  const open = await world.countOpen()
+  const samples: string[] = []
+  const count = async (text: string, ...parameters: number[]) => {
+    const rows = await sql.unsafe(text, parameters)
+    samples.push(...rows.slice(0, SAMPLE).map((row) => JSON.stringify(row)))
+    return rows.length
+  }
+  return {
+    ...(await countHistory(sql)),
+    chargedTwice: await count(CHARGED_TWICE),
+    lost: await count(LOST),
+    madeUp: (await count(WITHOUT_PAYMENT)) + (await countWrongRanks(sql, sandboxUrl, random)),
+    moneyDiffers: (await count(MONEY_DIFFERS)) + (await count(RESERVED_FOR_NOTHING)),
+    overBudget: (await count(OVER_PROJECT_BUDGET)) + (await count(OVER_ALL, world.maxDayMicros)),
+    overCallLimit: countOverCallLimit(arrivals, callsPerWindow),
+    silent: await count(SILENT),
+    unsettled: open.planned + open.posting + open.posted + open.posts,
+    samples,
+  }
+}
+
+export function isClean({ tasks, captures, gaps, samples, ...faults }: Findings): boolean {
+  return tasks > 0 && Object.values(faults).every((times) => times === 0)
+}
+
+async function countHistory(sql: postgres.Sql): Promise<Pick<Findings, 'tasks' | 'captures' | 'gaps'>> {
+  const [row] = await sql<Pick<Findings, 'tasks' | 'captures' | 'gaps'>[]>`
+    select (select count(*) from crash_book) as tasks, count(*) filter (where gap is null) as captures,
+      count(*) filter (where gap is not null) as gaps from ranking`
+  return row ?? { tasks: 0, captures: 0, gaps: 0 }
+}
+
+interface BookRow {
+  readonly id: string
+  readonly cost: number
+  readonly metadata: { readonly tag: string }
+}
+
+/** The slot of a paid task is what our money book says of its task id, and of the book alone where we know nothing. */
+async function copyBook(sql: postgres.Sql, sandboxUrl: string): Promise<void> {
+  const rows: BookRow[] = []
+  const range = { datetime_from: stamp(Date.now() - DAY_MS), datetime_to: stamp(Date.now()), sort: 'asc' }
+  for (let offset = 0; ; offset += PAGE) {
+    const page = await ask<BookRow[]>(sandboxUrl, 'app_data/id_list', [
+      { ...range, offset, limit: PAGE, include_metadata: true },
+    ])
+    rows.push(...page)
+    if (page.length < PAGE) break
+  }
+  await sql`
+    create table crash_book as
+    select b.service_id, b.task_id, b.cost_micros, k.target_id, coalesce(k.slot, 'infinity') as slot, 
+      p.claimed_at
+    from unnest(${rows.map((row) => row.id)}::text[], ${rows.map((row) => row.metadata.tag.split('.')[0] ?? '')}::uuid[],
+      ${rows.map((row) => Math.round(row.cost * 1_000_000))}::bigint[]) as b (service_id, task_id, cost_micros)
+    left join lateral (select e.target_id, e.slot from charge e where e.task_id = b.task_id limit 1) k on true
+    left join lateral (
+      select e.post_id from charge e where e.service_id = b.service_id and e.kind in ('charge', 'duplicate') limit 1) c on true
+    left join lateral (
+      select s.send_before - interval '0.5 s' + (select j.ahead from crash_jump j
+        where j.at <= s.send_before - interval '0.5 s' order by j.at desc limit 1) as claimed_at
+      from post s where s.id = c.post_id) p on true`
+  await sql`create index on crash_book (service_id)`
+  await sql`create index on crash_book (target_id, slot)`
+}
+
+const CHARGED_TWICE = `
+  select 'charged twice' as what, * from (
+    select *, row_number() over (partition by coalesce(target_id::text, task_id::text), slot order by service_id) as time
+    from crash_book) as paid
+  where time > 1`
+
+const LOST = `
+  select distinct on (coalesce(b.target_id::text, b.task_id::text), b.slot) 'lost' as what, b.*, r.gap, r.reason
+  from crash_book b left join ranking r using (target_id, slot)
+  where r.slot is null or (r.gap is not null
+    and not (r.gap = 'failed' and exists (select from task k where k.id = b.task_id and k.state = 'failed')))`
+
+const WITHOUT_PAYMENT = `
+  select 'without payment' as what, r.target_id, r.slot from ranking r
+  where r.gap is null and not exists (select from crash_book b where b.target_id = r.target_id and b.slot = r.slot)`
+
+const MONEY_DIFFERS = `
+  select 'money differs' as what, service_id, theirs.micros as theirs, ours.micros as ours
+  from (select service_id, sum(cost_micros) as micros from crash_book group by 1) theirs
+  full join (
+    select service_id, sum(amount_micros) as micros from charge where kind <> 'estimate' group by 1) ours using (service_id)
+  where theirs.micros is distinct from ours.micros`
+
+const RESERVED_FOR_NOTHING = `
+  select 'reserved for nothing' as what, c.* from charge c where c.open
+    and not exists (select from task k where k.id = c.task_id and k.state in ('planned', 'posting'))`
+
+/** The budget of a day is the highest that held on it. A refund of another day's task is money to spend again. */
+const OVER_PROJECT_BUDGET = `
+  with paid as (
+    select c.project, c.kind, c.amount_micros,
+      date_trunc('day', b.claimed_at at time zone p.timezone) as claim_day,
+      date_trunc('day', c.at at time zone p.timezone) as entry_day
+    from charge c join crash_book b using (service_id) join project p on p.name = c.project
+    where c.kind <> 'estimate'
+  ),
+  spent as (
+    select project, claim_day as day, sum(amount_micros) as micros from paid group by 1, 2
+  ),
+  returned as (
+    select project, entry_day as day, -sum(amount_micros) as micros from paid
+    where kind = 'refund' and entry_day <> claim_day group by 1, 2
+  ),
+  held as (
+    select g.project, g.at at time zone p.timezone as since,
+      lead(g.at, 1, 'infinity') over (partition by g.project order by g.at) at time zone p.timezone as until, g.micros
+    from crash_budget g join project p on p.name = g.project
+  )
+  select 'over project budget' as what, s.*
+  from spent s left join returned r using (project, day)
+  where s.micros > coalesce(r.micros, 0) + (
+    select max(h.micros) from held h where h.project = s.project and h.since < s.day + interval '1 day' and h.until > s.day)`
+
+/** By what the sandbox was paid; our own book says only when it was claimed, and what came back of other days. */
+const OVER_ALL = `
+  with spent as (
+    select date_trunc('day', claimed_at, 'UTC') as day, sum(cost_micros) as micros from crash_book group by 1
+  ),
+  returned as (
+    select date_trunc('day', c.at, 'UTC') as day, -sum(c.amount_micros) as micros
+    from charge c join crash_book b using (service_id)
+    where c.kind = 'refund' and date_trunc('day', c.at, 'UTC') <> date_trunc('day', b.claimed_at, 'UTC') group by 1
+  )
+  select 'over budget' as what, s.* from spent s left join returned r using (day)
+  where s.micros > coalesce(r.micros, 0) + $1::bigint`
+
+const SILENT = `
+  select 'silent' as what, p.*, s.slot
+  from watch_period p cross join lateral generate_series(p.first_slot, p.closed_to, p.every) as s (slot)
+  where p.kind = 'keyword' and s.slot + p.every <= least(p.closed_to, coalesce(p.ended_at, 'infinity'))
+    and s.slot <= coalesce(p.last_slot, 'infinity')
+    and not exists (select from ranking r where r.target_id = p.target_id and r.slot = s.slot)
+    and not exists (select from task k where k.target_id = p.target_id and k.slot = s.slot)`
+
+/** Arrivals that were one too many of the last window, by kind and over all. */
+export function countOverCallLimit(arrivals: readonly Arrival[], callsPerWindow: number): number {
+  const limits = { ...WIRE_LIMITS, all: callsPerWindow }
+  return Object.entries(limits).reduce((total, [kind, limit]) => {
+    const times = arrivals.filter((one) => kind === 'all' || one.kind === kind).map((one) => one.atMs)
+    return (
+      total + times.filter((atMs, index) => atMs - (times[index - limit] ?? -WINDOW_MS) < WINDOW_MS).length
+    )
+  }, 0)
+}
+
+interface Stored {
+  readonly subject: string
+  readonly ids: string[]
+  readonly serviceIds: string[]
+}
+
+/** Asks the sandbox again for the results of what we stored, and counts those that say something else. */
+async function countWrongRanks(sql: postgres.Sql, sandboxUrl: string, random: Random): Promise<number> {
+  const all = await sql<(Stored & { place: number })[]>`
+    select t.subject, array(select a.app_id from unnest(r.app_ids) with ordinality i (id, n) join app a on a.id = i.id
+        order by i.n) as ids,
+      array(select b.service_id from crash_book b where b.target_id = r.target_id and b.slot = r.slot) as "serviceIds"
+    from ranking r join target t on t.id = r.target_id where r.gap is null`
+  const share = Math.min(1, COMPARED_AT_MOST / all.length)
+  const compared = all.filter((one) => one.serviceIds.length > 0 && random.chance(share))
+  let wrong = 0
+  const work = async () => {
+    for (let one = compared.pop(); one !== undefined; one = compared.pop()) {
+      if (!(await isTrue(one, sandboxUrl))) wrong += 1
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return wrong
+}
+
+interface SearchAnswer {
+  readonly keyword: string
+  readonly items: readonly { readonly type: string; readonly rank_group: number; readonly app_id: string }[]
+}
+
+async function isTrue(stored: Stored, sandboxUrl: string): Promise<boolean> {
+  for (const id of stored.serviceIds) {
+    const result = await ask<SearchAnswer[] | null>(
+      sandboxUrl,
+      `app_data/ios_store/app_searches/task_get/advanced/${id}`,
+    )
+    const given = result?.[0]
+    const organic = (given?.items ?? []).filter((item) => item.type.endsWith('_organic'))
+    const ids = organic.toSorted((a, b) => a.rank_group - b.rank_group).map((item) => item.app_id)
+    const isSame =
+      ids.length === stored.ids.length && ids.every((appId, index) => appId === stored.ids[index])
+    if (isSame && (given === undefined || given.keyword === stored.subject)) return true
+  }
+  return false
+}
+
+async function ask<Result>(sandboxUrl: string, path: string, body?: unknown): Promise<Result> {
+  const headers = { 'content-type': 'application/json', authorization: `Basic ${btoa('sandbox:sandbox')}` }
+  const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) }
+  const response = await fetch(`${sandboxUrl}/v3/${path}`, init)
+  const answer = (await response.json()) as { tasks: [{ result: Result }] }
+  return answer.tasks[0].result
+}
+
+/** As the service writes times (spec: Task object). */
+function stamp(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} +00:00`
+}

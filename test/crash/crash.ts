@@ -1,0 +1,198 @@
+/**
+ * `npm run crash`: kills, freezes and cuts runners at work, starts them again until everything is settled, and compares what the
+ * sandbox, our money book and our history say. Exit code 0 when they agree and every limit was kept, 1 when not, 2 for a wrong
+ * option.
+ */
+import { closeSync, openSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { compareBooks, isClean } from './books.ts'
+import { disturb } from './chaos.ts'
+import { GUARDS, type GuardName, STANDARD_SCENARIO } from './guards.ts'
+import { createRandom } from './random.ts'
+import { printReport } from './report.ts'
+import { killRunners, type Runner, startRunnerProcess, stopRunners } from './runners.ts'
+import { startPostgres, startSandboxProcess } from './servers.ts'
+import { startWire } from './wire.ts'
+import { createWorld, type World, watch, watchForBudgetRace, watchHourly } from './world.ts'
+
+interface Options {
+  readonly kills: number
+  readonly runners: number
+  readonly keywords: number
+  readonly seed: number
+  readonly minutes: number
+  readonly guardOff: GuardName | null
+  readonly scenario: GuardName | null
+  readonly logFile: string | null
+}
+
+const QUIET_MS = 6_000
+const OVERDUE_MS = 5_000
+const READY_MS = 400
+const CALLS_PER_MINUTE = 600
+const SETTLE_WITHIN_MS = 120_000
+const LOOK_EVERY_MS = 300
+
+const HELP = `usage: npm run crash -- [--kills 25] [--runners 3] [--keywords 300] [--seed N] [--minutes N]
+                        [--guard-off NAME | --scenario NAME] [--log FILE]
+guards: ${Object.keys(GUARDS).join(', ')}\n`
+
+const cleanups: (() => unknown)[] = [killRunners]
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => void leave(130))
+const options = readOptions(process.argv.slice(2))
+if (options === null) {
+  process.stderr.write(HELP)
+  process.exit(2)
+}
+// Nothing may hang longer than that, whatever it is.
+setTimeout(() => void leave(1), (options.minutes + 5) * 60_000).unref()
+try {
+  await leave((await run(options)) ? 0 : 1)
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
+  await leave(1)
+}
+
+async function leave(exitCode: number): Promise<never> {
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+  process.exit(exitCode)
+}
+
+function readOptions(args: string[]): Options | null {
+  const number = (text: string | undefined, fallback: number) =>
+    text === undefined ? fallback : /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        kills: { type: 'string' },
+        runners: { type: 'string' },
+        keywords: { type: 'string' },
+        seed: { type: 'string' },
+        minutes: { type: 'string' },
+        'guard-off': { type: 'string' },
+        scenario: { type: 'string' },
+        log: { type: 'string' },
+      },
+    })
+    const guards = [values['guard-off'], values.scenario].filter((name) => name !== undefined)
+    const isGuarded = guards.length === 1
+    const kills = number(values.kills, isGuarded ? 5 : 25)
+    const chosen = {
+      kills,
+      runners: number(values.runners, 3),
+      keywords: number(values.keywords, 300),
+      seed: number(values.seed, Date.now() % 1_000_000),
+      minutes: number(values.minutes, isGuarded ? 1 : 2 + Math.ceil(kills / 10)),
+      guardOff: (values['guard-off'] ?? null) as GuardName | null,
+      scenario: (values['guard-off'] ?? values.scenario ?? null) as GuardName | null,
+      logFile: values.log ?? null,
+    }
+    const isKnown = guards.length < 2 && guards.every((name) => Object.hasOwn(GUARDS, name))
+    const areNumbers = Object.values(chosen).every((value) => !Number.isNaN(value))
+    return isKnown && areNumbers && chosen.runners >= 1 && chosen.runners <= 4 ? chosen : null
+  } catch {
+    return null
+  }
+}
+
+/** @returns whether the table is clean */
+async function run(options: Options): Promise<boolean> {
+  const { seed, keywords } = options
+  process.stdout.write(
+    `seed ${seed}: ${options.kills} kills, ${options.runners} runners, ${keywords} keywords\n`,
+  )
+  const random = createRandom(seed)
+  const guard = options.scenario === null ? null : GUARDS[options.scenario]
+  const scenario = guard?.scenario ?? STANDARD_SCENARIO
+  const postgres = await startPostgres()
+  cleanups.push(postgres.stop)
+  const sandbox = await startSandboxProcess(seed, READY_MS)
+  cleanups.push(sandbox.stop)
+  const wire = await startWire(sandbox.url, random.fork())
+  cleanups.unshift(wire.close)
+  Object.assign(wire, {
+    troubleShare: scenario.troubleShare,
+    postTroubles: scenario.postTroubles,
+    ...(scenario.slowMs === undefined ? {} : { slowMs: scenario.slowMs }),
+  })
+  const world = await createWorld(postgres.url, keywords)
+  cleanups.unshift(world.close)
+  if (options.guardOff !== null && guard?.sql !== undefined) await world.sql.unsafe(guard.sql)
+
+  const callsPerMinute = scenario.callsPerMinute ?? CALLS_PER_MINUTE
+  const env = {
+    DATABASE_URL: world.url,
+    APP_DATA_URL: wire.url,
+    APP_DATA_LOGIN: 'sandbox',
+    APP_DATA_PASSWORD: 'sandbox',
+    RECONCILE_QUIET: `${QUIET_MS}ms`,
+    OVERDUE_AFTER: `${OVERDUE_MS}ms`,
+    CALLS_PER_MINUTE: String(callsPerMinute),
+    MAX_USD_PER_DAY: (world.maxDayMicros / 1_000_000).toFixed(6),
+    ...(options.guardOff === null ? {} : { CRASH_GUARD_OFF: options.guardOff }),
+    ...(scenario.budgetRace ? { CRASH_SLOW_CLAIM: 'yes' } : {}),
+  }
+  const logFd = openSync(options.logFile ?? '/dev/null', 'a')
+  cleanups.push(() => closeSync(logFd))
+  const start = (more: Record<string, string> = {}) => startRunnerProcess({ env: { ...env, ...more }, logFd })
+
+  const startedMs = performance.now()
+  if (scenario.budgetRace) await prepareBudgetRace(world, keywords, () => start({ CRASH_ONLY_PLAN: 'yes' }))
+  else await watchHourly(world.sql, keywords)
+  const { blows, runners } = await disturb({
+    scenario,
+    world,
+    postgres,
+    start,
+    runners: options.runners,
+    blows: options.kills,
+    deadlineMs: startedMs + options.minutes * 60_000,
+    random: random.fork(),
+  })
+  const disturbedMs = performance.now() - startedMs
+  wire.troubleShare = 0
+  await settle(world, runners, start)
+  const findings = await compareBooks(world, sandbox.url, wire.arrivals, callsPerMinute, random.fork())
+  printReport({
+    seed,
+    guardOff: options.guardOff,
+    blows,
+    troubles: wire.troubles,
+    disturbedMs,
+    mostInFlight: wire.mostInFlight,
+    findings,
+  })
+  return isClean(findings)
+}
+
+/** Nothing is disturbed any more: runners that end are started again until nothing is open. */
+async function settle(world: World, runners: Runner[], start: () => Runner): Promise<void> {
+  const untilMs = performance.now() + SETTLE_WITHIN_MS
+  for (;;) {
+    await sleep(LOOK_EVERY_MS)
+    for (const [index, runner] of runners.entries()) {
+      runner.signal('SIGCONT')
+      if (!runner.isAlive()) runners[index] = start()
+    }
+    const { planned, posting, posted, posts } = await world.countOpen()
+    if (planned + posting + posted + posts === 0 || performance.now() > untilMs) break
+  }
+  await stopRunners(runners)
+}
+
+/** A day's plan without anybody who posts it, then the next day, with as much again to buy. */
+async function prepareBudgetRace(world: World, keywords: number, start: () => Runner): Promise<void> {
+  await watchForBudgetRace(world.sql, keywords)
+  const planner = start()
+  const untilMs = performance.now() + 30_000
+  while ((await world.countOpen()).planned < keywords) {
+    if (performance.now() > untilMs) throw new Error('The first day was never planned.')
+    await sleep(LOOK_EVERY_MS)
+  }
+  planner.signal('SIGKILL')
+  await planner.ended
+  await world.jump('30 minutes')
+  await watch(world.sql, 'alpha', [keywords + 1, 2 * keywords], { depth: 100, priority: 1, every: '1 day' })
+}

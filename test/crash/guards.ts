@@ -1,0 +1,140 @@
+/**
+ * The guards of the product, each with the rewrites that take it out and the scenario in which that must show within a
+ * minute. The same scenario with the guard in place must be clean.
+ */
+import { FAIL_POINTS, type Rewrite } from './rewrite.ts'
+import { POST_TROUBLES, type Trouble } from './wire.ts'
+
+export interface Scenario {
+  readonly points: readonly string[]
+  /** One is drawn for each fail point. */
+  readonly actions: readonly ('kill' | 'freeze' | 'cut')[]
+  /** How long a frozen runner sleeps; `until reclaimed`: until another one has taken over what it held. */
+  readonly freezeMs: readonly [number, number] | 'until reclaimed'
+  readonly troubleShare: number
+  readonly postTroubles: readonly Trouble[]
+  readonly slowMs?: readonly [number, number]
+  /** Kills, cuts, restarts at random instants as well. */
+  readonly random: boolean
+  readonly callsPerMinute?: number
+  /** Instead of hourly slots: two days' plans meet on one day's budget. */
+  readonly budgetRace?: true
+}
+
+export interface Guard {
+  readonly rewrites: readonly Rewrite[]
+  /** What stands behind the guard in the database and would hide that it is gone. */
+  readonly sql?: string
+  readonly scenario: Scenario
+}
+
+export const STANDARD_SCENARIO: Scenario = {
+  points: Object.keys(FAIL_POINTS),
+  actions: ['kill', 'kill', 'kill', 'kill', 'freeze', 'cut'],
+  freezeMs: [2_800, 4_500],
+  troubleShare: 0.25,
+  postTroubles: POST_TROUBLES,
+  random: true,
+}
+
+const QUIET: Scenario = {
+  points: [],
+  actions: ['kill'],
+  freezeMs: [3_000, 4_000],
+  troubleShare: 0,
+  postTroubles: POST_TROUBLES,
+  random: false,
+}
+
+const remove = (file: string, find: string | RegExp, replace = ''): Rewrite => ({ file, find, replace })
+
+/** Long enough between reading and reserving that two of them meet; harmless behind the lock. */
+export const SLOW_CLAIM = remove(
+  'post/claim.ts',
+  'await cutOverBudget(tx, postId, options.budget)',
+  'await cutOverBudget(tx, postId, options.budget)\nawait new Promise((resolve) => setTimeout(resolve, 200))',
+)
+
+export type GuardName =
+  | 'send-deadline'
+  | 'quiet-time'
+  | 'fence'
+  | 'call-window'
+  | 'budget-lock'
+  | 'collect-once'
+  | 'claim-state'
+
+export const GUARDS: Readonly<Record<GuardName, Guard>> = {
+  'send-deadline': {
+    rewrites: [
+      remove('service/transport.ts', /beginWithinMs: [^\n]+\n/),
+      remove('service/transport.ts', /return lateMs > 0 [^\n]+/, 'return null'),
+    ],
+    scenario: {
+      ...QUIET,
+      points: ['between claim and send'],
+      actions: ['freeze'],
+      freezeMs: 'until reclaimed',
+    },
+  },
+  'quiet-time': {
+    rewrites: [
+      remove(
+        'post/reconcile.ts',
+        /and state = 'unknown' and scanned_at < [\s\S]*?quietMs \/ 1000}\)/,
+        "and state = 'unknown'",
+      ),
+    ],
+    scenario: { ...QUIET, troubleShare: 0.4, postTroubles: ['late delivery'] },
+  },
+  fence: {
+    rewrites: [remove('post/settle.ts', /and token = \$\{(claim\.)?token\} /g)],
+    scenario: {
+      ...QUIET,
+      points: ['between claim and send'],
+      actions: ['freeze'],
+      freezeMs: 'until reclaimed',
+      // The second holder's answer comes after its time, so that nothing but its claim says that it has sent.
+      troubleShare: 1,
+      postTroubles: ['slow answer'],
+      slowMs: [2_100, 2_600],
+    },
+  },
+  'call-window': {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source.
+    rewrites: [remove('db/call-window.ts', '${CALL_TIMEOUT_MS})', "${CALL_TIMEOUT_MS}, '0 seconds')")],
+    scenario: { ...QUIET, callsPerMinute: 150 },
+  },
+  'budget-lock': {
+    rewrites: [remove('plan/budget.ts', /await tx`select pg_advisory_xact_lock[^`]+`/, 'await tx`select 1`')],
+    scenario: { ...QUIET, budgetRace: true },
+  },
+  'collect-once': {
+    rewrites: [
+      remove(
+        'history/captures.ts',
+        "where k.service_id = r.service_id and k.state in ('planned', 'posting', 'posted')",
+        'where k.service_id = r.service_id',
+      ),
+      remove(
+        'history/captures.ts',
+        'from paid where back_micros > 0\n      on conflict do nothing',
+        'from paid where back_micros > 0',
+      ),
+    ],
+    sql: 'drop index charge_fact_once',
+    scenario: {
+      ...QUIET,
+      points: ['between fetching and storing'],
+      actions: ['freeze'],
+      freezeMs: [7_500, 9_000],
+    },
+  },
+  'claim-state': {
+    rewrites: [
+      remove('post/claim.ts', "and state = 'ready' for update", 'for update'),
+      remove('post/claim.ts', /k\.state = 'planned'/g, 'true'),
+    ],
+    scenario: { ...QUIET, points: ['after the body', 'between answer and settling'], actions: ['kill'] },
+  },
+}

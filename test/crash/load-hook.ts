@@ -1,0 +1,63 @@
+/** Loaded with `--import` into a runner: rewrites the product on its way in, and ends the process where it is told to. */
+import { writeSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { GUARDS, type GuardName, SLOW_CLAIM } from './guards.ts'
+import { rewriteSource, STANDARD } from './rewrite.ts'
+
+/** What a fail point does when it is reached for the `skip + 1`st time. */
+export interface Armed {
+  readonly point: string
+  readonly skip: number
+  readonly action: 'kill' | 'freeze' | 'cut'
+}
+
+/** What a runner writes to its fourth file descriptor at that moment; `detail` is the post, where there is one. */
+export interface Reached {
+  readonly point: string
+  readonly action: Armed['action']
+  readonly detail: string | null
+}
+
+const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
+const REPORT_FD = 3
+/** Long enough for the harness to cut the connections meanwhile. */
+const CUT_PAUSE_MS = 400
+
+const guardOff = process.env.CRASH_GUARD_OFF as GuardName | undefined
+const rewrites = [
+  ...STANDARD,
+  ...(process.env.CRASH_SLOW_CLAIM === undefined ? [] : [SLOW_CLAIM]),
+  ...(guardOff === undefined ? [] : GUARDS[guardOff].rewrites),
+]
+const rewrittenFiles = new Set(rewrites.map((rewrite) => rewrite.file))
+
+registerHooks({
+  load: (url, context, nextLoad) => {
+    const loaded = nextLoad(url, context)
+    const file = url.startsWith('file:') ? relative(SOURCE, fileURLToPath(url)) : ''
+    if (!rewrittenFiles.has(file) || loaded.source == null) return loaded
+    return { ...loaded, source: rewriteSource(file, loaded.source.toString(), rewrites) }
+  },
+})
+
+let armed: Armed | null = null
+let skip = 0
+process.on('message', (message: Armed | 'disarm') => {
+  armed = message === 'disarm' ? null : message
+  skip = armed?.skip ?? 0
+})
+
+Object.assign(globalThis, {
+  crashPoint: (point: string, detail: string | null) => {
+    if (armed?.point !== point || skip-- > 0) return
+    const { action } = armed
+    armed = null
+    const reached: Reached = { point, action, detail }
+    writeSync(REPORT_FD, `${JSON.stringify(reached)}\n`)
+    if (action === 'kill') process.kill(process.pid, 'SIGKILL')
+    else if (action === 'freeze') process.kill(process.pid, 'SIGSTOP')
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CUT_PAUSE_MS)
+  },
+})

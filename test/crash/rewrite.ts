@@ -1,0 +1,153 @@
+/**
+ * What the harness changes in the product while Node loads it: shorter times, fail points, guards taken out. The product
+ * knows nothing of it. A rewrite that no longer fits its source is an error, never a silence.
+ */
+
+/** `file` is below src/; the first match of `find` is replaced, every match of a global expression. */
+export interface Rewrite {
+  readonly file: string
+  readonly find: string | RegExp
+  readonly replace: string
+}
+
+/** @throws Error naming the file and the text when a rewrite of this file does not fit */
+export function rewriteSource(file: string, source: string, rewrites: readonly Rewrite[]): string {
+  return rewrites
+    .filter((rewrite) => rewrite.file === file)
+    .reduce((text, { find, replace }) => {
+      const rewritten = text.replace(find, () => replace)
+      if (rewritten === text) throw new Error(`The harness no longer fits src/${file}: ${find} is not in it.`)
+      return rewritten
+    }, source)
+}
+
+const constant = (file: string, name: string, value: string): Rewrite => ({
+  file,
+  find: new RegExp(`const ${name} = [^\n]+`),
+  replace: `const ${name} = ${value}`,
+})
+
+/**
+ * Everything that takes seconds or minutes, about ten times shorter, in the same order: timeout of a call < a freeze < the
+ * quiet time (`QUIET_MS`) < the heartbeat. Posts and fetch jobs are small, so that there are many of them.
+ */
+export const SHORTER: readonly Rewrite[] = [
+  constant('db/call-window.ts', 'CALL_TIMEOUT_MS', '2_000'),
+  constant('service/transport.ts', 'DEFAULT_TIMEOUT_MS', '2_000'),
+  constant('db/database.ts', 'IDLE_IN_TRANSACTION_MS', '3_000'),
+  constant('collect/hand-out.ts', 'HANDED_OUT_MS', '6_000'),
+  constant('collect/hand-out.ts', 'ASK_AGAIN_FROM_MS', '3_000'),
+  constant('collect/fetch.ts', 'TROUBLE_PAUSE_MS', '500'),
+  constant('post/evidence.ts', 'HIGH_PRIORITY_OVERDUE_MS', '3_000'),
+  constant('queue/runner.ts', 'REFUSAL_PAUSE_MS', '1_000'),
+  constant('queue/queue.ts', 'HEARTBEAT_S', '10'),
+  constant('queue/queue.ts', 'SUPERVISE_S', '1'),
+  { file: 'queue/queue.ts', find: 'retryDelayMax: 60', replace: 'retryDelayMax: 2' },
+  constant('queue/queue.ts', 'RESULTS_PER_FETCH_JOB', '20'),
+  constant('plan/pack.ts', 'TASKS_PER_POST', '10'),
+  constant('cli/session.ts', 'GRACE_MS', '5_000'),
+]
+
+const before = (file: string, find: string, point: string, detail = 'null'): Rewrite => ({
+  file,
+  find,
+  replace: `globalThis.crashPoint('${point}', ${detail})\n${find}`,
+})
+
+const after = (file: string, find: string, point: string, detail = 'null'): Rewrite => ({
+  file,
+  find,
+  replace: `${find}\nglobalThis.crashPoint('${point}', ${detail})\n`,
+})
+
+/** The body of a POST of tasks leaves in two halves, with a fail point before, between and after. */
+const BODY: Rewrite = {
+  file: 'service/exchange.ts',
+  find: 'yield this.#body\n',
+  replace: `if (!this.#request.path.endsWith('/task_post')) { yield this.#body; return }
+    const half = this.#body.byteLength >> 1
+    globalThis.crashPoint('before the first byte', null)
+    yield this.#body.subarray(0, half)
+    globalThis.crashPoint('in the middle of the body', null)
+    yield this.#body.subarray(half)
+    globalThis.crashPoint('after the body', null)
+`,
+}
+
+/** In the order of the data's way. Each lies between two things that must not come apart. */
+export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
+  'plan before its commit': before(
+    'plan/plan.ts',
+    'return { ...planned, posts: postIds.length }',
+    'plan before its commit',
+  ),
+  'closing slots before its commit': before(
+    'history/close-slots.ts',
+    'return insertGaps(tx)',
+    'closing slots before its commit',
+  ),
+  'claim before its commit': before(
+    'post/claim.ts',
+    "return { kind: 'claimed', post: {",
+    'claim before its commit',
+  ),
+  'between claim and send': before(
+    'post/work-post.ts',
+    'const outcome = await sendPost(deps, claim.post)',
+    'between claim and send',
+    'claim.post.postId',
+  ),
+  'before the first byte': BODY,
+  'in the middle of the body': BODY,
+  'after the body': BODY,
+  'between answer and settling': before(
+    'post/work-post.ts',
+    'await endCall(deps.db, post.callId',
+    'between answer and settling',
+  ),
+  'inside settling': after(
+    'post/settle.ts',
+    'await recordCreated(tx, created, overdueAfterMs)',
+    'inside settling',
+  ),
+  'settling before its commit': before(
+    'post/settle.ts',
+    'return { created: created.length,',
+    'settling before its commit',
+  ),
+  'after settling': before('post/work-post.ts', 'if (settled.unknown > 0) {', 'after settling'),
+  'between scan and adoption': after(
+    'post/reconcile.ts',
+    'const scan = await scanTaskHistory(client, unknown)',
+    'between scan and adoption',
+  ),
+  'release before its commit': before(
+    'post/reconcile.ts',
+    'return rows.length\n}\n\n/** Posts of one runner',
+    'release before its commit',
+  ),
+  'between ready list and its jobs': {
+    file: 'collect/hand-out.ts',
+    find: /await enqueue\(tx, items\)/g,
+    replace: "globalThis.crashPoint('between ready list and its jobs', null)\nawait enqueue(tx, items)",
+  },
+  'between fetching and storing': before(
+    'queue/runner.ts',
+    'const stored = await storeFetched(',
+    'between fetching and storing',
+  ),
+  'between dictionary and captures': after(
+    'history/store.ts',
+    'const ids = await deps.dictionary.learn(batch.flatMap(appsOf))',
+    'between dictionary and captures',
+  ),
+  'between captures and the end of their job': before(
+    'history/store.ts',
+    'await finish?.(tx)',
+    'between captures and the end of their job',
+  ),
+  'storing before its commit': after('history/store.ts', 'await finish?.(tx)', 'storing before its commit'),
+}
+
+/** Every rewrite of a runner with all its guards. A rewrite that serves several fail points is applied once. */
+export const STANDARD: readonly Rewrite[] = [...SHORTER, ...new Set(Object.values(FAIL_POINTS))]

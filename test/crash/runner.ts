@@ -1,0 +1,44 @@
+/** One runner: what `storerank start` opens, with the jobs of the cycle every half second instead of every minute. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { JOBS } from '../../jobs/index.ts'
+import { openWorkSession } from '../../src/cli/session.ts'
+import { readConfig } from '../../src/config.ts'
+import { executeJob } from '../../src/queue/job.ts'
+import { startRunner } from '../../src/queue/runner.ts'
+
+const ROUND_MS = 500
+const onlyPlans = process.env.CRASH_ONLY_PLAN !== undefined
+const NAMES = onlyPlans ? ['track'] : ['track', 'reconcile', 'collect']
+
+const stopping = new AbortController()
+process.once('SIGTERM', () => stopping.abort())
+// Without the harness there is nothing to do.
+process.once('disconnect', () => process.exit(1))
+
+const log = pino({ level: 'info' })
+const { signal } = stopping
+const session = await openWorkSession({
+  config: readConfig(),
+  log,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  isTerminal: false,
+  signal,
+})
+if (!onlyPlans) await startRunner(session.job, [])
+await work('account')
+process.send?.('ready')
+while (!signal.aborted) {
+  for (const name of NAMES) await work(name)
+  await sleep(ROUND_MS, undefined, { signal }).catch(() => {})
+}
+await session.drain()
+await session.close()
+process.exit(0)
+
+async function work(name: string): Promise<void> {
+  const job = JOBS.find((one) => one.name === name)
+  if (job === undefined) throw new Error(`There is no job ${name}.`)
+  await executeJob(session.job, job, new Date()).catch((error) => log.warn({ err: error }, name))
+}

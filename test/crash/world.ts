@@ -1,0 +1,187 @@
+/** The database of a run: watches of three projects that share targets, a business clock that jumps, and people who edit. */
+import postgres from 'postgres'
+import { migrate } from '../../src/db/migrate.ts'
+import type { Random } from './random.ts'
+
+export interface World {
+  readonly url: string
+  readonly sql: postgres.Sql
+  readonly maxDayMicros: number
+  /** Business time leaps; every claim falls clearly before it or after it. */
+  jump(interval: string): Promise<void>
+  /** What a person might do to the watchlist and the budgets. */
+  edit(random: Random): Promise<string>
+  /** Tasks and posts that are not settled, by state. */
+  countOpen(): Promise<{
+    readonly planned: number
+    readonly posting: number
+    readonly posted: number
+    readonly posts: number
+  }>
+  /** Cuts this share of everybody's connections. */
+  cut(share: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** A tenth of the product's own window, and the same half second that a permit holds. */
+export const WINDOW_MS = 6_000
+const WINDOW_WITH_PERMIT = '6.5 seconds'
+const UNIT_MICROS = 1_200
+const NAME = 'crash'
+
+/** Makes a database on the server, with `keywords` watched every hour. */
+export async function createWorld(serverUrl: string, keywords: number): Promise<World> {
+  const url = new URL(serverUrl)
+  url.pathname = `/${NAME}`
+  const admin = postgres(serverUrl, { max: 1, onnotice: () => {} })
+  await admin`create database ${admin(NAME)}`
+  await admin.end()
+  await migrate(url.href)
+  const sql = postgres(url.href, {
+    max: 4,
+    onnotice: () => {},
+    connection: { application_name: NAME, TimeZone: 'UTC' },
+    types: { int8: { to: 20, from: [20], parse: Number, serialize: String } },
+  })
+  await installClock(sql)
+  await shortenWindow(sql)
+  return {
+    url: url.href,
+    sql,
+    maxDayMicros: keywords * UNIT_MICROS * 7,
+    jump: (interval) => jump(sql, interval),
+    edit: (random) => random.pick(EDITS)(sql, keywords),
+    countOpen: () => countOpen(sql),
+    cut: async (share) => {
+      await sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = ${NAME} and application_name <> ${NAME} and random() < ${share}`
+    },
+    close: () => sql.end({ timeout: 2 }),
+  }
+}
+
+/** Business time is the database's clock plus what the table says, so that it changes for everybody at once. */
+async function installClock(sql: postgres.Sql): Promise<void> {
+  await sql`create table crash_clock (ahead interval not null)`
+  await sql`create table crash_jump (at timestamptz not null, ahead interval not null)`
+  await sql`create table crash_budget (project text not null, at timestamptz not null, micros bigint)`
+  await sql`insert into crash_clock select date_trunc('day', now()) + interval '1 day 10 hours 10 seconds' - now()`
+  await sql`insert into crash_jump select '-infinity', ahead from crash_clock`
+  await sql`
+    create or replace function storerank_now() returns timestamptz language sql stable parallel safe
+    return (select now() + c.ahead from crash_clock c)`
+}
+
+async function shortenWindow(sql: postgres.Sql): Promise<void> {
+  const [row] = await sql<{ text: string }[]>`
+    select pg_get_functiondef(oid) as text from pg_proc where proname = 'take_call_permit'`
+  const shorter = row?.text.replace(
+    /call_window interval DEFAULT '[^']+'/,
+    `call_window interval DEFAULT '${WINDOW_WITH_PERMIT}'`,
+  )
+  if (shorter === undefined || shorter === row?.text)
+    throw new Error('The harness no longer fits take_call_permit.')
+  await sql.unsafe(shorter)
+}
+
+/** Behind the budget lock, as claims are: the money day of each is then beyond doubt. */
+async function jump(sql: postgres.Sql, interval: string): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('budget'))`
+    await tx`update crash_clock set ahead = ahead + ${interval}::interval`
+    await tx`insert into crash_jump select clock_timestamp(), ahead from crash_clock`
+  })
+}
+
+async function countOpen(sql: postgres.Sql) {
+  const [row] = await sql<{ planned: number; posting: number; posted: number; posts: number }[]>`
+    select count(*) filter (where state = 'planned') as planned, count(*) filter (where state = 'posting') as posting,
+      count(*) filter (where state = 'posted') as posted,
+      (select count(*) from post where state <> 'settled') as posts
+    from task`
+  return row ?? { planned: 0, posting: 0, posted: 0, posts: 0 }
+}
+
+export async function setBudget(sql: postgres.Sql, project: string, micros: number | null): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('budget'))`
+    await tx`update project set daily_usd = ${micros}::numeric / 1000000 where name = ${project}`
+    await tx`insert into crash_budget values (${project}, storerank_now(), ${micros})`
+  })
+}
+
+export async function watch(
+  sql: postgres.Sql,
+  project: string,
+  [from, to]: readonly [number, number],
+  fields: { readonly depth: number; readonly priority: number; readonly every: string },
+): Promise<void> {
+  await sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code, depth, priority, every)
+    select ${project}, 'ios_store', (array['yoga', 'puzzle', 'budget', 'piano', 'recipes', 'chess'])[1 + i % 6] || ' ' || i,
+      2840, 'en', ${fields.depth}, ${fields.priority}, ${fields.every}::interval
+    from generate_series(${from}::int, ${to}::int) i
+    on conflict do nothing`
+}
+
+/** Overlapping projects: alpha without a budget, beta with one that its day does not fit in, gamma deep, urgent, in Tokyo. */
+export async function watchHourly(sql: postgres.Sql, keywords: number): Promise<void> {
+  const part = (share: number) => Math.max(1, Math.round(keywords * share))
+  await sql`
+    insert into project (name, timezone) values ('alpha', 'UTC'), ('beta', 'America/New_York'), ('gamma', 'Asia/Tokyo')`
+  await setBudget(sql, 'beta', betaMicros(keywords))
+  await setBudget(sql, 'gamma', part(0.1) * UNIT_MICROS * 6 * 6)
+  await watch(sql, 'alpha', [1, part(0.7)], { depth: 100, priority: 1, every: '1 hour' })
+  await watch(sql, 'beta', [part(0.4), keywords], { depth: 100, priority: 1, every: '1 hour' })
+  await watch(sql, 'gamma', [part(0.35), part(0.45)], { depth: 250, priority: 2, every: '2 hours' })
+}
+
+/** One day's plan stands unsent when the next day's begins: both at once are twice the budget. */
+export async function watchForBudgetRace(sql: postgres.Sql, keywords: number): Promise<void> {
+  await sql`insert into project (name, timezone) values ('alpha', 'Asia/Tokyo')`
+  await setBudget(sql, 'alpha', keywords * UNIT_MICROS)
+  await jump(sql, '4 hours 50 minutes')
+  await watch(sql, 'alpha', [1, keywords], { depth: 100, priority: 1, every: '1 day' })
+}
+
+const betaMicros = (keywords: number) => Math.round(keywords * 0.6) * UNIT_MICROS * 5
+
+type Edit = (sql: postgres.Sql, keywords: number) => Promise<string>
+
+const EDITS: readonly Edit[] = [
+  async (sql) => {
+    await sql`update keyword_watch set enabled = false where id in (select id from keyword_watch order by random() limit 20)`
+    return 'watches disabled'
+  },
+  async (sql) => {
+    await sql`update keyword_watch set enabled = true where not enabled`
+    return 'watches enabled'
+  },
+  async (sql) => {
+    await sql`delete from keyword_watch where id in (select id from keyword_watch order by random() limit 10)`
+    return 'watches deleted'
+  },
+  async (sql, keywords) => {
+    await watch(sql, 'alpha', [1, Math.round(keywords * 0.7)], { depth: 100, priority: 1, every: '1 hour' })
+    return 'watches put back'
+  },
+  async (sql, keywords) => {
+    await setBudget(sql, 'beta', Math.round(betaMicros(keywords) / 10))
+    return 'budget lowered'
+  },
+  async (sql, keywords) => {
+    await setBudget(sql, 'beta', betaMicros(keywords))
+    return 'budget restored'
+  },
+  async (sql) => {
+    await sql`update project set enabled = not enabled where name = 'gamma'`
+    return 'project switched'
+  },
+  async (sql) => {
+    await sql`
+      update keyword_watch set depth = case depth when 100 then 180 else 100 end
+      where project = 'beta' and id in (select id from keyword_watch where project = 'beta' order by random() limit 15)`
+    return 'depth changed'
+  },
+]

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import fc from 'fast-check'
+import { askForPermit, createCallGate, endCall } from '../../src/db/call-window.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { CallKind } from '../../src/service/transport.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+let db: Database
+before(async () => {
+  database = await createTestDatabase()
+  db = openDatabase(database.url)
+})
+beforeEach(() => db.sql`truncate api_call, account_usage`)
+after(async () => {
+  await db.close()
+  await database.drop()
+})
+
+const LIMITS = { callsPerMinute: 2000, maxConcurrentRequests: 30, runner: 'test' }
+
+async function ask(kind: CallKind = 'task_get', limits: Partial<typeof LIMITS> = {}) {
+  const answer = await askForPermit(db.sql, kind, '/v3', { ...LIMITS, ...limits })
+  return 'callId' in answer ? 'permit' : answer.waitMs
+}
+
+/** Permits given that many seconds ago, whose calls have ended. */
+async function permitsAgo(secondsAgo: readonly number[], kind: CallKind = 'task_get'): Promise<void> {
+  await db.sql`
+    insert into api_call (kind, path, runner, permit_at, deadline_at, ended_at)
+    select ${kind}, '/v3', 'test', clock_timestamp() - make_interval(secs => s), clock_timestamp(), clock_timestamp()
+    from unnest(${[...secondsAgo]}::float8[]) s`
+}
+
+async function accountAllows(callsPerMinute: number | null): Promise<void> {
+  await db.sql`
+    insert into account_usage (login, calls_per_minute_limit, prices) values ('me', ${callsPerMinute}, '[]')`
+}
+
+/** Takes permits until it has as many as it wants, waiting as long as it is told. */
+async function askRepeatedly(permits: number, perWindow: number, windowMs: number): Promise<void> {
+  for (let taken = 0; taken < permits; ) {
+    const [row] = await db.sql<{ waitMs: number | null }[]>`
+      select wait_ms as "waitMs" from take_call_permit('task_get', '/v3', 'test', ${perWindow}, 1000, 25000,
+        make_interval(secs => ${windowMs / 1000}))`
+    if (row?.waitMs == null) taken += 1
+    else await wait(row.waitMs)
+  }
+}
+
+describe('the call window', () => {
+  test('of 3 calls never holds a fourth, however many ask at once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 40, max: 120 }),
+        fc.integer({ min: 2, max: 6 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (windowMs, askers, permitsEach) => {
+          await db.sql`truncate api_call`
+          await Promise.all(Array.from({ length: askers }, () => askRepeatedly(permitsEach, 3, windowMs)))
+          const stamps = await db.sql<{ permits: number; tooClose: number }[]>`
+            select count(*) as permits,
+              count(*) filter (where permit_at - third_before < make_interval(secs => ${windowMs / 1000})) as "tooClose"
+            from (select permit_at, lag(permit_at, 3) over (order by permit_at) as third_before from api_call) as s`
+          assert.deepEqual([...stamps], [{ permits: askers * permitsEach, tooClose: 0 }])
+        },
+      ),
+      { numRuns: 10 },
+    )
+  })
+
+  test('is 60.5 seconds long: a permit is given exactly when fewer than allowed are younger, else the wait is told', async () => {
+    // Half a second on either side of the edge is left out, for the statement takes its time.
+    const age = fc.oneof(
+      fc.double({ min: 0, max: 60, noNaN: true }),
+      fc.double({ min: 61, max: 120, noNaN: true }),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(age, { maxLength: 6 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (ages, limit) => {
+          await db.sql`truncate api_call`
+          await permitsAgo(ages)
+          const answer = await ask('task_get', { callsPerMinute: limit })
+          const young = ages.filter((one) => one < 60.5).sort((a, b) => a - b)
+          const blocking = young[limit - 1]
+          if (blocking === undefined) assert.equal(answer, 'permit')
+          else assert.ok(Math.abs(Number(answer) - (60.5 - blocking) * 1000) < 450, `${answer} ms`)
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+
+  for (const [kind, limit] of [
+    ['tasks_ready', 20],
+    ['id_list', 10],
+    ['status', 10],
+  ] as const) {
+    test(`lets through ${limit} calls of ${kind} a minute, and goes on with other kinds`, async () => {
+      await permitsAgo(Array(limit - 1).fill(30), kind)
+      assert.equal(await ask(kind), 'permit')
+      assert.ok(Number(await ask(kind)) > 20_000)
+      assert.equal(await ask('task_get'), 'permit')
+      assert.equal(await ask('task_post'), 'permit')
+    })
+  }
+
+  test('obeys the account’s own limit where it is lower, as last reported', async () => {
+    await accountAllows(1)
+    await accountAllows(3)
+    await permitsAgo([1, 2])
+    assert.equal(await ask(), 'permit')
+    assert.ok(Number(await ask()) > 50_000)
+    assert.ok(Number(await ask('task_get', { callsPerMinute: 1 })) > 50_000)
+  })
+
+  test('takes an account without a limit by our own, and one with a limit of nothing for one call', async () => {
+    await accountAllows(null)
+    await permitsAgo([1, 2])
+    assert.equal(await ask('task_get', { callsPerMinute: 3 }), 'permit')
+    await accountAllows(0)
+    assert.ok(Number(await ask()) > 50_000)
+    await db.sql`truncate api_call`
+    assert.equal(await ask(), 'permit')
+  })
+
+  test('does not count a permit whose transaction was given up', async () => {
+    await assert.rejects(
+      db.sql.begin(async (tx) => {
+        await askForPermit(tx, 'task_post', '/v3', { ...LIMITS, callsPerMinute: 1 })
+        throw new Error('given up')
+      }),
+      /given up/,
+    )
+    assert.equal(await ask('task_get', { callsPerMinute: 1 }), 'permit')
+  })
+})
+
+describe('calls in flight', () => {
+  test('are never more than allowed, however many ask at once', async () => {
+    const caller = async () => {
+      for (let made = 0; made < 5; ) {
+        const answer = await askForPermit(db.sql, 'task_get', '/v3', { ...LIMITS, maxConcurrentRequests: 3 })
+        if ('waitMs' in answer) await wait(5)
+        else {
+          made += 1
+          await endCall(db, answer.callId, { httpStatus: 200 })
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, caller))
+    const [row] = await db.sql<{ calls: number; most: number }[]>`
+      select count(*) as calls, max((select count(*) from api_call o
+        where o.permit_at <= c.permit_at and o.ended_at > c.permit_at)) as most
+      from api_call c`
+    assert.equal(row?.calls, 40)
+    assert.ok((row?.most ?? 0) <= 3, `${row?.most} at once`)
+  })
+
+  test('free their place when they end, or by their deadline when nobody says how they ended', async () => {
+    const limits = { ...LIMITS, maxConcurrentRequests: 1 }
+    const first = await askForPermit(db.sql, 'task_get', '/v3', limits)
+    assert.equal(typeof (await ask('task_get', limits)), 'number')
+    assert.ok('callId' in first)
+    await endCall(db, first.callId, { httpStatus: 200, statusCode: 20000 })
+    assert.equal(await ask('task_get', limits), 'permit')
+    assert.equal(typeof (await ask('task_get', limits)), 'number')
+    const [call] = await db.sql<{ patience: number }[]>`
+      select extract(epoch from deadline_at - permit_at)::float as patience from api_call where ended_at is null`
+    assert.equal(call?.patience, 25.5)
+    await db.sql`update api_call set deadline_at = clock_timestamp() where ended_at is null`
+    assert.equal(await ask('task_get', limits), 'permit')
+  })
+})
+
+describe('the gate of free calls', () => {
+  test('gives a permit that ends half a second after it was asked for, and writes down how the call ended', async () => {
+    const askedMs = performance.now()
+    const gate = createCallGate(db, LIMITS, AbortSignal.timeout(10_000))
+    const permit = await gate.open('task_get', '/v3/x')
+    assert.ok(permit.startBeforeMs >= askedMs + 500 && permit.startBeforeMs <= performance.now() + 500)
+    await permit.end({ httpStatus: 500, statusCode: 50000, error: 'x'.repeat(600) })
+    const [call] =
+      await db.sql`select path, runner, http_status, status_code, char_length(error) as length from api_call`
+    assert.deepEqual(
+      { ...call },
+      { path: '/v3/x', runner: 'test', http_status: 500, status_code: 50000, length: 500 },
+    )
+  })
+
+  test('waits for its turn, and gives up when the runner stops', async () => {
+    await permitsAgo([1])
+    const stopping = new AbortController()
+    const gate = createCallGate(db, { ...LIMITS, callsPerMinute: 1 }, stopping.signal)
+    const opening = gate.open('task_get', '/v3')
+    stopping.abort(new Error('stopping'))
+    await assert.rejects(opening)
+    await assert.rejects(gate.open('task_get', '/v3'), /stopping/)
+  })
+
+  test('opens once there is room again', async () => {
+    await permitsAgo([60.3])
+    const gate = createCallGate(db, { ...LIMITS, callsPerMinute: 1 }, AbortSignal.timeout(10_000))
+    await gate.open('task_get', '/v3')
+    const [calls] = await db.sql<{ apart: number }[]>`
+      select extract(epoch from max(permit_at) - min(permit_at))::float as apart from api_call`
+    assert.ok((calls?.apart ?? 0) >= 60.5)
+  })
+
+  test('does not fail a call because its end could not be written down', async () => {
+    const closed = openDatabase(database.url)
+    await closed.close()
+    await endCall(closed, 1, { httpStatus: 200 })
+  })
+})

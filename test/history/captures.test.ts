@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { buy, clear, collect, fetchItems, handOut, store, tamper, watchKeywords } from '../support/stages.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld({
+    sandbox: { callsPerMinute: 100_000 },
+    settings: { budget: { maxDayMicros: 500_000_000, maxMonthMicros: null } },
+  })
+})
+after(() => world.close())
+afterEach(() => clear(world))
+
+/** What the service says each task has cost in the end. */
+async function readServiceCosts(): Promise<Map<string, number>> {
+  const costs = new Map<string, number>()
+  const query = {
+    from: new Date(Date.now() - 3_600_000),
+    to: new Date(),
+    limit: 1000,
+    includeMetadata: false,
+    sort: 'asc',
+  } as const
+  for (let offset = 0; ; offset += 1000) {
+    const rows = await world.client.listTaskIds({ ...query, offset })
+    for (const row of rows) costs.set(row.id, row.costMicros)
+    if (rows.length < 1000) return costs
+  }
+}
+
+async function readOurCosts(): Promise<Map<string, number>> {
+  const rows = await world.db.sql<{ id: string; micros: number }[]>`
+    select service_id as id, sum(amount_micros)::bigint as micros from charge where kind <> 'estimate' group by 1`
+  return new Map(rows.map((row) => [row.id, row.micros]))
+}
+
+describe('refunds', () => {
+  test('leave exactly what the service charged, for any keyword, depth and priority in both stores', async () => {
+    const words = [
+      'yoga',
+      'chess',
+      'running',
+      'bank',
+      'photo',
+      'xqzvbnk',
+      'game',
+      'free',
+      'quixotry',
+      '日本語',
+    ]
+    await world.db.sql`
+      insert into keyword_watch (project, store, keyword, location_code, language_code, depth, priority)
+      select 'fitness', store, words[1 + n % 10] || ' ' || chr(97 + n / 10), 2840, 'en',
+        1 + (hashtext(n || store) & 2147483647) % case store when 'ios_store' then 700 else 200 end,
+        1 + (hashtext(store || n) & 1)
+      from generate_series(0, 149) n, unnest(array['ios_store', 'android_store']) store,
+        (select ${words}::text[] as words) w`
+    await world.db.sql`
+      insert into app_watch (project, store, app_id, info, location_code, language_code, priority)
+      values ('fitness', 'ios_store', '1480010017', true, 2840, 'en', 2),
+        ('fitness', 'android_store', 'com.unknown.app', true, 2840, 'en', 1)`
+    await buy(world)
+    assert.deepEqual((await collect(world)).stored, 302)
+
+    const [ours, theirs] = [await readOurCosts(), await readServiceCosts()]
+    assert.equal(ours.size, 302)
+    assert.deepEqual(ours, theirs)
+    const [refunded] = await world.db
+      .sql`select count(distinct service_id) as tasks from charge where kind = 'refund'`
+    assert.ok(refunded?.tasks > 50, `only ${refunded?.tasks} were refunded`)
+  })
+
+  test('are shared like the charge: the shares of three projects add up to the last millionth', async () => {
+    for (const project of ['one', 'three', 'two']) {
+      await watchKeywords(world, ['xqzvbnk', 'yoga'], { project, depth: 700 })
+    }
+    await buy(world)
+    await world.db
+      .sql`update charge set amount_micros = amount_micros + 1 where kind = 'charge' and project = 'one'`
+    await collect(world)
+    const rows = await world.db.sql`
+      select t.subject, c.kind, array_agg(c.amount_micros::int order by c.project) as shares
+      from charge c join target t on t.id = c.target_id where c.kind <> 'estimate' and t.subject = 'xqzvbnk'
+      group by 1, 2 order by 1, 2`
+    // One of the seven units stays: of the 8401 charged, 7200.857 comes back, and never more.
+    assert.deepEqual(
+      [...rows],
+      [
+        { subject: 'xqzvbnk', kind: 'charge', shares: [2801, 2800, 2800] },
+        { subject: 'xqzvbnk', kind: 'refund', shares: [-2400, -2400, -2400] },
+      ],
+    )
+  })
+
+  test('split a remainder to the first project', async () => {
+    for (const project of ['one', 'three', 'two', 'zwei', 'zwo', 'zz', 'zzz']) {
+      await watchKeywords(world, ['xqzvbnk'], { project, depth: 200 })
+    }
+    await buy(world)
+    await collect(world)
+    const rows = await world.db.sql`
+      select kind, array_agg(amount_micros::int order by project) as shares, sum(amount_micros)::int as micros
+      from charge where kind <> 'estimate' group by 1 order by 1`
+    assert.deepEqual(
+      [...rows],
+      [
+        { kind: 'charge', shares: [348, 342, 342, 342, 342, 342, 342], micros: 2400 },
+        { kind: 'refund', shares: [-174, -171, -171, -171, -171, -171, -171], micros: -1200 },
+      ],
+    )
+  })
+
+  test('come from what was charged and not from what was expected: a dearer task is not paid back', async (t) => {
+    await watchKeywords(world, ['yoga', 'xqzvbnk'], { depth: 200 })
+    const { client } = await tamper(t, world, (path, body) => {
+      if (path.endsWith('/task_post')) for (const task of body.tasks) task.cost = 0.003
+    })
+    await buy(world, { client })
+    await collect(world)
+    const rows = await world.db.sql`
+      select t.subject, sum(c.amount_micros)::int as micros from charge c join target t on t.id = c.target_id
+      where c.kind <> 'estimate' group by 1 order by 1`
+    assert.deepEqual(
+      [...rows],
+      [
+        { subject: 'xqzvbnk', micros: 1500 },
+        { subject: 'yoga', micros: 3000 },
+      ],
+    )
+  })
+
+  test('are not taken from the cost that a result names', async (t) => {
+    await watchKeywords(world, ['yoga'], { depth: 10 })
+    await buy(world)
+    const { client } = await tamper(t, world, (path, body) => {
+      if (path.includes('/task_get/'))
+        Object.assign(body, { cost: 9 }, { tasks: [{ ...body.tasks[0], cost: 9 }] })
+    })
+    await collect(world, { client })
+    const rows = await world.db
+      .sql`select kind, amount_micros::int as micros from charge where kind <> 'estimate'`
+    assert.deepEqual([...rows], [{ kind: 'charge', micros: 1200 }])
+  })
+})
+
+test('advertisements and bundles are not ranked: they only move the absolute ranks', async () => {
+  await watchKeywords(
+    world,
+    Array.from({ length: 12 }, (_, index) => `yoga ${index}`),
+    { depth: 50 },
+  )
+  await buy(world)
+  const fetched = await fetchItems(world, await handOut(world))
+  await store(world, fetched)
+  const rows = await world.db.sql`
+    select keyword, array_agg(app_id order by rank) as apps, array_agg(rank order by rank) as ranks,
+      array_agg(absolute_rank order by rank) as absolute
+    from ranked_apps group by 1`
+  let shifted = 0
+  for (const row of rows) {
+    const one = fetched.find((each) => each.kind === 'ranking' && each.search?.keyword === row.keyword)
+    assert.ok(one?.kind === 'ranking' && one.search !== null)
+    const { items, itemsCount } = one.search
+    assert.deepEqual(
+      row.apps,
+      items.map((item) => item.appId),
+    )
+    assert.deepEqual(
+      row.ranks,
+      items.map((_, index) => index + 1),
+    )
+    assert.deepEqual(
+      row.absolute,
+      items.map((item) => item.absolute),
+    )
+    if (itemsCount > items.length) shifted += 1
+  }
+  assert.equal(rows.length, 12)
+  const [kept] = await world.db.sql`select count(*) as rankings from ranking where absolute is not null`
+  assert.equal(kept?.rankings, shifted)
+  assert.ok(shifted > 0 && shifted < 12)
+})
+
+describe('the details of an app', () => {
+  const watchApp = (project: string, location: number) => world.db.sql`
+    insert into app_watch (project, store, app_id, info, location_code, language_code)
+    values (${project}, 'android_store', 'com.example.app', true, ${location}, 'en')`
+
+  const page = {
+    type: 'android_store_info_organic',
+    app_id: 'com.example.app',
+    title: 'Example',
+    url: 'https://store/app',
+    icon: 'https://store/icon',
+    description: 'Long.',
+    reviews_count: 12,
+    rating: { rating_type: 'Max5', value: 4.5, votes_count: 34, rating_max: 5 },
+    price: { current: 1.99, currency: 'EUR' },
+    is_free: false,
+    main_category: 'Tools',
+    developer: 'Example Ltd',
+    version: '1.2.3',
+    minimum_os_version: '9',
+    size: '12 MB',
+    released_date: '2020-01-02 03:04:05 +00:00',
+    last_update_date: '2026-01-02 03:04:05 +00:00',
+    update_notes: 'Better.',
+    images: ['https://store/1', 'https://store/2'],
+    installs_count: 5_000_000_000,
+    developer_email: 'a@example.com',
+    genres: ['Tools'],
+  }
+
+  test('fill every column, and the long texts are kept once for all places that show the same', async (t) => {
+    await watchApp('fitness', 2840)
+    await watchApp('travel', 2276)
+    await buy(world)
+    const { client } = await tamper(t, world, (path, body) => {
+      if (path.includes('/task_get/')) {
+        const task = body.tasks[0]
+        const result = [
+          { app_id: page.app_id, check_url: page.url, datetime: '2026-01-03 00:00:00 +00:00', items: [page] },
+        ]
+        body.tasks[0] = { ...task, status_code: 20000, result }
+      }
+    })
+    assert.equal((await collect(world, { client })).stored, 2)
+    const rows = await world.db.sql`
+      select s.*, a.app_id, a.title, a.developer, encode(s.listing_hash, 'hex') as hash
+      from app_snapshot s join app a on a.id = s.app order by target_id`
+    assert.equal(rows.length, 2)
+    assert.equal(rows[0]?.hash, rows[1]?.hash)
+    const { target_id, slot, gap, reason, app, listing_hash, hash, ...columns } = rows[0] ?? {}
+    assert.deepEqual([gap, reason], [null, null])
+    assert.deepEqual(columns, {
+      captured_at: new Date('2026-01-03T00:00:00Z'),
+      found: true,
+      rating: 4.5,
+      votes_count: 34,
+      reviews_count: 12,
+      price_micros: 1_990_000,
+      currency: 'EUR',
+      is_free: false,
+      version: '1.2.3',
+      minimum_os_version: '9',
+      size: '12 MB',
+      main_category: 'Tools',
+      installs_count: 5_000_000_000,
+      released_at: new Date('2020-01-02T03:04:05Z'),
+      updated_at: new Date('2026-01-02T03:04:05Z'),
+      check_url: 'https://store/app',
+      app_id: 'com.example.app',
+      title: 'Example',
+      developer: 'Example Ltd',
+    })
+    const listings = await world.db.sql`
+      select title, description, update_notes, icon, images, details->>'developerEmail' as email, details->'genres' as genres
+      from listing`
+    assert.deepEqual(
+      [...listings],
+      [
+        {
+          title: 'Example',
+          description: 'Long.',
+          update_notes: 'Better.',
+          icon: 'https://store/icon',
+          images: ['https://store/1', 'https://store/2'],
+          email: 'a@example.com',
+          genres: ['Tools'],
+        },
+      ],
+    )
+  })
+
+  test('that the store does not have are a measurement, and not a gap', async () => {
+    await watchApp('fitness', 2840)
+    await buy(world)
+    await collect(world)
+    const [row] = await world.db.sql`select found, gap, app, listing_hash from app_snapshot`
+    assert.deepEqual({ ...row }, { found: false, gap: null, app: null, listing_hash: null })
+  })
+
+  test('that come late fill the gap that was left for them', async () => {
+    await watchApp('fitness', 2840)
+    await buy(world)
+    await world.db.sql`select ensure_history_partitions(slot, slot) from task`
+    await world.db
+      .sql`insert into app_snapshot (target_id, slot, gap, reason) select target_id, slot, 'missed', 'Late.' from task`
+    assert.equal((await collect(world)).stored, 1)
+    const [row] = await world.db.sql`select found, gap, reason from app_snapshot`
+    assert.deepEqual({ ...row }, { found: false, gap: null, reason: null })
+  })
+})

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { endFailed, endUnreadable, postAgain, putOff } from '../../src/history/endings.ts'
+import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+let world: World
+let serviceId: string
+before(async () => {
+  world = await createWorld()
+})
+beforeEach(async () => {
+  await watchKeywords(world, ['yoga'], { project: 'one' })
+  await watchKeywords(world, ['yoga'], { project: 'two' })
+  await buy(world)
+  serviceId = await readServiceId()
+})
+after(() => world.close())
+afterEach(() => clear(world))
+
+async function readServiceId(): Promise<string> {
+  const [task] = await world.db.sql<{ id: string }[]>`select service_id as id from task`
+  return task?.id ?? ''
+}
+
+async function readTask() {
+  const [task] = await world.db.sql`select state, attempt, problem, service_id from task`
+  return { ...task }
+}
+
+const again = (maxAttempts: number, id = serviceId) =>
+  world.db.sql.begin((tx) =>
+    postAgain(tx, [{ serviceId: id, statusCode: 40101, message: '40101: It failed.' }], maxAttempts),
+  )
+
+const readGap = async () => {
+  const [row] = await world.db.sql`select gap, reason from ranking`
+  return { ...row }
+}
+
+describe('a task that the store failed', () => {
+  test('reserves its money anew, in the shares of those who paid before', async () => {
+    assert.equal(await again(3), 1)
+    const open = await world.db.sql`
+      select project, attempt, amount_micros::int as micros from charge where open order by project`
+    assert.deepEqual(
+      [...open],
+      [
+        { project: 'one', attempt: 2, micros: 600 },
+        { project: 'two', attempt: 2, micros: 600 },
+      ],
+    )
+    assert.deepEqual(await readTask(), {
+      state: 'planned',
+      attempt: 2,
+      problem: '40101: It failed.',
+      service_id: null,
+    })
+  })
+
+  test('is posted again once, however often its failure is told', async () => {
+    const told = await Promise.all([again(3), again(3)])
+    assert.deepEqual(told.sort(), [0, 1])
+    assert.equal(await again(3), 0)
+    assert.equal((await readTask()).attempt, 2)
+    await buy(world)
+    assert.equal(await again(3), 0)
+    assert.equal((await readTask()).state, 'posted')
+  })
+
+  test('fails when it has had all its attempts', async () => {
+    assert.equal(await again(1), 0)
+    assert.equal((await readTask()).state, 'failed')
+    assert.deepEqual(await readGap(), { gap: 'failed', reason: '40101: It failed.' })
+  })
+
+  test('fails when its slot is over: an answer would come too late', async () => {
+    await world.db.sql`update task set slot_ends_at = storerank_now()`
+    assert.equal(await again(3), 0)
+    assert.equal((await readTask()).state, 'failed')
+    const open = await world.db.sql`select from charge where open`
+    assert.equal(open.length, 0)
+  })
+})
+
+describe('what has ended', () => {
+  test('is not ended otherwise by what is told later', async () => {
+    await collect(world)
+    await world.db.sql.begin(async (tx) => {
+      await endFailed(tx, [{ serviceId, statusCode: 40403, message: 'Expired.' }])
+      await endUnreadable(tx, [{ serviceId, path: 'items', problem: 'Bad.', body: null }])
+      await putOff(tx, [{ serviceId, problem: 'Later.', pauseMs: 1000 }])
+    })
+    assert.equal(await again(3), 0)
+    const { state, problem } = await readTask()
+    assert.deepEqual({ state, problem }, { state: 'collected', problem: null })
+    const kept = await world.db.sql`select from rejected_result`
+    assert.equal(kept.length, 0)
+  })
+
+  test('keeps its money: what failed was paid for', async () => {
+    await world.db.sql.begin((tx) => endFailed(tx, [{ serviceId, statusCode: 40403, message: 'Expired.' }]))
+    const [row] = await world.db
+      .sql`select sum(amount_micros)::int as micros from charge where kind <> 'estimate'`
+    assert.equal(row?.micros, 1200)
+    assert.deepEqual(await readGap(), { gap: 'failed', reason: 'Expired.' })
+  })
+})
+
+test('an unreadable body is kept whole, whatever is in it', async () => {
+  const body = { text: 'a\0b', deep: [{ emoji: '🧘', lone: '\ud800' }], huge: 'x'.repeat(1_000_000) }
+  await world.db.sql.begin((tx) =>
+    endUnreadable(tx, [{ serviceId, path: 'items[0]', problem: 'It cannot be read.', body }]),
+  )
+  const [kept] = await world.db.sql`select path, problem, body_gzip from rejected_result`
+  assert.deepEqual([kept?.path, kept?.problem], ['items[0]', 'It cannot be read.'])
+  assert.deepEqual(JSON.parse(gunzipSync(kept?.body_gzip).toString()), body)
+  assert.deepEqual(await readGap(), { gap: 'failed', reason: 'It cannot be read.' })
+})

@@ -1,0 +1,75 @@
+/** Partitions ahead of time, and on demand at the edge of a month. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { ensurePartitionsOfSlots, makePartitionsAhead } from '../../src/history/partitions.ts'
+import { createPlanning, type Planning } from '../support/planning.ts'
+
+let planning: Planning
+before(async () => {
+  planning = await createPlanning()
+})
+after(() => planning.drop())
+beforeEach(async () => {
+  for (const name of await partitions('%')) await planning.db.sql`drop table ${planning.db.sql(name)}`
+})
+
+async function partitions(like = 'ranking%'): Promise<string[]> {
+  const rows = await planning.db.sql<{ name: string }[]>`
+    select relname as name from pg_class where relispartition and relkind = 'r' and relname like ${like} order by 1`
+  return rows.map(({ name }) => name)
+}
+
+describe('partitions', () => {
+  test('are made for this month and those ahead, over the turn of the year, and only once', async () => {
+    await planning.setNow('2026-11-30 23:59+00')
+    assert.equal(await makePartitionsAhead(planning.db, 3), 8)
+    assert.deepEqual(await partitions(), [
+      'ranking_202611',
+      'ranking_202612',
+      'ranking_202701',
+      'ranking_202702',
+    ])
+    assert.deepEqual(await partitions('app_snapshot%'), [
+      'app_snapshot_202611',
+      'app_snapshot_202612',
+      'app_snapshot_202701',
+      'app_snapshot_202702',
+    ])
+    assert.equal(await makePartitionsAhead(planning.db, 3), 0)
+    await planning.setNow('2026-12-01 00:00+00')
+    assert.equal(await makePartitionsAhead(planning.db, 3), 2)
+  })
+
+  test('are made on demand from the first to the last slot, in whatever order they come', async () => {
+    await ensurePartitionsOfSlots(planning.db, [new Date('2027-02-01T00:00Z'), new Date('2026-12-31T23:00Z')])
+    assert.deepEqual(await partitions(), ['ranking_202612', 'ranking_202701', 'ranking_202702'])
+  })
+
+  test('are not made for no slots', async () => {
+    await ensurePartitionsOfSlots(planning.db, [])
+    assert.deepEqual(await partitions(), [])
+  })
+
+  test('are made once by two runners that want the same at the same moment', async () => {
+    const runners = [planning.openAnother(), planning.openAnother(), planning.openAnother()]
+    const slots = Array.from({ length: 12 }, (_, month) => new Date(Date.UTC(2026, month, 15)))
+    await Promise.all(runners.map((db) => ensurePartitionsOfSlots(db, slots)))
+    assert.equal((await partitions()).length, 12)
+  })
+
+  test('of a slot that is over are there when its gap is written, before any measurement was', async () => {
+    await planning.setNow('2026-01-31 12:00+00')
+    await planning.watch('a', ['yoga'])
+    await planning.setNow('2026-03-01 12:00+00')
+    assert.equal((await planning.closeSlots()).missed, 29)
+    const homes = await planning.db
+      .sql`select tableoid::regclass::text as home, count(*) as gaps from ranking group by 1 order by 1`
+    assert.deepEqual(
+      [...homes],
+      [
+        { home: 'ranking_202601', gaps: 1 },
+        { home: 'ranking_202602', gaps: 28 },
+      ],
+    )
+  })
+})

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import type { Fetched } from '../../src/collect/fetch.ts'
+import { openDatabase, type Transaction } from '../../src/db/database.ts'
+import { createDictionary } from '../../src/history/dictionary.ts'
+import { type FinishBatch, storeFetched } from '../../src/history/store.ts'
+import { LostJobError, type QueueJob } from '../../src/queue/queue.ts'
+import { buy, collect, fetchItems, handOut, store, watchKeywords } from '../support/stages.ts'
+import { createWorld, until, type World } from '../support/world.ts'
+
+let world: World
+beforeEach(async () => {
+  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
+})
+afterEach(() => world.close())
+
+const numbered = (word: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${word} ${index}`)
+
+async function fetchBatch(count: number): Promise<Fetched[]> {
+  await watchKeywords(world, numbered('yoga', count), { depth: 3 })
+  await buy(world)
+  return fetchItems(world, await handOut(world))
+}
+
+/** The same results, with one of them changed. */
+function bend(batch: readonly Fetched[], index: number, change: object): Fetched[] {
+  return batch.map((one, at) => {
+    if (at !== index || one.kind !== 'ranking' || one.search === null) return one
+    return { ...one, search: { ...one.search, ...change } }
+  })
+}
+
+async function countRows() {
+  const [row] = await world.db.sql`
+    select (select count(*) from ranking where gap is null) as captures, (select count(*) from ranking) as rows,
+      (select count(*) from task where state = 'collected') as collected,
+      (select count(*) from charge where kind = 'refund') as refunds`
+  return { ...row }
+}
+
+async function countWaiting(): Promise<number> {
+  const [row] = await world.db.sql<{ waiting: number }[]>`
+    select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  return row?.waiting ?? 0
+}
+
+describe('a batch that the database refuses', () => {
+  test('is halved until each bad result stands alone, fails by itself and is kept; the rest is stored', async () => {
+    const batch = await fetchBatch(40)
+    const bent = bend(bend(batch, 7, { resultsCount: 1e300 }), 30, { checkUrl: 'https://a\0b' })
+    const { stored, unreadable } = await store(world, bent)
+    assert.deepEqual([stored, unreadable], [38, 2])
+    const kept = await world.db.sql`
+      select r.service_id, r.problem, r.body_gzip, k.state, h.gap from rejected_result r join task k on k.id = r.task_id
+      join ranking h on h.target_id = r.target_id and h.slot = r.slot order by r.problem`
+    assert.deepEqual(
+      kept.map((row) => [row.state, row.gap]),
+      [
+        ['failed', 'failed'],
+        ['failed', 'failed'],
+      ],
+    )
+    assert.match(kept[0]?.problem, /^The database refused the result \(22021\): .*0x00/)
+    assert.match(kept[1]?.problem, /^The database refused the result \(22/)
+    assert.deepEqual(
+      kept.map((row) => row.service_id).sort(),
+      [batch[7], batch[30]].map((one) => one?.item.serviceId).sort(),
+    )
+    const body = JSON.parse(gunzipSync(kept[1]?.body_gzip).toString())
+    assert.equal(body.resultsCount, 1e300)
+  })
+
+  test('has its dictionary halved as well: an app that cannot be stored fails its own result only', async () => {
+    const batch = await fetchBatch(5)
+    const app = { rank: 1, absolute: 1, appId: '1\0', title: null, developer: null, icon: null, url: null }
+    const { stored, unreadable } = await store(world, bend(batch, 2, { items: [app] }))
+    assert.deepEqual([stored, unreadable], [4, 1])
+  })
+
+  test('names the constraint that it broke', async () => {
+    const batch = await fetchBatch(3)
+    await world.db.sql`alter table ranking add constraint not_so_many check (results_count < 1000000)`
+    await store(world, bend(batch, 1, { resultsCount: 2_000_000 }))
+    const [kept] = await world.db.sql`select path from rejected_result`
+    assert.equal(kept?.path, 'not_so_many')
+  })
+
+  test('ends its job once, after its last part', async () => {
+    const batch = await fetchBatch(5)
+    const seen: object[] = []
+    const deps = { db: world.db, dictionary: createDictionary(world.db), maxAttempts: 3 }
+    await storeFetched(deps, bend(batch, 2, { resultsCount: 1e300 }), async (tx) => {
+      seen.push({ ...(await tx`select count(*) as captures from ranking where gap is null`)[0] })
+    })
+    // The first is of the whole batch, which was rolled back before its end was reached.
+    assert.deepEqual(seen, [{ captures: 4 }])
+  })
+
+  test('is not halved when the server, and not the data, is the trouble', async () => {
+    const batch = await fetchBatch(2)
+    const deps = { db: world.db, dictionary: createDictionary(world.db), maxAttempts: 3 }
+    let tries = 0
+    const collide = async (tx: Transaction) => {
+      tries += 1
+      await tx`do $$ begin raise exception using errcode = 'serialization_failure'; end $$`
+    }
+    await assert.rejects(storeFetched(deps, batch, collide), { code: '40001' })
+    assert.equal(tries, 1)
+    assert.deepEqual(await countRows(), { captures: 0, rows: 0, collected: 0, refunds: 0 })
+    assert.equal((await store(world, batch)).stored, 2)
+  })
+})
+
+describe('a result', () => {
+  test('that comes twice is stored and refunded once', async () => {
+    const batch = await fetchBatch(10)
+    assert.equal((await store(world, batch)).stored, 10)
+    const first = await countRows()
+    const [row] = await world.db.sql`select captured_at from ranking order by target_id limit 1`
+    assert.equal((await store(world, batch)).stored, 0)
+    assert.deepEqual(await countRows(), first)
+    const [again] = await world.db.sql`select captured_at from ranking order by target_id limit 1`
+    assert.deepEqual(again, row)
+  })
+
+  test('that comes twice in one batch is stored once', async () => {
+    const batch = await fetchBatch(3)
+    assert.equal((await store(world, [...batch, ...batch])).stored, 3)
+    assert.equal((await countRows()).captures, 3)
+  })
+
+  test('that several runners store at the same moment, in any order, is stored once', async () => {
+    const batch = await fetchBatch(100)
+    // As with many tasks: looked up one by one, in the order of the batch.
+    for (const off of ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) {
+      await world.db.sql.unsafe(`alter database ${new URL(world.db.url).pathname.slice(1)} set ${off} = off`)
+    }
+    const others = [0, 1, 2, 3].map(() => openDatabase(world.db.url, { maxConnections: 2 }))
+    const [middle] = await world.db.sql`select id from task order by id offset 50 limit 1`
+    const stored = await world.db.sql.begin(async (tx) => {
+      await tx`select id from task where id = ${middle?.id} for update`
+      const all = [batch, batch.toReversed(), batch, batch.toReversed()].map((each, index) =>
+        store(world, each, { db: others[index] ?? world.db }),
+      )
+      await until('all of them wait', async () => (await countWaiting()) === all.length)
+      return { all }
+    })
+    assert.equal(
+      (await Promise.all(stored.all)).reduce((sum, one) => sum + one.stored, 0),
+      100,
+    )
+    const { captures, collected } = await countRows()
+    assert.deepEqual([captures, collected], [100, 100])
+    for (const other of others) await other.close()
+  })
+
+  test('that comes late fills the gap that was left for it', async () => {
+    const batch = await fetchBatch(2)
+    await world.db.sql`select ensure_history_partitions(slot, slot) from task`
+    await world.db.sql`
+      insert into ranking (target_id, slot, gap, reason) select target_id, slot, 'missed', 'Too late.' from task`
+    assert.equal((await store(world, batch)).stored, 2)
+    const rows = await world.db
+      .sql`select gap, reason, captured_at is not null as captured, depth from ranking`
+    assert.deepEqual(
+      [...rows],
+      [1, 2].map(() => ({ gap: null, reason: null, captured: true, depth: 3 })),
+    )
+  })
+
+  test('never replaces another capture, even when its task would let it', async () => {
+    const batch = await fetchBatch(1)
+    await store(world, batch)
+    await world.db.sql`update task set state = 'posted'`
+    await store(world, bend(batch, 0, { resultsCount: 7, items: [] }))
+    const [row] = await world.db.sql`select results_count, cardinality(app_ids) as apps from ranking`
+    assert.notEqual(row?.results_count, 7)
+    assert.equal(row?.apps, 3)
+  })
+
+  test('of a task that has failed stays out of the history', async () => {
+    const batch = await fetchBatch(1)
+    await world.db.sql`update task set state = 'failed', problem = 'It had expired.'`
+    assert.equal((await store(world, batch)).stored, 0)
+    const [row] = await world.db.sql`select gap from ranking`
+    assert.equal(row?.gap, 'failed')
+  })
+
+  test('tells when its target was measured, so that others have their turn first', async () => {
+    await store(world, await fetchBatch(1))
+    const [target] = await world.db.sql`select captured_at is not null as captured from target`
+    assert.equal(target?.captured, true)
+  })
+})
+
+describe('the job that brought a batch', () => {
+  /** Three results as a worker of the queue gets them. `end` completes the job like any runner. */
+  async function asJob(
+    work: (fetched: Fetched[], job: QueueJob<'fetch'>, end: FinishBatch) => Promise<void>,
+  ): Promise<void> {
+    await watchKeywords(world, numbered('yoga', 3), { depth: 3 })
+    await buy(world)
+    const items = await handOut(world)
+    const { context } = await world.openRunner()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    await world.db.sql.begin((tx) => context.queue.enqueueFetch(tx, items))
+    await context.queue.work('fetch', 1, async (job) => {
+      const fetched = await fetchItems(world, job.data.items)
+      await work(fetched, job, (tx) => context.queue.completeFetch(tx, job)).then(resolve, reject)
+    })
+    await promise
+  }
+
+  test('ends with the data, in one transaction', async () => {
+    await asJob(async (fetched, job, end) => {
+      const deps = { db: world.db, dictionary: createDictionary(world.db), maxAttempts: 3 }
+      await storeFetched(deps, fetched, end)
+      const [ended] = await world.db.sql`select state::text from pgboss.job where id = ${job.id}`
+      assert.equal(ended?.state, 'completed')
+    })
+    assert.equal((await countRows()).captures, 3)
+  })
+
+  test('that was taken over rolls the batch back, and who has it now stores everything once', async () => {
+    await asJob(async (fetched, job, end) => {
+      await world.db.sql`update pgboss.job set retry_count = retry_count + 1 where id = ${job.id}`
+      const deps = { db: world.db, dictionary: createDictionary(world.db), maxAttempts: 3 }
+      await assert.rejects(storeFetched(deps, fetched, end), LostJobError)
+      assert.deepEqual(await countRows(), { captures: 0, rows: 0, collected: 0, refunds: 0 })
+      assert.equal((await store(world, fetched)).stored, 3)
+    })
+    assert.equal((await countRows()).captures, 3)
+  })
+})
+
+test('slots on both sides of a month are stored by one batch, in partitions made on demand', async () => {
+  await world.close()
+  world = await createWorld({ now: '2026-01-31 12:00+00' })
+  await watchKeywords(world, ['yoga', 'chess'], { depth: 3 })
+  await buy(world)
+  await world.setNow('2026-02-01 12:00+00')
+  const february = openDatabase(world.db.url)
+  await buy(world, { db: february })
+  await february.close()
+  const partitions = () => world.db.sql<{ name: string }[]>`
+    select inhrelid::regclass::text as name from pg_inherits where inhparent = 'ranking'::regclass order by 1`
+  assert.deepEqual([...(await partitions())], [])
+
+  assert.equal((await collect(world)).stored, 4)
+  assert.deepEqual([...(await partitions())], [{ name: 'ranking_202601' }, { name: 'ranking_202602' }])
+  const rows = await world.db.sql`
+    select tableoid::regclass::text as part, count(*) as captures, to_char(min(slot) at time zone 'UTC', 'YYYY-MM-DD') as day
+    from ranking group by 1 order by 1`
+  assert.deepEqual(
+    [...rows],
+    [
+      { part: 'ranking_202601', captures: 2, day: '2026-01-31' },
+      { part: 'ranking_202602', captures: 2, day: '2026-02-01' },
+    ],
+  )
+})

@@ -1,0 +1,356 @@
+/** Who is bought with too little money: the one SQL statement against a model of it in a few lines of TypeScript. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { createPlanning, type Planning } from '../support/planning.ts'
+
+const NOW = '2026-03-10 13:00+00'
+const PROJECTS = ['a', 'b', 'c'] as const
+const OLDEST_FIRST = ['never', 'long ago', 'yesterday'] as const
+
+let planning: Planning
+before(async () => {
+  planning = await createPlanning()
+})
+after(() => planning.drop())
+beforeEach(async () => {
+  await planning.clear()
+  await planning.setNow(NOW)
+})
+
+const cutsOf = async () =>
+  Object.fromEntries(
+    (
+      await planning.db.sql<{ subject: string; reason: string }[]>`
+        select t.subject, c.reason from budget_cut c join target t on t.id = c.target_id`
+    ).map(({ subject, reason }) => [subject, reason]),
+  )
+
+/** What each project has reserved for a keyword. */
+async function sharesOf(keyword: string): Promise<Record<string, number>> {
+  const rows = await planning.db.sql<{ project: string; micros: number }[]>`
+    select c.project, c.amount_micros as micros from charge c join target t on t.id = c.target_id
+    where t.subject = ${keyword} and c.open`
+  return Object.fromEntries(rows.map(({ project, micros }) => [project, micros]))
+}
+
+describe('the budget of a project', () => {
+  test('of one cent buys eight tasks of $0.0012 and not a ninth', async () => {
+    await planning.setBudget('a', { dailyMicros: 10_000 })
+    await planning.watch(
+      'a',
+      Array.from({ length: 12 }, (_, i) => `keyword ${i}`),
+    )
+    const plan = await planning.plan()
+    assert.deepEqual(plan, { due: 12, planned: 8, plannedMicros: 9600, cut: 4, cutMicros: 4800, posts: 1 })
+    assert.deepEqual(new Set(Object.values(await cutsOf())), new Set(['project_budget']))
+  })
+
+  test('of nothing buys nothing, and without one everything is bought', async () => {
+    await planning.setBudget('a', { dailyMicros: 0 })
+    await planning.watch('a', ['yoga'])
+    await planning.watch('b', ['zen'])
+    await planning.plan()
+    assert.deepEqual(await planning.plannedKeywords(), ['zen'])
+  })
+
+  test('a task dearer than all of it is set aside, and does not block the others', async () => {
+    await planning.setBudget('a', { dailyMicros: 5000 })
+    await planning.watch('a', ['huge'], { depth: 700, priority: 2 })
+    await planning.watch('a', ['yoga', 'zen'])
+    await planning.plan()
+    assert.deepEqual(await planning.plannedKeywords(), ['yoga', 'zen'])
+    assert.deepEqual(await cutsOf(), { huge: 'dearer_than_project_budget' })
+    const problems = await planning.db.sql`select subject, problem from watch_problem`
+    assert.deepEqual([...problems], [{ subject: 'huge', problem: 'dearer_than_budget' }])
+  })
+
+  test('a task dearer than all that the projects have together is set aside too', async () => {
+    await planning.watch('a', ['huge'], { depth: 700, priority: 2 })
+    await planning.watch('a', ['yoga', 'zen'])
+    await planning.plan({ maxDayMicros: 2000 })
+    assert.deepEqual(await planning.plannedKeywords(), ['yoga'])
+    assert.deepEqual(await cutsOf(), { huge: 'dearer_than_overall_budget', zen: 'overall_budget' })
+  })
+})
+
+describe('the queue', () => {
+  test('priority 2 costs double and goes first', async () => {
+    await planning.watch('a', ['early', 'middle'])
+    await planning.watch('a', ['urgent'], { priority: 2 })
+    await planning.plan({ maxDayMicros: 3600 })
+    const tasks = await planning.db.sql`
+      select t.subject, k.priority, k.estimate_micros as micros from task k join target t on t.id = k.target_id order by 3`
+    assert.deepEqual(
+      [...tasks],
+      [
+        { subject: 'early', priority: 1, micros: 1200 },
+        { subject: 'urgent', priority: 2, micros: 2400 },
+      ],
+    )
+  })
+
+  test('whoever was not measured for longest goes first, so that with too little money everybody has their turn', async () => {
+    const keywords = ['one', 'two', 'three', 'four', 'five']
+    await planning.setBudget('a', { dailyMicros: 2400 })
+    await planning.watch('a', keywords)
+    const turns: string[][] = []
+    for (const day of ['10', '11', '12', '13', '14']) {
+      await planning.setNow(`2026-03-${day} 13:00+00`)
+      await planning.closeSlots()
+      await planning.plan()
+      const planned = await planning.db.sql<{ subject: string }[]>`
+        select t.subject from task k join target t on t.id = k.target_id where k.state = 'planned' order by t.id`
+      turns.push(planned.map(({ subject }) => subject))
+      await planning.measure()
+    }
+    assert.deepEqual(turns, [
+      ['one', 'two'],
+      ['three', 'four'],
+      ['one', 'five'],
+      ['two', 'three'],
+      ['one', 'four'],
+    ])
+  })
+})
+
+describe('a target of several projects', () => {
+  test('is paid once, at the largest depth and priority that any asks', async () => {
+    await planning.watch('a', ['yoga'], { depth: 250 })
+    await planning.watch('b', ['yoga'], { depth: 30, priority: 2 })
+    await planning.watch('c', ['yoga'])
+    assert.equal((await planning.plan()).plannedMicros, 3 * 2400)
+    const tasks = await planning.db.sql`select depth, priority, estimate_micros as micros from task`
+    assert.deepEqual([...tasks], [{ depth: 250, priority: 2, micros: 7200 }])
+    assert.deepEqual(await sharesOf('yoga'), { a: 2400, b: 2400, c: 2400 })
+  })
+
+  test('is bought when only one of them can pay, and that one pays it all', async () => {
+    await planning.setBudget('a', { dailyMicros: 0 })
+    await planning.setBudget('c', { dailyMicros: 1199 })
+    for (const project of PROJECTS) await planning.watch(project, ['yoga'])
+    await planning.plan()
+    assert.deepEqual(await sharesOf('yoga'), { b: 1200 })
+  })
+
+  test('is cut when none of them can pay, though together they could', async () => {
+    for (const project of PROJECTS) {
+      await planning.setBudget(project, { dailyMicros: 1500 })
+      await planning.watch(project, ['first of all', 'yoga'])
+    }
+    await planning.plan()
+    assert.deepEqual(await planning.plannedKeywords(), ['first of all'])
+    assert.deepEqual(await cutsOf(), { yoga: 'project_budget' })
+  })
+
+  test('is split so that the shares add up, for any number of projects and any price', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 1, max: 700 }),
+        fc.integer({ min: 0, max: 5000 }),
+        async (projects, depth, unitMicros) => {
+          await planning.clear()
+          for (let i = 1; i <= projects; i += 1) await planning.watch(`project ${i}`, ['yoga'], { depth })
+          await setAccount({ prices: JSON.stringify([price('app_searches', unitMicros)]) })
+          const price_ = Math.ceil(depth / 100) * unitMicros
+          assert.equal((await planning.plan()).plannedMicros, price_)
+          const { 'project 1': first, ...others } = await sharesOf('yoga')
+          assert.ok(Object.values(others).every((share) => share === Math.floor(price_ / projects)))
+          assert.equal(first, Math.floor(price_ / projects) + (price_ % projects))
+        },
+      ),
+      { numRuns: 25 },
+    )
+  })
+})
+
+const price = (name: string, normalMicros: number) => ({
+  function: name,
+  normalMicros,
+  highMicros: 2 * normalMicros,
+})
+
+async function setAccount(fields: Record<string, unknown>): Promise<void> {
+  await planning.db
+    .sql`insert into account_usage ${planning.db.sql({ login: 'test', prices: '[]', ...fields })}`
+}
+
+interface Asked {
+  readonly project: (typeof PROJECTS)[number]
+  readonly keyword: number
+  readonly depth: number
+  readonly priority: 1 | 2
+}
+
+interface Situation {
+  readonly asked: readonly Asked[]
+  readonly measured: readonly (typeof OLDEST_FIRST)[number][]
+  readonly budgets: Readonly<
+    Record<
+      (typeof PROJECTS)[number],
+      { daily: number | null; monthly: number | null; today: number; before: number }
+    >
+  >
+  readonly maxDay: number
+  readonly maxMonth: number | null
+}
+
+interface Decision {
+  readonly price: number
+  readonly cut: string | null
+  readonly shares: Readonly<Record<string, number>>
+}
+
+const leastOf = (...limits: (number | null)[]) =>
+  Math.min(...limits.map((limit) => limit ?? Number.POSITIVE_INFINITY))
+
+/** Walks a queue in order; what is dearer than the whole stands outside it. */
+function walk(queue: readonly { keyword: number; price: number }[], whole: number, left: number) {
+  let sum = 0
+  return new Map(
+    queue.map(({ keyword, price }) => {
+      if (price > whole) return [keyword, 'too dear'] as const
+      sum += price
+      return [keyword, sum <= left ? 'affords' : 'short'] as const
+    }),
+  )
+}
+
+/** The model: what is decided for each keyword. */
+function decide(situation: Situation): Map<number, Decision> {
+  const { asked, measured, budgets } = situation
+  const queue = [...Map.groupBy(asked, ({ keyword }) => keyword)]
+    .map(([keyword, watches]) => {
+      const priority = Math.max(...watches.map((watch) => watch.priority))
+      const depth = Math.max(...watches.map((watch) => watch.depth))
+      const age = OLDEST_FIRST.indexOf(measured[keyword]!)
+      return { keyword, watches, priority, age, price: Math.ceil(depth / 100) * 1200 * priority }
+    })
+    .sort((x, y) => y.priority - x.priority || x.age - y.age || x.keyword - y.keyword)
+  const verdicts = new Map(
+    PROJECTS.map((project) => {
+      const { daily, monthly, today, before } = budgets[project]
+      const left = leastOf(
+        daily === null ? null : daily - today,
+        monthly === null ? null : monthly - today - before,
+      )
+      const own = queue.filter(({ watches }) => watches.some((watch) => watch.project === project))
+      return [project, walk(own, leastOf(daily, monthly), left)] as const
+    }),
+  )
+  const payersOf = (keyword: number) =>
+    PROJECTS.filter((project) => verdicts.get(project)!.get(keyword) === 'affords')
+  const spentToday = PROJECTS.reduce((sum, project) => sum + budgets[project].today, 0)
+  const spentBefore = PROJECTS.reduce((sum, project) => sum + budgets[project].before, 0)
+  const overall = walk(
+    queue.filter(({ keyword }) => payersOf(keyword).length > 0),
+    leastOf(situation.maxDay, situation.maxMonth),
+    leastOf(
+      situation.maxDay - spentToday,
+      situation.maxMonth === null ? null : situation.maxMonth - spentToday - spentBefore,
+    ),
+  )
+  return new Map(
+    queue.map(({ keyword, watches, price }) => {
+      const payers = payersOf(keyword)
+      const isTooDear = watches.every(({ project }) => verdicts.get(project)!.get(keyword) === 'too dear')
+      const beyond = { 'too dear': 'dearer_than_overall_budget', short: 'overall_budget', affords: null }
+      const cut =
+        payers.length > 0
+          ? beyond[overall.get(keyword)!]
+          : isTooDear
+            ? 'dearer_than_project_budget'
+            : 'project_budget'
+      const share = Math.floor(price / payers.length)
+      const shares = payers.map((project, i) => [project, share + (i === 0 ? price % payers.length : 0)])
+      return [keyword, { price, cut, shares: cut === null ? Object.fromEntries(shares) : {} }]
+    }),
+  )
+}
+
+const micros = (max: number) => fc.integer({ min: 0, max })
+const limit = fc.option(micros(20_000))
+const budget = fc.record({ daily: limit, monthly: limit, today: micros(6000), before: micros(6000) })
+const situations: fc.Arbitrary<Situation> = fc.record({
+  asked: fc.uniqueArray(
+    fc.record({
+      project: fc.constantFrom(...PROJECTS),
+      keyword: fc.nat({ max: 9 }),
+      depth: fc.constantFrom(1, 100, 101, 250, 700),
+      priority: fc.constantFrom(1, 2),
+    }),
+    { maxLength: 20, selector: ({ project, keyword }) => `${project} ${keyword}` },
+  ),
+  measured: fc.array(fc.constantFrom(...OLDEST_FIRST), { minLength: 10, maxLength: 10 }),
+  budgets: fc.record({ a: budget, b: budget, c: budget }),
+  maxDay: micros(60_000),
+  maxMonth: fc.option(micros(80_000)),
+})
+
+/** Keywords are made first, so that their targets have the order of their numbers. */
+async function arrange({ asked, measured, budgets }: Situation): Promise<void> {
+  const { sql } = planning.db
+  await sql`select target_of('ios_store', 'app_searches', n::text, 2840, 'en') from generate_series(0, 9) n`
+  await sql`
+    update target t set captured_at = case m.age when 'yesterday' then storerank_now() - interval '24 hours'
+      when 'long ago' then storerank_now() - interval '2400 hours' end
+    from unnest(${[...measured]}::text[]) with ordinality m (age, n) where t.subject = (m.n - 1)::text`
+  for (const project of PROJECTS) {
+    const { daily, monthly, today, before } = budgets[project]
+    await planning.setBudget(project, { dailyMicros: daily, monthlyMicros: monthly })
+    await planning.spend(project, today, NOW)
+    await planning.spend(project, before, '2026-03-02 12:00+00')
+  }
+  for (const { project, keyword, depth, priority } of asked)
+    await planning.watch(project, [String(keyword)], { depth, priority })
+}
+
+describe('for any watchlist and any budgets', () => {
+  test('the plan buys, cuts and splits as the model says, and the dry run said the same before', async () => {
+    await fc.assert(
+      fc.asyncProperty(situations, async (situation) => {
+        await planning.clear()
+        await arrange(situation)
+        const expected = decide(situation)
+        const overall = { maxDayMicros: situation.maxDay, maxMonthMicros: situation.maxMonth }
+        const preview = await planning.preview(overall)
+        const plan = await planning.plan(overall)
+        assert.deepEqual(await decisionsInDatabase(), new Map([...expected].sort(([x], [y]) => x - y)))
+        assert.deepEqual(
+          {
+            planned: preview.planned,
+            micros: preview.plannedMicros,
+            cut: preview.cut,
+            cutMicros: preview.cutMicros,
+          },
+          { planned: plan.planned, micros: plan.plannedMicros, cut: plan.cut, cutMicros: plan.cutMicros },
+        )
+        assert.equal(plan.due, expected.size)
+        const bought = preview.lines.filter((line) => line.cut === null)
+        for (const { project, costMicros } of bought) {
+          const shares = [...expected.values()].map((decision) => decision.shares[project] ?? 0)
+          assert.equal(
+            costMicros,
+            shares.reduce((sum, share) => sum + share, 0),
+          )
+        }
+        assert.equal(
+          bought.reduce((sum, line) => sum + line.costMicros, 0),
+          plan.plannedMicros,
+        )
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+async function decisionsInDatabase(): Promise<Map<number, Decision>> {
+  const rows = await planning.db.sql<(Decision & { keyword: number })[]>`
+    select t.subject::int as keyword, coalesce(k.estimate_micros, b.price_micros) as price, b.reason as cut,
+      coalesce((select jsonb_object_agg(c.project, c.amount_micros) from charge c where c.task_id = k.id), '{}') as shares
+    from target t left join task k on k.target_id = t.id left join budget_cut b on b.target_id = t.id
+    where k.id is not null or b.reason is not null
+    order by 1`
+  return new Map(rows.map(({ keyword, ...decision }) => [keyword, decision]))
+}

@@ -1,0 +1,229 @@
+/** Every budget there is, the days and months that it counts by, and what becomes of what it cut. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { createPlanning, type Planning } from '../support/planning.ts'
+
+let planning: Planning
+before(async () => {
+  planning = await createPlanning()
+})
+after(() => planning.drop())
+beforeEach(async () => {
+  await planning.clear()
+  await planning.setNow('2026-03-10 13:00+00')
+})
+
+const TEN = Array.from({ length: 10 }, (_, i) => `keyword ${i}`)
+
+/** How many of ten tasks at $0.0012 the plan buys now. */
+async function affordable(budget: Parameters<Planning['plan']>[0] = {}): Promise<number> {
+  await planning.watch('a', TEN)
+  return (await planning.plan(budget)).planned
+}
+
+const cuts = () =>
+  planning.db.sql<{ reason: string; slot: Date; cut_at: Date; price_micros: number }[]>`
+    select reason, slot, cut_at, price_micros from budget_cut`
+
+describe('money that is spent', () => {
+  test('today counts against MAX_USD_PER_DAY, and yesterday does not', async () => {
+    await planning.setBudget('b', {})
+    await planning.spend('b', 3000, '2026-03-10 00:00+00')
+    await planning.spend('b', 9000, '2026-03-09 23:59:59.999+00')
+    assert.equal(await affordable({ maxDayMicros: 6000 }), 2)
+  })
+
+  test('this month counts against MAX_USD_PER_MONTH, and the month before does not', async () => {
+    await planning.setBudget('b', {})
+    await planning.spend('b', 3000, '2026-03-01 00:00+00')
+    await planning.spend('b', 9000, '2026-02-28 23:59:59.999+00')
+    assert.equal(await affordable({ maxMonthMicros: 6000 }), 2)
+  })
+
+  test('by another project does not count against the budget of this one', async () => {
+    await planning.setBudget('a', { dailyMicros: 3600, monthlyMicros: 6000 })
+    await planning.setBudget('b', {})
+    await planning.spend('b', 9000, '2026-03-10 12:00+00')
+    assert.equal(await affordable(), 3)
+  })
+
+  test('earlier in the month leaves the rest of the project for today', async () => {
+    await planning.setBudget('a', { dailyMicros: 100_000, monthlyMicros: 6000 })
+    await planning.spend('a', 3000, '2026-03-01 12:00+00')
+    assert.equal(await affordable(), 2)
+  })
+
+  test('and given back is there again', async () => {
+    await planning.setBudget('a', { dailyMicros: 6000 })
+    await planning.spend('a', 6000, '2026-03-10 12:00+00')
+    await planning.db.sql`
+      insert into charge (kind, project, amount_micros, task_id, attempt, target_id, slot, service_id)
+      values ('refund', 'a', -2400, uuid_v7(), 1, 0, now(), 'x')`
+    assert.equal(await affordable(), 2)
+  })
+
+  test('or only reserved counts alike, until it is freed', async () => {
+    await planning.setBudget('a', { dailyMicros: 6000 })
+    assert.equal(await affordable(), 5)
+    await planning.watch('a', ['late'])
+    assert.equal((await planning.plan()).planned, 0)
+    await planning.db.sql`
+      update charge set open = false where id in (select min(id) from charge)`
+    assert.equal((await planning.plan()).planned, 1)
+  })
+})
+
+describe('the day of a project', () => {
+  // 13:00 UTC is the 11th at 03:00 in Kiritimati (+14) and the 10th at 06:00 in Los Angeles (-7).
+  const cases = [
+    { timezone: 'Pacific/Kiritimati', begins: '2026-03-10 10:00+00' },
+    { timezone: 'America/Los_Angeles', begins: '2026-03-10 07:00+00' },
+    { timezone: 'UTC', begins: '2026-03-10 00:00+00' },
+  ]
+  for (const { timezone, begins } of cases) {
+    test(`begins at midnight in ${timezone}, where that is its time zone`, async () => {
+      await planning.setBudget('a', { dailyMicros: 6000 })
+      await planning.db.sql`update project set timezone = ${timezone}`
+      await planning.spend('a', 1200, begins)
+      await planning.spend('a', 4800, new Date(Date.parse(begins) - 1))
+      assert.equal(await affordable(), 4)
+    })
+  }
+
+  test('has 23 hours where the clocks go forward', async () => {
+    await planning.setNow('2026-03-09 03:59+00')
+    await planning.setBudget('a', { dailyMicros: 6000 })
+    await planning.db.sql`update project set timezone = 'America/New_York'`
+    await planning.spend('a', 1200, '2026-03-08 05:00+00')
+    await planning.spend('a', 4800, '2026-03-08 04:59+00')
+    assert.equal(await affordable(), 4)
+  })
+
+  test('and its month begin together on the first', async () => {
+    await planning.setNow('2026-03-31 10:30+00')
+    await planning.setBudget('a', { monthlyMicros: 6000 })
+    await planning.db.sql`update project set timezone = 'Pacific/Kiritimati'`
+    await planning.spend('a', 1200, '2026-03-31 10:00+00')
+    await planning.spend('a', 4800, '2026-03-31 09:59+00')
+    assert.equal(await affordable(), 4)
+  })
+})
+
+describe('the account', () => {
+  const reported = (fields: Record<string, unknown>) =>
+    planning.db.sql`insert into account_usage ${planning.db.sql({
+      fetched_at: '2026-03-10 12:00+00',
+      login: 'test',
+      prices: '[]',
+      ...fields,
+    })}`
+
+  test('buys no more than its balance, less what was charged since it was asked', async () => {
+    await reported({ balance_micros: 6000 })
+    await planning.setBudget('b', {})
+    await planning.spend('b', 9000, '2026-03-10 11:59+00')
+    await planning.spend('b', 1200, '2026-03-10 12:01+00')
+    assert.equal(await affordable(), 4)
+  })
+
+  test('buys no more than its balance over several plans', async () => {
+    await reported({ balance_micros: 6000 })
+    assert.equal(await affordable(), 5)
+    await planning.watch('a', ['late'])
+    assert.equal((await planning.plan()).planned, 0)
+  })
+
+  test('buys no more in a day than its own limit, whoever spent it', async () => {
+    await reported({ day_limit_micros: 12_000, day_spent_micros: 6000 })
+    await planning.setBudget('b', {})
+    await planning.spend('b', 2400, '2026-03-10 12:01+00')
+    assert.equal(await affordable(), 3)
+  })
+
+  test('forgets at 00:00 UTC what it had spent the day before', async () => {
+    await reported({ day_limit_micros: 6000, day_spent_micros: 6000 })
+    assert.equal(await affordable(), 0)
+    await planning.setNow('2026-03-11 00:00+00')
+    assert.equal((await planning.plan()).planned, 5)
+  })
+
+  test('sets no limit where it names none, and its latest word holds', async () => {
+    await reported({ balance_micros: 0, fetched_at: '2026-03-10 11:00+00' })
+    await reported({})
+    assert.equal(await affordable(), 10)
+  })
+
+  test('is asked before the stamp of its answer, so that no charge falls between the two', async () => {
+    await reported({ balance_micros: 6000 })
+    await planning.setBudget('b', {})
+    await planning.spend('b', 6000, '2026-03-10 12:00+00')
+    assert.equal(await affordable(), 0)
+  })
+})
+
+describe('what the budget cut', () => {
+  test('is recorded once a slot, however often it is planned', async () => {
+    await planning.setBudget('a', { dailyMicros: 9600 })
+    await affordable()
+    const first = await cuts()
+    assert.equal(first.length, 2)
+    await planning.plan()
+    const third = await planning.plan()
+    assert.deepEqual(third, { due: 2, planned: 0, plannedMicros: 0, cut: 2, cutMicros: 2400, posts: 0 })
+    assert.deepEqual([...(await cuts())], [...first])
+  })
+
+  test('says the reason and the price of today', async () => {
+    await planning.watch('a', ['yoga'])
+    await planning.plan({ maxDayMicros: 0 })
+    await planning.setBudget('a', { dailyMicros: 1200 })
+    await planning.spend('a', 600, '2026-03-10 12:00+00')
+    await planning.db.sql`update keyword_watch set priority = 2`
+    await planning.setBudget('a', { dailyMicros: 2400 })
+    await planning.plan()
+    const [cut] = await cuts()
+    assert.deepEqual([cut?.reason, cut?.price_micros], ['project_budget', 2400])
+  })
+
+  test('is lifted and bought when money comes', async () => {
+    await planning.setBudget('a', { dailyMicros: 9600 })
+    await affordable()
+    await planning.setBudget('a', { dailyMicros: 10_800 })
+    assert.equal((await planning.plan()).planned, 1)
+    assert.equal((await cuts()).length, 1)
+    await planning.setBudget('a', {})
+    assert.equal((await planning.plan()).planned, 1)
+    assert.equal((await cuts()).length, 0)
+  })
+
+  test('stays open as long as a watch that joined later still has time', async () => {
+    await planning.watch('a', ['yoga'], { every: '12 hours' })
+    await planning.setNow('2026-03-11 05:00+00')
+    await planning.plan({ maxDayMicros: 0 })
+    await planning.watch('b', ['yoga'])
+    await planning.plan({ maxDayMicros: 0 })
+    await planning.setNow('2026-03-11 12:30+00')
+    await planning.closeSlots()
+    assert.deepEqual(
+      (await cuts()).map(({ slot }) => slot.toISOString()),
+      ['2026-03-11T00:00:00.000Z'],
+    )
+    assert.equal((await planning.plan()).planned, 2)
+  })
+
+  test('becomes a gap "budget" when its slot ends, and the next slot is due anew', async () => {
+    await planning.setBudget('a', { dailyMicros: 0 })
+    await planning.watch('a', ['yoga'])
+    await planning.plan()
+    await planning.setNow('2026-03-11 00:00+00')
+    assert.deepEqual(await planning.closeSlots(), { budget: 1, missed: 0 })
+    assert.deepEqual([...(await cuts())], [])
+    const gaps = await planning.db.sql`select slot, gap, reason from ranking`
+    assert.deepEqual(
+      [...gaps],
+      [{ slot: new Date('2026-03-10'), gap: 'budget', reason: 'dearer_than_project_budget' }],
+    )
+    assert.equal((await planning.plan()).cut, 1)
+    assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
+  })
+})

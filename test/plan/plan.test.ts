@@ -1,0 +1,153 @@
+/** Planning: what is due becomes a task once, whoever plans and however many at the same moment. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import type { Database } from '../../src/db/database.ts'
+import { planDueTasks } from '../../src/plan/plan.ts'
+import { claimPost } from '../../src/post/claim.ts'
+import { createPlanning, type Planning } from '../support/planning.ts'
+import { until } from '../support/world.ts'
+
+const BUDGET = { maxDayMicros: 10_000, maxMonthMicros: null }
+const TWENTY = Array.from({ length: 20 }, (_, i) => `keyword ${i}`)
+
+let planning: Planning
+let others: Database[]
+before(async () => {
+  planning = await createPlanning()
+  others = [planning.openAnother(), planning.openAnother(), planning.openAnother()]
+})
+after(() => planning.drop())
+beforeEach(() => planning.clear())
+
+/** Sessions that wait for a lock of this database. */
+const waiting = async () =>
+  (
+    await planning.db.sql`
+    select from pg_locks l join pg_stat_activity a using (pid)
+    where not l.granted and a.datname = current_database()`
+  ).count
+
+/** Runs the two while `hold` holds what they wait for, and lets go when both stand still. */
+async function crowd<T>(hold: string, work: (db: Database) => Promise<T>): Promise<[T, T]> {
+  const [first, second, holder] = others as [Database, Database, Database]
+  let both = Promise.resolve<[T, T] | undefined>(undefined)
+  await holder.sql.begin(async (tx) => {
+    await tx.unsafe(hold)
+    both = Promise.all([work(first), work(second)])
+    both.catch(() => {})
+    await until('both wait', async () => (await waiting()) === 2, 10_000)
+  })
+  return (await both) as [T, T]
+}
+
+const BUDGET_LOCK = `select pg_advisory_xact_lock(hashtext('storerank'), hashtext('budget'))`
+
+describe('two planners at the same moment', () => {
+  test('plan each target once, and together spend no more than there is', async () => {
+    await planning.watch('a', TWENTY)
+    const plans = await crowd(BUDGET_LOCK, (db) => planDueTasks(db, BUDGET, async () => {}))
+    assert.deepEqual(plans.map(({ planned }) => planned).sort(), [0, 8])
+    const [sum] = await planning.db.sql`
+      select count(*) as tasks, count(distinct target_id) as targets, sum(estimate_micros)::bigint as micros from task`
+    assert.deepEqual(sum, { tasks: 8, targets: 8, micros: 9600 })
+    const [reserved] = await planning.db
+      .sql`select sum(amount_micros)::bigint as micros from charge where open`
+    assert.deepEqual(reserved, { micros: 9600 })
+  })
+
+  test('open a watch whose location has just become known once', async () => {
+    const { sql } = planning.db
+    await planning.watch('a', ['yoga'], { location_code: null, location_name: 'United States' })
+    await sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
+    const plans = await crowd(BUDGET_LOCK, (db) => planDueTasks(db, BUDGET, async () => {}))
+    assert.deepEqual(plans.map(({ planned }) => planned).sort(), [0, 1])
+  })
+
+  test('are not disturbed by the references, which open watches without the budget lock', async () => {
+    const { sql } = planning.db
+    await planning.watch('a', ['yoga'], { location_code: null, location_name: 'United States' })
+    await sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
+    await crowd(
+      'lock table watch_period in exclusive mode',
+      (db) => db.sql`select start_missing_watch_periods()`,
+    )
+    assert.equal((await sql`select from watch_period`).count, 1)
+  })
+})
+
+describe('a plan', () => {
+  test('that is repeated in one slot plans nothing more, and in the next slot all again', async () => {
+    await planning.setNow('2026-03-10 13:00+00')
+    await planning.watch('a', ['yoga'])
+    await planning.watch('a', ['zen'], { every: '12 hours' })
+    assert.equal((await planning.plan()).planned, 2)
+    assert.equal((await planning.plan()).due, 0)
+    await planning.measure()
+    await planning.setNow('2026-03-10 23:59:59.999+00')
+    assert.equal((await planning.plan()).due, 0)
+    await planning.setNow('2026-03-11 00:00+00')
+    assert.equal((await planning.plan()).planned, 2)
+  })
+
+  test('does not buy a slot again whose task was pruned: the history says that it is done', async () => {
+    await planning.setNow('2026-03-10 13:00+00')
+    await planning.watch('a', ['yoga'], { every: '31 days' })
+    await planning.plan()
+    await planning.measure()
+    await planning.db.sql`delete from task`
+    assert.equal((await planning.plan()).due, 0)
+  })
+
+  test('hands its posts over in its own transaction: without jobs there are no tasks', async () => {
+    await planning.watch('a', TWENTY)
+    await assert.rejects(
+      planDueTasks(planning.db, BUDGET, () => Promise.reject(new Error('no queue'))),
+      /no queue/,
+    )
+    for (const table of ['task', 'post', 'charge', 'budget_cut'])
+      assert.equal((await planning.db.sql`select from ${planning.db.sql(table)}`).count, 0, table)
+  })
+
+  test('leaves out what is disabled, and the app of which only the rank is asked for', async () => {
+    const { sql } = planning.db
+    await planning.watch('a', ['yoga'], { enabled: false })
+    await planning.watch('b', ['zen'])
+    await sql`update project set enabled = false where name = 'b'`
+    await sql`insert into app_watch (project, store, app_id) values ('a', 'ios_store', '1001')`
+    await sql`insert into app_watch (project, store, app_id, info, location_code, language_code)
+      values ('a', 'ios_store', '1002', true, 2840, 'en')`
+    const { lines } = await planning.preview()
+    assert.deepEqual(
+      [...lines],
+      [{ project: 'a', store: 'ios_store', function: 'app_info', cut: null, tasks: 1, costMicros: 600 }],
+    )
+    await planning.plan()
+    assert.deepEqual(await planning.plannedKeywords(), ['1002'])
+  })
+
+  test('that is only looked at leaves nothing behind', async () => {
+    await planning.watch('a', TWENTY)
+    assert.equal((await planning.preview(BUDGET)).cut, 12)
+    for (const table of ['task', 'post', 'charge', 'budget_cut'])
+      assert.equal((await planning.db.sql`select from ${planning.db.sql(table)}`).count, 0, table)
+  })
+
+  test('of what nobody watches any more is dropped before it is sent, and its money is free', async () => {
+    await planning.watch('a', ['yoga', 'zen'])
+    let postId = ''
+    await planDueTasks(planning.db, BUDGET, async (_tx, [id = '']) => {
+      postId = id
+    })
+    await planning.db.sql`delete from keyword_watch where keyword = 'yoga'`
+    const window = { callsPerMinute: 100, maxConcurrentRequests: 10, runner: 'test' }
+    const claim = await claimPost(planning.db, postId, randomUUID(), { budget: BUDGET, window })
+    assert.ok(claim.kind === 'claimed')
+    assert.deepEqual(
+      claim.post.tasks.map(({ subject }) => subject),
+      ['zen'],
+    )
+    const [open] = await planning.db.sql`select sum(amount_micros)::bigint as micros from charge where open`
+    assert.deepEqual(open, { micros: 1200 })
+  })
+})

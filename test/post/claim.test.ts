@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { closeEndedSlots } from '../../src/history/close-slots.ts'
+import { claimPost } from '../../src/post/claim.ts'
+import { createClient } from '../../src/service/client.ts'
+import { stall, startWireServer } from '../service/wire-server.ts'
+import { createWorld, until, type World } from '../support/world.ts'
+import {
+  answered,
+  answerOf,
+  clientThat,
+  countStates,
+  depsOf,
+  forgetAll,
+  openOther,
+  type PostCall,
+  planPost,
+  planPosts,
+  readMoney,
+  readOwnBooks,
+  replaceCalls,
+  watch,
+  work,
+} from './posting.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld({ sandbox: { readyMs: 3_600_000 } })
+})
+afterEach(() => forgetAll(world))
+after(() => world.close())
+
+/** Does its work as a runner whose business time is `now`. */
+async function runAt<T>(now: string, work: (db: Database) => Promise<T>): Promise<T> {
+  const other = openDatabase(world.db.url, { maxConnections: 1 })
+  try {
+    await other.sql`select set_config('storerank.now', ${now}, false)`
+    return await work(other)
+  } finally {
+    await other.close()
+  }
+}
+
+function claimAt(postId: string, now: string) {
+  return runAt(now, (db) => claimPost(db, postId, randomUUID(), depsOf(world)))
+}
+
+/** Reserves a minute before, and claims a minute after, this long before the day's end by UTC. Was it moved to the claim? */
+async function chargedWhenClaimedAt(postId: string, beforeMidnight: string): Promise<boolean> {
+  const { sql } = world.db
+  const [at] = await sql<{ planned: Date; claimed: Date }[]>`
+    select m - interval '1 minute' as planned, m + interval '1 minute' as claimed
+    from (select date_trunc('day', slot_ends_at, 'UTC') - ${beforeMidnight}::interval as m from task) as midnight`
+  assert.ok(at !== undefined)
+  await sql`update charge set at = ${at.planned}`
+  assert.equal((await claimAt(postId, at.claimed.toISOString())).kind, 'claimed')
+  const [charge] = await sql<{ at: Date }[]>`select at from charge where open`
+  if (charge?.at.getTime() === at.planned.getTime()) return false
+  assert.equal(charge?.at.getTime(), at.claimed.getTime())
+  return true
+}
+
+async function instantIn(interval: string): Promise<string> {
+  const [row] = await world.db.sql<{ at: Date }[]>`select now() + ${interval}::interval as at`
+  return row?.at.toISOString() ?? ''
+}
+
+describe('a claim', () => {
+  test('gives a post to one of many runners that ask at once', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const claims = await Promise.all(
+      Array.from({ length: 8 }, () => claimPost(world.db, postId, randomUUID(), depsOf(world))),
+    )
+    assert.deepEqual(claims.map((claim) => claim.kind).sort(), ['claimed', ...Array(7).fill('taken')])
+  })
+
+  test('drops a task whose slot is over, which becomes a gap and frees its money', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const tomorrow = await instantIn('25 hours')
+    assert.deepEqual(await claimAt(postId, tomorrow), { kind: 'empty' })
+    const [post] = await world.db.sql`select state from post`
+    assert.equal(post?.state, 'settled')
+
+    await runAt(tomorrow, closeEndedSlots)
+    const gaps = await world.db.sql`select gap from ranking`
+    assert.deepEqual([...gaps], [{ gap: 'missed' }])
+    assert.deepEqual(await readMoney(world.db), {})
+  })
+
+  test('drops a task that nobody watches any more, and frees its money', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    await world.db.sql`delete from keyword_watch where keyword = 'pilates'`
+    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+    assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['yoga'])
+    assert.deepEqual(await countStates(world.db), { posting: 1 })
+    assert.deepEqual(await readMoney(world.db), { reserved: 1200 })
+  })
+
+  test('keeps a shared task that another project still watches', async () => {
+    await watch(world, ['yoga'], { project: 'health' })
+    const postId = await planPost(world, ['yoga'])
+    await world.db.sql`delete from keyword_watch where project = 'health'`
+    assert.equal((await claimPost(world.db, postId, randomUUID(), depsOf(world))).kind, 'claimed')
+  })
+
+  test('moves the reservation to the day of sending, by UTC', async () => {
+    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
+    const postId = await planPost(world, ['yoga'], { every: '31 days' })
+    // Midnight by UTC is 9 in the morning in Tokyo: planned just before, sent just after, on one and the same day there.
+    assert.equal(await chargedWhenClaimedAt(postId, '24 hours'), true)
+  })
+
+  test('moves the reservation to the day of sending, by the time zone of its project', async () => {
+    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
+    const postId = await planPost(world, ['yoga'], { every: '31 days' })
+    // Midnight in Tokyo is 15:00 UTC: planned just before, sent just after, on one and the same day by UTC.
+    assert.equal(await chargedWhenClaimedAt(postId, '9 hours'), true)
+  })
+
+  test('leaves the reservation alone within one day, so that it keeps its place in time', async () => {
+    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
+    const postId = await planPost(world, ['yoga'], { every: '31 days' })
+    assert.equal(await chargedWhenClaimedAt(postId, '5 hours'), false)
+  })
+
+  test('cuts what a lowered project budget no longer pays, and records the cut', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates', 'running'])
+    await world.db.sql`update project set daily_usd = 0.0025`
+    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
+    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+    const cuts = await world.db.sql`select reason, price_micros from budget_cut`
+    assert.deepEqual([...cuts], [{ reason: 'project_budget', price_micros: 1200 }])
+  })
+
+  test('cuts the least urgent first when the overall budget was lowered', async () => {
+    await watch(world, ['urgent'], { priority: 2 })
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null }
+    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
+    assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['urgent'])
+    const cuts = await world.db.sql`select distinct reason from budget_cut`
+    assert.deepEqual([...cuts], [{ reason: 'overall_budget' }])
+  })
+
+  test('closes a post of which the budget leaves nothing', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const budget = { maxDayMicros: 0, maxMonthMicros: null }
+    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
+    assert.deepEqual(claim, { kind: 'empty' })
+    assert.deepEqual(await readMoney(world.db), {})
+  })
+
+  test('waits when the call window is full, and changes nothing', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const window = { ...world.settings, callsPerMinute: 1, runner: 'test' }
+    await world.db.sql`select take_call_permit('task_get', '/', 'other', 1, 30, 25000)`
+    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), window })
+    assert.ok(claim.kind === 'wait' && claim.waitMs > 0)
+    const [post] = await world.db.sql`select state, token from post`
+    assert.deepEqual({ ...post }, { state: 'ready', token: null })
+  })
+})
+
+describe('a post whose claim is in doubt', () => {
+  test('is not sent when the transaction failed, and another run posts it once', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const calls: PostCall[] = []
+    const client = clientThat(world, calls, () => assert.fail('it was sent'))
+    const db = openOther(world)
+    const { sql } = world.db
+    await sql`create function break() returns trigger language plpgsql as 'begin raise exception ''broken''; end'`
+    await sql`create constraint trigger break after update on post deferrable initially deferred for each row execute function break()`
+    try {
+      await assert.rejects(work(world, postId, { db, client }), { code: 'unavailable' })
+    } finally {
+      await sql`drop function break() cascade`
+      await db.close()
+    }
+    assert.equal(calls.length, 0)
+    assert.deepEqual(await countStates(world.db), { planned: 1 })
+    await work(world, postId)
+    assert.equal((await readOwnBooks(world)).length, 1)
+  })
+
+  test('is not sent when the commit went through and its answer was lost, and is given back', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const calls: PostCall[] = []
+    const client = clientThat(world, calls, () => assert.fail('it was sent'))
+    const begin = async (...args: unknown[]) => {
+      await (world.db.sql.begin as (...args: unknown[]) => Promise<unknown>)(...args)
+      throw new Error('the connection was lost after the commit')
+    }
+    const sql = new Proxy(world.db.sql, {
+      get: (target, name) => (name === 'begin' ? begin : Reflect.get(target, name)),
+    })
+    await assert.rejects(work(world, postId, { db: { ...world.db, sql }, client }), { code: 'unavailable' })
+    assert.equal(calls.length, 0)
+    assert.deepEqual(await countStates(world.db), { planned: 1 })
+    const [post] = await world.db.sql`select state, token from post`
+    assert.deepEqual({ ...post }, { state: 'ready', token: null })
+    await work(world, postId)
+    const books = await readOwnBooks(world)
+    assert.deepEqual(
+      books.map((entry) => entry.tag.split('.')[1]),
+      ['2'],
+    )
+  })
+})
+
+describe('the time to send', () => {
+  test('ends half a second after the claim began, on both clocks, and before the database says so', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const calls: PostCall[] = []
+    const earliestMs = performance.now()
+    const client = clientThat(world, calls, ({ tags }) => answered(tags.map((tag) => answerOf(tag, 20100))))
+    await work(world, postId, { client })
+    const send = calls[0]?.send
+    assert.ok(send?.wallDeadlineMs !== undefined)
+    assert.ok(send.deadlineMs >= earliestMs + 500)
+    const [post] = await world.db.sql<{ before: Date }[]>`select send_before as before from post`
+    assert.ok(send.wallDeadlineMs <= (post?.before.getTime() ?? 0) + 1)
+  })
+
+  test('passes while the process is frozen between claim and send: the service gets no byte, and the post goes back', async (t) => {
+    const postId = await planPost(world, ['yoga'])
+    const server = await startWireServer(t, stall)
+    const real = createClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })
+    t.after(() => real.close())
+    const client = replaceCalls(real, {
+      postTasks: (...args: Parameters<typeof real.postTasks>) => {
+        const wakeMs = performance.now() + 600
+        while (performance.now() < wakeMs);
+        return real.postTasks(...args)
+      },
+    })
+    await assert.rejects(work(world, postId, { client }), /was not sent/)
+    assert.equal(server.bytesReceived(), 0)
+    assert.deepEqual(await countStates(world.db), { planned: 1 })
+
+    await work(world, postId)
+    const books = await readOwnBooks(world)
+    assert.equal(books.length, 1)
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+  })
+
+  test('passes while the process is frozen with the request handed over and not yet written', async (t) => {
+    const postId = await planPost(world, ['yoga'])
+    const server = await startWireServer(t, stall)
+    const real = createClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })
+    t.after(() => real.close())
+    const client = replaceCalls(real, {
+      postTasks: (...args: Parameters<typeof real.postTasks>) => {
+        const outcome = real.postTasks(...args)
+        const wakeMs = performance.now() + 600
+        while (performance.now() < wakeMs);
+        return outcome
+      },
+    })
+    await assert.rejects(work(world, postId, { client }), /was not sent/)
+    assert.equal(server.received.length, 0)
+    assert.deepEqual(await countStates(world.db), { planned: 1 })
+  })
+})
+
+test('a killed runner leaves its claim to another, which finds out before anything is sent again', async () => {
+  const postId = await planPost(world, ['yoga'])
+  const dead = openOther(world)
+  assert.equal((await claimPost(dead, postId, randomUUID(), depsOf(world))).kind, 'claimed')
+  await dead.close()
+
+  assert.deepEqual(await work(world, postId), { kind: 'nothing' })
+  assert.deepEqual(await readOwnBooks(world), [])
+  assert.deepEqual(await planPosts(world), [])
+  await until('the claim is still there', async () => (await countStates(world.db)).posting === 1)
+})

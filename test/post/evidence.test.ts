@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, afterEach, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { claimPost } from '../../src/post/claim.ts'
+import { type CreatedTask, recordCreated } from '../../src/post/evidence.ts'
+import { parseTag } from '../../src/post/tag.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { countStates, depsOf, forgetAll, planPost, readMoney, watch } from './posting.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld()
+})
+afterEach(() => forgetAll(world))
+after(() => world.close())
+
+/** Claims the keywords, and returns what the service would say it created of them. */
+async function claimKeywords(
+  keywords: readonly string[],
+  costMicros: number | null = 1200,
+): Promise<CreatedTask[]> {
+  const claim = await claimPost(world.db, await planPost(world, keywords), randomUUID(), depsOf(world))
+  assert.ok(claim.kind === 'claimed')
+  return claim.post.tasks.map((task) => {
+    const tag = parseTag(task.tag)
+    assert.ok(tag !== null)
+    return { ...tag, serviceId: `s-${task.subject}`, costMicros }
+  })
+}
+
+function record(created: readonly CreatedTask[]) {
+  return world.db.sql.begin((tx) => recordCreated(tx, created, 60_000))
+}
+
+describe('evidence', () => {
+  test('in any order, in any batches and however often repeated makes the same charges', async () => {
+    const facts = await claimKeywords(['yoga', 'pilates', 'running'])
+    const batches = fc.array(fc.array(fc.nat(facts.length - 1), { maxLength: 5 }), { maxLength: 4 })
+    await fc.assert(
+      fc.asyncProperty(batches, async (indexes) => {
+        await world.db.sql`delete from charge where kind <> 'estimate'`
+        await world.db.sql`update charge set open = true`
+        await world.db.sql`update task set state = 'posting', service_id = null`
+        for (const batch of [...indexes, [2, 0, 1]])
+          await record(batch.flatMap((index) => facts[index] ?? []))
+        assert.deepEqual(await readMoney(world.db), { charge: 3600 })
+        assert.deepEqual(await countStates(world.db), { posted: 3 })
+        const charges = await world.db.sql`select service_id from charge where kind = 'charge' order by 1`
+        assert.deepEqual(
+          charges.map((row) => row.service_id),
+          ['s-pilates', 's-running', 's-yoga'],
+        )
+      }),
+      { numRuns: 15 },
+    )
+  })
+
+  test('of the same task from many recorders at once is one charge', async () => {
+    const facts = await claimKeywords(['yoga', 'pilates'])
+    await Promise.all(Array.from({ length: 8 }, (_, n) => record(n % 2 === 0 ? facts : facts.toReversed())))
+    assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+  })
+
+  test('of a second service id is a duplicate: shown, and never the task’s own', async () => {
+    const [fact] = await claimKeywords(['yoga'])
+    assert.ok(fact !== undefined)
+    const second = { ...fact, attempt: 2, serviceId: 's-second', costMicros: 2400 }
+    assert.deepEqual({ ...(await record([fact])) }, { adopted: 1, duplicates: 0 })
+    assert.deepEqual({ ...(await record([second, fact])) }, { adopted: 0, duplicates: 1 })
+    assert.deepEqual({ ...(await record([second])) }, { adopted: 0, duplicates: 0 })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200, duplicate: 2400 })
+    const [task] = await world.db.sql`select service_id from task`
+    assert.equal(task?.service_id, 's-yoga')
+  })
+
+  test('of two service ids in one batch charges the one and shows the other', async () => {
+    const [fact] = await claimKeywords(['yoga'])
+    assert.ok(fact !== undefined)
+    await record([fact, { ...fact, serviceId: 's-second' }])
+    assert.deepEqual(await readMoney(world.db), { charge: 1200, duplicate: 1200 })
+  })
+
+  test('without a cost is charged as estimated', async () => {
+    await record(await claimKeywords(['yoga'], null))
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+  })
+
+  test('moves no state backwards', async () => {
+    const facts = await claimKeywords(['yoga', 'pilates'])
+    await world.db.sql`update task set state = 'failed', problem = 'x' where id = ${facts[0]?.taskId ?? ''}`
+    await record(facts)
+    assert.deepEqual(await countStates(world.db), { failed: 1, posted: 1 })
+    assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+  })
+
+  test('of a task that is planned again ends its being planned: it is not bought a second time', async () => {
+    const facts = await claimKeywords(['yoga'])
+    await world.db.sql`update task set state = 'planned', attempt = 2`
+    await record(facts)
+    assert.deepEqual(await countStates(world.db), { posted: 1 })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+  })
+
+  test('of nobody’s task is none of ours', async () => {
+    const stranger = {
+      taskId: '01a1fe40-5038-79f3-b915-9d60b7ec36b2',
+      attempt: 1,
+      serviceId: 's',
+      costMicros: 1200,
+    }
+    assert.deepEqual({ ...(await record([stranger])) }, { adopted: 0, duplicates: 0 })
+  })
+
+  test('the shares of a charge add up, whatever it costs and however many pay', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 9_999_999 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (costMicros, payers) => {
+          await forgetAll(world)
+          for (let n = 1; n < payers; n += 1) await watch(world, ['yoga'], { project: `p${n}` })
+          await record(await claimKeywords(['yoga'], costMicros))
+          const shares = await world.db.sql<{ micros: number }[]>`
+          select amount_micros as micros from charge where kind = 'charge' order by project`
+          assert.equal(shares.length, payers)
+          assert.equal(
+            shares.reduce((sum, share) => sum + share.micros, 0),
+            costMicros,
+          )
+          assert.ok(
+            Math.max(...shares.map((share) => share.micros)) -
+              Math.min(...shares.map((share) => share.micros)) <
+              payers,
+          )
+        },
+      ),
+      { numRuns: 6 },
+    )
+  })
+})

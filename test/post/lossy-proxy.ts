@@ -1,0 +1,46 @@
+/** A proxy in front of the sandbox that loses POSTs of tasks, or their answers, as a test says. */
+import { createServer, request as forward } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { type AppDataClient, createClient } from '../../src/service/client.ts'
+
+export interface LossyProxy {
+  /** `answer`: the service gets the POST and its answer is lost; `request`: it never gets it. */
+  lose: 'nothing' | 'answer' | 'request'
+  /** POSTs of tasks that came this far. */
+  readonly posts: number
+  readonly url: string
+  readonly client: AppDataClient
+}
+
+/** Ends with the test. */
+export async function startLossyProxy(t: TestContext, sandboxUrl: string): Promise<LossyProxy> {
+  const proxy = { lose: 'nothing' as LossyProxy['lose'], posts: 0 }
+  const server = createServer((request, response) => {
+    const isPost = request.url?.endsWith('/task_post') ?? false
+    if (isPost) proxy.posts += 1
+    if (isPost && proxy.lose === 'request') {
+      request.on('end', () => request.socket.destroy()).resume()
+      return
+    }
+    const { method, headers } = request
+    const onward = forward(`${sandboxUrl}${request.url}`, { method, headers }, (answer) => {
+      if (isPost && proxy.lose === 'answer') {
+        answer.on('end', () => request.socket.destroy()).resume()
+        return
+      }
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(onward)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = createClient({ baseUrl: url, login: 'sandbox', password: 'sandbox' })
+  t.after(async () => {
+    await client.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  return Object.assign(proxy, { url, client })
+}

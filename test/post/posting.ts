@@ -1,0 +1,174 @@
+/**
+ * Posting by hand: plans posts without a queue, works them with any client, and compares what the service wrote down with
+ * what we did.
+ */
+import assert from 'node:assert/strict'
+import { pino } from 'pino'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { planDueTasks } from '../../src/plan/plan.ts'
+import { type PostDeps, type PostResult, workPost } from '../../src/post/work-post.ts'
+import type { AppDataClient } from '../../src/service/client.ts'
+import type { PostOutcome } from '../../src/service/post-tasks.ts'
+import type { SendWindow } from '../../src/service/transport.ts'
+import type { World } from '../support/world.ts'
+
+type Fields = Record<string, string | number | boolean>
+
+/** Watches each keyword, in the United States at depth 100: one task of $0.0012 each. */
+export async function watch(world: World, keywords: readonly string[], fields: Fields = {}): Promise<void> {
+  const rows = keywords.map((keyword) => ({
+    project: 'fitness',
+    store: 'ios_store',
+    keyword,
+    location_code: 2840,
+    language_code: 'en',
+    ...fields,
+  }))
+  await world.db.sql`insert into keyword_watch ${world.db.sql(rows)}`
+}
+
+/** Plans what is due, and returns the ids of its posts, which nobody works yet. */
+export async function planPosts(world: World): Promise<string[]> {
+  const postIds: string[] = []
+  await planDueTasks(world.db, world.settings.budget, async (_, ids) => {
+    postIds.push(...ids)
+  })
+  return postIds
+}
+
+/** Watches the keywords and plans them, as one post. */
+export async function planPost(
+  world: World,
+  keywords: readonly string[],
+  fields: Fields = {},
+): Promise<string> {
+  await watch(world, keywords, fields)
+  const [postId, ...more] = await planPosts(world)
+  assert.ok(postId !== undefined && more.length === 0)
+  return postId
+}
+
+export function depsOf(world: World, changes: Partial<PostDeps> = {}): PostDeps {
+  return {
+    db: world.db,
+    client: world.client,
+    log: pino({ level: 'silent' }),
+    budget: world.settings.budget,
+    window: { ...world.settings, runner: 'test' },
+    overdueAfterMs: world.settings.overdueAfterMs,
+    ...changes,
+  }
+}
+
+export function work(world: World, postId: string, changes: Partial<PostDeps> = {}): Promise<PostResult> {
+  return workPost(depsOf(world, changes), postId, AbortSignal.timeout(60_000))
+}
+
+export interface PostCall {
+  readonly tags: readonly string[]
+  readonly send: SendWindow
+}
+
+/** The client, with some of its calls done by the test. */
+export function replaceCalls(
+  client: AppDataClient,
+  calls: Partial<Pick<AppDataClient, 'postTasks' | 'listTaskIds'>>,
+): AppDataClient {
+  return new Proxy(client, {
+    get: (target, name) => {
+      const found = Reflect.get(calls, name) ?? Reflect.get(target, name)
+      return typeof found === 'function' ? found.bind(target) : found
+    },
+  })
+}
+
+/** The client, with a `postTasks` that writes down each call and does what the test says. */
+export function clientThat(
+  world: World,
+  calls: PostCall[],
+  post: (call: PostCall) => PostOutcome | Promise<PostOutcome>,
+): AppDataClient {
+  return replaceCalls(world.client, {
+    postTasks: async (_store, _fn, tasks, send) => {
+      assert.ok(send !== undefined)
+      const call = { tags: tasks.map((task) => task.tag), send }
+      calls.push(call)
+      return post(call)
+    },
+  })
+}
+
+/** The answer to one tag of a POST. */
+export function answerOf(tag: string, statusCode: number, message = 'Task Created.', serviceId = `s-${tag}`) {
+  return { tag, serviceId, statusCode, message, costMicros: statusCode === 20100 ? 1200 : 0 }
+}
+
+export function answered(answers: readonly ReturnType<typeof answerOf>[]): PostOutcome {
+  return { kind: 'answered', answers, httpStatus: 200, statusCode: 20000 }
+}
+
+export interface BookEntry {
+  readonly id: string
+  readonly tag: string
+  readonly costMicros: number
+}
+
+/** The sandbox's own books, asked for past all of our code. */
+export async function readBooks(world: World): Promise<BookEntry[]> {
+  const entries: BookEntry[] = []
+  const stamp = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} +00:00`
+  const range = { datetime_from: stamp(Date.now() - 3_600_000), datetime_to: stamp(Date.now()) }
+  for (let offset = 0; ; offset += 1000) {
+    const response = await fetch(`${world.sandboxUrl}/v3/app_data/id_list`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Basic ${btoa('sandbox:sandbox')}`,
+      },
+      body: JSON.stringify([{ ...range, offset, limit: 1000, include_metadata: true }]),
+    })
+    const { tasks } = (await response.json()) as {
+      tasks: [{ result: { id: string; cost: number; metadata: { tag: string } }[] }]
+    }
+    const rows = tasks[0].result
+    for (const { id, cost, metadata } of rows) {
+      entries.push({ id, tag: metadata.tag, costMicros: Math.round(cost * 1_000_000) })
+    }
+    if (rows.length < 1000) return entries
+  }
+}
+
+/** What the books hold of the tasks of our database. */
+export async function readOwnBooks(world: World): Promise<BookEntry[]> {
+  const tasks = await world.db.sql<{ id: string }[]>`select distinct task_id as id from charge`
+  const own = new Set(tasks.map((task) => task.id))
+  return (await readBooks(world)).filter((entry) => own.has(entry.tag.split('.')[0] ?? ''))
+}
+
+/** Task states and how many tasks have each. */
+export async function countStates(db: Database): Promise<Record<string, number>> {
+  const rows = await db.sql<
+    { state: string; tasks: number }[]
+  >`select state, count(*) as tasks from task group by state order by state`
+  return Object.fromEntries(rows.map((row) => [row.state, row.tasks]))
+}
+
+/** Micro-dollars by kind of charge; `reserved` is what the open estimates hold. */
+export async function readMoney(db: Database): Promise<Record<string, number>> {
+  const rows = await db.sql<{ kind: string; micros: number }[]>`
+    select case when open then 'reserved' else kind end as kind, sum(amount_micros)::bigint as micros
+    from charge where kind <> 'estimate' or open group by 1 order by 1`
+  return Object.fromEntries(rows.map((row) => [row.kind, row.micros]))
+}
+
+/** Everything that was watched, planned and paid is gone; the sandbox keeps its books. */
+export async function forgetAll(world: World): Promise<void> {
+  await world.db.sql`
+    truncate keyword_watch, app_watch, watch_period, target, task, post, charge, api_call, budget_cut, project, account_usage,
+      job_run, ranking cascade`
+}
+
+/** A database that is another process as far as Postgres can tell; `close` cuts it off in the middle of whatever it does. */
+export function openOther(world: World): Database {
+  return openDatabase(world.db.url, { name: 'other' })
+}

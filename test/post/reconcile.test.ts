@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, afterEach, before, describe, type TestContext, test } from 'node:test'
+import { RejectedError } from '../../src/errors.ts'
+import { claimPost } from '../../src/post/claim.ts'
+import { countSendingPosts, reconcileUnknownPosts } from '../../src/post/reconcile.ts'
+import { settlePost } from '../../src/post/settle.ts'
+import type { AppDataClient } from '../../src/service/client.ts'
+import type { TaskIdQuery, TaskIdRow } from '../../src/service/history.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { startLossyProxy } from './lossy-proxy.ts'
+import {
+  answerOf,
+  countStates,
+  depsOf,
+  forgetAll,
+  planPost,
+  readMoney,
+  readOwnBooks,
+  replaceCalls,
+  work,
+} from './posting.ts'
+
+const MINUTE_MS = 60_000
+const QUIET_MS = 20 * MINUTE_MS
+
+let world: World
+before(async () => {
+  world = await createWorld({ sandbox: { readyMs: 3_600_000 } })
+})
+afterEach(() => forgetAll(world))
+after(() => world.close())
+
+function reconcile(client: AppDataClient = world.client) {
+  return reconcileUnknownPosts(world.db, client, { quietMs: QUIET_MS, overdueAfterMs: MINUTE_MS })
+}
+
+/** As if everything so far had happened that much earlier. */
+async function letPass(interval: string): Promise<void> {
+  await world.db.sql`
+    update post set send_before = send_before - ${interval}::interval, scanned_at = scanned_at - ${interval}::interval`
+}
+
+/** A post of the keywords, which the service got or did not get, and whose answer is lost. */
+async function loseAnswer(t: TestContext, lose: 'answer' | 'request', keywords: readonly string[]) {
+  const proxy = await startLossyProxy(t, world.sandboxUrl)
+  proxy.lose = lose
+  const postId = await planPost(world, keywords)
+  const result = await work(world, postId, { client: proxy.client })
+  assert.equal(result.kind === 'settled' && result.unknown, keywords.length)
+  assert.equal(proxy.posts, 1)
+  return postId
+}
+
+async function readPost() {
+  const [post] = await world.db.sql<{ state: string; scannedAt: Date | null }[]>`
+    select state, scanned_at as "scannedAt" from post`
+  assert.ok(post !== undefined)
+  return post
+}
+
+/** The world's client, whose task history is what the test says. */
+function withHistory(listTaskIds: (query: TaskIdQuery) => Promise<TaskIdRow[]>): AppDataClient {
+  return replaceCalls(world.client, { listTaskIds })
+}
+
+describe('a lost answer', () => {
+  test('is found in the task history: the tasks are adopted, and charged once', async (t) => {
+    const postId = await loseAnswer(t, 'answer', ['yoga', 'pilates'])
+    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+    assert.deepEqual(await work(world, postId), { kind: 'nothing' })
+
+    const { adopted, unknownPosts, released } = await reconcile()
+    assert.deepEqual({ adopted, unknownPosts, released }, { adopted: 2, unknownPosts: 0, released: 0 })
+    assert.deepEqual(await countStates(world.db), { posted: 2 })
+    assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+    assert.equal((await readOwnBooks(world)).length, 2)
+    assert.equal((await reconcile()).adopted, 0)
+  })
+
+  test('is found whatever the clock of the runner says', async (t) => {
+    await loseAnswer(t, 'answer', ['yoga'])
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() - 5 * 3_600_000 })
+    assert.equal((await reconcile()).adopted, 1)
+  })
+})
+
+describe('a POST that never arrived', () => {
+  test('is given back after two scans, the second after the quiet time, and then posted once', async (t) => {
+    const postId = await loseAnswer(t, 'request', ['yoga', 'pilates'])
+    await letPass('1 minute')
+    const first = await reconcile()
+    assert.equal(first.released, 0)
+    assert.ok((first.waitsUntil?.getTime() ?? 0) > Date.now() + 15 * MINUTE_MS)
+    assert.equal((await reconcile()).released, 0)
+    assert.deepEqual(await countStates(world.db), { posting: 2 })
+    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+
+    await letPass('20 minutes')
+    assert.equal((await reconcile()).released, 2)
+    assert.deepEqual(await countStates(world.db), { planned: 2 })
+    await work(world, postId)
+    const tags = (await readOwnBooks(world)).map((entry) => entry.tag.split('.')[1])
+    assert.deepEqual(tags, ['2', '2'])
+    assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+  })
+
+  test('is not given back by one scan, however late', async (t) => {
+    await loseAnswer(t, 'request', ['yoga'])
+    await letPass('2 days')
+    assert.equal((await reconcile()).released, 0)
+    assert.equal((await reconcile()).released, 1)
+  })
+
+  test('is not given back when the scan before found it to be in its quiet time still', async (t) => {
+    await loseAnswer(t, 'request', ['yoga'])
+    await letPass('19 minutes')
+    await reconcile()
+    assert.equal((await reconcile()).released, 0)
+  })
+
+  test('starts anew with its scans when it is lost a second time', async (t) => {
+    const postId = await loseAnswer(t, 'request', ['yoga'])
+    await letPass('1 hour')
+    await reconcile()
+    await reconcile()
+    const proxy = await startLossyProxy(t, world.sandboxUrl)
+    proxy.lose = 'request'
+    await work(world, postId, { client: proxy.client })
+    assert.deepEqual(await readPost(), { state: 'unknown', scannedAt: null })
+    await letPass('1 hour')
+    assert.equal((await reconcile()).released, 0)
+  })
+})
+
+describe('an adoption beats a release', () => {
+  test('when the answer arrives while the last scan is read', async () => {
+    const claim = await claimPost(world.db, await planPost(world, ['yoga']), randomUUID(), depsOf(world))
+    assert.ok(claim.kind === 'claimed')
+    await settlePost(world.db, claim.post, [], MINUTE_MS, null)
+    await letPass('1 hour')
+    await reconcile(withHistory(async () => []))
+    const { released } = await reconcile(
+      withHistory(async () => {
+        await settlePost(
+          world.db,
+          claim.post,
+          [answerOf(claim.post.tasks[0]?.tag ?? '', 20100)],
+          MINUTE_MS,
+          null,
+        )
+        return []
+      }),
+    )
+    assert.equal(released, 0)
+    assert.deepEqual(await countStates(world.db), { posted: 1 })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+    assert.equal((await readPost()).state, 'settled')
+  })
+
+  test('when it arrives after the release and before the next claim: nothing is left to post', async (t) => {
+    const postId = await loseAnswer(t, 'answer', ['yoga'])
+    await letPass('1 hour')
+    await reconcile(withHistory(async () => []))
+    assert.equal((await reconcile(withHistory(async () => []))).released, 1)
+    const [entry] = await readOwnBooks(world)
+    assert.ok(entry !== undefined)
+    await settlePost(world.db, { postId, token: randomUUID() }, [answerOf(entry.tag, 20100)], MINUTE_MS, null)
+    assert.deepEqual(await work(world, postId), { kind: 'nothing' })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+    assert.equal((await readOwnBooks(world)).length, 1)
+  })
+})
+
+describe('a scan proves something only when it is complete', () => {
+  const row = (id: string, tag: string | null = null): TaskIdRow => ({
+    id,
+    tag,
+    datetimePosted: new Date(),
+    datetimeDone: null,
+    status: '40602',
+    costMicros: 1200,
+    url: null,
+    metadata: null,
+  })
+  /** A history in which another task, far behind, finishes and moves to the front as the test says. */
+  function restless(rows: TaskIdRow[], movesBefore: (page: number) => boolean) {
+    let page = 0
+    return withHistory(async ({ offset, limit }) => {
+      page += 1
+      if (movesBefore(page)) rows.unshift(...rows.splice(1200, 1))
+      return rows.slice(offset, offset + limit)
+    })
+  }
+
+  test('a task that moves in front of the page just read is found by another pass', async (t) => {
+    await loseAnswer(t, 'answer', ['yoga'])
+    const [entry] = await readOwnBooks(world)
+    const rows = Array.from({ length: 1500 }, (_, n) => row(`other-${n}`))
+    rows[1200] = row(entry?.id ?? '', entry?.tag ?? '')
+    const { adopted } = await reconcile(restless(rows, (page) => page === 2))
+    assert.equal(adopted, 1)
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+  })
+
+  test('a history that never stands still releases nothing, and is no first scan', async (t) => {
+    await loseAnswer(t, 'request', ['yoga'])
+    await letPass('1 hour')
+    const rows = Array.from({ length: 1500 }, (_, n) => row(`other-${n}`))
+    let made = 0
+    const growing = withHistory(async ({ offset, limit }) => {
+      if (offset > 0) rows.unshift(row(`new-${made++}`))
+      return rows.slice(offset, offset + limit)
+    })
+    assert.equal((await reconcile(growing)).released, 0)
+    assert.equal((await readPost()).scannedAt, null)
+  })
+
+  test('a service whose clock is behind refuses the present: then the scan ends earlier, and counts as that much older', async (t) => {
+    await loseAnswer(t, 'request', ['yoga'])
+    await letPass('1 minute')
+    const ends: Date[] = []
+    const behind = withHistory(async ({ to }) => {
+      ends.push(to)
+      if (to.getTime() > Date.now() - 2 * MINUTE_MS) throw new RejectedError('datetime_to', 40501)
+      return []
+    })
+    await reconcileUnknownPosts(world.db, behind, { quietMs: 0, overdueAfterMs: MINUTE_MS })
+    await reconcileUnknownPosts(world.db, behind, { quietMs: 0, overdueAfterMs: MINUTE_MS })
+    assert.equal(ends.length, 4)
+    assert.deepEqual(await readPost(), { state: 'unknown', scannedAt: null })
+    await letPass('10 minutes')
+    await reconcile(behind)
+    assert.ok((await readPost()).scannedAt !== null)
+  })
+
+  test('a scan that fails on the way leaves everything as it was', async (t) => {
+    await loseAnswer(t, 'request', ['yoga'])
+    await letPass('1 hour')
+    const failing = withHistory(async () => {
+      throw new RejectedError('no', 40501)
+    })
+    await assert.rejects(reconcile(failing), { code: 'rejected' })
+    assert.deepEqual(await readPost(), { state: 'unknown', scannedAt: null })
+  })
+
+  test('a post that becomes unknown while the scan runs is not covered by it', async () => {
+    const first = await claimPost(world.db, await planPost(world, ['yoga']), randomUUID(), depsOf(world))
+    assert.ok(first.kind === 'claimed')
+    const second = await claimPost(world.db, await planPost(world, ['pilates']), randomUUID(), depsOf(world))
+    assert.ok(second.kind === 'claimed')
+    await settlePost(world.db, first.post, [], MINUTE_MS, null)
+    await letPass('1 hour')
+    await reconcile(
+      withHistory(async () => {
+        await settlePost(world.db, second.post, [], MINUTE_MS, null)
+        return []
+      }),
+    )
+    const scanned = await world.db.sql`select id from post where state = 'unknown' and scanned_at is not null`
+    assert.deepEqual([...scanned], [{ id: first.post.postId }])
+  })
+})
+
+test('what the service no longer tells of ends as failed, is never bought again, and blocks no other post', async (t) => {
+  await loseAnswer(t, 'answer', ['yoga'])
+  await letPass('28 days')
+  const asked: TaskIdQuery[] = []
+  await reconcile(
+    withHistory(async (query) => {
+      asked.push(query)
+      return []
+    }),
+  )
+  assert.equal(asked.length, 0)
+  assert.deepEqual(await countStates(world.db), { failed: 1 })
+  assert.deepEqual(await readMoney(world.db), {})
+  assert.equal((await readPost()).state, 'settled')
+  const gaps = await world.db.sql`select gap from ranking`
+  assert.deepEqual([...gaps], [{ gap: 'failed' }])
+})
+
+test('a runner that ends now is told how many of its posts are on the way', async () => {
+  await claimPost(world.db, await planPost(world, ['yoga']), randomUUID(), depsOf(world))
+  assert.equal(await countSendingPosts(world.db.sql, 'test'), 1)
+  assert.equal(await countSendingPosts(world.db.sql, 'another'), 0)
+})

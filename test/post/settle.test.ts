@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { type ClaimedPost, claimPost } from '../../src/post/claim.ts'
+import { releasePost, settlePost, sortAnswers } from '../../src/post/settle.ts'
+import { sweepPosts } from '../../src/post/sweep.ts'
+import { formatTag, parseTag } from '../../src/post/tag.ts'
+import { createClient } from '../../src/service/client.ts'
+import type { PostOutcome } from '../../src/service/post-tasks.ts'
+import { createWorld, type World } from '../support/world.ts'
+import {
+  answered,
+  answerOf,
+  clientThat,
+  countStates,
+  depsOf,
+  forgetAll,
+  type PostCall,
+  planPost,
+  readMoney,
+  readOwnBooks,
+  work,
+} from './posting.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld({ sandbox: { readyMs: 3_600_000 } })
+})
+afterEach(() => forgetAll(world))
+after(() => world.close())
+
+async function claimKeywords(keywords: readonly string[]): Promise<ClaimedPost> {
+  const claim = await claimPost(world.db, await planPost(world, keywords), randomUUID(), depsOf(world))
+  assert.ok(claim.kind === 'claimed')
+  return claim.post
+}
+
+function settle(claim: { postId: string; token: string }, answers: readonly ReturnType<typeof answerOf>[]) {
+  return settlePost(world.db, claim, answers, 60_000, null)
+}
+
+async function stateOfPost(postId: string): Promise<string> {
+  const [post] = await world.db.sql<{ state: string }[]>`select state from post where id = ${postId}`
+  return post?.state ?? 'gone'
+}
+
+/** The next post of what was given back, as the sweep packs and enqueues it. */
+async function sweep(): Promise<string[]> {
+  const postIds: string[] = []
+  await sweepPosts(world.db, async (_, ids) => {
+    postIds.push(...ids)
+  })
+  return postIds
+}
+
+describe('a tag', () => {
+  test('comes back as the task and attempt that it was made of, however often the post was refused', () => {
+    const taskId = '01a1fe40-5038-79f3-b915-9d60b7ec36b2'
+    for (const attempt of [1, 9_999, 10_000, 32_767]) {
+      assert.deepEqual(parseTag(formatTag({ taskId, attempt })), { taskId, attempt })
+    }
+  })
+
+  test('of another program is none of ours', () => {
+    for (const tag of [null, '', 'mine', '01a1fe40-5038-79f3-b915-9d60b7ec36b2', `${randomUUID()}.1`]) {
+      assert.equal(parseTag(tag), null)
+    }
+  })
+})
+
+describe('each answer stands for its own task', () => {
+  const tag = formatTag({ taskId: '01a1fe40-5038-79f3-b915-9d60b7ec36b2', attempt: 1 })
+  const kindOf = (statusCode: number) => {
+    const sorted = sortAnswers([answerOf(tag, statusCode)])
+    return Object.entries(sorted).find(([, answers]) => answers.length > 0)?.[0] ?? 'unknown'
+  }
+
+  test('and only a proof that nothing was created fails it or gives it back', () => {
+    assert.deepEqual([20000, 20100].map(kindOf), ['created', 'created'])
+    assert.deepEqual([40006, 40501, 40404].map(kindOf), ['failed', 'failed', 'failed'])
+    assert.deepEqual([40200, 40202, 40203, 40209, 40210, 40104].map(kindOf), Array(6).fill('refused'))
+    assert.deepEqual([40101, 40102, 40601, 50000, 50301, 12, 99999].map(kindOf), Array(7).fill('unknown'))
+  })
+
+  test('in any order, twice, for another attempt or for nobody: the matching one counts, once', async () => {
+    const claim = await claimKeywords(['yoga', 'pilates'])
+    const [first = '', second = ''] = claim.tasks.map((task) => task.tag)
+    const answers = [
+      answerOf(second, 20100),
+      answerOf('mine', 20100),
+      answerOf(first, 20100),
+      answerOf(second, 20100),
+    ]
+    assert.equal((await settle(claim, answers)).unknown, 0)
+    assert.equal((await settle(claim, answers.toReversed())).unknown, 0)
+    assert.deepEqual(await countStates(world.db), { posted: 2 })
+    assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+    assert.equal(await stateOfPost(claim.postId), 'settled')
+  })
+
+  test('a refusal of an earlier attempt decides nothing about this one', async () => {
+    const claim = await claimKeywords(['yoga', 'pilates'])
+    const others = claim.tasks.map((task) => task.tag.replace(/\.1$/, '.7'))
+    await settle(claim, [answerOf(others[0] ?? '', 40501), answerOf(others[1] ?? '', 40210)])
+    assert.deepEqual(await countStates(world.db), { posting: 2 })
+  })
+
+  test('what has no answer is unknown, and keeps its money', async () => {
+    const claim = await claimKeywords(['yoga', 'pilates'])
+    const settled = await settle(claim, [answerOf(claim.tasks[0]?.tag ?? '', 20100)])
+    assert.equal(settled.unknown, 1)
+    assert.deepEqual(await countStates(world.db), { posted: 1, posting: 1 })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
+    assert.equal(await stateOfPost(claim.postId), 'unknown')
+  })
+
+  test('an invalid task fails alone, with its message and a gap, and its money is free again', async () => {
+    const claim = await claimKeywords(['yoga', 'pilates'])
+    const [first = '', second = ''] = claim.tasks.map((task) => task.tag)
+    const message = "Invalid Field: 'keyword'."
+    const settled = await settle(claim, [answerOf(first, 40501, message), answerOf(second, 20100)])
+    assert.deepEqual(settled, { created: 1, failed: 1, released: 0, unknown: 0 })
+    assert.deepEqual(await countStates(world.db), { failed: 1, posted: 1 })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+    const gaps = await world.db.sql`select gap, reason from ranking`
+    assert.deepEqual([...gaps], [{ gap: 'failed', reason: message }])
+  })
+
+  test('an invalid task fails alone at the service too', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    await world.db.sql`update target set location_code = 999999 where subject = 'pilates'`
+    await work(world, postId)
+    assert.deepEqual(await countStates(world.db), { failed: 1, posted: 1 })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+    assert.equal((await readOwnBooks(world)).length, 1)
+  })
+})
+
+describe('without money', () => {
+  test('a task is planned again under a new tag, with its money reserved once', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    const client = clientThat(world, [], ({ tags: [first = '', second = ''] }) =>
+      answered([answerOf(first, 20100), answerOf(second, 40210, 'Insufficient funds.')]),
+    )
+    await assert.rejects(work(world, postId, { client }), {
+      code: 'account_money',
+      message: /Insufficient funds/,
+    })
+    assert.deepEqual(await countStates(world.db), { planned: 1, posted: 1 })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
+    assert.equal(await stateOfPost(postId), 'settled')
+
+    const [again = ''] = await sweep()
+    await work(world, again)
+    assert.deepEqual(
+      (await readOwnBooks(world)).map((entry) => entry.tag.split('.')[1]),
+      ['2'],
+    )
+    assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+  })
+
+  test('a real account with little money posts what it can pay for, and the rest when money comes', async () => {
+    const poor = await createWorld({ sandbox: { readyMs: 3_600_000, balanceUsd: 0.0024 } })
+    try {
+      const postId = await planPost(poor, ['a', 'b', 'c', 'd'])
+      await assert.rejects(work(poor, postId), { code: 'account_money' })
+      assert.deepEqual(await countStates(poor.db), { planned: 2, posted: 2 })
+      assert.deepEqual(await readMoney(poor.db), { charge: 2400, reserved: 2400 })
+      assert.equal((await readOwnBooks(poor)).length, 2)
+    } finally {
+      await poor.close()
+    }
+  })
+
+  test('a task refused for pace only waits, and blames nobody', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const client = clientThat(world, [], ({ tags }) =>
+      answered(tags.map((tag) => answerOf(tag, 40202, 'Rate limit per minute exceeded.'))),
+    )
+    const result = await work(world, postId, { client })
+    assert.equal(result.kind === 'settled' && result.released, 1)
+    assert.deepEqual(await countStates(world.db), { planned: 1 })
+  })
+
+  test('a task refused for the account says so', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const client = clientThat(world, [], ({ tags }) =>
+      answered(tags.map((tag) => answerOf(tag, 40104, 'Account not verified.'))),
+    )
+    await assert.rejects(work(world, postId, { client }), { code: 'account', message: /not verified/ })
+  })
+})
+
+describe('a refusal of the whole call', () => {
+  const refusals = [
+    { httpStatus: 401, statusCode: 40100, cause: 'account', error: { code: 'account' } },
+    { httpStatus: 402, statusCode: 40200, cause: 'money', error: { code: 'account_money' } },
+    { httpStatus: 404, statusCode: 40400, cause: 'not_found', error: { code: 'rejected' } },
+  ] as const
+  for (const { error, ...refusal } of refusals) {
+    test(`with HTTP ${refusal.httpStatus} gives the post back, and the next run posts it once`, async () => {
+      const postId = await planPost(world, ['yoga', 'pilates'])
+      const client = clientThat(world, [], () => ({ kind: 'refused', message: 'No.', ...refusal }))
+      await assert.rejects(work(world, postId, { client }), error)
+      assert.deepEqual(await countStates(world.db), { planned: 2 })
+      assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+      assert.deepEqual(await sweep(), [postId])
+
+      await work(world, postId)
+      assert.deepEqual(
+        (await readOwnBooks(world)).map((entry) => entry.tag.split('.')[1]),
+        ['2', '2'],
+      )
+      assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+    })
+  }
+
+  test('for pace waits as long as the service asks, and then posts it once', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const calls: PostCall[] = []
+    const client = clientThat(
+      world,
+      calls,
+      ({ tags }): PostOutcome =>
+        calls.length > 1
+          ? answered(tags.map((tag) => answerOf(tag, 20100)))
+          : {
+              kind: 'refused',
+              cause: 'rate_limit',
+              statusCode: 40202,
+              httpStatus: 200,
+              message: 'Slower.',
+              retryAfterMs: 1,
+            },
+    )
+    await work(world, postId, { client })
+    assert.deepEqual(
+      calls.map((call) => call.tags[0]?.split('.')[1]),
+      ['1', '2'],
+    )
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+  })
+
+  test('for a wrong password is an error of the account, and nothing is lost', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const client = createClient({ baseUrl: world.sandboxUrl, login: 'sandbox', password: 'wrong' })
+    await assert.rejects(work(world, postId, { client }), { code: 'account', message: /APP_DATA_PASSWORD/ })
+    await client.close()
+    assert.deepEqual(await countStates(world.db), { planned: 1 })
+    await work(world, postId)
+    assert.equal((await readOwnBooks(world)).length, 1)
+  })
+})
+
+describe('without a network', () => {
+  test('everything stays planned, and a later run posts it once', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    const client = createClient({ baseUrl: 'http://127.0.0.1:9', login: 'me', password: 'secret' })
+    await assert.rejects(work(world, postId, { client }), { code: 'unavailable' })
+    await assert.rejects(work(world, postId, { client }), { code: 'unavailable' })
+    await client.close()
+    assert.deepEqual(await countStates(world.db), { planned: 2 })
+    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+
+    await work(world, postId)
+    assert.equal((await readOwnBooks(world)).length, 2)
+    assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+  })
+})
+
+describe('a runner that lost its claim', () => {
+  test('can neither give the post back nor fail its tasks', async () => {
+    const claim = await claimKeywords(['yoga', 'pilates'])
+    const stale = { postId: claim.postId, token: randomUUID() }
+    const [first = '', second = ''] = claim.tasks.map((task) => task.tag)
+    assert.equal(await releasePost(world.db, stale.postId, stale.token, 'late'), false)
+    const settled = await settle(stale, [answerOf(first, 40501), answerOf(second, 40210)])
+    assert.deepEqual(settled, { created: 0, failed: 0, released: 0, unknown: 2 })
+    assert.deepEqual(await countStates(world.db), { posting: 2 })
+    assert.equal(await stateOfPost(claim.postId), 'sending')
+  })
+
+  test('still brings facts, and the holder only the rest', async () => {
+    const claim = await claimKeywords(['yoga', 'pilates'])
+    const [first = '', second = ''] = claim.tasks.map((task) => task.tag)
+    await settle({ postId: claim.postId, token: randomUUID() }, [answerOf(first, 20100)])
+    assert.deepEqual(await countStates(world.db), { posted: 1, posting: 1 })
+    await settle(claim, [answerOf(second, 20100)])
+    assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+    assert.equal(await stateOfPost(claim.postId), 'settled')
+  })
+
+  test('does not decide on a post that became unknown meanwhile, not even with its own token', async () => {
+    const claim = await claimKeywords(['yoga'])
+    await world.db.sql`update post set state = 'unknown'`
+    assert.equal(await releasePost(world.db, claim.postId, claim.token, 'late'), false)
+    await settle(claim, [answerOf(claim.tasks[0]?.tag ?? '', 40501)])
+    assert.deepEqual(await countStates(world.db), { posting: 1 })
+  })
+})
+
+test('facts are written as soon as the database is back', async () => {
+  const postId = await planPost(world, ['yoga'])
+  const client = clientThat(world, [], async ({ tags }) => {
+    await world.db
+      .sql`create function break() returns trigger language plpgsql as 'begin raise exception ''broken''; end'`
+    await world.db.sql`create trigger break before insert on charge for each row execute function break()`
+    setTimeout(() => void world.db.sql`drop function break() cascade`.execute(), 100)
+    return answered(tags.map((tag) => answerOf(tag, 20100)))
+  })
+  await work(world, postId, { client })
+  assert.deepEqual(await countStates(world.db), { posted: 1 })
+  assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+})

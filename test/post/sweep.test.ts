@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, afterEach, before, test } from 'node:test'
+import { claimPost } from '../../src/post/claim.ts'
+import { settlePost } from '../../src/post/settle.ts'
+import { type Swept, sweepPosts } from '../../src/post/sweep.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { answerOf, countStates, depsOf, forgetAll, planPost, readMoney } from './posting.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld()
+})
+afterEach(() => forgetAll(world))
+after(() => world.close())
+
+async function sweep(): Promise<Swept & { enqueued: string[] }> {
+  const enqueued: string[] = []
+  const swept = await sweepPosts(world.db, async (_, postIds) => {
+    enqueued.push(...postIds)
+  })
+  return { ...swept, enqueued }
+}
+
+async function claim(postId: string) {
+  const claimed = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+  assert.ok(claimed.kind === 'claimed')
+  return claimed.post
+}
+
+test('a ready post that lost its job is enqueued again, and a settled one is not', async () => {
+  const postId = await planPost(world, ['yoga'])
+  assert.deepEqual((await sweep()).enqueued, [postId])
+  const post = await claim(postId)
+  await settlePost(world.db, post, [answerOf(post.tasks[0]?.tag ?? '', 20100)], 60_000, null)
+  assert.deepEqual(await sweep(), { overdue: 0, packed: 0, ready: 0, enqueued: [] })
+})
+
+test('tasks that were given back one by one are packed into a new post', async () => {
+  const post = await claim(await planPost(world, ['yoga', 'pilates']))
+  await settlePost(
+    world.db,
+    post,
+    post.tasks.map((task) => answerOf(task.tag, 40210)),
+    60_000,
+    null,
+  )
+  const { packed, enqueued } = await sweep()
+  assert.equal(packed, 1)
+  assert.equal(enqueued.length, 1)
+  assert.notEqual(enqueued[0], post.postId)
+  assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+  assert.equal((await claim(enqueued[0] ?? '')).tasks.length, 2)
+})
+
+test('two sweeps at once pack a task once', async () => {
+  const post = await claim(await planPost(world, ['yoga']))
+  await settlePost(world.db, post, [answerOf(post.tasks[0]?.tag ?? '', 40210)], 60_000, null)
+  const sweeps = await Promise.all([sweep(), sweep(), sweep()])
+  assert.deepEqual(sweeps.map((one) => one.packed).sort(), [0, 0, 1])
+})
+
+test('a post whose answer is overdue becomes unknown, and not a moment before', async () => {
+  await claim(await planPost(world, ['yoga']))
+  assert.equal((await sweep()).overdue, 0)
+  const [{ patience } = { patience: 0 }] = await world.db.sql<{ patience: number }[]>`
+    select extract(epoch from answer_before - send_before)::float as patience from post`
+  assert.ok(patience >= 25)
+  await world.db.sql`update post set answer_before = clock_timestamp() - interval '1 second'`
+  const { overdue, enqueued } = await sweep()
+  assert.deepEqual({ overdue, enqueued }, { overdue: 1, enqueued: [] })
+  assert.deepEqual(await countStates(world.db), { posting: 1 })
+  assert.deepEqual(await readMoney(world.db), { reserved: 1200 })
+})

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
+import { after, afterEach, before, test } from 'node:test'
+import { UnavailableError } from '../../src/errors.ts'
+import { BUSY, enqueueRun, executeJob, type Job, recordMissedRun } from '../../src/queue/job.ts'
+import { startRunner } from '../../src/queue/runner.ts'
+import { createWorld, until, type World, type WorldRunner } from '../support/world.ts'
+
+let world: World
+let first: WorldRunner
+let second: WorldRunner
+before(async () => {
+  world = await createWorld()
+  first = await world.openRunner()
+  second = await world.openRunner()
+})
+afterEach(() => world.db.sql`truncate job_run`)
+after(() => world.close())
+
+const SLOT = new Date('2026-11-21T03:00:00Z')
+
+function jobOf(run: Job['run'], name = 'job'): Job {
+  return { name, description: 'A test.', cron: '0 3 * * *', catchUp: 'latest', timeoutMs: 60_000, run }
+}
+
+async function readRun(job = 'job') {
+  const [run] = await world.db.sql`select state, runner, summary, error from job_run where job = ${job}`
+  return { ...run }
+}
+
+/** A job that says when it has begun, and ends when it is let go. */
+function heldJob() {
+  const events = new EventEmitter()
+  const begun = once(events, 'begun')
+  const job = jobOf(async () => {
+    const released = once(events, 'release')
+    events.emit('begun')
+    await released
+    return {}
+  })
+  return { job, begun, release: () => events.emit('release') }
+}
+
+test('a run is recorded with what it did', async () => {
+  assert.deepEqual(
+    await executeJob(
+      first.context,
+      jobOf(async () => ({ tasks: 3 })),
+      SLOT,
+    ),
+    { tasks: 3 },
+  )
+  assert.deepEqual(await readRun(), { state: 'done', runner: 'runner-1', summary: { tasks: 3 }, error: null })
+})
+
+test('a run that fails is recorded with why, and throws it', async () => {
+  const failing = jobOf(async () => {
+    throw new UnavailableError('The service sleeps.')
+  })
+  await assert.rejects(executeJob(first.context, failing, SLOT), { code: 'unavailable' })
+  assert.deepEqual(await readRun(), {
+    state: 'failed',
+    runner: 'runner-1',
+    summary: null,
+    error: 'The service sleeps.',
+  })
+})
+
+test('while one runner has a job any other is told that it is busy, until it ends', async () => {
+  const { job, begun, release } = heldJob()
+  const running = executeJob(first.context, job, SLOT)
+  await begun
+  assert.equal(
+    await executeJob(
+      second.context,
+      jobOf(async () => assert.fail('twice')),
+      SLOT,
+    ),
+    BUSY,
+  )
+  assert.equal(
+    await executeJob(
+      first.context,
+      jobOf(async () => assert.fail('twice')),
+      SLOT,
+    ),
+    BUSY,
+  )
+  release()
+  await running
+  assert.deepEqual(
+    await executeJob(
+      second.context,
+      jobOf(async () => ({})),
+      SLOT,
+    ),
+    {},
+  )
+})
+
+test('a job of another name is not in the way', async () => {
+  const { job, begun, release } = heldJob()
+  const running = executeJob(first.context, job, SLOT)
+  await begun
+  assert.deepEqual(
+    await executeJob(
+      second.context,
+      jobOf(async () => ({}), 'other'),
+      SLOT,
+    ),
+    {},
+  )
+  release()
+  await running
+})
+
+test('the lock of a killed runner dies with its connection', async () => {
+  const killed = await world.openRunner()
+  const { job, begun } = heldJob()
+  // It never ends, as nothing that was killed does.
+  void executeJob(killed.context, job, SLOT)
+  await begun
+  await world.db.sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = ${killed.context.runner}`
+  const tryIt = () =>
+    executeJob(
+      second.context,
+      jobOf(async () => ({})),
+      SLOT,
+    )
+  await until('the job is free', async () => (await tryIt()) !== BUSY)
+})
+
+test('a slot that nobody ran is recorded as missed, and a run that has begun is not touched', async () => {
+  await recordMissedRun(world.db, 'job', SLOT, 'Nobody was there.')
+  assert.deepEqual((await readRun()).state, 'missed')
+  await executeJob(
+    first.context,
+    jobOf(async () => ({})),
+    SLOT,
+  )
+  await recordMissedRun(world.db, 'job', SLOT, 'Nobody was there.')
+  assert.deepEqual((await readRun()).state, 'done')
+})
+
+test('an enqueued run is done once, by one of several runners', async () => {
+  const runs: string[] = []
+  const job = jobOf(async ({ runner }) => {
+    runs.push(runner)
+    return {}
+  }, 'shared')
+  const runners = await Promise.all([world.openRunner(), world.openRunner()])
+  for (const { context } of runners) await startRunner(context, [job])
+  await enqueueRun(world.db, first.context.queue, 'shared', SLOT)
+  await until('the run is done', async () => (await readRun('shared')).state === 'done')
+  for (const runner of runners) await runner.stop()
+  assert.equal(runs.length, 1)
+})
+
+test('an enqueued run that finds the job busy is recorded as missed', async () => {
+  const { job, begun, release } = heldJob()
+  const running = executeJob(first.context, { ...job, name: 'held' }, new Date('2026-11-21T02:00:00Z'))
+  await begun
+  const third = await world.openRunner()
+  await startRunner(third.context, [{ ...job, name: 'held' }])
+  await enqueueRun(world.db, third.context.queue, 'held', SLOT)
+  const missed = async () => {
+    const [run] = await world.db.sql`select state from job_run where job = 'held' and slot = ${SLOT}`
+    return run?.state === 'missed'
+  }
+  await until('the slot is missed', missed)
+  release()
+  await running
+})

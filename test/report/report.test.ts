@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { readBudgets, readSpentSince } from '../../src/report/money.ts'
+import { readLatestRanks, readNextDue } from '../../src/report/ranks.ts'
+import { readBacklog, readLastRuns, readProblems } from '../../src/report/status.ts'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+const NOW = '2026-11-03 06:00+00'
+
+let watchlist: Watchlist
+let db: Database
+before(async () => {
+  watchlist = await createWatchlist()
+  await watchlist.setNow('2026-11-01 06:00+00')
+  await watchlist.addKeyword()
+  await watchlist.addKeyword({ keyword: 'chess' })
+  await watchlist.addApp({ label: 'Mine' })
+  await watchlist.addApp({ app_id: '1002', role: 'competitor' })
+  await watchlist.setNow(NOW)
+  await watchlist.capture('yoga', '2026-11-02 00:00+00', ['1002', '1003', '1001'], { results_count: 250 })
+  await watchlist.capture('yoga', '2026-11-03 00:00+00', ['1001', '1003'], { results_count: 251 })
+  await watchlist.leaveGap('chess', '2026-11-03 00:00+00', 'failed', '40403: Results Expired.')
+  const [row] = await watchlist.sql`select current_database() as name, inet_server_port() as port`
+  await watchlist.sql.unsafe(`alter database ${row?.name} set storerank.now = '${NOW}'`)
+  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
+  url.pathname = `/${row?.name}`
+  db = openDatabase(url.href)
+})
+after(async () => {
+  await db.close()
+  await watchlist.drop()
+})
+
+describe('the latest ranks', () => {
+  test('say rank, change, depth and outcome of every app on every keyword, own apps first', async () => {
+    const { lines, total } = await readLatestRanks(db, 10)
+    assert.equal(total, 4)
+    assert.deepEqual(
+      lines.map(({ app, keyword, rank, change, depth, results, outcome }) => [
+        app,
+        keyword,
+        rank,
+        change,
+        depth,
+        results,
+        outcome,
+      ]),
+      [
+        ['Mine', 'yoga', 1, 2, 100, 251, 'ranked'],
+        ['Mine', 'chess', null, null, null, null, 'failed'],
+        ['1002', 'chess', null, null, null, null, 'failed'],
+        ['1002', 'yoga', null, null, 100, 251, 'not_in_top'],
+      ],
+    )
+  })
+
+  test('are cut after the limit, and tell how many there are', async () => {
+    const { lines, total } = await readLatestRanks(db, 1)
+    assert.deepEqual([lines.length, total], [1, 4])
+    assert.deepEqual(await readLatestRanks(db, 0), { lines: [], total: 0 })
+  })
+
+  test('are followed by the next slot of any watch', async () => {
+    assert.deepEqual(await readNextDue(db), new Date('2026-11-04T00:00:00Z'))
+  })
+})
+
+describe('the money', () => {
+  before(async () => {
+    await watchlist.sql`update project set daily_usd = 0.01 where name = 'fitness'`
+    await watchlist.sql`
+      insert into charge (kind, project, amount_micros, open, task_id, attempt, target_id, slot, service_id, at)
+      select kind, 'fitness', micros, open, gen_random_uuid(), 1, 1, '2026-11-03', service_id, at::timestamptz
+      from (values ('charge', 2400, false, 'a', '2026-11-03 05:00+00'), ('refund', -1200, false, 'a', '2026-11-03 05:00+00'),
+        ('duplicate', 600, false, 'b', '2026-11-03 05:00+00'), ('estimate', 1200, true, null, '2026-11-03 05:00+00'),
+        ('estimate', 2400, false, null, '2026-11-03 05:00+00'), ('charge', 1200, false, 'c', '2026-11-02 05:00+00'))
+        as v (kind, micros, open, service_id, at)`
+  })
+
+  test('spent since a moment is told apart by kind, and estimates are not spent', async () => {
+    assert.deepEqual(
+      { ...(await readSpentSince(db, new Date('2026-11-03T00:00:00Z'))) },
+      {
+        tasks: 1,
+        chargedMicros: 2400,
+        refundedMicros: 1200,
+        duplicateMicros: 600,
+      },
+    )
+    const since = await readSpentSince(db, new Date('2026-11-01T00:00:00Z'))
+    assert.deepEqual([since.tasks, since.chargedMicros], [2, 3600])
+  })
+
+  test('left in each budget that is set counts what is reserved', async () => {
+    const lines = await readBudgets(db, { maxDayMicros: 5_000_000, maxMonthMicros: 50_000_000 })
+    assert.deepEqual(
+      lines.map((line) => ({ ...line })),
+      [
+        { budget: 'MAX_USD_PER_DAY', limitMicros: 5_000_000, usedMicros: 3000 },
+        { budget: 'MAX_USD_PER_MONTH', limitMicros: 50_000_000, usedMicros: 4200 },
+        { budget: 'project fitness, day', limitMicros: 10_000, usedMicros: 3000 },
+      ],
+    )
+  })
+})
+
+describe('the status', () => {
+  test('names the last run of each job', async () => {
+    await db.sql`
+      insert into job_run (job, slot, state, started_at, ended_at, error)
+      values ('track', '2026-11-02', 'failed', '2026-11-02', '2026-11-02', 'No network.'),
+        ('track', '2026-11-03', 'done', '2026-11-03 00:00:00+00', '2026-11-03 00:00:02.5+00', null)`
+    const runs = await readLastRuns(db)
+    assert.deepEqual(
+      runs.map(({ job, state, seconds, error }) => ({ job, state, seconds, error })),
+      [{ job: 'track', state: 'done', seconds: 2.5, error: null }],
+    )
+  })
+
+  test('counts what has not ended, and what waits for money', async () => {
+    assert.deepEqual([...(await readBacklog(db))], [])
+    await db.sql`
+      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros)
+      select id, '2026-11-03', '2026-11-04', case subject when 'yoga' then 'planned' else 'collected' end, 1, 1200 from target`
+    await db.sql`
+      insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
+      select id, '2026-11-03', '2026-11-04', 'project_budget', 1200 from target limit 1`
+    const lines = await readBacklog(db)
+    assert.deepEqual(
+      lines.map(({ state, tasks }) => [state, tasks]),
+      [
+        ['planned', 1],
+        ['cut by the budget', 1],
+      ],
+    )
+  })
+
+  test('lists problems up to a limit, and tells how many there are', async () => {
+    const { lines, total } = await readProblems(db, 1)
+    assert.equal(lines.length, 1)
+    assert.ok(total >= 1)
+    assert.match(lines[0]?.message ?? '', /\.$/)
+  })
+})

@@ -1,0 +1,113 @@
+/** The package as others get it: packed, installed in an empty folder, and used from JavaScript and TypeScript. */
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+
+import { startSandbox } from '../../src/sandbox/server.ts'
+
+const PROJECT = join(import.meta.dirname, '../..')
+const INSTALL_LIMIT_MS = 180_000
+
+const execute = promisify(execFile)
+
+let folder: string
+
+describe('the packed package', { timeout: INSTALL_LIMIT_MS }, () => {
+  before(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), 'storerank-package-')))
+    await execute('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: PROJECT })
+    const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? ''
+    await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+    const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline']
+    await execute('npm', ['install', ...quiet, '--omit=dev', '--omit=optional', `./${tarball}`], {
+      cwd: folder,
+    })
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  async function runNode(script: string, ...args: string[]): Promise<string> {
+    await writeFile(join(folder, 'use.js'), script)
+    return (await execute(process.execPath, ['use.js', ...args], { cwd: folder })).stdout
+  }
+
+  test('gives plain JavaScript a client that buys and reads a search', async (t) => {
+    const sandbox = await startSandbox({ readyMs: 0 })
+    t.after(() => sandbox.close())
+    const stdout = await runNode(
+      `
+      import { AppDataClient } from 'storerank'
+      const client = new AppDataClient({ baseUrl: process.argv[2], login: 'sandbox', password: 'sandbox' })
+      const task = { tag: 'mine.1', subject: 'yoga', locationCode: 2840, languageCode: 'en', depth: 10 }
+      const send = { deadlineMs: performance.now() + 10_000 }
+      const posted = await client.postTasks('ios_store', 'app_searches', [task], send)
+      const found = await client.getAppSearches('ios_store', posted.answers[0].serviceId)
+      console.log(JSON.stringify({ posted, found }))
+      await client.close()
+      `,
+      sandbox.url,
+    )
+    const { posted, found } = JSON.parse(stdout)
+    assert.deepEqual([posted.kind, posted.answers[0].statusCode], ['answered', 20100])
+    assert.deepEqual([found.kind, found.data.tag, found.result.keyword], ['done', 'mine.1', 'yoga'])
+    assert.equal(found.result.items.length, 10)
+  })
+
+  test('refuses a wrong request with a class that can be told apart', async () => {
+    const stdout = await runNode(`
+      import { AppDataClient, ConfigurationError } from 'storerank'
+      const client = new AppDataClient({ baseUrl: 'http://127.0.0.1:9', login: 'a', password: 'b' })
+      const error = await client.resendWebhooks([]).catch((reason) => reason)
+      console.log(error instanceof ConfigurationError, error.message)
+    `)
+    assert.match(stdout, /^true .*takes 1 to 100 ids, not 0/)
+  })
+
+  test('has types that a strict TypeScript project can use', async () => {
+    await writeFile(
+      join(folder, 'consumer.ts'),
+      `
+      import { AppDataClient, type AppSearchesResult, type TaskOutcome } from 'storerank'
+      const client = new AppDataClient({ baseUrl: 'https://api.example.com', login: 'me', password: 'secret' })
+      const outcome: TaskOutcome<AppSearchesResult> = await client.getAppSearches('ios_store', 'some-id')
+      if (outcome.kind === 'done') {
+        const first = outcome.result?.items[0]
+        const title: string | null | undefined = first?.title
+        // @ts-expect-error: a rank is a number
+        const rank: string | undefined = first?.rank
+        console.log(title, rank, outcome.data.languageCode?.length)
+      }
+      // @ts-expect-error: there is no such store
+      await client.listReady('windows_store', 'app_searches')
+      `,
+    )
+    const options = { strict: true, module: 'nodenext', target: 'es2024', noEmit: true, types: ['node'] }
+    const compilerOptions = { ...options, typeRoots: [join(PROJECT, 'node_modules/@types')] }
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['consumer.ts'] }),
+    )
+    const compiler = await realpath(join(PROJECT, 'node_modules/.bin/tsc'))
+    const { stdout } = await execute(process.execPath, [compiler], { cwd: folder }).catch((error) => error)
+    assert.equal(stdout, '')
+  })
+
+  test('holds the jobs and the migrations for the command line', async () => {
+    const built = join(folder, 'node_modules/storerank/dist')
+    const migrations = await readdir(join(PROJECT, 'drizzle'))
+    assert.deepEqual(await readdir(join(built, 'drizzle')), migrations)
+    assert.ok((await readdir(join(built, 'jobs'))).includes('track.js'))
+  })
+})
+
+test('in a checkout the library is the TypeScript itself, without a build', async () => {
+  const script = "import('storerank').then(({ AppDataClient }) => console.log(AppDataClient.name))"
+  const { stdout } = await execute(process.execPath, ['--conditions=storerank-source', '-e', script], {
+    cwd: PROJECT,
+  })
+  assert.equal(stdout, 'AppDataClient\n')
+})

@@ -1,0 +1,112 @@
+/** A database to plan in, without a service: one session, whose business time the test sets. */
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { type ClosedSlots, closeEndedSlots } from '../../src/history/close-slots.ts'
+import type { OverallBudget } from '../../src/plan/admission.ts'
+import { type PlanPreview, type PlanSummary, planDueTasks, previewPlan } from '../../src/plan/plan.ts'
+import { createTestDatabase } from './database.ts'
+
+type Fields = Record<string, unknown>
+
+export interface Planning {
+  readonly db: Database
+  /** Another runner: a session of its own on the same database. */
+  openAnother(): Database
+  setNow(instant: string | Date): Promise<void>
+  /** Inserts keyword_watch rows of one project, in the United States; returns their ids. */
+  watch(project: string, keywords: readonly string[], fields?: Fields): Promise<number[]>
+  /** What the project may spend, in micro-dollars. */
+  setBudget(
+    project: string,
+    budget: { dailyMicros?: number | null; monthlyMicros?: number | null },
+  ): Promise<void>
+  /** Money that the project spent at an instant. */
+  spend(project: string, micros: number, at: string | Date): Promise<void>
+  plan(budget?: Partial<OverallBudget>): Promise<PlanSummary>
+  preview(budget?: Partial<OverallBudget>): Promise<PlanPreview>
+  closeSlots(): Promise<ClosedSlots>
+  /** Stores an empty result for every planned task, as if it had been posted and collected at once. */
+  measure(): Promise<void>
+  /** The keywords that have a task, in the order of their targets. */
+  plannedKeywords(): Promise<string[]>
+  /** Everything as before the first watch. */
+  clear(): Promise<void>
+  drop(): Promise<void>
+}
+
+/** More than any test spends, unless the test is about it. */
+const AMPLE: OverallBudget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null }
+
+export async function createPlanning(): Promise<Planning> {
+  const database = await createTestDatabase()
+  const opened: Database[] = []
+  const openAnother = () => {
+    const db = openDatabase(database.url, { maxConnections: 1 })
+    opened.push(db)
+    return db
+  }
+  const db = openAnother()
+  return {
+    db,
+    openAnother,
+    async setNow(instant) {
+      await db.sql`select set_config('storerank.now', ${new Date(instant).toISOString()}, false)`
+    },
+    ...writersOf(db),
+    plan: (budget = {}) => planDueTasks(db, { ...AMPLE, ...budget }, async () => {}),
+    preview: (budget = {}) => previewPlan(db, { ...AMPLE, ...budget }),
+    closeSlots: () => closeEndedSlots(db),
+    async clear() {
+      await db.sql.unsafe(
+        `delete from keyword_watch; delete from app_watch; delete from watch_period; delete from charge;
+         delete from project; delete from task; delete from post; delete from budget_cut; delete from target;
+         delete from ranking; delete from app_snapshot; delete from account_usage; delete from location;`,
+      )
+    },
+    async drop() {
+      await Promise.all(opened.map((one) => one.close()))
+      await database.drop()
+    },
+  }
+}
+
+function writersOf({
+  sql,
+}: Database): Pick<Planning, 'watch' | 'setBudget' | 'spend' | 'measure' | 'plannedKeywords'> {
+  return {
+    async watch(project, keywords, fields = {}) {
+      const where = { store: 'ios_store', location_code: 2840, language_code: 'en' }
+      const rows = keywords.map((keyword) => ({ project, ...where, keyword, ...fields }))
+      const inserted = await sql<{ id: number }[]>`insert into keyword_watch ${sql(rows)} returning id`
+      return inserted.map(({ id }) => id)
+    },
+    async setBudget(project, { dailyMicros = null, monthlyMicros = null }) {
+      await sql`
+        insert into project (name, daily_usd, monthly_usd)
+        values (${project}, ${dailyMicros}::numeric * 0.000001, ${monthlyMicros}::numeric * 0.000001)
+        on conflict (name) do update set daily_usd = excluded.daily_usd, monthly_usd = excluded.monthly_usd`
+    },
+    async spend(project, micros, at) {
+      await sql`
+        insert into charge (kind, project, amount_micros, at, task_id, attempt, target_id, slot, service_id)
+        values ('charge', ${project}, ${micros}, ${new Date(at)}, uuid_v7(), 1, 0, ${new Date(at)}, uuid_v7()::text)`
+    },
+    async measure() {
+      await sql`select ensure_history_partitions(min(slot), max(slot)) from task where state = 'planned' having count(*) > 0`
+      await sql.begin(async (tx) => {
+        await tx`
+          insert into ranking (target_id, slot, captured_at, depth, app_ids)
+          select target_id, slot, storerank_now(), depth, '{}' from task where state = 'planned'`
+        await tx`
+          update target t set captured_at = storerank_now()
+          where t.id in (select target_id from task where state = 'planned')`
+        await tx`update charge set open = false`
+        await tx`update task set state = 'collected', ended_at = clock_timestamp() where state = 'planned'`
+      })
+    },
+    async plannedKeywords() {
+      const rows = await sql<{ subject: string }[]>`
+        select t.subject from task k join target t on t.id = k.target_id order by t.id, k.slot`
+      return rows.map(({ subject }) => subject)
+    },
+  }
+}

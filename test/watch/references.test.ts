@@ -1,0 +1,115 @@
+/** The service's lists, in our tables: replaced as a whole, never by nothing. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import type { AppDataClient } from '../../src/service/client.ts'
+import { areReferencesFresh, loadReferences } from '../../src/watch/references.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld()
+})
+after(() => world.close())
+beforeEach(async () => {
+  for (const table of [
+    'location',
+    'language',
+    'category',
+    'service_error',
+    'job_run',
+    'keyword_watch',
+    'watch_period',
+  ])
+    await world.db.sql`delete from ${world.db.sql(table)}`
+})
+
+const LISTS = ['location', 'language', 'category', 'service_error'] as const
+
+const sizes = async () =>
+  Object.fromEntries(
+    await Promise.all(
+      LISTS.map(
+        async (table) => [table, (await world.db.sql`select from ${world.db.sql(table)}`).count] as const,
+      ),
+    ),
+  )
+
+/** The service on a bad day: every list that is asked for is empty. */
+const emptyService = (): AppDataClient => ({
+  ...world.client,
+  listLocations: async () => [],
+  listLanguages: async () => [],
+  listCategories: async () => [],
+  listErrors: async () => [],
+})
+
+describe('the references', () => {
+  test('are loaded for both stores, and loading them again changes nothing', async () => {
+    const loaded = await loadReferences(world.db, world.client)
+    const first = await sizes()
+    assert.ok(Object.values(first).every((count) => count > 0))
+    assert.equal(loaded.locations, first.location)
+    const stores = await world.db.sql`select distinct store from location order by 1`
+    assert.deepEqual(
+      stores.map(({ store }) => store),
+      ['android_store', 'ios_store'],
+    )
+    await loadReferences(world.db, world.client)
+    assert.deepEqual(await sizes(), first)
+  })
+
+  test('forget what the service no longer lists, and take its new names', async () => {
+    await loadReferences(world.db, world.client)
+    const { sql } = world.db
+    await sql`insert into location (store, code, name) values ('ios_store', 999999, 'Atlantis')`
+    await sql`update location set name = 'Old name' where store = 'ios_store' and code = 2840`
+    await sql`update service_error set message = 'Old message' where code = 20000`
+    await loadReferences(world.db, world.client)
+    assert.equal((await sql`select from location where name in ('Atlantis', 'Old name')`).count, 0)
+    assert.equal((await sql`select from service_error where message = 'Old message'`).count, 0)
+  })
+
+  test('stay as they are when the service answers with nothing', async () => {
+    await loadReferences(world.db, world.client)
+    const before = await sizes()
+    const loaded = await loadReferences(world.db, emptyService())
+    assert.deepEqual(loaded, { locations: 0, languages: 0, categories: 0, errors: 0 })
+    assert.deepEqual(await sizes(), before)
+  })
+
+  test('take one row where the service names a code twice', async () => {
+    const [france] = (await world.client.listLocations('ios_store')).filter(
+      (row) => row.locationCode === 2250,
+    )
+    assert.ok(france)
+    const stutter = { ...emptyService(), listLocations: async () => [france, { ...france }] }
+    await loadReferences(world.db, stutter)
+    assert.equal((await world.db.sql`select from location where store = 'ios_store'`).count, 1)
+  })
+
+  test('open the watches whose location was only a name', async () => {
+    const { sql } = world.db
+    await sql`
+      insert into keyword_watch (project, store, keyword, location_name, language_code)
+      values ('a', 'ios_store', 'yoga', 'united states', 'en'), ('a', 'ios_store', 'zen', 'Nowhere', 'en')`
+    assert.equal((await sql`select from watch_period`).count, 0)
+    await loadReferences(world.db, world.client)
+    const open = await sql`
+      select t.subject, t.location_code from watch_period p join target t on t.id = p.target_id where p.ended_at is null`
+    assert.deepEqual([...open], [{ subject: 'yoga', location_code: 2840 }])
+  })
+
+  test('are fresh for some days after a run that ended well, and not after one that failed', async () => {
+    assert.equal(await areReferencesFresh(world.db, 7), false)
+    const ended = (job: string, state: string, days: number) => world.db.sql`
+      insert into job_run (job, slot, state, ended_at)
+      values (${job}, now() - ${days} * interval '1 day', ${state}, now() - ${days} * interval '1 day')`
+    await ended('references', 'failed', 0)
+    await ended('references', 'done', 8)
+    await ended('account', 'done', 1)
+    assert.equal(await areReferencesFresh(world.db, 7), false)
+    assert.equal(await areReferencesFresh(world.db, 9), true)
+    await ended('references', 'done', 6)
+    assert.equal(await areReferencesFresh(world.db, 7), true)
+  })
+})

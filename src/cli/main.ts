@@ -5,6 +5,7 @@
  * Exit codes: 0 done, 1 failed, 2 usage or configuration, 75 another runner has it (the command returns it), and
  * 128 + the signal's number when a signal ended the command.
  */
+import { registerHooks } from 'node:module'
 import { constants } from 'node:os'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -85,6 +86,7 @@ const SAME_SIGNAL_MS = 500
 
 /** Runs the command line of this process and ends it. */
 export async function main(): Promise<void> {
+  loadDrizzleQuickly()
   const { stdout, stderr } = process
   for (const stream of [stdout, stderr]) stream.on('error', ignoreBrokenPipe)
   const exit = (code: number) => process.exit(code)
@@ -94,6 +96,19 @@ export async function main(): Promise<void> {
   // What is still in the pipes is written before the exit; sockets that a library leaves open do not delay it.
   for (const stream of [stdout, stderr]) await new Promise<void>((done) => stream.write('', () => done()))
   process.exit(exitCode)
+}
+
+/**
+ * Drizzle in its CommonJS form. Node 24 reads its package.json of 180 KB again for each of its ES modules: 0.6 s of every
+ * command, against 0.1 s.
+ */
+function loadDrizzleQuickly(): void {
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      /^drizzle-orm(\/|$)/.test(specifier)
+        ? next(specifier, { ...context, conditions: ['node', 'require'] })
+        : next(specifier, context),
+  })
 }
 
 /** Runs one command line and reports what went wrong on stderr. Returns the exit code and never throws. */
@@ -127,6 +142,12 @@ interface Stop {
   release(): void
 }
 
+/** What a person does about an error that only says what the service said. */
+const ADVICE: Readonly<Record<string, string>> = {
+  account: ' Check APP_DATA_LOGIN and APP_DATA_PASSWORD.',
+  account_money: ' Check the balance and the cost limits of the account.',
+}
+
 function describeFailure(
   error: unknown,
   { logLevel, stop }: Invocation,
@@ -137,7 +158,8 @@ function describeFailure(
   const isDebug = logLevel === 'debug' || logLevel === 'trace'
   const exitCode = error instanceof ConfigurationError ? MISUSED : FAILED
   if (error instanceof StorerankError) {
-    return { exitCode, message: isDebug ? (error.stack ?? error.message) : error.message }
+    const message = isDebug ? (error.stack ?? error.message) : error.message
+    return { exitCode, message: message + (ADVICE[error.code] ?? '') }
   }
   const advice = isDebug && error instanceof Error ? error.stack : 'LOG_LEVEL=debug shows where.'
   return {

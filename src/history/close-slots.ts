@@ -4,6 +4,7 @@
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { lockBudget } from '../plan/budget.ts'
+import { joinInBulk } from '../plan/joins.ts'
 
 export interface ClosedSlots {
   readonly budget: number
@@ -22,6 +23,7 @@ export async function closeEndedSlots(db: Database): Promise<ClosedSlots> {
     from watch_period p where p.ended_at is null or p.closed_to < p.ended_at`
   return db.sql.begin(async (tx) => {
     await lockBudget(tx)
+    await joinInBulk(tx)
     return insertGaps(tx)
   }) as Promise<ClosedSlots>
 }
@@ -58,6 +60,13 @@ async function insertGaps(tx: Transaction): Promise<ClosedSlots> {
       where p.target_id is not null and (p.ended_at is null or p.closed_to < p.ended_at)
         and s.slot >= p.first_slot and (p.last_slot is null or s.slot <= p.last_slot)
         and s.slot + p.every > p.closed_to and s.slot + p.every <= least(storerank_now(), p.ended_at)
+      union all
+      -- Out at the service, for all we knew, when its slot was closed, and given back unsent since.
+      select p.id, p.target_id, u.slot, r.slot is not null
+      from unsent u join watch_period p on p.target_id = u.target_id
+      left join running r on r.target_id = u.target_id and r.slot = u.slot
+      where slot_of(p.every, u.slot) = u.slot and u.slot >= p.first_slot and (p.last_slot is null or u.slot <= p.last_slot)
+        and u.slot + p.every <= least(p.closed_to, p.ended_at)
     ),
     closed_to as (
       update watch_period p set closed_to = least(storerank_now(), coalesce(p.ended_at, storerank_now()))

@@ -26,6 +26,7 @@ export interface AdmissionInput extends OverallBudget {
  *   the first. The overall cut comes after.
  * - The queue is ordered by priority, then by how long ago the target was measured: with too little money everybody has
  *   their turn. What is dearer than a whole budget stands outside the queue, or it would block it for ever.
+ * - What is `materialized` is computed once: the money of a project would else be summed for each of its targets.
  * - The caller holds the budget lock, taken in a statement of its own before this one: inside one statement two planners
  *   both see the old snapshot, and overspend.
  */
@@ -64,12 +65,12 @@ export function admission(sql: SqlRunner, input: AdmissionInput): postgres.Pendi
         row_number() over (order by d.priority desc, d.captured_at nulls first, d.slot, d.target_id) as place
       from due d join price p using (store, function)
     ),
-    project_budget as (
+    project_budget as materialized (
       select project, least(daily_micros, monthly_micros) as whole_micros,
         least(daily_micros - day_micros, monthly_micros - month_micros) as left_micros
       from project_money(storerank_now())
     ),
-    overall_budget as (
+    overall_budget as materialized (
       select min(limit_micros) as whole_micros, min(limit_micros - used_micros) as left_micros
       from overall_money(storerank_now(), ${input.maxDayMicros}::bigint, ${input.maxMonthMicros}::bigint)
     ),

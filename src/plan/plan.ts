@@ -5,6 +5,7 @@
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { type AdmissionInput, admission, type OverallBudget } from './admission.ts'
 import { lockBudget } from './budget.ts'
+import { joinInBulk } from './joins.ts'
 import { packPosts } from './pack.ts'
 import { readPrices } from './price.ts'
 
@@ -32,6 +33,7 @@ export async function planDueTasks(
   return db.sql.begin(async (tx) => {
     await lockBudget(tx)
     await tx`select start_missing_watch_periods()`
+    await joinInBulk(tx)
     const planned = await insertDueTasks(tx, { ...budget, prices })
     const postIds = await packPosts(tx)
     await enqueuePosts(tx, postIds)
@@ -97,6 +99,7 @@ export interface PlanPreview {
 export async function previewPlan(db: Database, budget: OverallBudget): Promise<PlanPreview> {
   const prices = await readPrices(db)
   return db.sql.begin('isolation level repeatable read read only', async (tx) => {
+    await joinInBulk(tx)
     const lines = await tx<PlanLine[]>`
       with ${admission(tx, { ...budget, prices })}
       select s.project, d.store, d.function, null as cut, count(*) as tasks, sum(s.share_micros)::bigint as "costMicros"

@@ -148,7 +148,9 @@ async function readPages(client: AppDataClient, range: Range, rows: Map<string, 
 
 function toCreated(row: TaskIdRow): CreatedTask[] {
   const tag = parseTag(row.tag)
-  return tag === null ? [] : [{ ...tag, serviceId: row.id, costMicros: row.costMicros }]
+  // Of a task that is done the list says what is left after the refund, which is ours to write down when it is stored.
+  const costMicros = row.datetimeDone === null ? row.costMicros : null
+  return tag === null ? [] : [{ ...tag, serviceId: row.id, costMicros }]
 }
 
 /**

@@ -60,6 +60,8 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
     max: 3,
     schedule: false,
     superviseIntervalSeconds: SUPERVISE_S,
+    // Dead workers are looked for in this pass, which is 60 s by default however often it is tried.
+    monitorIntervalSeconds: SUPERVISE_S,
     useListenNotify: true,
   })
   boss.on('error', (error) => log.warn({ err: error }, 'the queue reports trouble'))

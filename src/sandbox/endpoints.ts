@@ -110,7 +110,8 @@ const referenceEndpoints = (store: Store): Endpoint[] => {
   return Object.entries(records).map(([name, result]) => ({
     method: 'GET',
     path: `/v3/app_data/${store}/${name}`,
-    countAs: name,
+    // The statistics have one name for the categories of both kinds (spec: Account data record).
+    countAs: name.split('/').at(-1) ?? name,
     answer: () => list({ api: 'app_data', function: name, se: store }, result),
   }))
 }
@@ -120,7 +121,7 @@ const webhookEndpoints = (service: Service): Endpoint[] => [
     method: 'POST',
     path: '/v3/app_data/errors',
     countAs: 'errors',
-    answer: ({ body, nowMs }) => [listFailures(service.tasks, requireOne(body), nowMs)],
+    answer: ({ body, nowMs }) => [listFailures(service, requireOne(body), nowMs)],
   },
   {
     method: 'POST',

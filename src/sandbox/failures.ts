@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { MESSAGES } from './codes.ts'
 import type { TaskAnswer } from './envelope.ts'
 import { MAX_ROWS } from './limits.ts'
-import { findOffer, resultPath } from './offers.ts'
+import { type Offer, resultPath } from './offers.ts'
 import { type FailedDelivery, outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { DAY_MS, formatTimestamp, Timestamp } from './timestamp.ts'
 
@@ -17,11 +17,15 @@ const Request = z.object({
   datetime_to: Timestamp.optional(),
 })
 
+/** The tasks, and the offers that they are of. */
+type TaskSource = { tasks: Tasks; offers: readonly Offer[] }
+
 /** The code of a webhook that did not arrive, in the list only: no task ends with it. */
 const DELIVERY_FAILED = 50401
 
-const showTask = (task: Task) => {
-  const form = findOffer(task.store, task.function).forms[0] ?? 'advanced'
+const showTask = (offers: readonly Offer[], task: Task) => {
+  const offer = offers.find((each) => each.store === task.store && each.function === task.function)
+  const form = offer?.forms[0] ?? 'advanced'
   const code = outcomeOf(task)
   return {
     id: task.id,
@@ -58,12 +62,12 @@ const findInvalidField = (request: z.output<typeof Request>, nowMs: number): str
   return toMs < fromMs || toMs > nowMs ? 'datetime_to' : undefined
 }
 
-const listRecords = (tasks: Tasks, request: z.output<typeof Request>, nowMs: number) => {
+const listRecords = ({ tasks, offers }: TaskSource, request: z.output<typeof Request>, nowMs: number) => {
   const { datetime_from: fromMs = nowMs - DAY_MS, datetime_to, filtered_function: wanted } = request
   const toMs = datetime_to === undefined ? nowMs : Math.min(nowMs, datetime_to + 999)
   const failed = tasks
     .listFailed(fromMs, toMs)
-    .map((task) => ({ timeMs: task.doneAtMs, record: showTask(task) }))
+    .map((task) => ({ timeMs: task.doneAtMs, record: showTask(offers, task) }))
   const undelivered = tasks
     .listFailedDeliveries(fromMs, toMs)
     .map((delivery) => ({ timeMs: delivery.failure.atMs, record: showDelivery(delivery) }))
@@ -74,7 +78,7 @@ const listRecords = (tasks: Tasks, request: z.output<typeof Request>, nowMs: num
 }
 
 /** Lists what failed, the oldest in front; a refused request is a task answer with 40501. */
-export const listFailures = (tasks: Tasks, body: unknown, nowMs: number): TaskAnswer => {
+export const listFailures = (source: TaskSource, body: unknown, nowMs: number): TaskAnswer => {
   const id = randomUUID()
   const data = { api: 'app_data', function: 'errors', ...(body as Record<string, unknown>) }
   const parsed = Request.safeParse(body)
@@ -89,6 +93,6 @@ export const listFailures = (tasks: Tasks, body: unknown, nowMs: number): TaskAn
     id,
     code: 20000,
     data,
-    result: listRecords(tasks, parsed.data, nowMs).slice(offset, offset + limit),
+    result: listRecords(source, parsed.data, nowMs).slice(offset, offset + limit),
   }
 }

@@ -18,7 +18,7 @@ const FaultRule = z.strictObject({
   /** Before or after the call's work was done; by chance when left open. Not every kind can choose. */
   when: z.enum(['before', 'after']).optional(),
   /** How slow an answer is, and how far the clock jumps. */
-  ms: z.int().optional(),
+  ms: z.int().nonnegative().optional(),
 })
 type FaultRule = z.output<typeof FaultRule>
 
@@ -61,7 +61,7 @@ const FAULTS = {
   notJson: Fault,
   /** The answer comes `ms` later (default 2,000); the work is done at the beginning or at the end of that time. */
   slow: Fault,
-  /** The clock jumps ahead by `ms` (default 500) and stays there. */
+  /** The clock jumps ahead by `ms` (default 500) and stays there; by a minute in all, `clockOffsetMs` sets more. */
   clockJump: Fault,
   /** A posted task gets 40210. */
   insufficientFunds: Fault,
@@ -127,6 +127,8 @@ const FIXED: Partial<Record<FaultKind, 'before' | 'after'>> = {
 }
 const SLOW_MS = 2000
 const JUMP_MS = 500
+/** A clock far from that of its callers would hide from them what they have posted. */
+const JUMPED_AT_MOST_MS = 60_000
 
 /** What happens to a call. `noise` is its own. */
 export type Trouble = { kind: CallFault; when: 'before' | 'after'; ms: number; noise: number }
@@ -194,7 +196,10 @@ export class Faults {
 
   /** What happens to a call; undefined when nothing does. */
   strikeCall(path: string): Trouble | undefined {
-    if (this.strikes('clockJump', path)) this.#jumpedMs += this.#settings.clockJump?.ms ?? JUMP_MS
+    if (this.strikes('clockJump', path)) {
+      const jumpMs = this.#settings.clockJump?.ms ?? JUMP_MS
+      this.#jumpedMs = Math.min(JUMPED_AT_MOST_MS, this.#jumpedMs + jumpMs)
+    }
     const kind = CALL_KINDS.find((each) => this.strikes(each, path))
     if (!kind) return undefined
     const noise = mix(this.#noise(kind, this.#struck.get(kind) ?? 0), 1)

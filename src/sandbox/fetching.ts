@@ -11,7 +11,7 @@ import { outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { formatTimestamp } from './timestamp.ts'
 
 /** Where results come from. */
-export type Shelf = { tasks: Tasks; answers: Answers; faults: Faults }
+export type ResultSource = { tasks: Tasks; answers: Answers; faults: Faults }
 
 const showRow = (offer: Offer, task: Task) => {
   const pathIn = (form: Form) => (offer.forms.includes(form) ? resultPath(task, form) : null)
@@ -28,7 +28,7 @@ const showRow = (offer: Offer, task: Task) => {
 
 /** Lists what is ready to be fetched from one offer; `path` is that of the call. */
 export const listReady = (
-  { tasks, faults }: Shelf,
+  { tasks, faults }: ResultSource,
   offer: Offer,
   path: string,
   nowMs: number,
@@ -63,7 +63,7 @@ const findObstacle = (
 }
 
 /** What a task that is done has found, in a form. */
-export const showResult = ({ answers, faults }: Shelf, task: Task, form: Form): TaskAnswer => {
+export const showResult = ({ answers, faults }: ResultSource, task: Task, form: Form): TaskAnswer => {
   const offer = findOffer(task.store, task.function)
   const code = outcomeOf(task)
   return {
@@ -75,17 +75,23 @@ export const showResult = ({ answers, faults }: Shelf, task: Task, form: Form): 
 }
 
 /** Gives the result of a task, and takes the task off the ready list. Asking is free. */
-export const fetchTask = (shelf: Shelf, offer: Offer, form: Form, id: string, nowMs: number): TaskAnswer => {
-  const task = shelf.tasks.find(id)
+export const fetchTask = (
+  source: ResultSource,
+  offer: Offer,
+  form: Form,
+  id: string,
+  nowMs: number,
+): TaskAnswer => {
+  const task = source.tasks.find(id)
   if (!task) {
-    const code = shelf.tasks.isForeign(id) ? 40001 : 40401
+    const code = source.tasks.isForeign(id) ? 40001 : 40401
     return { id, code, data: { ...echoTask(offer, {}), id }, result: null }
   }
   const own = findOffer(task.store, task.function)
-  const obstacle = findObstacle(shelf.tasks, task, offer, form, nowMs)
+  const obstacle = findObstacle(source.tasks, task, offer, form, nowMs)
   if (obstacle) {
     return { id, code: obstacle, data: echoTask(own, task.parameters, resolveTask(own, task)), result: null }
   }
-  shelf.tasks.markFetched(task)
-  return showResult(shelf, task, form)
+  source.tasks.markFetched(task)
+  return showResult(source, task, form)
 }

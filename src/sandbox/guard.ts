@@ -12,11 +12,11 @@ const isSame = (left: string, right: string): boolean => {
   return timingSafeEqual(digest(left), digest(right))
 }
 
-/** The login of an account, checked. */
-export type Doorkeeper = (request: FastifyRequest, reply: FastifyReply) => boolean
+/** Whether a request carries the login of the account; one that does not has been answered. */
+export type LoginCheck = (request: FastifyRequest, reply: FastifyReply) => boolean
 
 /** Makes what checks Basic authentication; it answers the calls that it refuses with 401 and 40100. */
-export const openDoor = ({ login, password }: { login: string; password: string }): Doorkeeper => {
+export const buildLoginCheck = ({ login, password }: { login: string; password: string }): LoginCheck => {
   const expected = `Basic ${Buffer.from(`${login}:${password}`).toString('base64')}`
   return (request, reply) => {
     if (isSame(request.headers.authorization ?? '', expected)) return true
@@ -29,7 +29,7 @@ export const openDoor = ({ login, password }: { login: string; password: string 
 export const guardCalls = (
   app: FastifyInstance,
   service: Service,
-  isKnown: Doorkeeper,
+  isKnown: LoginCheck,
   now: () => number,
 ): void => {
   app.addHook('onRequest', async (request, reply) => {

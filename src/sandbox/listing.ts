@@ -83,8 +83,7 @@ export const showRating = (app: App, day: number) => ({
   rating_max: 5,
 })
 
-/** The fields that a line of a search and a page share. */
-export const describeApp = (store: Store, app: App, view: View) => {
+const describeFreshly = (store: Store, app: App, view: View) => {
   const price = priceOn(app, view)
   const rating = showRating(app, view.day)
   const votes = rating.votes_count
@@ -106,6 +105,26 @@ export const describeApp = (store: Store, app: App, view: View) => {
       displayed_price: app.priceUsd === 0 ? 'Free' : `${price.current.toFixed(2)} ${price.currency}`,
     },
   }
+}
+
+type Description = ReturnType<typeof describeFreshly>
+
+/** How an app was described last, and as seen from where: most tasks of an hour look from the same place. */
+const described = new WeakMap<App, { view: View; description: Description }>()
+
+/** The fields that a line of a search and a page share. */
+export const describeApp = (store: Store, app: App, view: View): Description => {
+  const last = described.get(app)
+  if (
+    last?.view.day === view.day &&
+    last.view.locationCode === view.locationCode &&
+    last.view.languageCode === view.languageCode
+  ) {
+    return last.description
+  }
+  const description = describeFreshly(store, app, view)
+  described.set(app, { view, description })
+  return description
 }
 
 /** One item of a search or a chart. `kind` is what its type ends in, such as `search_organic`. */

@@ -187,7 +187,8 @@ const createTask = (
 
 const postPathOf = (offer: Offer): string => `/v3/app_data/${offer.store}/${offer.function}/task_post`
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
+/** Whether what was posted is an object with fields. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Makes the function that takes the tasks of one offer: it answers one task each, in the order of posting. */

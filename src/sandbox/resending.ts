@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Code } from './codes.ts'
 import type { TaskAnswer } from './envelope.ts'
 import { MAX_IDS_PER_RESEND } from './limits.ts'
+import { isRecord } from './posting.ts'
 import { hooksOf, type Task, type Tasks } from './tasks.ts'
 import { postbackFormOf, type Webhooks } from './webhooks.ts'
 
@@ -25,7 +26,7 @@ export const resendWebhooks = (
   nowMs: number,
 ): TaskAnswer[] =>
   posted.map((given, index) => {
-    const data = { api: 'appendix', function: 'webhook_resend', ...(given as Record<string, unknown>) }
+    const data = { api: 'appendix', function: 'webhook_resend', ...(isRecord(given) && given) }
     if (index >= MAX_IDS_PER_RESEND) return { id: randomUUID(), code: 40006, data, result: null }
     const parsed = Request.safeParse(given)
     if (!parsed.success) {

@@ -158,8 +158,7 @@ const openStore = (store: Store, seed: number, facts: readonly Fact[]): StoreAns
   return { catalogue, rank: buildRanker(catalogue, seed), chart: buildCharts(catalogue, seed) }
 }
 
-/** Makes both stores from a seed; `facts` are real apps for the ios_store. */
-export const buildAnswers = (seed: number, facts: readonly Fact[]): Answers => {
+const buildAnswers = (seed: number, facts: readonly Fact[]): Answers => {
   const stores = {
     ios_store: openStore('ios_store', seed, facts),
     android_store: openStore('android_store', seed, []),
@@ -199,4 +198,14 @@ export const buildAnswers = (seed: number, facts: readonly Fact[]): Answers => {
       return showPages(question, writeListPages(headingOf(question), ranked.slice(0, question.depth), view))
     },
   }
+}
+
+/** The answers made last without real apps: sandboxes of one seed in one process share them. */
+let invented: { seed: number; answers: Answers } | undefined
+
+/** Opens both stores of a seed, with real apps for the ios_store if there are any. */
+export const openAnswers = (seed: number, facts: readonly Fact[]): Answers => {
+  if (facts.length > 0) return buildAnswers(seed, facts)
+  if (invented?.seed !== seed) invented = { seed, answers: buildAnswers(seed, []) }
+  return invented.answers
 }

@@ -19,11 +19,11 @@ import { listEndpoints, Refusal, type Service } from './endpoints.ts'
 import { VERSION, wrapRefusal, wrapTasks } from './envelope.ts'
 import { readFacts } from './facts.ts'
 import { FaultSettings, Faults } from './faults.ts'
-import { type Doorkeeper, guardCalls, openDoor } from './guard.ts'
+import { buildLoginCheck, guardCalls, type LoginCheck } from './guard.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
 import { HTML_ONLY_OFFERS, OFFERS } from './offers.ts'
 import { Options, type OptionsInput } from './options.ts'
-import { buildAnswers } from './results.ts'
+import { openAnswers } from './results.ts'
 import { Tasks } from './tasks.ts'
 import { answerInTrouble, sendJson } from './trouble.ts'
 import { Webhooks } from './webhooks.ts'
@@ -63,7 +63,7 @@ const addEndpoints = (
 }
 
 /** The control of the faults, for the owner of the account: what they are and how often each struck, and other ones. */
-const addControl = (app: FastifyInstance, { faults }: Service, isKnown: Doorkeeper): void => {
+const addControl = (app: FastifyInstance, { faults }: Service, isKnown: LoginCheck): void => {
   const show = () => ({ faults: faults.settings, struck: faults.struck, clockOffsetMs: faults.clockOffsetMs })
   app.get('/faults', (request, reply) => (isKnown(request, reply) ? show() : reply))
   app.put('/faults', (request, reply) => {
@@ -80,8 +80,11 @@ const showErrors = (app: FastifyInstance): void => {
   const refuse = (reply: FastifyReply, code: Code, httpStatus = 200) =>
     sendJson(reply, wrapRefusal(code), httpStatus)
   app.setNotFoundHandler((_request, reply) => refuse(reply, 40400, 404))
-  app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => {
+  app.setErrorHandler((error: FastifyError | Refusal, request, reply) => {
     if (error instanceof Refusal) return refuse(reply, error.code)
+    if (!request.url.startsWith('/v3')) {
+      return reply.code(error.statusCode ?? 500).send({ error: error.message })
+    }
     if (error.statusCode === 413) return refuse(reply, 40007)
     if (error.statusCode === 415) return refuse(reply, 40504)
     if (error.statusCode === 400) return refuse(reply, 40500)
@@ -94,7 +97,7 @@ const openService = (options: Options, hostNow: () => number): { service: Servic
   const faults = new Faults(options.seed, options.faults)
   const now = () => hostNow() + faults.clockOffsetMs
   const account = new Account(options)
-  const answers = buildAnswers(options.seed, options.catalogFile ? readFacts(options.catalogFile) : [])
+  const answers = openAnswers(options.seed, options.catalogFile ? readFacts(options.catalogFile) : [])
   const tasks = new Tasks(options.login, account, options.stateFile)
   const service = {
     login: options.login,
@@ -148,7 +151,7 @@ export const startSandbox = async (input: OptionsInput & { now?: () => number } 
       lastRequestMs = performance.now()
       reply.header('date', new Date(now()).toUTCString())
     })
-    const isKnown = openDoor(options)
+    const isKnown = buildLoginCheck(options)
     guardCalls(app, service, isKnown, now)
     showErrors(app)
     app.get('/', () => greeting)

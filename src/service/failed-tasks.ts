@@ -3,7 +3,6 @@
 import { z } from 'zod'
 
 import {
-  formatTimestamp,
   optionalInteger,
   optionalNumber,
   wireIdentifier,
@@ -12,7 +11,7 @@ import {
   wireTimestamp,
 } from './fields.ts'
 import { fetchRows } from './replies.ts'
-import { checkRequest, refuseRange, rowLimit, rowOffset } from './requests.ts'
+import { checkRequest, formatInstant, refuseRange, rowLimit, rowOffset } from './requests.ts'
 import type { Transport } from './transport.ts'
 
 /** spec: Limits */
@@ -79,15 +78,15 @@ const fields = z.object({
  * Lists failures of the past 24 hours, of tasks and of webhooks. A task that is not listed did not fail, or is not done.
  * @throws ConfigurationError when the query breaks a rule; what `fetchRows` throws
  */
-export function listFailedTasks(transport: Transport, query: FailedTaskQuery): Promise<FailedTask[]> {
+export async function listFailedTasks(transport: Transport, query: FailedTaskQuery): Promise<FailedTask[]> {
   const path = '/v3/app_data/errors'
   const { from, to } = query
   const request = {
     limit: query.limit,
     offset: query.offset,
     filtered_function: query.filteredFunction,
-    datetime_from: from && formatTimestamp(from),
-    datetime_to: to && formatTimestamp(to),
+    datetime_from: from && formatInstant(from),
+    datetime_to: to && formatInstant(to),
   }
   const range = { from, to, oldestMs: transport.nowMs() - HISTORY_MS, nowMs: transport.nowMs() }
   checkRequest(fields.superRefine(refuseRange(range, 'the past 24 hours')), request, `POST ${path}`)

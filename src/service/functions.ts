@@ -82,8 +82,9 @@ export const FUNCTION_RULES: {
 
 /** The rule of a function in a store; null when the store does not have it. */
 export function findRule(store: Store, fn: ServiceFunction): FunctionRule | null {
-  const rules: Partial<Rules<ServiceFunction>> = FUNCTION_RULES[store]
-  return rules[fn] ?? null
+  // A caller in JavaScript may name a store that there is not.
+  const rules: Partial<Rules<ServiceFunction>> | undefined = FUNCTION_RULES[store]
+  return rules?.[fn] ?? null
 }
 
 /** Raw pages exist in android_store only, of every function that it has (spec: Endpoints 3 to 5). */

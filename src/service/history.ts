@@ -4,7 +4,6 @@ import { z } from 'zod'
 
 import { readTag } from './envelope.ts'
 import {
-  formatTimestamp,
   isObject,
   microsFromDollars,
   readTimestamp,
@@ -14,7 +13,7 @@ import {
   wireTimestamp,
 } from './fields.ts'
 import { fetchRows } from './replies.ts'
-import { checkRequest, refuseRange, rowLimit, rowOffset } from './requests.ts'
+import { checkRequest, formatInstant, refuseRange, rowLimit, rowOffset } from './requests.ts'
 import type { Transport } from './transport.ts'
 
 /** spec: Limits. A page this long may have more behind it. */
@@ -93,7 +92,7 @@ const fields = z.object({ limit: rowLimit(MAX_TASK_ID_ROWS), offset: rowOffset }
  * page, because a scan with holes would prove nothing.
  * @throws ConfigurationError when the query breaks a rule; what `fetchRows` throws
  */
-export function listTaskIds(transport: Transport, query: TaskIdQuery): Promise<TaskIdRow[]> {
+export async function listTaskIds(transport: Transport, query: TaskIdQuery): Promise<TaskIdRow[]> {
   const path = '/v3/app_data/id_list'
   const { from, to, includeMetadata } = query
   const [days, allowed] = includeMetadata
@@ -102,8 +101,8 @@ export function listTaskIds(transport: Transport, query: TaskIdQuery): Promise<T
   const nowMs = transport.nowMs()
   const range = { from, to, nowMs, oldestMs: nowMs - days * DAY_MS }
   const request = {
-    datetime_from: formatTimestamp(from),
-    datetime_to: formatTimestamp(to),
+    datetime_from: formatInstant(from),
+    datetime_to: formatInstant(to),
     limit: query.limit,
     offset: query.offset,
     sort: query.sort,

@@ -10,10 +10,9 @@ import { parseBody, readPause } from './answer.ts'
 import type { Envelope, TaskReply } from './envelope.ts'
 import type { ExchangeResult } from './exchange.ts'
 import type { Priority, ResultForm, ServiceFunction, Store } from './functions.ts'
-import { encodeKeyword } from './keyword.ts'
 import { describeProblem } from './requests.ts'
 import { classifyStatus } from './status-codes.ts'
-import { taskSchema } from './task-rules.ts'
+import { taskSchema, toWire, type WireTask } from './task-rules.ts'
 import type { SendWindow, Transport } from './transport.ts'
 
 /** spec: Limits */
@@ -138,37 +137,6 @@ function refuseLocally(schema: z.ZodType, task: WireTask): TaskAnswer | null {
   if (problem === null) return null
   const message = `Invalid Field: ${problem}. The task was not sent.`
   return { tag: task.tag, serviceId: null, statusCode: INVALID_FIELD, message, costMicros: 0 }
-}
-
-type WireTask = Readonly<Record<string, unknown>> & { readonly tag: string }
-
-function toWire(fn: ServiceFunction, task: TaskToPost): WireTask {
-  return {
-    ...toWireSubject(fn, task.subject),
-    app_category: task.category,
-    depth: task.depth,
-    location_code: task.locationCode,
-    location_name: task.locationName,
-    language_code: task.languageCode,
-    language_name: task.languageName,
-    priority: task.priority,
-    tag: task.tag,
-    postback_url: task.postbackUrl,
-    postback_data: task.postbackData,
-    pingback_url: task.pingbackUrl,
-  }
-}
-
-function toWireSubject(fn: ServiceFunction, subject: string): Record<string, unknown> {
-  switch (fn) {
-    case 'app_searches':
-      return { keyword: encodeKeyword(subject) }
-    case 'app_list':
-      return { app_collection: subject }
-    case 'app_info':
-    case 'app_reviews':
-      return { app_id: subject }
-  }
 }
 
 /** What an exchange says about the tasks that it posted. */

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 
 import { ConfigurationError } from '../errors.ts'
+import { formatTimestamp } from './fields.ts'
 
 const MAX_SHOWN_LENGTH = 80
 /** The clocks of the service and of this machine may differ by this much; in between, the service decides. */
@@ -17,6 +18,11 @@ export const rowOffset = z.int(OFFSET_RULE).min(0, OFFSET_RULE).optional()
 export function rowLimit(maximum: number) {
   const rule = `must be a whole number from 1 to ${maximum}`
   return z.int(rule).min(1, rule).max(maximum, rule).optional()
+}
+
+/** A timestamp of a request; one that is no time at all is left to the rules of its range. */
+export function formatInstant(instant: Date): string {
+  return Number.isNaN(instant.getTime()) ? String(instant) : formatTimestamp(instant)
 }
 
 export interface TimeRange {

@@ -1,12 +1,14 @@
 /**
- * The rules of a posted task, by store and function (spec: Task posting; SERVICE-NOTES: task_post and depth rules).
- * They look at the task as it is posted, so that lengths and names are those of the specification.
+ * A task as it is posted, and its rules by store and function (spec: Task posting; SERVICE-NOTES: task_post and depth
+ * rules). They look at the task as it is posted, so that lengths and names are those of the specification.
  */
 
 import { z } from 'zod'
 
 import { readIdentifier } from './fields.ts'
 import { findRule, type ResultForm, type ServiceFunction, type Store } from './functions.ts'
+import { encodeKeyword } from './keyword.ts'
+import type { TaskToPost } from './post-tasks.ts'
 
 /** spec: Limits */
 const MAX_KEYWORD_CHARACTERS = 700
@@ -65,6 +67,40 @@ const SUBJECT_FIELDS = {
   app_info: { app_id: name },
   app_reviews: { app_id: name },
   app_list: { app_collection: name },
+}
+
+/** A task with the fields of the specification; those that are undefined are not sent. */
+export type WireTask = Readonly<Record<string, unknown>> & { readonly tag: string }
+
+/** A task as it is posted. */
+export function toWire(fn: ServiceFunction, task: TaskToPost): WireTask {
+  return {
+    ...toWireSubject(fn, task.subject),
+    app_category: task.category,
+    depth: task.depth,
+    location_code: task.locationCode,
+    location_name: task.locationName,
+    language_code: task.languageCode,
+    language_name: task.languageName,
+    priority: task.priority,
+    tag: task.tag,
+    postback_url: task.postbackUrl,
+    postback_data: task.postbackData,
+    pingback_url: task.pingbackUrl,
+  }
+}
+
+function toWireSubject(fn: ServiceFunction, subject: string): Record<string, unknown> {
+  switch (fn) {
+    case 'app_searches':
+      // A caller in JavaScript may give anything, which the rules refuse then.
+      return { keyword: typeof subject === 'string' ? encodeKeyword(subject) : subject }
+    case 'app_list':
+      return { app_collection: subject }
+    case 'app_info':
+    case 'app_reviews':
+      return { app_id: subject }
+  }
 }
 
 const schemas = new Map<string, z.ZodType>()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
@@ -44,25 +44,17 @@ async function withDatabase(work: (database: TestDatabase) => Promise<void>, mak
   }
 }
 
-/** A service that does with each POST of tasks what the test says, and else what the sandbox says. */
-async function startProxy(
-  onPost: (incoming: IncomingMessage, answer: ServerResponse, pass: () => void) => void,
-) {
+/** A service that passes a request on to the sandbox when the test says so. */
+async function startProxy(handle: (incoming: IncomingMessage, pass: () => void) => void) {
   const server = createServer((incoming, answer) => {
-    const pass = () => {
-      const { method, url = '/', headers } = incoming
-      const forwarded = request(
-        new URL(url, sandbox.url),
-        { method: method ?? 'GET', headers },
-        (response) => {
-          answer.writeHead(response.statusCode ?? 500, response.headers)
-          response.pipe(answer)
-        },
-      )
+    handle(incoming, () => {
+      const { method = 'GET', url = '/', headers } = incoming
+      const forwarded = request(new URL(url, sandbox.url), { method, headers }, (response) => {
+        answer.writeHead(response.statusCode ?? 500, response.headers)
+        response.pipe(answer)
+      })
       incoming.pipe(forwarded)
-    }
-    if (incoming.url?.endsWith('/task_post')) onPost(incoming, answer, pass)
-    else pass()
+    })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -73,6 +65,8 @@ async function startProxy(
     },
   }
 }
+
+const isPost = ({ url }: IncomingMessage) => url?.endsWith('/task_post') === true
 
 describe('with an own database and account', () => {
   test('a database without tables makes plan and status say what to do', (t) =>
@@ -172,8 +166,9 @@ describe('SIGTERM', () => {
     withDatabase(async (database) => {
       await watchKeywords(database)
       let held: (() => void) | undefined
-      const proxy = await startProxy((_incoming, _answer, pass) => {
-        held = pass
+      const proxy = await startProxy((incoming, pass) => {
+        if (isPost(incoming)) held = pass
+        else pass()
       })
       try {
         const run = startCommand(t, ['run'], settings(database, { APP_DATA_URL: proxy.url }))
@@ -186,7 +181,8 @@ describe('SIGTERM', () => {
 
         run.child.kill('SIGTERM')
         await run.says('stopping in order')
-        held?.()
+        // A slow service: the answer comes long after a command without a grace time would have gone.
+        setTimeout(() => held?.(), 2_000)
         const { code, stderr } = await run.ended
         assert.equal(code, 143)
         assert.match(
@@ -208,13 +204,16 @@ describe('SIGTERM', () => {
     withDatabase(async (database) => {
       await watchKeywords(database)
       const dead: IncomingMessage[] = []
-      const proxy = await startProxy((incoming) => dead.push(incoming.resume()))
+      const proxy = await startProxy((incoming, pass) => {
+        if (isPost(incoming)) dead.push(incoming.resume())
+        else pass()
+      })
       try {
         const run = startCommand(t, ['run'], settings(database, { APP_DATA_URL: proxy.url }))
         await until('a post is on its way', () => dead.length > 0)
         run.child.kill('SIGTERM')
         await run.says('stopping in order')
-        for (const incoming of dead) incoming.destroy()
+        for (const incoming of dead) incoming.socket.destroy()
         const { stderr } = await run.ended
         assert.match(stderr, /\nStopped\. 1 posts have no answer: they are unknown/)
         const posts = await database.sql`select state from post`
@@ -224,6 +223,25 @@ describe('SIGTERM', () => {
       }
     }))
 })
+
+test('a run that is killed in the middle is finished by the next one, and nothing is bought twice', (t) =>
+  withDatabase(async (database) => {
+    await watchKeywords(database)
+    const before = await books()
+    const proxy = await startProxy((incoming, pass) => {
+      // Only what is posted and settled is asked for: the tasks are paid, and nothing is collected.
+      if (incoming.url?.endsWith('/tasks_ready')) killed.child.kill('SIGKILL')
+      else pass()
+    })
+    const killed = startCommand(t, ['run'], settings(database, { APP_DATA_URL: proxy.url }))
+    assert.equal((await killed.ended).code, null)
+    proxy.close()
+
+    assert.equal((await runCommand(t, ['run'], settings(database))).code, 0)
+    const tasks = await database.sql`select state, attempt, count(*)::int from task group by 1, 2`
+    assert.deepEqual([...tasks], [{ state: 'collected', attempt: 1, count: KEYWORDS.length }])
+    assert.equal((await books()).tasks, before.tasks + KEYWORDS.length)
+  }))
 
 test('start catches up, and SIGTERM ends it in order with 0', (t) =>
   withDatabase(async (database) => {

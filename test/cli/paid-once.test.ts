@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
-import {
-  askService,
-  makeCommandHome,
-  querySql,
-  readSandbox,
-  runCommand,
-  startCommand,
-} from '../support/command.ts'
+import { askService, makeCommandHome, querySql, readSandbox, runCommand } from '../support/command.ts'
 
 /** Every target of the example, bought exactly once, by our charges and by the books of the service. */
 async function assertPaidOnce(t: TestContext, home: string) {
@@ -35,16 +27,5 @@ test('two runs at the same moment on one home buy everything once', async (t) =>
     assert.equal(code, 0, stderr)
     assert.match(stdout, /\nOwn apps\n/)
   }
-  await assertPaidOnce(t, home)
-})
-
-test('a run that was killed in the middle is finished by the next one, and nothing is bought twice', async (t) => {
-  const home = await makeCommandHome(t)
-  const killed = startCommand(t, ['run'], { home })
-  // By then the posts are answered, and the results are not collected.
-  await killed.says('"job":"collect"')
-  killed.child.kill('SIGKILL')
-  await once(killed.child, 'close')
-  assert.equal((await runCommand(t, ['run'], { home })).code, 0)
   await assertPaidOnce(t, home)
 })

@@ -10,7 +10,7 @@ import { createEmptyDatabase } from '../support/database.ts'
 const OWN = (url: string) => ({ env: { DATABASE_URL: url, LOG_LEVEL: 'error' } })
 
 describe('a database that cannot be used is told in one sentence', () => {
-  for (const command of [['run'], ['start'], ['plan'], ['status'], ['migrate'], ['sql', 'select 1']]) {
+  for (const command of [['run'], ['start'], ['plan'], ['sql', 'select 1']]) {
     test(`nobody listens: storerank ${command.join(' ')}`, async (t) => {
       const { code, stdout, stderr } = await runCommand(
         t,

@@ -15,7 +15,9 @@ export interface ChaosOptions {
   readonly world: World
   readonly postgres: PostgresServer
   /** A new runner process. */
-  readonly start: () => Runner
+  readonly start: (role?: 'post') => Runner
+  /** Called when a frozen runner wakes. */
+  readonly onWaking: () => void
   readonly runners: number
   /** Freezes and cuts count as kills: each is a blow. */
   readonly blows: number
@@ -36,8 +38,8 @@ const LOOK_EVERY_MS = 250
 export async function disturb(options: ChaosOptions): Promise<{ blows: Blows; runners: Runner[] }> {
   const blows: Blows = new Map()
   const isOver = () => countBlows(blows) >= options.blows || performance.now() > options.deadlineMs
-  const loops = Array.from({ length: options.runners }, () =>
-    disturbRunner(options, options.random.fork(), blows, isOver),
+  const loops = Array.from({ length: options.runners }, (_, index) =>
+    disturbRunner(optionsOf(options, index), options.random.fork(), blows, isOver),
   )
   const ended = Promise.all(loops)
   const time = passTime(options, options.random.fork(), blows, isOver)
@@ -47,6 +49,13 @@ export async function disturb(options: ChaosOptions): Promise<{ blows: Blows; ru
   const runners = await ended
   await Promise.all([time, servers])
   return { blows, runners }
+}
+
+function optionsOf(options: ChaosOptions, index: number): ChaosOptions {
+  const { scenario, start } = options
+  if (!scenario.victim) return options
+  if (index === 0) return { ...options, start: () => start('post') }
+  return { ...options, scenario: { ...scenario, points: [] } }
 }
 
 export function countBlows(blows: Blows): number {
@@ -96,7 +105,7 @@ async function strike(options: ChaosOptions, runner: Runner, random: Random, blo
   const reached = await reaching
   if (reached !== null) {
     add(blows, `${action}: ${point}`)
-    await follow(options, runner, reached, random)
+    await follow(options, runner, reached, random).catch(() => {})
   } else if (runner.isAlive() && scenario.random) {
     runner.arm(null)
     await strikeAnywhere(options, runner, random, blows)
@@ -114,6 +123,7 @@ async function follow(
   if (reached.action === 'cut') return options.world.cut(0.6)
   if (freezeMs === 'until reclaimed') await waitUntilReclaimed(options.world, reached.detail ?? '')
   else await sleep(random.between(...freezeMs))
+  options.onWaking()
   runner.signal('SIGCONT')
 }
 

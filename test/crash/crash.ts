@@ -8,9 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { compareBooks, isClean } from './books.ts'
 import { disturb } from './chaos.ts'
-import { GUARDS, type GuardName, STANDARD_SCENARIO } from './guards.ts'
+import { GUARDS, type GuardName, rewritesOf, STANDARD_SCENARIO } from './guards.ts'
 import { createRandom } from './random.ts'
 import { printReport } from './report.ts'
+import { checkRewrites } from './rewrite.ts'
 import { killRunners, type Runner, startRunnerProcess, stopRunners } from './runners.ts'
 import { startPostgres, startSandboxProcess } from './servers.ts'
 import { startWire } from './wire.ts'
@@ -106,14 +107,15 @@ async function run(options: Options): Promise<boolean> {
   const random = createRandom(seed)
   const guard = options.scenario === null ? null : GUARDS[options.scenario]
   const scenario = guard?.scenario ?? STANDARD_SCENARIO
+  checkRewrites(rewritesOf(options.scenario, options.guardOff === null))
   const postgres = await startPostgres()
   cleanups.push(postgres.stop)
-  const sandbox = await startSandboxProcess(seed, READY_MS)
+  const sandbox = await startSandboxProcess(seed, scenario.readyMs ?? READY_MS)
   cleanups.push(sandbox.stop)
   const wire = await startWire(sandbox.url, random.fork())
   cleanups.unshift(wire.close)
   Object.assign(wire, {
-    troubleShare: scenario.troubleShare,
+    troubleShare: scenario.troubleFromWaking ? 0 : scenario.troubleShare,
     postTroubles: scenario.postTroubles,
     ...(scenario.slowMs === undefined ? {} : { slowMs: scenario.slowMs }),
   })
@@ -132,20 +134,24 @@ async function run(options: Options): Promise<boolean> {
     CALLS_PER_MINUTE: String(callsPerMinute),
     MAX_USD_PER_DAY: (world.maxDayMicros / 1_000_000).toFixed(6),
     ...(options.guardOff === null ? {} : { CRASH_GUARD_OFF: options.guardOff }),
-    ...(scenario.budgetRace ? { CRASH_SLOW_CLAIM: 'yes' } : {}),
+    ...(options.scenario === null ? {} : { CRASH_SCENARIO: options.scenario }),
   }
   const logFd = openSync(options.logFile ?? '/dev/null', 'a')
   cleanups.push(() => closeSync(logFd))
-  const start = (more: Record<string, string> = {}) => startRunnerProcess({ env: { ...env, ...more }, logFd })
+  const start = (role?: 'plan' | 'post') =>
+    startRunnerProcess({ env: role === undefined ? env : { ...env, CRASH_ROLE: role }, logFd })
 
   const startedMs = performance.now()
-  if (scenario.budgetRace) await prepareBudgetRace(world, keywords, () => start({ CRASH_ONLY_PLAN: 'yes' }))
+  if (scenario.budgetRace) await prepareBudgetRace(world, keywords, () => start('plan'))
   else await watchHourly(world.sql, keywords)
   const { blows, runners } = await disturb({
     scenario,
     world,
     postgres,
     start,
+    onWaking: () => {
+      wire.troubleShare = scenario.troubleShare
+    },
     runners: options.runners,
     blows: options.kills,
     deadlineMs: startedMs + options.minutes * 60_000,

@@ -2,7 +2,7 @@
  * The guards of the product, each with the rewrites that take it out and the scenario in which that must show within a
  * minute. The same scenario with the guard in place must be clean.
  */
-import { FAIL_POINTS, type Rewrite } from './rewrite.ts'
+import { FAIL_POINTS, type Rewrite, STANDARD } from './rewrite.ts'
 import { POST_TROUBLES, type Trouble } from './wire.ts'
 
 export interface Scenario {
@@ -14,6 +14,12 @@ export interface Scenario {
   readonly troubleShare: number
   readonly postTroubles: readonly Trouble[]
   readonly slowMs?: readonly [number, number]
+  /** Troubles begin when the first frozen runner wakes. */
+  readonly troubleFromWaking?: true
+  /** How long the longest task takes at the sandbox. */
+  readonly readyMs?: number
+  /** Only the first runner is struck, and it does nothing but posting. */
+  readonly victim?: true
   /** Kills, cuts, restarts at random instants as well. */
   readonly random: boolean
   readonly callsPerMinute?: number
@@ -23,6 +29,8 @@ export interface Scenario {
 
 export interface Guard {
   readonly rewrites: readonly Rewrite[]
+  /** What the scenario changes beside, with the guard and without it. */
+  readonly setting?: readonly Rewrite[]
   /** What stands behind the guard in the database and would hide that it is gone. */
   readonly sql?: string
   readonly scenario: Scenario
@@ -49,11 +57,23 @@ const QUIET: Scenario = {
 const remove = (file: string, find: string | RegExp, replace = ''): Rewrite => ({ file, find, replace })
 
 /** Long enough between reading and reserving that two of them meet; harmless behind the lock. */
-export const SLOW_CLAIM = remove(
+const SLOW_CLAIM = remove(
   'post/claim.ts',
   'await cutOverBudget(tx, postId, options.budget)',
-  'await cutOverBudget(tx, postId, options.budget)\nawait new Promise((resolve) => setTimeout(resolve, 200))',
+  'await cutOverBudget(tx, postId, options.budget)\nawait new Promise((resolve) => setTimeout(resolve, 1000))',
 )
+
+/** A runner that is frozen in one post is in the middle of nothing else. */
+const ONE_POST_AT_ONCE = remove('queue/runner.ts', /const POSTS_AT_ONCE = [^\n]+/, 'const POSTS_AT_ONCE = 1')
+
+/** Frozen between claim and send until another one is sending what it held. */
+const FROZEN_HOLDER: Scenario = {
+  ...QUIET,
+  points: ['between claim and send'],
+  actions: ['freeze'],
+  freezeMs: 'until reclaimed',
+  victim: true,
+}
 
 export type GuardName =
   | 'send-deadline'
@@ -70,12 +90,8 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
       remove('service/transport.ts', /beginWithinMs: [^\n]+\n/),
       remove('service/transport.ts', /return lateMs > 0 [^\n]+/, 'return null'),
     ],
-    scenario: {
-      ...QUIET,
-      points: ['between claim and send'],
-      actions: ['freeze'],
-      freezeMs: 'until reclaimed',
-    },
+    setting: [ONE_POST_AT_ONCE],
+    scenario: FROZEN_HOLDER,
   },
   'quiet-time': {
     rewrites: [
@@ -89,15 +105,15 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
   },
   fence: {
     rewrites: [remove('post/settle.ts', /and token = \$\{(claim\.)?token\} /g)],
+    setting: [ONE_POST_AT_ONCE],
+    // The second holder's answer comes after its time, so that nothing but its claim says that it has sent.
     scenario: {
-      ...QUIET,
-      points: ['between claim and send'],
-      actions: ['freeze'],
-      freezeMs: 'until reclaimed',
-      // The second holder's answer comes after its time, so that nothing but its claim says that it has sent.
+      ...FROZEN_HOLDER,
+      troubleFromWaking: true,
       troubleShare: 1,
       postTroubles: ['slow answer'],
       slowMs: [2_100, 2_600],
+      readyMs: 10_000,
     },
   },
   'call-window': {
@@ -107,19 +123,20 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
   },
   'budget-lock': {
     rewrites: [remove('plan/budget.ts', /await tx`select pg_advisory_xact_lock[^`]+`/, 'await tx`select 1`')],
+    setting: [SLOW_CLAIM],
     scenario: { ...QUIET, budgetRace: true },
   },
   'collect-once': {
     rewrites: [
       remove(
         'history/captures.ts',
-        "where k.service_id = r.service_id and k.state in ('planned', 'posting', 'posted')",
-        'where k.service_id = r.service_id',
+        "(select service_id from result) and k.state in ('planned', 'posting', 'posted')",
+        '(select service_id from result)',
       ),
       remove(
         'history/captures.ts',
-        'from paid where back_micros > 0\n      on conflict do nothing',
-        'from paid where back_micros > 0',
+        'where back_micros > 0\n      on conflict do nothing',
+        'where back_micros > 0',
       ),
     ],
     sql: 'drop index charge_fact_once',
@@ -137,4 +154,11 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
     ],
     scenario: { ...QUIET, points: ['after the body', 'between answer and settling'], actions: ['kill'] },
   },
+}
+
+/** Everything that is rewritten in a runner of a scenario (null: the standard one), with its guard or without. */
+export function rewritesOf(scenario: GuardName | null, isGuarded: boolean): readonly Rewrite[] {
+  if (scenario === null) return STANDARD
+  const { rewrites, setting = [] } = GUARDS[scenario]
+  return [...STANDARD, ...setting, ...(isGuarded ? [] : rewrites)]
 }

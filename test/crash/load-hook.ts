@@ -3,8 +3,8 @@ import { writeSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { GUARDS, type GuardName, SLOW_CLAIM } from './guards.ts'
-import { rewriteSource, STANDARD } from './rewrite.ts'
+import { type GuardName, rewritesOf } from './guards.ts'
+import { rewriteSource } from './rewrite.ts'
 
 /** What a fail point does when it is reached for the `skip + 1`st time. */
 export interface Armed {
@@ -25,12 +25,10 @@ const REPORT_FD = 3
 /** Long enough for the harness to cut the connections meanwhile. */
 const CUT_PAUSE_MS = 400
 
-const guardOff = process.env.CRASH_GUARD_OFF as GuardName | undefined
-const rewrites = [
-  ...STANDARD,
-  ...(process.env.CRASH_SLOW_CLAIM === undefined ? [] : [SLOW_CLAIM]),
-  ...(guardOff === undefined ? [] : GUARDS[guardOff].rewrites),
-]
+const rewrites = rewritesOf(
+  (process.env.CRASH_SCENARIO ?? null) as GuardName | null,
+  process.env.CRASH_GUARD_OFF === undefined,
+)
 const rewrittenFiles = new Set(rewrites.map((rewrite) => rewrite.file))
 
 registerHooks({

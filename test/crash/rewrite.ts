@@ -3,6 +3,8 @@
  * knows nothing of it. A rewrite that no longer fits its source is an error, never a silence.
  */
 
+import { readFileSync } from 'node:fs'
+
 /** `file` is below src/; the first match of `find` is replaced, every match of a global expression. */
 export interface Rewrite {
   readonly file: string
@@ -19,6 +21,13 @@ export function rewriteSource(file: string, source: string, rewrites: readonly R
       if (rewritten === text) throw new Error(`The harness no longer fits src/${file}: ${find} is not in it.`)
       return rewritten
     }, source)
+}
+
+/** Tries all rewrites on the sources as they are; @throws Error as `rewriteSource` does. */
+export function checkRewrites(rewrites: readonly Rewrite[]): void {
+  for (const file of new Set(rewrites.map((rewrite) => rewrite.file))) {
+    rewriteSource(file, readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8'), rewrites)
+  }
 }
 
 const constant = (file: string, name: string, value: string): Rewrite => ({

@@ -8,8 +8,9 @@ import { executeJob } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 
 const ROUND_MS = 500
-const onlyPlans = process.env.CRASH_ONLY_PLAN !== undefined
-const NAMES = onlyPlans ? ['track'] : ['track', 'reconcile', 'collect']
+/** `plan`: plans and posts nothing; `post`: works the queues alone. */
+const role = process.env.CRASH_ROLE
+const NAMES = role === 'plan' ? ['track'] : role === 'post' ? [] : ['track', 'reconcile', 'collect']
 
 const stopping = new AbortController()
 process.once('SIGTERM', () => stopping.abort())
@@ -26,7 +27,7 @@ const session = await openWorkSession({
   isTerminal: false,
   signal,
 })
-if (!onlyPlans) await startRunner(session.job, [])
+if (role !== 'plan') await startRunner(session.job, [])
 await work('account')
 process.send?.('ready')
 while (!signal.aborted) {

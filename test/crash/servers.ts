@@ -32,8 +32,10 @@ export async function startPostgres(): Promise<PostgresServer> {
   // When root runs the harness, another account runs the server.
   await chmod(home, 0o755)
   const cluster = await openCluster(home, { max_connections: '200' })
-  if (!(await startServer(cluster)))
-    throw new Error(`Postgres does not start: ${await lastComplaint(cluster)}`)
+  // A port may be taken under our hands.
+  for (let attempt = 1; !(await startServer(cluster)); attempt += 1) {
+    if (attempt === 5) throw new Error(`Postgres does not start: ${await lastComplaint(cluster)}`)
+  }
   const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
   const lock = await readLockFile(cluster)
   return {

@@ -55,11 +55,14 @@ export async function createWorld(serverUrl: string, keywords: number): Promise<
     cut: async (share) => {
       await sql`
         select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = ${NAME} and application_name <> ${NAME} and random() < ${share}`
+        where datname = ${NAME} and application_name <> ${NAME} and random() < ${share}`.catch(ignoreRestart)
     },
     close: () => sql.end({ timeout: 2 }),
   }
 }
+
+/** While Postgres starts again nobody is connected. */
+const ignoreRestart = () => {}
 
 /** Business time is the database's clock plus what the table says, so that it changes for everybody at once. */
 async function installClock(sql: postgres.Sql): Promise<void> {

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { after, afterEach, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { openDatabase, type Transaction } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { type FinishBatch, storeFetched } from '../../src/history/store.ts'
 import { LostJobError, type QueueJob } from '../../src/queue/queue.ts'
-import { buy, collect, fetchItems, handOut, store, watchKeywords } from '../support/stages.ts'
+import { buy, clear, collect, fetchItems, handOut, store, watchKeywords } from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
 let world: World
-beforeEach(async () => {
+before(async () => {
   world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
 })
-afterEach(() => world.close())
+after(() => world.close())
+afterEach(() => clear(world))
 
 const numbered = (word: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${word} ${index}`)
@@ -85,6 +86,7 @@ describe('a batch that the database refuses', () => {
     await store(world, bend(batch, 1, { resultsCount: 2_000_000 }))
     const [kept] = await world.db.sql`select path from rejected_result`
     assert.equal(kept?.path, 'not_so_many')
+    await world.db.sql`alter table ranking drop constraint not_so_many`
   })
 
   test('ends its job once, after its last part', async () => {

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { claimPost } from '../../src/post/claim.ts'
 import { type CreatedTask, recordCreated } from '../../src/post/evidence.ts'
 import { parseTag } from '../../src/post/tag.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld, until, type World } from '../support/world.ts'
 import { countStates, depsOf, forgetAll, planPost, readMoney, watch } from './posting.ts'
 
 let world: World
@@ -56,9 +56,19 @@ describe('evidence', () => {
     )
   })
 
-  test('of the same task from many recorders at once is one charge', async () => {
+  test('of the same task from two recorders at once is one charge: the second waits, and finds it recorded', async () => {
     const facts = await claimKeywords(['yoga', 'pilates'])
-    await Promise.all(Array.from({ length: 8 }, (_, n) => record(n % 2 === 0 ? facts : facts.toReversed())))
+    const second = await world.db.sql.begin(async (tx) => {
+      await recordCreated(tx, facts, 60_000)
+      const waiting = record(facts.toReversed())
+      await until('the second recorder waits', async () => {
+        const waiters = await world.db.sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+        return waiters.length > 0
+      })
+      return [waiting]
+    })
+    assert.deepEqual({ ...(await second[0]) }, { adopted: 0, duplicates: 0 })
     assert.deepEqual(await readMoney(world.db), { charge: 2400 })
   })
 

@@ -80,7 +80,7 @@ describe('a lost answer', () => {
 
   test('is found whatever the clock of the runner says', async (t) => {
     await loseAnswer(t, 'answer', ['yoga'])
-    t.mock.timers.enable({ apis: ['Date'], now: Date.now() - 5 * 3_600_000 })
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() - 4 * MINUTE_MS })
     assert.equal((await reconcile()).adopted, 1)
   })
 })
@@ -156,6 +156,24 @@ describe('an adoption beats a release', () => {
     assert.deepEqual(await countStates(world.db), { posted: 1 })
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
     assert.equal((await readPost()).state, 'settled')
+  })
+
+  test('task by task: only what is still missing is given back', async () => {
+    const claim = await claimPost(
+      world.db,
+      await planPost(world, ['yoga', 'pilates']),
+      randomUUID(),
+      depsOf(world),
+    )
+    assert.ok(claim.kind === 'claimed')
+    const [found] = claim.post.tasks
+    await settlePost(world.db, claim.post, [answerOf(found?.tag ?? '', 20100)], MINUTE_MS, null)
+    await letPass('1 hour')
+    const nothing = withHistory(async () => [])
+    await reconcile(nothing)
+    assert.equal((await reconcile(nothing)).released, 1)
+    assert.deepEqual(await countStates(world.db), { planned: 1, posted: 1 })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
   })
 
   test('when it arrives after the release and before the next claim: nothing is left to post', async (t) => {

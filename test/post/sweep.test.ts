@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
+import { lockBudget } from '../../src/plan/budget.ts'
+import { packPosts } from '../../src/plan/pack.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { type Swept, sweepPosts } from '../../src/post/sweep.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld, until, type World } from '../support/world.ts'
 import { answerOf, countStates, depsOf, forgetAll, planPost, readMoney } from './posting.ts'
 
 let world: World
@@ -53,11 +55,25 @@ test('tasks that were given back one by one are packed into a new post', async (
   assert.equal((await claim(enqueued[0] ?? '')).tasks.length, 2)
 })
 
-test('two sweeps at once pack a task once', async () => {
+test('a sweep waits for whoever plans, claims or sweeps, so that no task is packed twice', async () => {
   const post = await claim(await planPost(world, ['yoga']))
   await settlePost(world.db, post, [answerOf(post.tasks[0]?.tag ?? '', 40210)], 60_000, null)
-  const sweeps = await Promise.all([sweep(), sweep(), sweep()])
-  assert.deepEqual(sweeps.map((one) => one.packed).sort(), [0, 0, 1])
+  let sweptEarly = false
+  const [sweeping] = await world.db.sql.begin(async (tx) => {
+    await lockBudget(tx)
+    const waiting = sweep().finally(() => {
+      sweptEarly = true
+    })
+    await until('the sweep waits or is done', async () => {
+      const waiters = await world.db.sql`
+        select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`
+      return waiters.length > 0 || sweptEarly
+    })
+    assert.equal(sweptEarly, false)
+    await packPosts(tx)
+    return [waiting]
+  })
+  assert.equal((await sweeping).packed, 0)
 })
 
 test('a post whose answer is overdue becomes unknown, and not a moment before', async () => {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import type { OptionsInput } from '../../src/sandbox/options.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 
@@ -18,6 +19,8 @@ export type Caller = {
   fetch(path: string, init?: RequestInit): Promise<Response>
   get(path: string): Promise<Json>
   post(path: string, body: unknown): Promise<Json>
+  /** Replaces the faults. */
+  setFaults(faults: FaultSettingsInput): Promise<Json>
   close(): Promise<void>
 }
 
@@ -37,7 +40,8 @@ export const openSandbox = async (t: TestContext, options: OptionsInput = {}): P
     return closed
   }
   t.after(close)
-  const headers = { authorization: authorize('sandbox', 'sandbox'), 'content-type': 'application/json' }
+  const { login = 'sandbox', password = 'sandbox' } = options
+  const headers = { authorization: authorize(login, password), 'content-type': 'application/json' }
   const call = (path: string, init: RequestInit = {}) => fetch(sandbox.url + path, { headers, ...init })
   return {
     url: sandbox.url,
@@ -45,6 +49,8 @@ export const openSandbox = async (t: TestContext, options: OptionsInput = {}): P
     fetch: call,
     get: async (path) => (await call(path)).json(),
     post: async (path, body) => (await call(path, { method: 'POST', body: JSON.stringify(body) })).json(),
+    setFaults: async (faults) =>
+      (await call('/faults', { method: 'PUT', body: JSON.stringify(faults) })).json(),
     close,
   }
 }
@@ -63,14 +69,20 @@ export const postTasks = async (
 export const fetchTask = async (
   caller: Caller,
   id: string,
+  { store = 'ios_store', name = 'app_searches', form = 'advanced' } = {},
+): Promise<Json> => (await caller.get(pathOf(store, name, `task_get/${form}/${id}`))).tasks[0]
+
+/** The rows of a ready list. */
+export const listReady = async (
+  caller: Caller,
   { store = 'ios_store', name = 'app_searches' } = {},
-): Promise<Json> => (await caller.get(pathOf(store, name, `task_get/advanced/${id}`))).tasks[0]
+): Promise<Json[]> => (await caller.get(pathOf(store, name, 'tasks_ready'))).tasks[0].result
 
 /** Posts one task to a sandbox with `readyMs: 0` and returns its result element, or null. */
 export const measure = async (
   caller: Caller,
   task: Record<string, unknown>,
-  kind: { store?: string; name?: string } = {},
+  kind: { store?: string; name?: string; form?: string } = {},
 ): Promise<Json> => {
   const [posted] = await postTasks(caller, [{ location_code: USA, language_code: 'en', ...task }], kind)
   assert.equal(posted.status_code, 20100, posted.status_message)

@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 
 import { RejectedError, UnavailableError, UnreadableError } from '../../src/errors.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
-import { type Answer, envelope, openClient, startWireServer, taskWith } from './wire-server.ts'
-
-/** Makes one call to a server that answers so; shows its value or error and what was asked. */
-async function ask<T>(t: TestContext, answer: Answer, call: (client: AppDataClient) => Promise<T>) {
-  const server = await startWireServer(t, answer)
-  const value = await call(openClient(t, server.baseUrl))
-  const [request] = server.received
-  return { value, asked: `${request?.method} ${request?.path}`, body: request?.body }
-}
+import { ask, envelope, taskWith } from './wire-server.ts'
 
 describe('the ready list', () => {
   const list = (client: AppDataClient) => client.listReady('ios_store', 'app_searches')

@@ -2,16 +2,24 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 
-import { billingUnits, FUNCTION_RULES, type Store, type TaskFunction } from '../../src/service/functions.ts'
+import {
+  billingUnits,
+  findRule,
+  hasForm,
+  type ServiceFunction,
+  type Store,
+} from '../../src/service/functions.ts'
 
 const stores: Store[] = ['ios_store', 'android_store']
-const functions: TaskFunction[] = ['app_searches', 'app_info']
+const functions: ServiceFunction[] = ['app_searches', 'app_info', 'app_list', 'app_reviews']
 
 test('a depth of 101 is billed as 200 results', () => {
   assert.equal(billingUnits('ios_store', 'app_searches', 100), 1)
   assert.equal(billingUnits('ios_store', 'app_searches', 101), 2)
   assert.equal(billingUnits('ios_store', 'app_searches', 700), 7)
   assert.equal(billingUnits('android_store', 'app_searches', 31), 2)
+  assert.equal(billingUnits('android_store', 'app_list', 101), 2)
+  assert.equal(billingUnits('ios_store', 'app_reviews', 51), 2)
 })
 
 test('app details are one unit, whatever the count', () => {
@@ -22,7 +30,7 @@ test('units cover the results, at least one, and never one too many', () => {
   fc.assert(
     fc.property(fc.constantFrom(...stores), fc.nat({ max: 100_000 }), (store, count) => {
       const units = billingUnits(store, 'app_searches', count)
-      const unit = FUNCTION_RULES[store].app_searches.billingUnitResults
+      const unit = findRule(store, 'app_searches')?.billingUnitResults ?? 0
       assert.ok(Number.isInteger(units) && units >= 1)
       assert.ok(units * unit >= count)
       assert.ok(units === 1 || (units - 1) * unit < count)
@@ -33,7 +41,9 @@ test('units cover the results, at least one, and never one too many', () => {
 test('every default depth is within its maximum and whole units', () => {
   for (const store of stores) {
     for (const fn of functions) {
-      const { defaultDepth, maximumDepth, billingUnitResults } = FUNCTION_RULES[store][fn]
+      const rule = findRule(store, fn)
+      if (rule === null) continue
+      const { defaultDepth, maximumDepth, billingUnitResults } = rule
       if (defaultDepth === null || maximumDepth === null) {
         assert.equal(defaultDepth, maximumDepth)
         continue
@@ -41,5 +51,16 @@ test('every default depth is within its maximum and whole units', () => {
       assert.ok(defaultDepth <= maximumDepth)
       assert.equal(defaultDepth % billingUnitResults, 0)
     }
+  }
+})
+
+test('lists are of android_store, reviews of ios_store, and raw pages of android_store alone', () => {
+  assert.equal(findRule('ios_store', 'app_list'), null)
+  assert.equal(findRule('android_store', 'app_reviews'), null)
+  assert.equal(findRule('windows_store' as never, 'app_info'), null)
+  for (const fn of functions) {
+    assert.equal(hasForm('ios_store', fn, 'advanced'), fn !== 'app_list')
+    assert.equal(hasForm('ios_store', fn, 'html'), false)
+    assert.equal(hasForm('android_store', fn, 'html'), fn !== 'app_reviews')
   }
 })

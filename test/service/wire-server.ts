@@ -71,6 +71,14 @@ export function openClient(
   return client
 }
 
+/** Makes one call to a server that answers so; shows its value or error and what was asked. */
+export async function ask<T>(t: TestContext, answer: Answer, call: (client: AppDataClient) => Promise<T>) {
+  const server = await startWireServer(t, answer)
+  const value = await call(openClient(t, server.baseUrl))
+  const [request] = server.received
+  return { value, asked: `${request?.method} ${request?.path}`, body: request?.body }
+}
+
 /** The real clocks, with sleeps that take no time and are written down. */
 export function testClock(sleptMs: number[] = []) {
   return {

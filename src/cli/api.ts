@@ -1,0 +1,217 @@
+/**
+ * `storerank api <endpoint> [field=value…]`: one call of the service by hand. It opens no database: what is posted here
+ * is charged to the account, but counts in no budget and no history of ours.
+ */
+import { randomUUID } from 'node:crypto'
+import { ConfigurationError } from '../errors.ts'
+import { AppDataClient } from '../service/client.ts'
+import { hasForm, type ResultForm, type ServiceFunction, type Store } from '../service/functions.ts'
+import type { PostOutcome, TaskToPost } from '../service/post-tasks.ts'
+import type { AnswerHead } from '../service/transport.ts'
+import { type ApiEndpoint, isTaskEndpoint, type TaskEndpoint } from './api-endpoints.ts'
+import { Fields } from './api-fields.ts'
+import type { CommandContext } from './main.ts'
+import { formatMicros, printJson, printTable, type Row } from './print.ts'
+import { attachSandbox } from './sandbox-process.ts'
+
+export interface ApiOptions {
+  readonly endpoint: ApiEndpoint
+  /** `name=value`, named as in the specification. */
+  readonly fields: readonly string[]
+  /** Default: the only store that has the endpoint, else ios_store. */
+  readonly store?: Store
+  readonly json: boolean
+}
+
+const POSTED_WITHIN_MS = 10_000
+const DAY_MS = 86_400_000
+
+export async function run(
+  options: ApiOptions,
+  context: Pick<CommandContext, 'config' | 'stdout' | 'stderr'>,
+): Promise<number> {
+  const { config, stdout, stderr } = context
+  const fields = new Fields(options.endpoint, options.fields)
+  const call = prepareCall(options, fields)
+  fields.refuseRest()
+  const sandbox = config.service === null ? await attachSandbox({ home: config.home }) : null
+  const service = sandbox ?? { ...config.service, password: config.service?.password.reveal() }
+  const client = new AppDataClient({
+    baseUrl: service.url ?? '',
+    login: service.login ?? '',
+    password: service.password ?? '',
+    onAnswer: (answer) => stderr.write(`${describeAnswer(answer)}\n`),
+  })
+  try {
+    const value = await call(client)
+    if (options.json) printJson(value, { stdout })
+    else show(value, { stdout })
+    return isFailure(value) ? 1 : 0
+  } finally {
+    await client.close()
+    await sandbox?.dispose()
+  }
+}
+
+type Call = (client: AppDataClient) => Promise<unknown>
+
+function prepareCall({ endpoint, store }: ApiOptions, fields: Fields): Call {
+  if (isTaskEndpoint(endpoint)) return prepareTaskCall(endpoint, store, fields)
+  const either = store ?? 'ios_store'
+  switch (endpoint) {
+    case 'locations':
+      return (client) => client.listLocations(either)
+    case 'languages':
+      return (client) => client.listLanguages(either)
+    case 'categories':
+      return (client) => client.listCategories(either)
+    case 'app_listings/categories':
+      return (client) => client.listListingCategories()
+    case 'id_list': {
+      const query = {
+        from: fields.instant('datetime_from') ?? new Date(Date.now() - DAY_MS),
+        to: fields.instant('datetime_to') ?? new Date(),
+        limit: fields.number('limit') ?? 1000,
+        offset: fields.number('offset') ?? 0,
+        sort: fields.oneOf('sort', ['asc', 'desc']) ?? 'asc',
+        includeMetadata: fields.oneOf('include_metadata', ['true', 'false']) === 'true',
+      }
+      return (client) => client.listTaskIds(query)
+    }
+    case 'app_data/errors': {
+      const query = withoutUndefined({
+        limit: fields.number('limit'),
+        offset: fields.number('offset'),
+        filteredFunction: fields.text('filtered_function'),
+        from: fields.instant('datetime_from'),
+        to: fields.instant('datetime_to'),
+      })
+      return (client) => client.listFailedTasks(query)
+    }
+    case 'appendix/errors':
+      return (client) => client.listErrors()
+    case 'appendix/status':
+      return (client) => client.getStatus()
+    case 'appendix/user_data':
+      return (client) => client.getUserData()
+    case 'appendix/webhook_resend': {
+      const ids = fields.all('id')
+      return (client) => client.resendWebhooks(ids)
+    }
+  }
+}
+
+function prepareTaskCall(endpoint: TaskEndpoint, asked: Store | undefined, fields: Fields): Call {
+  const [fn, action, form = 'advanced'] = endpoint.split('/') as [ServiceFunction, string, ResultForm?]
+  const store = asked ?? (hasForm('ios_store', fn, form) ? 'ios_store' : 'android_store')
+  if (!hasForm(store, fn, form)) throw new ConfigurationError(`${store} has no ${endpoint}.`)
+  if (action === 'tasks_ready') return (client) => client.listReady(store, fn)
+  if (action === 'task_post') {
+    const task = readTask(fn, fields)
+    return (client) =>
+      client.postTasks(store, fn, [task], { deadlineMs: performance.now() + POSTED_WITHIN_MS })
+  }
+  const id = fields.need('id')
+  if (form === 'html' && fn !== 'app_reviews') return (client) => client.getHtml(fn, id)
+  return (client) => GETTERS[fn](client, store, id)
+}
+
+const GETTERS: Readonly<
+  Record<ServiceFunction, (client: AppDataClient, store: Store, id: string) => Promise<unknown>>
+> = {
+  app_searches: (client, store, id) => client.getAppSearches(store, id),
+  app_info: (client, store, id) => client.getAppInfo(store, id),
+  app_list: (client, _store, id) => client.getAppList(id),
+  app_reviews: (client, _store, id) => client.getAppReviews(id),
+}
+
+const SUBJECTS = {
+  app_searches: 'keyword',
+  app_info: 'app_id',
+  app_list: 'app_collection',
+  app_reviews: 'app_id',
+} as const
+
+/** The keyword is taken as a person types it; the client encodes it. */
+function readTask(fn: ServiceFunction, fields: Fields): TaskToPost {
+  return {
+    subject: fields.need(SUBJECTS[fn]),
+    tag: fields.text('tag') ?? `by-hand.${randomUUID()}`,
+    ...withoutUndefined({
+      category: fields.text('app_category'),
+      locationCode: fields.number('location_code'),
+      locationName: fields.text('location_name'),
+      languageCode: fields.text('language_code'),
+      languageName: fields.text('language_name'),
+      // The client refuses another number with the rule.
+      priority: fields.number('priority') as 1 | 2 | undefined,
+      depth: fields.number('depth'),
+      postbackUrl: fields.text('postback_url'),
+      postbackData: fields.text('postback_data') as ResultForm | undefined,
+      pingbackUrl: fields.text('pingback_url'),
+    }),
+  }
+}
+
+type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> }
+
+function withoutUndefined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>
+}
+
+function describeAnswer({
+  method,
+  path,
+  statusCode,
+  message,
+  version,
+  timeSeconds,
+  costMicros,
+}: AnswerHead): string {
+  const cost = costMicros === null ? '' : `, cost ${formatMicros(costMicros)}`
+  return `${method} ${path}: ${statusCode} ${message} (version ${version ?? 'unknown'}, ${timeSeconds ?? '?'} s${cost})`
+}
+
+/** A post of which a task was not created, or a task without a result for good. */
+function isFailure(value: unknown): boolean {
+  if (!isRow(value) || !('kind' in value)) return false
+  if (value.kind !== 'answered') return value.kind !== 'done' && value.kind !== 'pending'
+  return (value as PostOutcome & { kind: 'answered' }).answers.some((answer) => answer.statusCode !== 20100)
+}
+
+/** Plain values as a table of their own, then each list of records, then what is nested. */
+function show(value: unknown, output: Pick<CommandContext, 'stdout'>): void {
+  if (Array.isArray(value)) showList(value, output)
+  else if (isRow(value)) showRecord(value, output)
+}
+
+function showRecord(value: Row, output: Pick<CommandContext, 'stdout'>): void {
+  const isTabled = (field: unknown) => isRow(field) || (Array.isArray(field) && field.some(isRow))
+  const entries = Object.entries(value).filter(([, field]) => typeof field !== 'function')
+  const plain = entries.filter(([, field]) => !isTabled(field))
+  if (plain.length > 0) {
+    printTable(
+      plain.map(([field, content]) => ({ field, value: content })),
+      [{ key: 'field' }, { key: 'value', align: 'left' }],
+      output,
+    )
+  }
+  for (const [field, content] of entries.filter(([, content]) => isTabled(content))) {
+    output.stdout.write(`${field}:\n`)
+    show(content, output)
+  }
+}
+
+function showList(values: readonly unknown[], output: Pick<CommandContext, 'stdout'>): void {
+  const rows = values.map((value): Row => (isRow(value) ? value : { value }))
+  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  printTable(
+    rows,
+    keys.map((key) => ({ key })),
+    output,
+  )
+}
+
+function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+}

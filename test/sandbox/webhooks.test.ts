@@ -1,0 +1,380 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { fillUrl } from '../../src/sandbox/webhooks.ts'
+import {
+  type Caller,
+  DAY_MS,
+  fetchTask,
+  type Json,
+  listReady,
+  openSandbox,
+  postTasks,
+  stamp,
+  USA,
+} from './caller.ts'
+import { openReceiver, type Receiver, until } from './receiver.ts'
+
+const task = (fields: Record<string, unknown> = {}) => ({ keyword: 'yoga', location_code: USA, ...fields })
+const postback = (receiver: Receiver, fields: Record<string, unknown> = {}) =>
+  task({ postback_url: `${receiver.url}/p?id=$id&tag=$tag`, postback_data: 'advanced', ...fields })
+const pingback = (receiver: Receiver, fields: Record<string, unknown> = {}) =>
+  task({ pingback_url: `${receiver.url}/ping/$id/$tag`, ...fields })
+
+const listErrors = async (caller: Caller, fields: Json = {}): Promise<Json[]> =>
+  (await caller.post('/v3/app_data/errors', [fields])).tasks[0].result
+const resend = async (caller: Caller, ids: unknown[]): Promise<Json[]> =>
+  (
+    await caller.post(
+      '/v3/appendix/webhook_resend',
+      ids.map((id) => ({ id })),
+    )
+  ).tasks
+const isReady = async (caller: Caller, id: string) => (await listReady(caller)).some((row) => row.id === id)
+const refuse = (status: number, text: string) => (response: ServerResponse) =>
+  void response.writeHead(status).end(text)
+const relaxed = { readyListsPerMinute: 100_000, callsPerMinute: 100_000, idListsPerMinute: 100 }
+
+describe('webhooks', () => {
+  test('$id and $tag are substituted once, and the tag is urlencoded', () => {
+    assert.equal(
+      fillUrl('http://h/?a=$id&b=$tag&c=$id', 'ID', 'x y&z/ü'),
+      'http://h/?a=ID&b=x%20y%26z%2F%C3%BC&c=ID',
+    )
+    assert.equal(fillUrl('http://h/?b=$tag', 'ID', '$id'), 'http://h/?b=%24id')
+    assert.equal(fillUrl('http://h/$tag', 'ID', ''), 'http://h/')
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (tag) => {
+        const url = new URL(fillUrl('http://h/?tag=$tag&id=$id', 'ID', tag))
+        assert.deepEqual(
+          [...url.searchParams],
+          [
+            ['tag', tag],
+            ['id', 'ID'],
+          ],
+        )
+      }),
+    )
+  })
+
+  test('a pingback is a GET at completion, and the task waits in the ready list', async (t) => {
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 10_000, ...relaxed }), await openReceiver(t)]
+    const [{ id }] = await postTasks(caller, [pingback(receiver, { tag: 'a b' })])
+    caller.clock.nowMs += 4000
+    await listReady(caller)
+    assert.deepEqual(receiver.received, [], 'not before the task is done')
+    caller.clock.nowMs += 6000
+    await until(() => receiver.received.length > 0)
+    const [{ method, path, body } = {} as Json] = receiver.received
+    assert.deepEqual({ method, path, body }, { method: 'GET', path: `/ping/${id}/a%20b`, body: undefined })
+    assert.ok(await isReady(caller, id))
+  })
+
+  test('a postback brings what task_get would, gzip-compressed, and takes the task off the ready list', async (t) => {
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...relaxed }), await openReceiver(t)]
+    const kinds = [
+      ['ios_store', 'app_searches', { keyword: 'yoga' }, 'advanced'],
+      ['ios_store', 'app_searches', { keyword: 'xkcdqwrt' }, 'advanced'],
+      ['ios_store', 'app_reviews', { app_id: '1480010017' }, 'advanced'],
+      ['android_store', 'app_info', { app_id: 'com.ashlune.yoga' }, 'html'],
+      ['android_store', 'app_list', { app_collection: 'topgrossing' }, 'advanced'],
+    ] as const
+    for (const [index, [store, name, subject, form]] of kinds.entries()) {
+      const fields = { ...subject, tag: `t.${index}`, postback_data: form }
+      const [{ id, status_code }] = await postTasks(caller, [postback(receiver, fields)], { store, name })
+      assert.equal(status_code, 20100)
+      await until(() => receiver.received.length > index)
+      const webhook = receiver.received[index]
+      assert.equal(webhook?.method, 'POST')
+      assert.equal(webhook?.path, `/p?id=${id}&tag=t.${index}`)
+      assert.equal(webhook?.headers['content-type'], 'application/json')
+      assert.equal(webhook?.headers['content-encoding'], 'gzip')
+      const fetched = await caller.get(`/v3/app_data/${store}/${name}/task_get/${form}/${id}`)
+      const withoutTime = ({ time, tasks, ...envelope }: Json) => ({
+        ...envelope,
+        tasks: tasks.map(({ time, ...rest }: Json) => rest),
+      })
+      assert.deepEqual(withoutTime(webhook?.body), withoutTime(fetched))
+      assert.deepEqual(await listReady(caller, { store, name }), [])
+    }
+    assert.deepEqual(await listErrors(caller, { filtered_function: 'postback_url' }), [])
+  })
+
+  test('a failed postback goes to the ready list and the failed-task list, and can be sent again free of charge', async (t) => {
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...relaxed }), await openReceiver(t)]
+    receiver.answer = refuse(503, 'not now')
+    const [{ id }] = await postTasks(caller, [postback(receiver, { tag: 'again' })])
+    await until(() => isReady(caller, id))
+    const [record] = await listErrors(caller)
+    const { http_time, ...rest } = record
+    assert.equal(typeof http_time, 'number')
+    assert.deepEqual(rest, {
+      id,
+      datetime: '2026-10-15 12:00:00 +00:00',
+      function: 'postback_url',
+      error_code: 50401,
+      error_message: 'The client answered with HTTP 503.',
+      http_url: `${receiver.url}/p?id=${id}&tag=again`,
+      http_method: 'POST',
+      http_code: 503,
+      http_response: 'not now',
+    })
+    receiver.answer = refuse(204, '')
+    const { cost, tasks } = await caller.post('/v3/appendix/webhook_resend', [{ id }])
+    assert.equal(cost, 0)
+    assert.equal(tasks[0].status_code, 20100)
+    assert.equal(tasks[0].result, null)
+    assert.equal(tasks[0].data.id, id)
+    await until(async () => !(await isReady(caller, id)))
+    assert.equal(receiver.received.length, 2)
+    assert.equal((await listErrors(caller)).length, 1)
+    const { balance } = (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money
+    assert.equal(balance, 999.9988)
+  })
+
+  test('a client that does not answer in time is cut off', async (t) => {
+    const caller = await openSandbox(t, { readyMs: 0, webhookTimeoutMs: 100, ...relaxed })
+    const receiver = await openReceiver(t)
+    const closed: Promise<unknown>[] = []
+    receiver.answer = (response) => void closed.push(once(response, 'close'))
+    const [slow] = await postTasks(caller, [postback(receiver)])
+    await until(() => isReady(caller, slow.id))
+    await Promise.all(closed)
+    receiver.answer = (response) => {
+      response.writeHead(200).write('half')
+      closed.push(once(response, 'close'))
+    }
+    const [half] = await postTasks(caller, [postback(receiver)])
+    await until(() => isReady(caller, half.id))
+    await Promise.all(closed)
+    const records = await listErrors(caller)
+    assert.deepEqual(
+      records.map((record) => [record.id, record.http_code]),
+      [
+        [slow.id, 0],
+        [half.id, 0],
+      ],
+    )
+    assert.ok(records.every((record) => record.http_time >= 0.1))
+  })
+
+  test('a client that is not there has failed to take the webhook', async (t) => {
+    const caller = await openSandbox(t, { readyMs: 0, ...relaxed })
+    const [{ id }] = await postTasks(caller, [task({ pingback_url: 'http://127.0.0.1:9/$id' })])
+    await until(async () => (await listErrors(caller)).length > 0)
+    const [record] = await listErrors(caller, { filtered_function: 'pingback_url' })
+    assert.equal(record.http_method, 'GET')
+    assert.equal(record.http_code, 0)
+    assert.equal(record.http_url, `http://127.0.0.1:9/${id}`)
+    assert.ok(await isReady(caller, id))
+  })
+
+  test('hundreds of tasks with both webhooks bring each exactly once', async (t) => {
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...relaxed }), await openReceiver(t)]
+    const both = { ...postback(receiver), ...pingback(receiver) }
+    for (let post = 0; post < 3; post += 1) {
+      await postTasks(
+        caller,
+        Array.from({ length: 100 }, (_, index) => ({ ...both, depth: 10, tag: `${post}.${index}` })),
+      )
+    }
+    await until(() => receiver.received.length === 600)
+    assert.equal(new Set(receiver.received.map(({ path }) => path)).size, 600)
+    await until(async () => (await listReady(caller)).length === 0)
+    assert.equal(receiver.received.length, 600)
+  })
+
+  test('no more webhooks are under way than allowed', async (t) => {
+    const [caller, receiver] = [
+      await openSandbox(t, { readyMs: 0, webhooksInFlight: 3, ...relaxed }),
+      await openReceiver(t),
+    ]
+    const waiting: ServerResponse[] = []
+    receiver.answer = (response) => void waiting.push(response)
+    await postTasks(
+      caller,
+      Array.from({ length: 20 }, () => pingback(receiver)),
+    )
+    for (let served = 0; served < 20; served += 1) {
+      await until(() => receiver.received.length >= Math.min(20, served + 3))
+      assert.ok(receiver.received.length <= served + 3)
+      waiting.shift()?.end()
+    }
+  })
+
+  test('webhooks that were not delivered when the sandbox stopped are sent after its next start, the others not again', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const options = { readyMs: 10_000, stateFile: join(folder, 'state.jsonl'), ...relaxed }
+    const receiver = await openReceiver(t)
+    const before = await openSandbox(t, options)
+    const [done] = await postTasks(before, [postback(receiver, { tag: 'done' })])
+    before.clock.nowMs += 10_000
+    await until(() => receiver.received.length === 1)
+    receiver.answer = refuse(500, '')
+    const [failed] = await postTasks(before, [postback(receiver, { tag: 'failed' })])
+    before.clock.nowMs += 10_000
+    await until(() => isReady(before, failed.id))
+    receiver.answer = () => {}
+    await postTasks(before, [postback(receiver, { tag: 'hanging' })])
+    before.clock.nowMs += 10_000
+    await until(() => receiver.received.length === 3)
+    const [pending] = await postTasks(before, [postback(receiver, { tag: 'pending' })])
+    await before.close()
+
+    receiver.answer = refuse(200, '')
+    const after = await openSandbox(t, options)
+    after.clock.nowMs = before.clock.nowMs + 10_000
+    await until(() => receiver.received.length === 5)
+    const tags = receiver.received.map(({ path }) => path.split('tag=')[1])
+    assert.deepEqual(tags.slice(0, 3), ['done', 'failed', 'hanging'])
+    assert.deepEqual(tags.slice(3).toSorted(), ['hanging', 'pending'])
+    await until(async () => (await listReady(after)).length === 1)
+    assert.ok(await isReady(after, failed.id), 'a failure is not tried again by itself')
+    assert.equal((await listErrors(after)).length, 1)
+    assert.equal((await fetchTask(after, done.id)).status_code, 20000)
+    assert.equal((await fetchTask(after, pending.id)).status_code, 20000)
+  })
+
+  test('a resend that was not delivered when the sandbox stopped is sent after its next start', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const options = { readyMs: 0, stateFile: join(folder, 'state.jsonl'), ...relaxed }
+    const receiver = await openReceiver(t)
+    const before = await openSandbox(t, options)
+    const [{ id }] = await postTasks(before, [pingback(receiver)])
+    await until(() => receiver.received.length === 1)
+    receiver.answer = () => {}
+    await until(async () => {
+      assert.equal((await resend(before, [id]))[0].status_code, 20100)
+      return receiver.received.length > 1
+    })
+    const sent = receiver.received.length
+    await before.close()
+    await openSandbox(t, options)
+    await until(() => receiver.received.length === sent + 1)
+  })
+
+  test('a resend answers each id by itself, and those over a hundred with 40006', async (t) => {
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 10_000, ...relaxed }), await openReceiver(t)]
+    const [plain, pinged] = await postTasks(caller, [task(), pingback(receiver)])
+    const unknown = '00000000-0000-4000-8000-000000000000'
+    const answers = await resend(caller, [
+      plain.id,
+      pinged.id,
+      unknown,
+      'no-id',
+      7,
+      ...Array(96).fill(unknown),
+    ])
+    assert.deepEqual(
+      answers.slice(0, 5).map((answer) => answer.status_code),
+      [40503, 20100, 40401, 40501, 40501],
+    )
+    assert.deepEqual(
+      answers.slice(99).map((answer) => answer.status_code),
+      [40401, 40006],
+    )
+    caller.clock.nowMs += 10_000
+    await until(() => receiver.received.length === 1)
+    await until(
+      async () =>
+        (await resend(caller, [pinged.id]))[0].status_code === 20100 && receiver.received.length > 1,
+    )
+    caller.clock.nowMs += 30 * DAY_MS
+    assert.equal((await resend(caller, [pinged.id]))[0].status_code, 40403)
+    assert.equal((await caller.post('/v3/appendix/webhook_resend', {})).status_code, 40500)
+  })
+
+  test('the status endpoint tells of webhooks that have waited for more than a minute', async (t) => {
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...relaxed }), await openReceiver(t)]
+    const status = async () => (await caller.get('/v3/appendix/status')).tasks[0].result[0]
+    receiver.answer = () => {}
+    await postTasks(caller, [postback(receiver)])
+    await until(() => receiver.received.length > 0)
+    assert.equal((await status()).status, 'ok')
+    caller.clock.nowMs += 61_000
+    const { status: all, endpoints } = await status()
+    assert.equal(all, 'webhook_delay')
+    assert.deepEqual(endpoints[3], { endpoint: 'postback/pingback', status: 'webhook_delay' })
+  })
+})
+
+describe('the failed-task list', () => {
+  test('it tells of the last 24 hours, the oldest in front, paged and filtered', async (t) => {
+    const caller = await openSandbox(t, { readyMs: 0, ...relaxed })
+    const startMs = caller.clock.nowMs
+    for (let hour = 0; hour < 4; hour += 1) {
+      await postTasks(caller, [task({ keyword: 'xkcdqwrt', tag: `${hour}` }), task({ keyword: 'yoga' })])
+      caller.clock.nowMs += 3_600_000
+    }
+    const all = await listErrors(caller)
+    assert.deepEqual(
+      all.map((record) => record.datetime),
+      [0, 1, 2, 3].map((hour) => stamp(startMs + hour * 3_600_000)),
+    )
+    assert.deepEqual(
+      { ...all[0], id: '', http_url: '' },
+      {
+        id: '',
+        datetime: stamp(startMs),
+        function: 'app_data/task_get/advanced',
+        error_code: 40102,
+        error_message: 'No Search Results.',
+        http_url: '',
+        http_method: 'GET',
+        http_code: 200,
+        http_time: 0,
+        http_response: '',
+      },
+    )
+    assert.equal((await caller.get(all[0].http_url)).tasks[0].status_code, 40102)
+    assert.deepEqual(await listErrors(caller, { limit: 2, offset: 1 }), all.slice(1, 3))
+    assert.deepEqual(await listErrors(caller, { filtered_function: 'postback_url' }), [])
+    assert.deepEqual(await listErrors(caller, { filtered_function: 'app_data/task_get/advanced' }), all)
+    const range = { datetime_from: stamp(startMs + 3_600_000), datetime_to: stamp(startMs + 7_200_000) }
+    assert.deepEqual(await listErrors(caller, range), all.slice(1, 3))
+    caller.clock.nowMs = startMs + DAY_MS + 1000
+    assert.deepEqual(await listErrors(caller), all.slice(1))
+  })
+
+  test('requests that break a rule name the field', async (t) => {
+    const caller = await openSandbox(t)
+    const ask = async (fields: Json): Promise<string> => {
+      const answer = (await caller.post('/v3/app_data/errors', fields)).tasks[0]
+      return `${answer.status_code} ${answer.status_message}`
+    }
+    const invalid = (field: string) => `40501 Invalid Field: '${field}'.`
+    assert.equal(await ask({}), '20000 Ok.')
+    assert.equal(await ask({ limit: 1000, datetime_from: '2026-10-14 12:00:00 +00:00' }), '20000 Ok.')
+    assert.equal(await ask({ limit: 1001 }), invalid('limit'))
+    assert.equal(await ask({ offset: -1 }), invalid('offset'))
+    assert.equal(await ask({ filtered_function: 7 }), invalid('filtered_function'))
+    assert.equal(await ask({ datetime_from: '2026-10-14 11:59:59 +00:00' }), invalid('datetime_from'))
+    assert.equal(await ask({ datetime_to: '2026-10-15 12:00:01 +00:00' }), invalid('datetime_to'))
+    assert.equal(await ask({ datetime_to: 'today' }), invalid('datetime_to'))
+    assert.equal((await caller.post('/v3/app_data/errors', [{}, {}])).status_code, 40000)
+  })
+})
+
+describe('another client', () => {
+  test('its ids are known and refused, and its money is not ours', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const stateFile = join(folder, 'state.jsonl')
+    const first = await openSandbox(t, { readyMs: 0, stateFile, login: 'neighbour' })
+    const [{ id }] = await postTasks(first, [task()])
+    await first.close()
+    const second = await openSandbox(t, { readyMs: 0, stateFile })
+    assert.equal((await fetchTask(second, id)).status_code, 40001)
+    assert.equal((await resend(second, [id]))[0].status_code, 40001)
+    assert.deepEqual(await listReady(second), [])
+    const { balance } = (await second.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money
+    assert.equal(balance, 1000)
+  })
+})

@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { UnreadableError } from '../../src/errors.ts'
+import {
+  parseAppInfoResult,
+  parseAppListResult,
+  parseAppSearchesResult,
+  parseHtmlResult,
+  parseReviewsResult,
+} from '../../src/service/results.ts'
+
+const RATING = { rating_type: 'Max5', value: 4.5, votes_count: null, rating_max: 5 }
+const READ_RATING = { ratingType: 'Max5', value: 4.5, votesCount: null, ratingMax: 5 }
+const PLACE = { se_domain: 'store.example.com', location_code: '2840', language_code: 'en' }
+const READ_PLACE = { seDomain: 'store.example.com', locationCode: 2840, languageCode: 'en' }
+const DATETIME = '2026-11-21 12:00:00 +00:00'
+const INSTANT = new Date('2026-11-21T12:00:00Z')
+
+function unreadableAt(path: string) {
+  return (error: unknown) => error instanceof UnreadableError && error.path === path
+}
+
+const RANKED = {
+  type: 'android_store_search_organic',
+  rank_group: 1,
+  rank_absolute: 2,
+  position: 'left',
+  app_id: 'com.example.yoga',
+  title: 'Yoga',
+  url: 'https://store.example.com/yoga',
+  icon: 'https://store.example.com/yoga.png',
+  reviews_count: 12,
+  rating: RATING,
+  is_free: true,
+  price: {
+    current: 0,
+    regular: null,
+    max_value: null,
+    currency: 'USD',
+    is_price_range: false,
+    displayed_price: null,
+  },
+  developer: 'Dev',
+  developer_url: 'https://store.example.com/dev',
+}
+const READ_RANKED = {
+  rank: 1,
+  absolute: 2,
+  type: 'android_store_search_organic',
+  position: 'left',
+  appId: 'com.example.yoga',
+  title: 'Yoga',
+  url: 'https://store.example.com/yoga',
+  icon: 'https://store.example.com/yoga.png',
+  reviewsCount: 12,
+  rating: READ_RATING,
+  isFree: true,
+  price: {
+    current: 0,
+    regular: null,
+    maxValue: null,
+    currency: 'USD',
+    isPriceRange: false,
+    displayedPrice: null,
+  },
+  developer: 'Dev',
+  developerUrl: 'https://store.example.com/dev',
+}
+
+function rankedPage(items: unknown[]) {
+  return {
+    keyword: 'yoga',
+    ...PLACE,
+    check_url: null,
+    datetime: DATETIME,
+    se_results_count: 900,
+    items_count: items.length,
+    items,
+  }
+}
+
+test('every field of a search is read, of organic items only', () => {
+  const result = parseAppSearchesResult(rankedPage([{ type: 'android_store_search_paid' }, RANKED]))
+  assert.deepEqual(result, {
+    keyword: 'yoga',
+    ...READ_PLACE,
+    checkUrl: null,
+    datetime: INSTANT,
+    resultsCount: 900,
+    itemsCount: 2,
+    items: [READ_RANKED],
+  })
+})
+
+test('an app that a search names twice keeps its best rank, and what is missing is null', () => {
+  const bare = {
+    type: 'ios_store_search_organic',
+    app_id: 'com.example.yoga',
+    rank_group: 5,
+    rank_absolute: 6,
+  }
+  const [item, ...more] = parseAppSearchesResult(rankedPage([bare, RANKED])).items
+  assert.deepEqual([item?.rank, more.length], [1, 0])
+  const [poor] = parseAppSearchesResult(rankedPage([bare])).items
+  assert.deepEqual([poor?.rating, poor?.price, poor?.isFree, poor?.developerUrl], [null, null, null, null])
+})
+
+test('a list is read like a search, under the name of its collection', () => {
+  const item = { ...RANKED, type: 'android_store_list_organic' }
+  const result = parseAppListResult({ ...rankedPage([item]), keyword: 'topselling_free' })
+  assert.equal(result.collection, 'topselling_free')
+  assert.ok(!('keyword' in result))
+  assert.deepEqual(result.items, [{ ...READ_RANKED, type: 'android_store_list_organic' }])
+})
+
+test('a field that breaks the contract in a search is named', () => {
+  assert.throws(
+    () => parseAppSearchesResult(rankedPage([{ ...RANKED, rating: 4.5 }])),
+    unreadableAt('items[0].rating'),
+  )
+})
+
+test('the page of an app is read with its place', () => {
+  const item = {
+    type: 'ios_store_info_organic',
+    rank_group: 1,
+    rank_absolute: 1,
+    position: 'left',
+    app_id: '7',
+  }
+  const page = {
+    app_id: '7',
+    ...PLACE,
+    check_url: null,
+    datetime: DATETIME,
+    se_results_count: 1,
+    items_count: 1,
+  }
+  const result = parseAppInfoResult({ ...page, items: [item] })
+  const { items, ...head } = result
+  assert.deepEqual(head, {
+    appId: '7',
+    ...READ_PLACE,
+    checkUrl: null,
+    datetime: INSTANT,
+    seResultsCount: 1,
+    itemsCount: 1,
+  })
+  const [app] = items
+  assert.deepEqual(
+    [app?.type, app?.rankGroup, app?.rankAbsolute, app?.position, app?.appId, app?.title],
+    ['ios_store_info_organic', 1, 1, 'left', '7', null],
+  )
+  assert.throws(() => parseAppInfoResult({ ...page, items: [] }), unreadableAt('items'))
+})
+
+const REVIEW = {
+  type: 'ios_store_reviews_search',
+  rank_group: 1,
+  rank_absolute: 1,
+  position: 'left',
+  version: '1.2',
+  rating: RATING,
+  timestamp: DATETIME,
+  id: 9001,
+  title: 'Good',
+  review_text: 'Very\0 good',
+  user_profile: { profile_name: 'Ann', profile_image_url: null },
+}
+
+function reviewsPage(items: unknown, fields: Record<string, unknown> = {}) {
+  return {
+    app_id: '7',
+    type: 'app_reviews',
+    ...PLACE,
+    check_url: null,
+    datetime: DATETIME,
+    title: 'Yoga',
+    rating: RATING,
+    reviews_count: null,
+    items_count: 1,
+    items,
+    ...fields,
+  }
+}
+
+test('every field of reviews is read', () => {
+  assert.deepEqual(parseReviewsResult(reviewsPage([REVIEW])), {
+    appId: '7',
+    type: 'app_reviews',
+    ...READ_PLACE,
+    checkUrl: null,
+    datetime: INSTANT,
+    title: 'Yoga',
+    rating: READ_RATING,
+    reviewsCount: null,
+    itemsCount: 1,
+    items: [
+      {
+        type: 'ios_store_reviews_search',
+        rankGroup: 1,
+        rankAbsolute: 1,
+        position: 'left',
+        version: '1.2',
+        rating: READ_RATING,
+        timestamp: INSTANT,
+        id: '9001',
+        title: 'Good',
+        reviewText: 'Very good',
+        userProfile: { profileName: 'Ann', profileImageUrl: null },
+      },
+    ],
+  })
+})
+
+test('a review without an author or text is read; reviews without ids, or missing ones, are not', () => {
+  const [review] = parseReviewsResult(reviewsPage([{ id: 'a' }])).items
+  assert.deepEqual([review?.userProfile, review?.reviewText, review?.rating], [null, null, null])
+  assert.deepEqual(parseReviewsResult(reviewsPage(null, { items_count: 0 })).items, [])
+  assert.throws(() => parseReviewsResult(reviewsPage(null)), unreadableAt('items'))
+  assert.throws(() => parseReviewsResult(reviewsPage([{ ...REVIEW, id: null }])), unreadableAt('items[0].id'))
+})
+
+test('every field of raw pages is read, and the pages are exact', () => {
+  const html = '<html>\0</html>'
+  const page = {
+    type: 'organic',
+    keyword: 'yoga',
+    ...PLACE,
+    datetime: DATETIME,
+    items_count: 1,
+    items: [{ page: 1, date: DATETIME, html }],
+  }
+  assert.deepEqual(parseHtmlResult(page), {
+    type: 'organic',
+    appId: null,
+    keyword: 'yoga',
+    ...READ_PLACE,
+    datetime: INSTANT,
+    itemsCount: 1,
+    items: [{ page: 1, date: INSTANT, html }],
+  })
+  assert.throws(() => parseHtmlResult({ ...page, items: [{ page: 1 }] }), unreadableAt('items[0].html'))
+})

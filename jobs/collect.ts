@@ -7,8 +7,8 @@ export const collect: Job = {
   cron: '* * * * *',
   catchUp: 'none',
   timeoutMs: 10 * 60_000,
-  run: async ({ db, client, queue, settings }) => {
-    const ready = await handOutReady(db, client, settings, queue.enqueueFetch)
+  run: async ({ db, client, queue, settings, signal }) => {
+    const ready = await handOutReady(db, client, { ...settings, signal }, queue.enqueueFetch)
     const overdue = await handOutOverdue(db, queue.enqueueFetch)
     return { ...ready, overdue }
   },

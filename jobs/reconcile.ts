@@ -8,9 +8,9 @@ export const reconcile: Job = {
   cron: '* * * * *',
   catchUp: 'none',
   timeoutMs: 30 * 60_000,
-  run: async ({ db, client, queue, settings }) => {
+  run: async ({ db, client, queue, settings, signal }) => {
     const swept = await sweepPosts(db, queue.enqueuePosts)
-    const quiet = { quietMs: settings.reconcileQuietMs, overdueAfterMs: settings.overdueAfterMs }
+    const quiet = { quietMs: settings.reconcileQuietMs, overdueAfterMs: settings.overdueAfterMs, signal }
     const { waitsUntil, ...reconciled } = await reconcileUnknownPosts(db, client, quiet)
     return { ...swept, ...reconciled, waitsUntil: waitsUntil?.toISOString() ?? null }
   },

@@ -10,7 +10,7 @@ import type { PostOutcome, TaskToPost } from '../service/post-tasks.ts'
 import type { AnswerHead } from '../service/transport.ts'
 import { type ApiEndpoint, isTaskEndpoint, type TaskEndpoint } from './api-endpoints.ts'
 import { Fields } from './api-fields.ts'
-import type { CommandContext } from './main.ts'
+import type { CommandContext } from './command.ts'
 import { formatMicros, printJson, printTable, type Row } from './print.ts'
 import { attachSandbox } from './sandbox-process.ts'
 

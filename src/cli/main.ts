@@ -12,62 +12,17 @@ import packageJson from '../../package.json' with { type: 'json' }
 import type { Config } from '../config.ts'
 import { ConfigurationError, StorerankError } from '../errors.ts'
 import type { Logger } from '../log.ts'
+import type { Store } from '../service/functions.ts'
 import { didYouMean } from '../suggest.ts'
-import type { Output } from './print.ts'
-
-/** The names that `storerank run` takes; `jobs/` holds one file for each. */
-export const JOB_NAMES = ['references', 'account', 'housekeeping', 'track', 'reconcile', 'collect'] as const
-export type JobName = (typeof JOB_NAMES)[number]
-
-/** What each command gets from its arguments and options. */
-export interface CommandOptions {
-  start: Record<string, never>
-  /** No job: the whole cycle. `waitMs` bounds the wait for what is outstanding. */
-  run: { readonly jobs: readonly JobName[]; readonly waitMs?: number }
-  plan: { readonly json: boolean }
-  status: { readonly json: boolean }
-  sql: { readonly query: string; readonly format: 'table' | 'json' | 'csv' }
-  sandbox: {
-    readonly login: string
-    readonly password: string
-    readonly port?: number
-    readonly readyMs?: number
-    readonly seed?: number
-    readonly statePath?: string
-    readonly catalogPath?: string
-  }
-  migrate: Record<string, never>
-}
-export type CommandName = keyof CommandOptions
-
-export interface CommandContext {
-  readonly config: Config
-  readonly log: Logger
-  readonly stdout: Output
-  readonly stderr: Output
-  /** Whether stderr is a terminal: it gets progress and readable log lines there, JSON lines otherwise. */
-  readonly isTerminal: boolean
-  /** Aborted at the first SIGINT or SIGTERM: take no new work, finish or release what is in flight, return. */
-  readonly signal: AbortSignal
-}
-
-/** What a command file exports. The result is the exit code. */
-export interface CommandModule<Name extends CommandName> {
-  run(options: CommandOptions[Name], context: CommandContext): Promise<number>
-}
-export type CommandModules = { readonly [Name in CommandName]: () => Promise<CommandModule<Name>> }
-
-/** The outside of the command line; tests put their own in. */
-export interface Host {
-  readonly modules: CommandModules
-  readonly stdout: Output
-  readonly stderr: Output
-  readonly signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>
-  /** Ends the process at once. */
-  exit(code: number): void
-  nowMs(): number
-  readonly env?: NodeJS.ProcessEnv
-}
+import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
+import {
+  type CommandModules,
+  type CommandName,
+  type CommandOptions,
+  type Host,
+  JOB_NAMES,
+  type JobName,
+} from './command.ts'
 
 const COMMANDS: CommandModules = {
   start: () => import('./start.ts'),
@@ -77,6 +32,7 @@ const COMMANDS: CommandModules = {
   sql: () => import('./sql.ts'),
   sandbox: () => import('./sandbox.ts'),
   migrate: () => import('./migrate.ts'),
+  api: () => import('./api.ts'),
 }
 
 const FAILED = 1
@@ -305,6 +261,7 @@ function addServers(program: Command, host: Host, state: Invocation) {
     .option('--seed <number>', 'the same seed gives the same rankings', wholeNumber(0, 2 ** 31 - 1))
     .option('--state <file>', 'file that keeps the state across restarts (default: in memory only)')
     .option('--catalog <file>', 'CSV of real apps to rank beside the invented ones')
+    .option('--faults <faults>', 'trouble by kind and rate: http500=0.05,slow=0.1, all=0.05, or JSON')
     .action((options: SandboxFlags) => invoke('sandbox', nameSandboxPaths(options), host, state))
   addExample(sandbox, 'storerank sandbox --port 8080 --ready-ms 500')
 
@@ -313,6 +270,32 @@ function addServers(program: Command, host: Host, state: Invocation) {
     .description('apply the migrations to the database and exit')
     .action(() => invoke('migrate', {}, host, state))
   addExample(migrate, 'storerank migrate')
+
+  const api = program
+    .command('api')
+    .description(
+      'call one endpoint of the service by hand; what it posts is charged, and counts in no budget here',
+    )
+    .argument('<endpoint>', 'one of those below', parseEndpoint)
+    .argument('[field=value...]', 'fields by their names in the specification, such as keyword=yoga')
+    .addOption(
+      new Option('--store <store>', 'where both stores have it').choices(['ios_store', 'android_store']),
+    )
+    .option('--json', 'print JSON instead of tables', false)
+    .action((endpoint: ApiEndpoint, fields: readonly string[], flags: { store?: Store; json: boolean }) =>
+      invoke('api', { endpoint, fields, ...flags }, host, state),
+    )
+  api.addHelpText('after', `\nEndpoints:\n  ${API_ENDPOINTS.join('\n  ')}`)
+  addExample(
+    api,
+    'storerank api app_searches/task_post keyword=yoga location_code=2840 language_code=en --json',
+  )
+}
+
+function parseEndpoint(name: string): ApiEndpoint {
+  const endpoint = API_ENDPOINTS.find((known) => known === name)
+  if (endpoint !== undefined) return endpoint
+  throw new InvalidArgumentError(`There is no such endpoint.${didYouMean(name, API_ENDPOINTS)}`)
 }
 
 type SandboxFlags = Omit<CommandOptions['sandbox'], 'statePath' | 'catalogPath'> & {

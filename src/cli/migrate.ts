@@ -1,6 +1,6 @@
 /** `storerank migrate`: applies what is missing of drizzle/ and exits. */
 import { openQueue } from '../queue/queue.ts'
-import type { CommandContext } from './main.ts'
+import type { CommandContext } from './command.ts'
 import { openDatabaseSession } from './session.ts'
 
 export async function run(_options: Record<string, never>, context: CommandContext): Promise<number> {

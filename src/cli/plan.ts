@@ -1,6 +1,6 @@
 /** `storerank plan`: what is due, what it would cost, what the budget would cut. Posts nothing. */
 import { previewPlan } from '../plan/plan.ts'
-import type { CommandContext, CommandOptions } from './main.ts'
+import type { CommandContext, CommandOptions } from './command.ts'
 import { formatCount, formatMicros, printJson, printTable } from './print.ts'
 import { openDatabaseSession, settingsOf } from './session.ts'
 

@@ -3,7 +3,7 @@ import type { CycleResult } from '../queue/cycle.ts'
 import { readBudgets, readSpentSince } from '../report/money.ts'
 import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
 import { readProblems } from '../report/status.ts'
-import type { CommandContext } from './main.ts'
+import type { CommandContext } from './command.ts'
 import { formatCount, formatInstant, formatMicros, printTable } from './print.ts'
 import { settingsOf, type WorkSession } from './session.ts'
 

@@ -6,7 +6,7 @@ import { type CycleResult, type Outstanding, readOutstanding, runCycle } from '.
 import { BUSY, executeJob } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
-import type { CommandContext, CommandOptions, JobName } from './main.ts'
+import type { CommandContext, CommandOptions, JobName } from './command.ts'
 import { formatCount, formatInstant } from './print.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { printRunReport } from './run-report.ts'

@@ -2,8 +2,9 @@
 import { once } from 'node:events'
 import { z } from 'zod'
 import { ConfigurationError } from '../errors.ts'
+import { parseFaults } from '../sandbox/faults.ts'
 import { type Sandbox, startSandbox } from '../sandbox/server.ts'
-import type { CommandContext, CommandOptions } from './main.ts'
+import type { CommandContext, CommandOptions } from './command.ts'
 
 export async function run(options: CommandOptions['sandbox'], context: CommandContext): Promise<number> {
   const sandbox = await openSandbox(options)
@@ -18,13 +19,14 @@ export async function run(options: CommandOptions['sandbox'], context: CommandCo
 
 /** All that can go wrong at the start is an option: a port in use, a file that cannot be read, an empty login. */
 async function openSandbox(options: CommandOptions['sandbox']): Promise<Sandbox> {
-  const { statePath, catalogPath, port, ...rest } = options
+  const { statePath, catalogPath, faults, port, ...rest } = options
   try {
     return await startSandbox({
       ...rest,
       ...(port === undefined ? {} : { port, strictPort: port !== 0 }),
       ...(statePath === undefined ? {} : { stateFile: statePath }),
       ...(catalogPath === undefined ? {} : { catalogFile: catalogPath }),
+      ...(faults === undefined ? {} : { faults: parseFaults(faults) }),
     })
   } catch (error) {
     throw new ConfigurationError(`The sandbox cannot start: ${explain(error, port)}`, { cause: error })

@@ -14,7 +14,7 @@ import type { JobContext, RunnerSettings } from '../queue/job.ts'
 import { openQueue } from '../queue/queue.ts'
 import { nameRunner } from '../queue/runner.ts'
 import { createClient } from '../service/client.ts'
-import type { CommandContext } from './main.ts'
+import type { CommandContext } from './command.ts'
 import { attachSandbox } from './sandbox-process.ts'
 
 export interface DatabaseSession {

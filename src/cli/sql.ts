@@ -1,6 +1,6 @@
 /** `storerank sql "…"`: any SQL on the database in use, as a table, JSON or CSV. */
 import type { Row as SqlRow } from 'postgres'
-import type { CommandContext, CommandOptions } from './main.ts'
+import type { CommandContext, CommandOptions } from './command.ts'
 import { type Column, printCsv, printJson, printTable } from './print.ts'
 import { openDatabaseSession } from './session.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { JOBS } from '../../jobs/index.ts'
 import { startRunner } from '../queue/runner.ts'
 import { listNextTicks, startScheduler } from '../queue/scheduler.ts'
-import type { CommandContext } from './main.ts'
+import type { CommandContext } from './command.ts'
 import { openWorkSession } from './session.ts'
 
 export async function run(_options: Record<string, never>, context: CommandContext): Promise<number> {

@@ -4,7 +4,7 @@ import { readOutstanding } from '../queue/cycle.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
 import { readBudgets } from '../report/money.ts'
 import { readBacklog, readLastRuns, readProblems } from '../report/status.ts'
-import type { CommandContext, CommandOptions } from './main.ts'
+import type { CommandContext, CommandOptions } from './command.ts'
 import { formatInstant, formatMicros, printJson, printTable, type Row } from './print.ts'
 import { openDatabaseSession, settingsOf } from './session.ts'
 

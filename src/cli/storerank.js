@@ -5,6 +5,14 @@
  */
 const NEEDED_MAJOR = 24
 
+/** The TypeScript of a checkout; a package holds what was made of it, because Node strips no types under node_modules. */
+function loadProgram() {
+  return import('./main.ts').catch((error) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND' || !String(error.url).endsWith('/src/cli/main.ts')) throw error
+    return import('../../dist/src/cli/main.js')
+  })
+}
+
 if (Number(process.versions.node.split('.')[0]) < NEEDED_MAJOR) {
   process.stderr.write(
     `storerank needs Node ${NEEDED_MAJOR} or newer, and this is Node ${process.versions.node}: run \`npm ci\` in its folder, which ` +
@@ -12,7 +20,7 @@ if (Number(process.versions.node.split('.')[0]) < NEEDED_MAJOR) {
   )
   process.exitCode = 2
 } else {
-  import('./main.ts').then(
+  loadProgram().then(
     (program) => program.main(),
     (error) => {
       process.stderr.write(`storerank cannot start: ${error.message}\nRun \`npm ci\` in its folder.\n`)

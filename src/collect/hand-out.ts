@@ -25,6 +25,8 @@ export type EnqueueFetch = (tx: Transaction, items: readonly FetchItem[]) => Pro
 
 export interface HandOutOptions {
   readonly overdueAfterMs: number
+  /** Ends it between two lists. */
+  readonly signal?: AbortSignal
 }
 
 export interface HandedOut {
@@ -55,6 +57,7 @@ export async function handOutReady(
   let foreign = 0
   for (const endpoint of await listOutstandingEndpoints(db)) {
     for (;;) {
+      options.signal?.throwIfAborted()
       const rows = await client.listReady(endpoint.store, endpoint.function)
       const handed = await handOutRows(db, rows, options, enqueue)
       handedOut += handed

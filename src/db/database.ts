@@ -38,6 +38,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
       application_name: options.name ?? 'storerank',
       // Slots are UTC: adding a day must not meet a change of the clock.
       TimeZone: 'UTC',
+      // The locks of budget and calls stand on it: each statement sees what was committed before it.
+      default_transaction_isolation: 'read committed' as const,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     },
   }

@@ -58,7 +58,6 @@ async function insertGaps(tx: Transaction): Promise<ClosedSlots> {
         slot_of(p.every, least(storerank_now(), p.ended_at)), p.every) as s (slot)
       left join running r on r.target_id = p.target_id and r.slot = s.slot
       where p.target_id is not null and (p.ended_at is null or p.closed_to < p.ended_at)
-        and s.slot >= p.first_slot and (p.last_slot is null or s.slot <= p.last_slot)
         and s.slot + p.every > p.closed_to and s.slot + p.every <= least(storerank_now(), p.ended_at)
       union all
       -- Out at the service, for all we knew, when its slot was closed, and given back unsent since.

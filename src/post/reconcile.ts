@@ -14,6 +14,8 @@ export interface ReconcileOptions {
   /** Longer than TCP may still deliver what a dead runner wrote. */
   readonly quietMs: number
   readonly overdueAfterMs: number
+  /** Ends the scan between two pages. */
+  readonly signal?: AbortSignal
 }
 
 export interface UnknownPosts {
@@ -59,7 +61,7 @@ export async function reconcileUnknownPosts(
     return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0 }
   }
   const { postIds } = unknown
-  const scan = await scanTaskHistory(client, unknown)
+  const scan = await scanTaskHistory(client, unknown, options.signal)
   return db.sql.begin(async (tx) => {
     const evidence = await recordCreated(tx, scan.found, options.overdueAfterMs)
     await tx`select id from post where id = any(${postIds}) order by id for update`
@@ -109,12 +111,13 @@ interface Scan extends Range {
 }
 
 /** The service refuses an end later than its own now: when its clock is behind, the scan ends that much earlier. */
-async function scanTaskHistory(client: AppDataClient, { from, to }: Range): Promise<Scan> {
+async function scanTaskHistory(client: AppDataClient, range: Range, signal?: AbortSignal): Promise<Scan> {
+  const { from, to } = range
   try {
-    return await scanRange(client, { from, to })
+    return await scanRange(client, { from, to }, signal)
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
-    return scanRange(client, { from, to: new Date(to.getTime() - CLOCK_SKEW_MS) })
+    return scanRange(client, { from, to: new Date(to.getTime() - CLOCK_SKEW_MS) }, signal)
   }
 }
 
@@ -122,17 +125,22 @@ async function scanTaskHistory(client: AppDataClient, { from, to }: Range): Prom
  * Tasks that finish while the pages are read move to other pages, so that one may never be seen. Which tasks are in the range
  * does not change: the scan is complete when it has seen as many as there are.
  */
-async function scanRange(client: AppDataClient, range: Range): Promise<Scan> {
+async function scanRange(client: AppDataClient, range: Range, signal?: AbortSignal): Promise<Scan> {
   const rows = new Map<string, TaskIdRow>()
-  let isComplete = false
-  for (let pass = 1; pass <= MAX_PASSES && !isComplete; pass += 1) {
-    isComplete = rows.size === (await readPages(client, range, rows))
+  for (let pass = 1; pass <= MAX_PASSES; pass += 1) {
+    let counted = 0
+    for await (const page of readPages(client, range)) {
+      signal?.throwIfAborted()
+      for (const row of page) rows.set(row.id, row)
+      counted += page.length
+    }
+    if (rows.size === counted)
+      return { ...range, found: [...rows.values()].flatMap(toCreated), isComplete: true }
   }
-  return { ...range, found: [...rows.values()].flatMap(toCreated), isComplete }
+  return { ...range, found: [...rows.values()].flatMap(toCreated), isComplete: false }
 }
 
-/** Adds every row of every page; returns how many rows the pages held. */
-async function readPages(client: AppDataClient, range: Range, rows: Map<string, TaskIdRow>): Promise<number> {
+async function* readPages(client: AppDataClient, range: Range): AsyncGenerator<TaskIdRow[]> {
   for (let offset = 0; ; offset += MAX_TASK_ID_ROWS) {
     const page = await client.listTaskIds({
       ...range,
@@ -141,8 +149,8 @@ async function readPages(client: AppDataClient, range: Range, rows: Map<string, 
       includeMetadata: true,
       sort: 'asc',
     })
-    for (const row of page) rows.set(row.id, row)
-    if (page.length < MAX_TASK_ID_ROWS) return offset + page.length
+    yield page
+    if (page.length < MAX_TASK_ID_ROWS) return
   }
 }
 

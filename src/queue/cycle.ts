@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
-import type { AccountError } from '../errors.ts'
+import { type AccountError, RateLimitedError, UnavailableError } from '../errors.ts'
 import { readUnknownPosts, type UnknownPosts } from '../post/reconcile.ts'
 import { areReferencesFresh } from '../watch/references.ts'
 import { BUSY, executeJob, type Job, type JobContext, type JobSummary } from './job.ts'
@@ -77,12 +77,12 @@ async function waitUntilDone(
     const nowMs = performance.now()
     if (isDone(outstanding, runner) || nowMs - startedMs > options.waitMs) return outstanding
     if (nowMs >= sweepAtMs) {
-      await runNamed(context, jobs, 'reconcile')
+      await tryNamed(context, jobs, 'reconcile')
       sweepAtMs = nowMs + SWEEP_EVERY_MS
     }
     if (outstanding.posted + outstanding.unknownPosts > 0 && nowMs >= collectAtMs) {
-      const found = await runNamed(context, jobs, 'collect')
-      const isMoving = found !== BUSY && Number(found.handedOut) > 0
+      const found = await tryNamed(context, jobs, 'collect')
+      const isMoving = Number(found?.handedOut ?? 0) > 0
       collectEveryMs = isMoving ? FIRST_COLLECT_MS : Math.min(collectEveryMs * 2, SLOWEST_COLLECT_MS)
       collectAtMs = performance.now() + collectEveryMs
     }
@@ -122,4 +122,16 @@ function runNamed(
   const job = jobs.find((one) => one.name === name)
   if (job === undefined) throw new Error(`There is no job ${name}.`)
   return executeJob(context, job, new Date())
+}
+
+/** While results are awaited, trouble of the service is no reason to give up: the next look may find it well. */
+async function tryNamed(context: JobContext, jobs: readonly Job[], name: string): Promise<JobSummary | null> {
+  try {
+    const summary = await runNamed(context, jobs, name)
+    return summary === BUSY ? null : summary
+  } catch (error) {
+    if (!(error instanceof UnavailableError || error instanceof RateLimitedError)) throw error
+    context.log.warn({ job: name, err: error }, 'job will be tried again')
+    return null
+  }
 }

@@ -7,17 +7,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import {
-  type CommandContext,
-  type CommandModules,
-  type CommandName,
-  type Host,
-  runCommandLine,
-} from '../../src/cli/main.ts'
+import type { CommandContext, CommandModules, CommandName, Host } from '../../src/cli/command.ts'
+import { runCommandLine } from '../../src/cli/main.ts'
 import { type Output, printCsv, printJson, printTable } from '../../src/cli/print.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 
-const COMMAND_NAMES: CommandName[] = ['start', 'run', 'plan', 'status', 'sql', 'sandbox', 'migrate']
+const COMMAND_NAMES: CommandName[] = ['start', 'run', 'plan', 'status', 'sql', 'sandbox', 'migrate', 'api']
 const entry = new URL('../../src/cli/storerank.js', import.meta.url)
 
 function makeOutput(terminal: { isTTY?: boolean; columns?: number } = {}) {

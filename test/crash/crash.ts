@@ -32,7 +32,8 @@ const QUIET_MS = 6_000
 const OVERDUE_MS = 5_000
 const READY_MS = 400
 const CALLS_PER_MINUTE = 600
-const SETTLE_WITHIN_MS = 120_000
+/** Without a guard some things never settle, and need not. */
+const SETTLE_WITHIN_MS = { guarded: 120_000, unguarded: 30_000 }
 const LOOK_EVERY_MS = 300
 
 const HELP = `usage: npm run crash -- [--kills 25] [--runners 3] [--keywords 300] [--seed N] [--minutes N]
@@ -144,6 +145,7 @@ async function run(options: Options): Promise<boolean> {
   const startedMs = performance.now()
   if (scenario.budgetRace) await prepareBudgetRace(world, keywords, () => start('plan'))
   else await watchHourly(world.sql, keywords)
+  if (scenario.deep) await world.sql`update keyword_watch set depth = 650`
   const { blows, runners } = await disturb({
     scenario,
     world,
@@ -159,7 +161,7 @@ async function run(options: Options): Promise<boolean> {
   })
   const disturbedMs = performance.now() - startedMs
   wire.troubleShare = 0
-  await settle(world, runners, start)
+  await settle(world, runners, start, SETTLE_WITHIN_MS[options.guardOff === null ? 'guarded' : 'unguarded'])
   const findings = await compareBooks(world, sandbox.url, wire.arrivals, callsPerMinute, random.fork())
   printReport({
     seed,
@@ -174,8 +176,8 @@ async function run(options: Options): Promise<boolean> {
 }
 
 /** Nothing is disturbed any more: runners that end are started again until nothing is open. */
-async function settle(world: World, runners: Runner[], start: () => Runner): Promise<void> {
-  const untilMs = performance.now() + SETTLE_WITHIN_MS
+async function settle(world: World, runners: Runner[], start: () => Runner, withinMs: number): Promise<void> {
+  const untilMs = performance.now() + withinMs
   for (;;) {
     await sleep(LOOK_EVERY_MS)
     for (const [index, runner] of runners.entries()) {

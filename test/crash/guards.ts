@@ -20,6 +20,8 @@ export interface Scenario {
   readonly readyMs?: number
   /** Only the first runner is struck, and it does nothing but posting. */
   readonly victim?: true
+  /** Everything is watched deeper than the store goes, so that every result brings a refund. */
+  readonly deep?: true
   /** Kills, cuts, restarts at random instants as well. */
   readonly random: boolean
   readonly callsPerMinute?: number
@@ -63,8 +65,11 @@ const SLOW_CLAIM = remove(
   'await cutOverBudget(tx, postId, options.budget)\nawait new Promise((resolve) => setTimeout(resolve, 1000))',
 )
 
-/** A runner that is frozen in one post is in the middle of nothing else. */
-const ONE_POST_AT_ONCE = remove('queue/runner.ts', /const POSTS_AT_ONCE = [^\n]+/, 'const POSTS_AT_ONCE = 1')
+/** A runner that is frozen in one thing is in the middle of nothing else. */
+const ONE_AT_ONCE: readonly Rewrite[] = [
+  remove('queue/runner.ts', /const POSTS_AT_ONCE = [^\n]+/, 'const POSTS_AT_ONCE = 1'),
+  remove('queue/runner.ts', /const FETCH_JOBS_AT_ONCE = [^\n]+/, 'const FETCH_JOBS_AT_ONCE = 1'),
+]
 
 /** Frozen between claim and send until another one is sending what it held. */
 const FROZEN_HOLDER: Scenario = {
@@ -90,7 +95,7 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
       remove('service/transport.ts', /beginWithinMs: [^\n]+\n/),
       remove('service/transport.ts', /return lateMs > 0 [^\n]+/, 'return null'),
     ],
-    setting: [ONE_POST_AT_ONCE],
+    setting: ONE_AT_ONCE,
     scenario: FROZEN_HOLDER,
   },
   'quiet-time': {
@@ -105,7 +110,7 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
   },
   fence: {
     rewrites: [remove('post/settle.ts', /and token = \$\{(claim\.)?token\} /g)],
-    setting: [ONE_POST_AT_ONCE],
+    setting: ONE_AT_ONCE,
     // The second holder's answer comes after its time, so that nothing but its claim says that it has sent.
     scenario: {
       ...FROZEN_HOLDER,
@@ -140,11 +145,15 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
       ),
     ],
     sql: 'drop index charge_fact_once',
+    setting: ONE_AT_ONCE,
+    // Longer than a task is handed out for, shorter than the heartbeat: both batches end their jobs.
     scenario: {
       ...QUIET,
       points: ['between fetching and storing'],
       actions: ['freeze'],
       freezeMs: [7_500, 9_000],
+      victim: true,
+      deep: true,
     },
   },
   'claim-state': {

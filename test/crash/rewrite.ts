@@ -125,9 +125,9 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
     'settling before its commit',
   ),
   'after settling': before('post/work-post.ts', 'if (settled.unknown > 0) {', 'after settling'),
-  'between scan and adoption': after(
+  'between scan and adoption': before(
     'post/reconcile.ts',
-    'const scan = await scanTaskHistory(client, unknown)',
+    'const evidence = await recordCreated(tx, scan.found',
     'between scan and adoption',
   ),
   'release before its commit': before(

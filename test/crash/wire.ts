@@ -59,6 +59,8 @@ const OTHER_SHARE = 0.25
 const LATE_MS = [1_000, 4_000] as const
 const SLOW_MS = [200, 2_600] as const
 
+const KEEP_ALIVE_MS = 60_000
+
 /** Calls of a window by kind; the harness makes the window shorter, not the limits (spec: Limits; SERVICE-NOTES: tasks_ready). */
 export const WIRE_LIMITS = { tasks_ready: 20, id_list: 10 }
 
@@ -98,6 +100,8 @@ export async function startWire(serviceUrl: string, random: Random): Promise<Wir
     const delays = { lateMs: random.between(...LATE_MS), slowMs: random.between(...state.slowMs) }
     carry(serviceUrl, request, response, chooseTrouble(kind), delays).catch(() => request.socket.destroy())
   })
+  // A frozen runner finds its connection still open, or the write would fail before anything else could.
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return Object.assign(state, {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -96,6 +96,14 @@ describe('the packed package', { timeout: INSTALL_LIMIT_MS }, () => {
     assert.equal(stdout, '')
   })
 
+  test('has a command line that starts', async () => {
+    const command = join(folder, 'node_modules/.bin/storerank')
+    const { stdout } = await execute(process.execPath, [await realpath(command), 'run', '--help'], {
+      cwd: folder,
+    })
+    assert.match(stdout, /^Usage: storerank run/)
+  })
+
   test('holds the jobs and the migrations for the command line', async () => {
     const built = join(folder, 'node_modules/storerank/dist')
     const migrations = await readdir(join(PROJECT, 'drizzle'))

@@ -1,6 +1,7 @@
 /** Thousands of watches in one statement: each costs the same as the first, whatever the planner knew when it began. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { Sql } from '../../src/db/database.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const WATCHES = 1000
@@ -13,24 +14,40 @@ before(async () => {
 })
 after(() => planning.drop())
 
-test('the triggers of a watch read a few rows, and never all the other watches', async () => {
-  const { sql } = planning.db
-  await planning.watch('a', ['one', 'two', 'three'])
-  // Statistics of a small table: reading it whole looks cheap.
-  await sql`analyze`
+const beforehand = {
+  'of tables without statistics': async () => {},
+  // Reading them whole looks cheap.
+  'of tables that were small when they were analyzed': async () => {
+    await planning.watch('a', ['one', 'two', 'three'])
+    await planning.db.sql`analyze`
+  },
+}
+
+for (const [which, prepare] of Object.entries(beforehand)) {
+  test(`the triggers of a watch read a few rows ${which}, and never all the other watches`, async () => {
+    await prepare()
+    const read = await readByTriggers(planning.openAnother().sql)
+    assert.equal(read.length, 3)
+    for (const { table, rows } of read)
+      assert.ok(rows <= WATCHES * MOST_ROWS_PER_WATCH, `${rows} rows of ${table} were read.`)
+  })
+}
+
+/** In a session of its own, whose plans are made for this. */
+async function readByTriggers(sql: Sql) {
   const keywords = Array.from({ length: WATCHES }, (_, i) => `keyword ${i}`)
-  const read = await sql.begin(async (tx) => {
+  return sql.begin(async (tx) => {
     await tx`
       insert into keyword_watch (project, store, keyword, location_code, language_code)
       select 'a', 'ios_store', keyword, 2840, 'en' from unnest(${keywords}::text[]) keyword`
     await tx`
       insert into app_watch (project, store, app_id) select 'a', 'ios_store', (100000 + n)::text
       from generate_series(1, ${WATCHES}::int) n`
-    return tx<{ table: string; rows: number }[]>`
+    const read = await tx<{ table: string; rows: number }[]>`
       select relname as table, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) as rows
       from pg_stat_xact_user_tables where relname in ('watch_period', 'target', 'app')`
+    await tx`delete from keyword_watch`
+    await tx`delete from app_watch`
+    return read
   })
-  assert.equal(read.length, 3)
-  for (const { table, rows } of read)
-    assert.ok(rows <= WATCHES * MOST_ROWS_PER_WATCH, `${rows} rows of ${table} were read.`)
-})
+}

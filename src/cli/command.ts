@@ -1,0 +1,61 @@
+/** What a command is: its options, what it works with, and what it gives back. */
+import type { Config } from '../config.ts'
+import type { Logger } from '../log.ts'
+import type { ApiOptions } from './api.ts'
+import type { Output } from './print.ts'
+
+/** The names that `storerank run` takes; `jobs/` holds one file for each. */
+export const JOB_NAMES = ['references', 'account', 'housekeeping', 'track', 'reconcile', 'collect'] as const
+export type JobName = (typeof JOB_NAMES)[number]
+
+/** What each command gets from its arguments and options. */
+export interface CommandOptions {
+  start: Record<string, never>
+  /** No job: the whole cycle. `waitMs` bounds the wait for what is outstanding. */
+  run: { readonly jobs: readonly JobName[]; readonly waitMs?: number }
+  plan: { readonly json: boolean }
+  status: { readonly json: boolean }
+  sql: { readonly query: string; readonly format: 'table' | 'json' | 'csv' }
+  sandbox: {
+    readonly login: string
+    readonly password: string
+    readonly port?: number
+    readonly readyMs?: number
+    readonly seed?: number
+    readonly statePath?: string
+    readonly catalogPath?: string
+    readonly faults?: string
+  }
+  migrate: Record<string, never>
+  api: ApiOptions
+}
+export type CommandName = keyof CommandOptions
+
+export interface CommandContext {
+  readonly config: Config
+  readonly log: Logger
+  readonly stdout: Output
+  readonly stderr: Output
+  /** Whether stderr is a terminal: it gets progress and readable log lines there, JSON lines otherwise. */
+  readonly isTerminal: boolean
+  /** Aborted at the first SIGINT or SIGTERM: take no new work, finish or release what is in flight, return. */
+  readonly signal: AbortSignal
+}
+
+/** What a command file exports. The result is the exit code. */
+export interface CommandModule<Name extends CommandName> {
+  run(options: CommandOptions[Name], context: CommandContext): Promise<number>
+}
+export type CommandModules = { readonly [Name in CommandName]: () => Promise<CommandModule<Name>> }
+
+/** The outside of the command line; tests put their own in. */
+export interface Host {
+  readonly modules: CommandModules
+  readonly stdout: Output
+  readonly stderr: Output
+  readonly signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>
+  /** Ends the process at once. */
+  exit(code: number): void
+  nowMs(): number
+  readonly env?: NodeJS.ProcessEnv
+}

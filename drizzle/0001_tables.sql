@@ -49,6 +49,15 @@ CREATE TABLE "listing" (
 	"first_seen_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "page" (
+	"target_id" integer NOT NULL,
+	"slot" timestamp (6) with time zone NOT NULL,
+	"number" smallint NOT NULL,
+	"scanned_at" timestamp (6) with time zone,
+	"html_gzip" "bytea" NOT NULL,
+	CONSTRAINT "page_target_id_slot_number_pk" PRIMARY KEY("target_id","slot","number")
+);
+--> statement-breakpoint
 CREATE TABLE "ranking" (
 	"target_id" integer NOT NULL,
 	"slot" timestamp (6) with time zone NOT NULL,

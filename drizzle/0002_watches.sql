@@ -46,36 +46,40 @@ begin
 end $$;
 --> statement-breakpoint
 
+create function open_period(of_kind text, of_watch bigint) returns bigint language sql stable set enable_seqscan = off
+return (select p.id from watch_period p where p.kind = of_kind and p.watch_id = of_watch and p.ended_at is null);
+--> statement-breakpoint
+
 create function stop_watch_period(of_kind text, of_watch bigint) returns void language sql
 begin atomic
   update watch_period
   set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
-  where kind = of_kind and watch_id = of_watch and ended_at is null;
+  where id = open_period(of_kind, of_watch);
 end;
 --> statement-breakpoint
 
 -- Two periods of one project on one target never hold the same slot: with the same `every` the new one takes the
 -- running slot over; with another it begins after the last slot of the old one. So a change of `every` shows no slot twice
 -- and owes none that nobody had asked for.
--- The periods of the target are looked up by it alone: the index by project would read all the project's periods for each.
+-- The periods of the target are read once, by it alone: other indexes would bring all the project's periods for each.
 create function start_watch_period(new_period watch_period) returns void language plpgsql set enable_seqscan = off as $$
 declare
   present timestamptz := storerank_now();
   first timestamptz := slot_of(new_period.every, present);
+  same bigint[];
+  is_followed boolean;
   after timestamptz;
-  same bigint[] := array(
-    select p.id from (select * from watch_period t where t.target_id = new_period.target_id offset 0) p
-    where p.project = new_period.project and p.kind = new_period.kind
-  );
 begin
-  perform 1 from watch_period p where p.id = any(same) and p.ended_at is null;
-  if found then
+  -- Seconds, because `+ '1 day'` adds 23 or 25 hours where the session's time zone changes its clocks.
+  select array_agg(p.id), bool_or(p.ended_at is null),
+    max(slot_of(new_period.every, p.last_slot) + make_interval(secs => extract(epoch from new_period.every)))
+      filter (where p.every <> new_period.every and p.last_slot >= first)
+  into same, is_followed, after
+  from (select * from watch_period t where t.target_id = new_period.target_id offset 0) p
+  where p.project = new_period.project and p.kind = new_period.kind;
+  if is_followed then
     return; -- another watch of the project follows it already: watch_problem says so
   end if;
-  -- Seconds, because `+ '1 day'` adds 23 or 25 hours where the session's time zone changes its clocks.
-  select max(slot_of(new_period.every, p.last_slot) + make_interval(secs => extract(epoch from new_period.every)))
-  into after from watch_period p
-  where p.id = any(same) and p.every <> new_period.every and p.last_slot >= first;
   if after is null then
     update watch_period p set last_slot = first - interval '1 microsecond'
     where p.id = any(same) and p.last_slot >= first;
@@ -174,7 +178,7 @@ create function keep_keyword_period() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' then
     update watch_period p set depth = new.depth, priority = new.priority
-    where p.kind = 'keyword' and p.watch_id = new.id and p.ended_at is null
+    where p.id = open_period('keyword', new.id)
       and new.enabled and p.project = new.project and p.every = new.every
       and (new.store, new.keyword, new.language_code) = (old.store, old.keyword, old.language_code)
       and (new.location_code, new.location_name) is not distinct from (old.location_code, old.location_name);
@@ -196,7 +200,7 @@ create function keep_app_period() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' then
     update watch_period p set priority = new.priority, role = new.role, label = new.label
-    where p.kind = 'app' and p.watch_id = new.id and p.ended_at is null
+    where p.id = open_period('app', new.id)
       and new.enabled and p.project = new.project and p.every = new.every and (p.target_id is not null) = new.info
       and (new.store, new.app_id) = (old.store, old.app_id)
       and (new.location_code, new.location_name, new.language_code)

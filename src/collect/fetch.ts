@@ -3,6 +3,7 @@ import pLimit from 'p-limit'
 import { AccountError, RateLimitedError, StorerankError, UnreadableError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { billingUnits } from '../service/functions.ts'
+import { type HtmlResult, parseHtmlResult } from '../service/html-result.ts'
 import { type InfoResult, parseInfoResult, parseSearchResult, type SearchResult } from '../service/results.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome } from '../service/task-result.ts'
@@ -20,6 +21,8 @@ export type Fetched =
   /** `search` is null when the store found nothing (40102): a measurement. */
   | ({ readonly kind: 'ranking'; readonly search: SearchResult | null } & Done)
   | ({ readonly kind: 'snapshot'; readonly info: InfoResult | null } & Done)
+  /** Raw pages, where nothing else is offered. */
+  | ({ readonly kind: 'pages'; readonly html: HtmlResult } & Done)
   | {
       readonly kind: 'failed'
       readonly item: FetchItem
@@ -106,12 +109,19 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
 }
 
 function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched {
-  if (item.kind === 'html') {
-    const problem = 'The service offers this result as raw pages only; they are kept, not ranked.'
-    return { kind: 'unreadable', item, path: 'items[].html', problem, body: result }
-  }
   try {
     const unitsPosted = billingUnits(item.store, item.function, item.depth ?? 1)
+    if (item.kind === 'html' && result !== null) {
+      // Pages do not say how many results they hold, so no refund is known.
+      return {
+        kind: 'pages',
+        item,
+        statusCode,
+        html: parseHtmlResult(result),
+        unitsPosted,
+        unitsReturned: unitsPosted,
+      }
+    }
     if (item.function === 'app_info') {
       const info = result === null ? null : parseInfoResult(result)
       return { kind: 'snapshot', item, statusCode, info, unitsPosted, unitsReturned: 1 }

@@ -147,8 +147,8 @@ async function insertListings(tx: Transaction, captures: readonly SnapshotCaptur
     on conflict (hash) do nothing`
 }
 
-/** The columns of `Capture`, in the order in which both statements name them. */
-function columnsOf(tx: Transaction, captures: readonly Capture[]) {
+/** The columns of `Capture`, in the order in which every statement names them. */
+export function columnsOf(tx: Transaction, captures: readonly Capture[]) {
   return tx`
     ${captures.map((one) => one.serviceId)}::text[], ${captures.map((one) => one.statusCode)}::int[],
     ${captures.map((one) => one.capturedAt?.toISOString() ?? null)}::timestamptz[], ${captures.map((one) => one.checkUrl)}::text[],
@@ -160,7 +160,7 @@ function columnsOf(tx: Transaction, captures: readonly Capture[]) {
  * posted, that for the units not returned comes back, split like the charge. Rows are locked in one order, so that two
  * batches that share some wait for each other and never in a circle.
  */
-function collected(tx: Transaction) {
+export function collected(tx: Transaction) {
   return tx`
     open as materialized (
       select k.id, k.service_id from task k

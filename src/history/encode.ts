@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import type { Fetched } from '../collect/fetch.ts'
 import type { InfoResult, SearchResult } from '../service/results.ts'
-import type { AppDetails, RankingCapture, SnapshotCapture } from './captures.ts'
+import type { AppDetails, Capture, RankingCapture, SnapshotCapture } from './captures.ts'
 import { appKey, type SeenApp } from './dictionary.ts'
+import type { PagesCapture } from './pages.ts'
 
 /** Pure: a search result as a row of the history. */
 export function toRanking(
@@ -40,10 +41,16 @@ export function toSnapshot(
   return { ...captureOf(one, info), app: info === null || id === undefined ? null : toDetails(info, id) }
 }
 
+/** Pure: raw pages as rows of the archive. */
+export function toPages(one: Extract<Fetched, { kind: 'pages' }>): PagesCapture {
+  const { datetime, items } = one.html
+  return { ...captureOf(one, { datetime, checkUrl: null }), pages: items }
+}
+
 function captureOf(
-  one: Extract<Fetched, { kind: 'ranking' | 'snapshot' }>,
-  result: SearchResult | InfoResult | null,
-) {
+  one: Extract<Fetched, { kind: 'ranking' | 'snapshot' | 'pages' }>,
+  result: Pick<SearchResult, 'datetime' | 'checkUrl'> | null,
+): Capture {
   return {
     serviceId: one.item.serviceId,
     statusCode: one.statusCode,

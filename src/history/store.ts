@@ -7,8 +7,9 @@ import type { Fetched } from '../collect/fetch.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { insertRankings, insertSnapshots } from './captures.ts'
 import type { Dictionary } from './dictionary.ts'
-import { appsOf, toRanking, toSnapshot } from './encode.ts'
+import { appsOf, toPages, toRanking, toSnapshot } from './encode.ts'
 import { endFailed, endUnreadable, postAgain, putOff } from './endings.ts'
+import { insertPages } from './pages.ts'
 
 export interface StoreDeps {
   readonly db: Database
@@ -88,7 +89,14 @@ async function storeHalved(
 
 /** The result that the database will not take, alone at last. */
 function refuse(fetched: Fetched, error: postgres.PostgresError): Fetched {
-  const body = fetched.kind === 'ranking' ? fetched.search : fetched.kind === 'snapshot' ? fetched.info : null
+  const body =
+    fetched.kind === 'ranking'
+      ? fetched.search
+      : fetched.kind === 'snapshot'
+        ? fetched.info
+        : fetched.kind === 'pages'
+          ? fetched.html
+          : null
   const problem = `The database refused the result (${error.code}): ${error.message}.`
   return {
     kind: 'unreadable',
@@ -110,11 +118,13 @@ async function storeBatch(
   const withId = <T extends Fetched>(one: T) => ({ ...one, serviceId: one.item.serviceId })
   const rankings = of('ranking').map((one) => toRanking(one, ids))
   const snapshots = of('snapshot').map((one) => toSnapshot(one, ids))
+  const pages = of('pages').map(toPages)
   const [failed, unreadable, later] = [of('failed'), of('unreadable'), of('later')]
 
   const stored =
     (rankings.length > 0 ? await insertRankings(tx, rankings) : 0) +
-    (snapshots.length > 0 ? await insertSnapshots(tx, snapshots) : 0)
+    (snapshots.length > 0 ? await insertSnapshots(tx, snapshots) : 0) +
+    (pages.length > 0 ? await insertPages(tx, pages) : 0)
   await endFailed(tx, failed.map(withId))
   await endUnreadable(tx, unreadable.map(withId))
   await putOff(tx, later.map(withId))

@@ -112,3 +112,16 @@ export const listing = pgTable('listing', {
   details: jsonb('details').notNull(),
   firstSeenAt: instant('first_seen_at').notNull().default(clock),
 })
+
+/** Raw pages of a result that the service offers in no other form (outcome `html_only`): kept, not ranked. */
+export const page = pgTable(
+  'page',
+  {
+    targetId: integer('target_id').notNull(),
+    slot: instant('slot').notNull(),
+    number: smallint('number').notNull(),
+    scannedAt: instant('scanned_at'),
+    htmlGzip: bytes('html_gzip').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.targetId, t.slot, t.number] })],
+)

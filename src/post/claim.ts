@@ -36,6 +36,9 @@ export interface ClaimOptions {
   readonly window: CallWindowOptions
 }
 
+/** The minute of the account's spending limit passes by itself. */
+const MINUTE_BUDGET_WAIT_MS = 2_000
+
 /**
  * Claims one post. The money day is the day of sending, so the reservation moves to today and is checked again; tasks
  * whose slot is over or that nobody watches any more are dropped.
@@ -56,6 +59,7 @@ export function claimPost(
     await moveReservation(tx, postId)
     await cutOverBudget(tx, postId, options.budget)
     if (await closeIfEmpty(tx, postId)) return { kind: 'empty' }
+    if (!(await fitIntoMinute(tx, postId))) return { kind: 'wait', waitMs: MINUTE_BUDGET_WAIT_MS }
 
     // Both clocks, from before the permit is stamped: the monotonic one stands still while a laptop sleeps.
     const send = {
@@ -136,6 +140,33 @@ async function cutOverBudget(tx: Transaction, postId: string, budget: OverallBud
     insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
     select target_id, slot, slot_ends_at, reason, estimate_micros from cut
     on conflict (target_id, slot) do nothing`
+}
+
+/**
+ * The account's spending limit per minute: what is beyond it leaves the post, and is packed again by the next sweep. False
+ * when not even the first task fits now.
+ */
+async function fitIntoMinute(tx: Transaction, postId: string): Promise<boolean> {
+  const [row] = await tx<{ fits: boolean }[]>`
+    with minute as (
+      select u.minute_limit_micros - spent.micros - sending.micros as left_micros
+      from (select minute_limit_micros from account_usage order by fetched_at desc limit 1) u
+      cross join lateral (
+        select coalesce(sum(amount_micros), 0) as micros from charge
+        where kind = 'charge' and at > storerank_now() - interval '60.5 seconds') spent
+      cross join lateral (
+        select coalesce(sum(estimate_micros), 0) as micros from task where state = 'posting') sending
+    ),
+    mine as (
+      select k.id, sum(k.estimate_micros) over (order by k.priority desc, k.planned_at, k.id) > m.left_micros as is_beyond
+      from task k, minute m where k.post_id = ${postId} and k.state = 'planned'
+    ),
+    parted as (
+      update task k set post_id = null from mine
+      where k.id = mine.id and mine.is_beyond and exists (select from mine where not is_beyond)
+    )
+    select not coalesce(bool_and(is_beyond), false) as fits from mine`
+  return row?.fits ?? true
 }
 
 async function closeIfEmpty(tx: Transaction, postId: string): Promise<boolean> {

@@ -1,7 +1,8 @@
 /**
  * `npm run crash`: kills, freezes and cuts runners at work, starts them again until everything is settled, and compares what the
  * sandbox, our money book and our history say. Exit code 0 when they agree and every limit was kept, 1 when not, 2 for a wrong
- * option.
+ * option. `--kills` counts every blow: kills, freezes and cuts. `--guard-off` takes a guard out and must end with 1;
+ * `--scenario` runs the same with the guard in place and must end with 0. A seed repeats the choices, not the timing.
  */
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { reachableBinaries, runProgram } from '../../src/db/embedded-binaries.ts'
-import { openCluster, ROLE } from '../../src/db/embedded-cluster.ts'
+import { type Cluster, openCluster, ROLE } from '../../src/db/embedded-cluster.ts'
 import { lastComplaint, readLockFile, startServer, stopServer } from '../../src/db/embedded-server.ts'
 
 export interface Server {
@@ -22,6 +22,7 @@ export interface PostgresServer extends Server {
 }
 
 const SANDBOX = fileURLToPath(new URL('../../src/sandbox/main.ts', import.meta.url))
+const MAX_STARTS = 5
 const ANNOUNCED_WITHIN_MS = 20_000
 /** The sandbox has no limits of calls here: the wire counts them. */
 const UNLIMITED = 1_000_000
@@ -34,7 +35,10 @@ export async function startPostgres(): Promise<PostgresServer> {
   const cluster = await openCluster(home, { max_connections: '200' })
   // A port may be taken under our hands.
   for (let attempt = 1; !(await startServer(cluster)); attempt += 1) {
-    if (attempt === 5) throw new Error(`Postgres does not start: ${await lastComplaint(cluster)}`)
+    if (attempt < MAX_STARTS) continue
+    const complaint = await lastComplaint(cluster)
+    await removeCluster(cluster, home)
+    throw new Error(`Postgres does not start: ${complaint}`)
   }
   const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
   const lock = await readLockFile(cluster)
@@ -48,10 +52,14 @@ export async function startPostgres(): Promise<PostgresServer> {
     },
     stop: async () => {
       await stopServer(cluster)
-      await rm(cluster.folder, { recursive: true, force: true })
-      await rm(home, { recursive: true, force: true })
+      await removeCluster(cluster, home)
     },
   }
+}
+
+async function removeCluster({ folder }: Cluster, home: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  await rm(home, { recursive: true, force: true })
 }
 
 /** A sandbox whose tasks are done within `readyMs`. It leaves by itself when the harness is gone. */

@@ -272,6 +272,7 @@ describe('the views of money and trouble', () => {
 
     test('has a task that was charged twice, once with the sum of all projects', async () => {
       await list.addKeyword()
+      await list.sql`insert into project (name) values ('wellness')`
       const [target] = await list.sql`select id from target`
       const twice = { task_id: crypto.randomUUID(), service_id: 's', target_id: target?.id }
       await addCharge('duplicate', 700, twice)

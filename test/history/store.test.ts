@@ -205,14 +205,15 @@ describe('the job that brought a batch', () => {
     await watchKeywords(world, numbered('yoga', 3), { depth: 3 })
     await buy(world)
     const items = await handOut(world)
-    const { context } = await world.openRunner()
+    const { context, stop } = await world.openRunner()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     await world.db.sql.begin((tx) => context.queue.enqueueFetch(tx, items))
     await context.queue.work('fetch', 1, async (job) => {
       const fetched = await fetchItems(world, job.data.items)
       await work(fetched, job, (tx) => context.queue.completeFetch(tx, job)).then(resolve, reject)
     })
-    await promise
+    // Else its worker would take the next test's job.
+    await promise.finally(stop)
   }
 
   test('ends with the data, in one transaction', async () => {

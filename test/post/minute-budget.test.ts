@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { packPosts } from '../../src/plan/pack.ts'
+import { claimPost } from '../../src/post/claim.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { countStates, depsOf, forgetAll, planPost, work } from './posting.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld({ sandbox: { readyMs: 3_600_000 } })
+})
+afterEach(() => forgetAll(world))
+after(() => world.close())
+
+const KEYWORDS = ['a', 'b', 'c', 'd', 'e']
+
+/** Each of the keywords costs 1,200 micro-dollars. */
+async function limitMinuteTo(micros: number): Promise<void> {
+  await world.db.sql`delete from account_usage`
+  await world.db
+    .sql`insert into account_usage (login, prices, minute_limit_micros) values ('me', '[]', ${micros})`
+}
+
+describe("the account's spending limit per minute", () => {
+  test('parts a post: what fits is sent, the rest is packed again', async () => {
+    await limitMinuteTo(3_600)
+    const postId = await planPost(world, KEYWORDS)
+    await work(world, postId)
+    assert.deepEqual(await countStates(world.db), { planned: 2, posted: 3 })
+    const [rest] = await world.db.sql.begin((tx) => packPosts(tx))
+    assert.ok(rest !== undefined)
+    const claim = await claimPost(world.db, rest, randomUUID(), depsOf(world))
+    assert.equal(claim.kind, 'wait')
+    assert.deepEqual(await countStates(world.db), { planned: 2, posted: 3 })
+  })
+
+  test('opens again when the minute has passed', async () => {
+    await limitMinuteTo(1_200)
+    const postId = await planPost(world, ['a', 'b'])
+    await work(world, postId)
+    await world.db.sql`update charge set at = at - interval '61 seconds' where kind = 'charge'`
+    const [rest] = await world.db.sql.begin((tx) => packPosts(tx))
+    await work(world, rest ?? '')
+    assert.deepEqual(await countStates(world.db), { posted: 2 })
+  })
+})

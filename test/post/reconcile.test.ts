@@ -190,6 +190,28 @@ describe('an adoption beats a release', () => {
   })
 })
 
+test('a task that is done already is charged in full: its refund is written when it is stored', async (t) => {
+  await loseAnswer(t, 'answer', ['yoga'])
+  const [entry] = await readOwnBooks(world)
+  assert.ok(entry !== undefined)
+  const { adopted } = await reconcile(
+    withHistory(async () => [
+      {
+        id: entry.id,
+        tag: entry.tag,
+        datetimePosted: new Date(),
+        datetimeDone: new Date(),
+        status: '20000',
+        costMicros: 400,
+        url: null,
+        metadata: null,
+      },
+    ]),
+  )
+  assert.equal(adopted, 1)
+  assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+})
+
 describe('a scan proves something only when it is complete', () => {
   const row = (id: string, tag: string | null = null): TaskIdRow => ({
     id,

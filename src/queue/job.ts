@@ -44,6 +44,9 @@ export interface Job {
   run(context: JobContext): Promise<JobSummary>
 }
 
+/** A job obeys its timeout; who holds its lock twice as long is frozen. */
+const FROZEN_AFTER_TIMEOUTS = 2
+
 /** Another runner is at it. */
 export const BUSY = Symbol('busy')
 
@@ -57,7 +60,7 @@ export async function executeJob(
   job: Job,
   slot: Date,
 ): Promise<JobSummary | typeof BUSY> {
-  return withJobLock(context.db, job.name, async () => {
+  return withJobLock(context.db, job, async () => {
     await startRun(context, job, slot)
     const timeout = AbortSignal.timeout(job.timeoutMs)
     try {
@@ -128,19 +131,24 @@ async function endRun(
     )
 }
 
-/** A session lock: it goes with its connection, so a killed runner blocks nobody. */
-async function withJobLock<T>(db: Database, job: string, work: () => Promise<T>): Promise<T | typeof BUSY> {
+/**
+ * A session lock: it goes with its connection, so a killed runner blocks nobody. A frozen one keeps its connection: the
+ * server ends that some time after the job's own timeout.
+ */
+async function withJobLock<T>(db: Database, job: Job, work: () => Promise<T>): Promise<T | typeof BUSY> {
   const session = await db.sql.reserve()
   try {
     const [row] = await session<{ locked: boolean }[]>`
-      select pg_try_advisory_lock(hashtext('storerank job'), hashtext(${job})) as locked`
+      select pg_try_advisory_lock(hashtext('storerank job'), hashtext(${job.name})) as locked,
+        set_config('idle_session_timeout', ${String(job.timeoutMs * FROZEN_AFTER_TIMEOUTS)}, false)`
     if (!row?.locked) return BUSY
     try {
       return await work()
     } finally {
-      await session`select pg_advisory_unlock(hashtext('storerank job'), hashtext(${job}))`
+      await session`select pg_advisory_unlock(hashtext('storerank job'), hashtext(${job.name}))`
     }
   } finally {
+    await session`reset idle_session_timeout`.catch(() => {})
     session.release()
   }
 }

@@ -132,6 +132,21 @@ test('the lock of a killed runner dies with its connection', async () => {
   await until('the job is free', async () => (await tryIt()) !== BUSY)
 })
 
+test('the lock of a frozen runner ends some time after the timeout of its job', async () => {
+  const frozen = await world.openRunner()
+  const { job, begun } = heldJob()
+  // It never looks at its signal, as nothing that is frozen does.
+  void executeJob(frozen.context, { ...job, timeoutMs: 100 }, SLOT)
+  await begun
+  const tryIt = () =>
+    executeJob(
+      second.context,
+      jobOf(async () => ({})),
+      SLOT,
+    )
+  await until('the job is free', async () => (await tryIt()) !== BUSY)
+})
+
 test('a slot that nobody ran is recorded as missed, and a run that has begun is not touched', async () => {
   await recordMissedRun(world.db, 'job', SLOT, 'Nobody was there.')
   assert.deepEqual((await readRun()).state, 'missed')

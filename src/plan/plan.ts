@@ -9,7 +9,8 @@ import { joinInBulk } from './joins.ts'
 import { packPosts } from './pack.ts'
 import { readPrices } from './price.ts'
 
-export interface PlanSummary {
+/** What is due, and how far the budget reaches. */
+export interface PlanTotals {
   /** Due (target, slot) without task or history, before the budget. */
   readonly due: number
   readonly planned: number
@@ -17,6 +18,9 @@ export interface PlanSummary {
   /** Due, but not bought: the budget does not reach them. */
   readonly cut: number
   readonly cutMicros: number
+}
+
+export interface PlanSummary extends PlanTotals {
   readonly posts: number
 }
 
@@ -41,8 +45,8 @@ export async function planDueTasks(
   })
 }
 
-async function insertDueTasks(tx: Transaction, input: AdmissionInput): Promise<Omit<PlanSummary, 'posts'>> {
-  const [row] = await tx<Omit<PlanSummary, 'posts'>[]>`
+async function insertDueTasks(tx: Transaction, input: AdmissionInput): Promise<PlanTotals> {
+  const [row] = await tx<PlanTotals[]>`
     with ${admission(tx, input)},
     bought as materialized (select d.*, uuid_v7() as task_id from decided d where d.cut is null),
     inserted as (
@@ -65,14 +69,19 @@ async function insertDueTasks(tx: Transaction, input: AdmissionInput): Promise<O
     lifted as (
       delete from budget_cut c using bought b where c.target_id = b.target_id and c.slot = b.slot
     )
+    ${totals(tx)}`
+  if (row === undefined) throw new Error('An aggregate returned no row.')
+  return row
+}
+
+function totals(tx: SqlRunner) {
+  return tx`
     select count(*) as due,
       count(*) filter (where cut is null) as planned,
       coalesce(sum(price_micros) filter (where cut is null), 0)::bigint as "plannedMicros",
       count(*) filter (where cut is not null) as cut,
       coalesce(sum(price_micros) filter (where cut is not null), 0)::bigint as "cutMicros"
     from decided`
-  if (row === undefined) throw new Error('An aggregate returned no row.')
-  return row
 }
 
 /** One line of the dry run: what one project would buy, or not, in one store. */
@@ -87,12 +96,8 @@ export interface PlanLine {
   readonly costMicros: number
 }
 
-export interface PlanPreview {
-  readonly lines: PlanLine[]
-  readonly planned: number
-  readonly plannedMicros: number
-  readonly cut: number
-  readonly cutMicros: number
+export interface PlanPreview extends PlanTotals {
+  readonly lines: readonly PlanLine[]
 }
 
 /** The dry run: what `planDueTasks` would do now. Posts nothing, and leaves nothing behind. */
@@ -108,19 +113,8 @@ export async function previewPlan(db: Database, budget: OverallBudget): Promise<
       select y.project, d.store, d.function, d.cut, count(*), sum(d.price_micros)::bigint
       from payer y join decided d using (target_id, slot) where d.cut is not null group by 1, 2, 3, 4
       order by 1, 2, 3, 4 nulls first`
-    const totals = await previewTotals(tx, { ...budget, prices })
-    return { lines, ...totals }
+    const [sum] = await tx<PlanTotals[]>`with ${admission(tx, { ...budget, prices })} ${totals(tx)}`
+    if (sum === undefined) throw new Error('An aggregate returned no row.')
+    return { ...sum, lines }
   }) as Promise<PlanPreview>
-}
-
-async function previewTotals(tx: SqlRunner, input: AdmissionInput): Promise<Omit<PlanPreview, 'lines'>> {
-  const [row] = await tx<Omit<PlanPreview, 'lines'>[]>`
-    with ${admission(tx, input)}
-    select count(*) filter (where cut is null) as planned,
-      coalesce(sum(price_micros) filter (where cut is null), 0)::bigint as "plannedMicros",
-      count(*) filter (where cut is not null) as cut,
-      coalesce(sum(price_micros) filter (where cut is not null), 0)::bigint as "cutMicros"
-    from decided`
-  if (row === undefined) throw new Error('An aggregate returned no row.')
-  return row
 }

@@ -1,7 +1,8 @@
 /** Partitions ahead of time, and on demand at the edge of a month. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { ensurePartitionsOfSlots, makePartitionsAhead } from '../../src/history/partitions.ts'
+import type { Database } from '../../src/db/database.ts'
+import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 let planning: Planning
@@ -17,6 +18,11 @@ async function partitions(like = 'ranking%'): Promise<string[]> {
   const rows = await planning.db.sql<{ name: string }[]>`
     select relname as name from pg_class where relispartition and relkind = 'r' and relname like ${like} order by 1`
   return rows.map(({ name }) => name)
+}
+
+async function ensurePartitionsOfSlots(db: Database, slots: readonly Date[]): Promise<void> {
+  const stamps = slots.map((slot) => slot.toISOString())
+  await db.sql`select ensure_history_partitions(min(s), max(s)) from unnest(${stamps}::timestamptz[]) s`
 }
 
 describe('partitions', () => {

@@ -122,6 +122,11 @@ CREATE TABLE "location" (
 	CONSTRAINT "location_store_code_pk" PRIMARY KEY("store","code")
 );
 --> statement-breakpoint
+CREATE TABLE "service_account" (
+	"account" text NOT NULL,
+	"since" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "service_error" (
 	"code" integer PRIMARY KEY NOT NULL,
 	"message" text NOT NULL
@@ -341,6 +346,7 @@ ALTER TABLE "task" ADD CONSTRAINT "task_target_id_target_id_fk" FOREIGN KEY ("ta
 ALTER TABLE "task" ADD CONSTRAINT "task_post_id_post_id_fk" FOREIGN KEY ("post_id") REFERENCES "public"."post"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE UNIQUE INDEX "app_once" ON "app" USING btree ("store","app_id");--> statement-breakpoint
 CREATE INDEX "location_by_name" ON "location" USING btree ("store",lower(name));--> statement-breakpoint
+CREATE UNIQUE INDEX "service_account_only_one" ON "service_account" USING btree ((true));--> statement-breakpoint
 CREATE UNIQUE INDEX "app_watch_same_row_twice" ON "app_watch" USING btree (project,store,app_id,coalesce(location_code, 0),lower(coalesce(location_name, '')),coalesce(language_code, ''));--> statement-breakpoint
 CREATE UNIQUE INDEX "keyword_watch_same_row_twice" ON "keyword_watch" USING btree (project,store,md5(keyword),coalesce(location_code, 0),lower(coalesce(location_name, '')),language_code);--> statement-breakpoint
 CREATE UNIQUE INDEX "watch_period_one_open" ON "watch_period" USING btree ("kind","watch_id") WHERE ended_at is null;--> statement-breakpoint

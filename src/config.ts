@@ -105,8 +105,9 @@ function duration(max: string) {
 const usd = () =>
   setting('must be an amount in dollars such as 5 or 0.25, with at most six decimals', parseUsdMicros)
 
-const databaseUrl = setting('must be a URL such as postgres://user:password@host:5432/database', (text) =>
-  ['postgres:', 'postgresql:'].includes(parseUrl(text)?.protocol ?? '') ? new Secret(text) : null,
+const databaseUrl = setting(
+  'must be a URL such as postgres://db.example.com:5432/storerank, with user and password before the host',
+  (text) => (['postgres:', 'postgresql:'].includes(parseUrl(text)?.protocol ?? '') ? new Secret(text) : null),
 )
 
 const serviceUrl = setting(

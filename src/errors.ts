@@ -60,11 +60,6 @@ export class UnreadableError extends StorerankError {
   }
 }
 
-/** Nobody can say whether the service did the work: never repeat, reconcile. */
-export class OutcomeUnknownError extends StorerankError {
-  readonly code = 'outcome_unknown'
-}
-
 /** Another runner has taken over what this one had claimed: decide nothing any more. */
 export class LeaseLostError extends StorerankError {
   readonly code = 'lease_lost'

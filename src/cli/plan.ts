@@ -1,7 +1,8 @@
 /** `storerank plan`: what is due, what it would cost, what the budget would cut. Posts nothing. */
 import { previewPlan } from '../plan/plan.ts'
+import { readNextDue } from '../report/ranks.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
-import { formatCount, formatMicros, printJson, printTable } from './print.ts'
+import { formatCount, formatInstant, formatMicros, printJson, printTable } from './print.ts'
 import { openDatabaseSession, settingsOf } from './session.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -28,7 +29,12 @@ export async function run({ json }: CommandOptions['plan'], context: CommandCont
       cost: formatMicros(line.costMicros),
     }))
     if (rows.length === 0) {
-      context.stdout.write('Nothing is due now: every slot is measured, under way, or not yet begun.\n')
+      const next = await readNextDue(session.db)
+      context.stdout.write(
+        next === null
+          ? 'Nothing is watched yet: insert into keyword_watch (project, store, keyword, location_code, language_code) values (…).\n'
+          : `Nothing is due now: every slot is measured or under way. The next one begins at ${formatInstant(next)}.\n`,
+      )
       return 0
     }
     const columns = ['project', 'store', 'function', 'decision', 'tasks'].map((key) => ({ key }))

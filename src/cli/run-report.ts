@@ -100,7 +100,7 @@ async function printMoney(
         ? `: charged ${formatMicros(spent.chargedMicros)}, refunded ${formatMicros(spent.refundedMicros)} for results that the stores did not have`
         : ''
     say(
-      `Spent ${formatMicros(net)} on ${formatCount(spent.tasks)} ${spent.tasks === 1 ? 'measurement' : 'measurements'}${refund}.`,
+      `Spent ${formatMicros(net)} on ${formatCount(spent.tasks)} ${spent.tasks === 1 ? 'measurement' : 'measurements'} since this run began${refund}.`,
     )
   }
   for (const line of await readBudgets(db, settingsOf(context).budget)) {

@@ -5,6 +5,7 @@ import { countSendingPosts } from '../post/reconcile.ts'
 import { type CycleResult, type Outstanding, readOutstanding, runCycle } from '../queue/cycle.ts'
 import { BUSY, executeJob } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
+import { readBusinessTime } from '../report/money.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
 import type { CommandContext, CommandOptions, JobName } from './command.ts'
 import { formatCount, formatInstant } from './print.ts'
@@ -16,6 +17,8 @@ import { openWorkSession, type WorkSession } from './session.ts'
 const DEFAULT_WAIT_MS = 60 * 60_000
 const BUSY_EXIT_CODE = 75
 const LOOK_EVERY_MS = 100
+/** Jobs that hand work to posters and fetchers; the others spend nothing and collect nothing. */
+const MOVES_WORK: ReadonlySet<JobName> = new Set(['track', 'reconcile', 'collect'])
 
 export async function run(options: CommandOptions['run'], context: CommandContext): Promise<number> {
   const session = await openWorkSession(context)
@@ -39,11 +42,11 @@ async function runJobs(
   waitMs: number,
   context: CommandContext,
 ): Promise<number> {
-  const runner = await startRunner(session.job, [])
+  const runner = names.some((name) => MOVES_WORK.has(name)) ? await startRunner(session.job, []) : null
   for (const name of names) {
     const job = JOBS.find((one) => one.name === name)
     if (job === undefined) throw new Error(`There is no job ${name}.`)
-    const summary = await executeJob(session.job, job, new Date())
+    const summary = await executeJob(session.job, job)
     if (summary === BUSY) {
       context.stderr.write(`Another runner has the job ${name}; nothing was done here.\n`)
       return BUSY_EXIT_CODE
@@ -51,12 +54,12 @@ async function runJobs(
     context.stdout.write(`${name}: ${JSON.stringify(summary)}\n`)
   }
   const deadlineMs = performance.now() + waitMs
-  while ((await session.job.queue.countOpen()) > 0 && performance.now() < deadlineMs) {
+  while (runner !== null && (await session.job.queue.countOpen()) > 0 && performance.now() < deadlineMs) {
     await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
   }
-  if (runner.refusal === null) return 0
-  context.stderr.write(`${runner.refusal.message}\n`)
-  return 1
+  const refusal = runner?.refusal ?? null
+  if (refusal !== null) context.stderr.write(`${refusal.message}\n`)
+  return refusal === null ? 0 : 1
 }
 
 async function runWholeCycle(
@@ -65,7 +68,7 @@ async function runWholeCycle(
   waitMs: number,
   context: CommandContext,
 ): Promise<number> {
-  const began = new Date()
+  const began = await readBusinessTime(session.db)
   if (
     session.embedded !== null &&
     session.sandboxUrl !== null &&
@@ -122,7 +125,9 @@ export function describeWaiting(outstanding: Outstanding): string | null {
   const { planned, posting, posted, unknownPosts, waitsUntil } = outstanding
   const parts = [
     planned > 0 ? `${formatCount(planned)} tasks are planned and not posted` : null,
-    posted > 0 ? `${formatCount(posted)} tasks are paid for and not ready; the next run collects them` : null,
+    posted > 0
+      ? `${formatCount(posted)} tasks are paid for and not yet collected; the next run collects them`
+      : null,
     unknownPosts > 0
       ? `${formatCount(posting)} tasks of ${formatCount(unknownPosts)} posts are unknown, as the answer was lost: they are looked for at the service, and released ${waitsUntil === null ? 'after the next scans' : `at ${formatInstant(waitsUntil)} at the earliest`}, unless found`
       : posting > 0

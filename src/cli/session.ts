@@ -2,6 +2,7 @@
  * What a command works with: the person's own database and service, or the embedded database and the sandbox. The rest of
  * storerank never knows which.
  */
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +11,7 @@ import { type Database, openDatabase } from '../db/database.ts'
 import { attachEmbedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
 import { ConfigurationError } from '../errors.ts'
+import { claimDatabaseFor } from '../plan/account.ts'
 import type { JobContext, RunnerSettings } from '../queue/job.ts'
 import { openQueue } from '../queue/queue.ts'
 import { nameRunner } from '../queue/runner.ts'
@@ -46,6 +48,11 @@ export async function openDatabaseSession(
   options: { readonly migrates: boolean },
 ): Promise<DatabaseSession> {
   const own = config.databaseUrl?.reveal()
+  if (own === undefined && !options.migrates && !existsSync(join(config.home, 'postgres'))) {
+    throw new ConfigurationError(
+      `There is no embedded database in ${config.home} yet. Run \`storerank run\` first, or set DATABASE_URL.`,
+    )
+  }
   const database = config.service === null ? SANDBOX_DATABASE : ACCOUNT_DATABASE
   const embedded = own === undefined ? await attachEmbedded({ home: config.home, database }) : null
   const url = own ?? embedded?.url ?? ''
@@ -57,21 +64,31 @@ export async function openDatabaseSession(
   try {
     if (options.migrates || embedded !== null) await migrate(url)
     else await requireSchema(db)
+    const psqlUrl = embedded === null ? null : await writePassFile(embedded.url, config.home)
+    return { db, embedded: psqlUrl === null ? null : { psqlUrl }, close }
   } catch (error) {
     await close()
     throw error
-  }
-  return {
-    db,
-    embedded: embedded === null ? null : { psqlUrl: await writePassFile(embedded.url, config.home) },
-    close,
   }
 }
 
 /** Opens everything that work needs. The caller drains it, then closes it. */
 export async function openWorkSession(context: CommandContext): Promise<WorkSession> {
   const session = await openDatabaseSession(context, { migrates: true })
+  try {
+    return await openWork(session, context)
+  } catch (error) {
+    await session.close()
+    throw error
+  }
+}
+
+async function openWork(session: DatabaseSession, context: CommandContext): Promise<WorkSession> {
   const { config, log, signal } = context
+  await claimDatabaseFor(
+    session.db,
+    config.service === null ? 'the sandbox' : `the account ${config.service.login}`,
+  )
   const sandbox = config.service === null ? await attachSandbox({ home: config.home }) : null
   const service = sandbox ?? { ...config.service, password: config.service?.password.reveal() }
   const settings = settingsOf(context)

@@ -1,7 +1,7 @@
 /** The account as the service reports it: balance, limits and prices feed the budgets and the call window. */
-import { desc } from 'drizzle-orm'
 import type { Database } from '../db/database.ts'
-import { accountUsage } from '../db/schema/index.ts'
+import { accountUsage, serviceAccount } from '../db/schema/index.ts'
+import { ConfigurationError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { FUNCTION_RULES, type TaskFunction } from '../service/functions.ts'
 import type { AccountPrices } from './price.ts'
@@ -39,8 +39,17 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
   return row
 }
 
-/** The latest report, if there is one. */
-export async function readAccountUsage(db: Database): Promise<AccountUsage | null> {
-  const [row] = await db.orm.select().from(accountUsage).orderBy(desc(accountUsage.fetchedAt)).limit(1)
-  return row ?? null
+/**
+ * Ties a database to one account at its first work, for ever: results of two services must not mix in one history, and one
+ * account cannot collect what another has paid for.
+ * @param account the login, or how the sandbox is called
+ * @throws ConfigurationError when the database belongs to another account
+ */
+export async function claimDatabaseFor(db: Database, account: string): Promise<void> {
+  await db.orm.insert(serviceAccount).values({ account }).onConflictDoNothing()
+  const [owner] = await db.orm.select({ account: serviceAccount.account }).from(serviceAccount)
+  if (owner === undefined || owner.account === account) return
+  throw new ConfigurationError(
+    `The database holds what was measured with ${owner.account}, and must not mix it with ${account}. Mend APP_DATA_URL and APP_DATA_LOGIN, or use another database. (If it is the same account by another name: update service_account set account = '…'.)`,
+  )
 }

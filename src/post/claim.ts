@@ -100,7 +100,10 @@ async function moveReservation(tx: Transaction, postId: string): Promise<void> {
         or date_trunc('day', c.at, 'UTC') <> date_trunc('day', storerank_now(), 'UTC'))`
 }
 
-/** From the least urgent task on, until what is reserved fits again. What is cut is recorded like a cut of the plan. */
+/**
+ * From the least urgent task on, until what is reserved fits again: first each project, then, less what that frees, all
+ * together. What is cut is recorded like a cut of the plan; the next plan lifts it where another project can pay.
+ */
 async function cutOverBudget(tx: Transaction, postId: string, budget: OverallBudget): Promise<void> {
   await tx`
     with mine as materialized (
@@ -116,22 +119,28 @@ async function cutOverBudget(tx: Transaction, postId: string, budget: OverallBud
       select max(used_micros - limit_micros) as micros
       from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
     ),
-    by_project as (
-      select m.id, o.micros, sum(c.amount_micros) over (partition by c.project order by m.place) - c.amount_micros as before
-      from mine m join charge c on c.task_id = m.id and c.open join over_project o using (project)
+    by_project as materialized (
+      select distinct id from (
+        select m.id, o.micros, sum(c.amount_micros) over (partition by c.project order by m.place) - c.amount_micros as before
+        from mine m join charge c on c.task_id = m.id and c.open join over_project o using (project)
+      ) as queue
+      where before < micros
     ),
-    by_all as (
-      select m.id, o.micros, sum(m.estimate_micros) over (order by m.place) - m.estimate_micros as before
-      from mine m, over_all o where o.micros > 0
+    left_over as (
+      select m.*, sum(m.estimate_micros) over (order by m.place) - m.estimate_micros as before
+      from mine m where m.id not in (select id from by_project)
+    ),
+    freed_by_project as (
+      select coalesce(sum(m.estimate_micros), 0) as micros from mine m where m.id in (select id from by_project)
     ),
     verdict as (
-      select m.id, case
-        when exists (select from by_project b where b.id = m.id and b.before < b.micros) then 'project_budget'
-        when exists (select from by_all b where b.id = m.id and b.before < b.micros) then 'overall_budget' end as reason
-      from mine m
+      select id, 'project_budget' as reason from by_project
+      union all
+      select l.id, 'overall_budget' from left_over l, over_all o, freed_by_project f
+      where l.before < o.micros - f.micros
     ),
     cut as (
-      delete from task k using verdict v where k.id = v.id and v.reason is not null
+      delete from task k using verdict v where k.id = v.id
       returning k.id, k.target_id, k.slot, k.slot_ends_at, k.estimate_micros, v.reason
     ),
     freed as (

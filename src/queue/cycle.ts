@@ -121,7 +121,7 @@ function runNamed(
 ): Promise<JobSummary | typeof BUSY> {
   const job = jobs.find((one) => one.name === name)
   if (job === undefined) throw new Error(`There is no job ${name}.`)
-  return executeJob(context, job, new Date())
+  return executeJob(context, job)
 }
 
 /** While results are awaited, trouble of the service is no reason to give up: the next look may find it well. */

@@ -2,7 +2,7 @@
  * A scheduled job, and the record of its runs: (job, slot) once, whoever's clock woke it. One run of a job at a time over
  * all runners, by a lock that dies with its holder.
  */
-import { and, eq, inArray } from 'drizzle-orm'
+import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Database } from '../db/database.ts'
 import { jobRun } from '../db/schema/index.ts'
@@ -47,21 +47,25 @@ export interface Job {
 /** A job obeys its timeout; who holds its lock twice as long is frozen. */
 const FROZEN_AFTER_TIMEOUTS = 2
 
+/** Time is the database's. */
+const clock = sql`clock_timestamp()`
+
 /** Another runner is at it. */
 export const BUSY = Symbol('busy')
 
 /**
  * Runs a job now and records it under (job, slot).
+ * @param scheduled the slot it was woken for; without one, the present
  * @returns its summary, or BUSY when another runner has the job
  * @throws what the job threw, after it was recorded
  */
 export async function executeJob(
   context: JobContext,
   job: Job,
-  slot: Date,
+  scheduled?: Date,
 ): Promise<JobSummary | typeof BUSY> {
   return withJobLock(context.db, job, async () => {
-    await startRun(context, job, slot)
+    const slot = await startRun(context, job, scheduled)
     const timeout = AbortSignal.timeout(job.timeoutMs)
     try {
       const summary = await job.run({ ...context, signal: AbortSignal.any([context.signal, timeout]) })
@@ -103,18 +107,20 @@ export async function enqueueRun(db: Database, queue: Queue, job: string, slot: 
   })
 }
 
-async function startRun(context: JobContext, job: Job, slot: Date): Promise<void> {
-  const started = {
-    state: 'running',
-    runner: context.runner,
-    startedAt: new Date(),
-    endedAt: null,
-    error: null,
-  }
-  await context.db.orm
+/** Returns the slot under which it runs: the scheduled one, or the present of the database, to the millisecond. */
+async function startRun(context: JobContext, job: Job, scheduled?: Date): Promise<Date> {
+  const started = { state: 'running', runner: context.runner, startedAt: clock, endedAt: null, error: null }
+  const [run] = await context.db.orm
     .insert(jobRun)
-    .values({ job: job.name, slot, ...started })
+    .values({
+      job: job.name,
+      slot: scheduled ?? sql`date_trunc('milliseconds', clock_timestamp())`,
+      ...started,
+    })
     .onConflictDoUpdate({ target: [jobRun.job, jobRun.slot], set: started })
+    .returning({ slot: jobRun.slot })
+  if (run === undefined) throw new Error('An insert returned no row.')
+  return run.slot
 }
 
 async function endRun(
@@ -125,7 +131,7 @@ async function endRun(
 ): Promise<void> {
   await db.orm
     .update(jobRun)
-    .set({ ...end, endedAt: new Date() })
+    .set({ ...end, endedAt: clock })
     .where(
       and(eq(jobRun.job, job.name), eq(jobRun.slot, slot), inArray(jobRun.state, ['waiting', 'running'])),
     )

@@ -6,6 +6,7 @@ import { type Job as BossJob, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import type { FetchItem } from '../collect/hand-out.ts'
 import type { Transaction } from '../db/database.ts'
+import { LeaseLostError } from '../errors.ts'
 
 export type QueueName = 'post' | 'fetch' | 'job'
 
@@ -101,7 +102,7 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
       // The count is documented, but missing in the declared type.
       const result: { affected?: number } = await boss.complete('fetch', job, null, { db: within(tx) })
       if (result.affected !== 1) {
-        throw new LostJobError(
+        throw new LeaseLostError(
           `The fetch job ${job.id} was taken over; its results are stored by who has it.`,
         )
       }
@@ -119,9 +120,6 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
     },
   }
 }
-
-/** A worker that was taken for dead must not complete the attempt of the one that took over. */
-export class LostJobError extends Error {}
 
 /** Ten processes may install the schema at once: the loser of a race only starts again. */
 async function startBoss(boss: PgBoss): Promise<void> {

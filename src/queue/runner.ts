@@ -8,7 +8,7 @@ import { createDictionary } from '../history/dictionary.ts'
 import { storeFetched } from '../history/store.ts'
 import { type PostDeps, workPost } from '../post/work-post.ts'
 import { BUSY, executeJob, type Job, type JobContext, recordMissedRun } from './job.ts'
-import { LostJobError, type QueueJob } from './queue.ts'
+import type { QueueJob } from './queue.ts'
 
 export interface Runner {
   /** Why posting has stopped, as the service refuses the account; null while all is well. */
@@ -17,7 +17,7 @@ export interface Runner {
   readonly progress: { readonly posted: number; readonly stored: number }
 }
 
-/** Half of the requests allowed at once; the other half fetches. */
+/** Each may wait for its answer or a permit; the client and the call window bound the requests. */
 const POSTS_AT_ONCE = 10
 const FETCH_JOBS_AT_ONCE = 4
 const JOBS_AT_ONCE = 3
@@ -87,7 +87,7 @@ function fetchHandler(context: JobContext, state: RunnerState) {
       state.progress.stored += stored.stored
       context.log.debug({ ...stored }, 'batch stored')
     } catch (error) {
-      if (!(error instanceof LostJobError)) throw error
+      if (!(error instanceof LeaseLostError)) throw error
       context.log.warn({ jobId: job.id }, 'another runner took the batch over')
     }
   }
@@ -98,7 +98,7 @@ function jobHandler(context: JobContext, jobs: readonly Job[]) {
     const slot = new Date(queued.data.slot)
     const job = jobs.find((one) => one.name === queued.data.job)
     if (job === undefined) {
-      throw new LeaseLostError(`This runner knows no job ${queued.data.job}; a newer one has to take it.`)
+      throw new UnavailableError(`This runner knows no job ${queued.data.job}; a newer one has to take it.`)
     }
     const signal = AbortSignal.any([context.signal, queued.signal])
     try {

@@ -2,6 +2,13 @@
 import type { Database } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 
+/** The present by which charges are dated. */
+export async function readBusinessTime(db: Database): Promise<Date> {
+  const [row] = await db.sql<{ now: Date }[]>`select storerank_now() as now`
+  if (row === undefined) throw new Error('A function returned no row.')
+  return row.now
+}
+
 export interface Spent {
   readonly tasks: number
   readonly chargedMicros: number

@@ -3,9 +3,10 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { openDatabase, type Transaction } from '../../src/db/database.ts'
+import { LeaseLostError } from '../../src/errors.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { type FinishBatch, storeFetched } from '../../src/history/store.ts'
-import { LostJobError, type QueueJob } from '../../src/queue/queue.ts'
+import type { QueueJob } from '../../src/queue/queue.ts'
 import { buy, clear, collect, fetchItems, handOut, store, watchKeywords } from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
@@ -230,7 +231,7 @@ describe('the job that brought a batch', () => {
     await asJob(async (fetched, job, end) => {
       await world.db.sql`update pgboss.job set retry_count = retry_count + 1 where id = ${job.id}`
       const deps = { db: world.db, dictionary: createDictionary(world.db), maxAttempts: 3 }
-      await assert.rejects(storeFetched(deps, fetched, end), LostJobError)
+      await assert.rejects(storeFetched(deps, fetched, end), LeaseLostError)
       assert.deepEqual(await countRows(), { captures: 0, rows: 0, collected: 0, refunds: 0 })
       assert.equal((await store(world, fetched)).stored, 3)
     })

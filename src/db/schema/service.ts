@@ -1,6 +1,6 @@
 /** What the service says of itself: reference lists and the state of the account. */
 import { sql } from 'drizzle-orm'
-import { index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { instant, micros } from './columns.ts'
 
 const clock = sql`clock_timestamp()`
@@ -51,3 +51,13 @@ export const accountUsage = pgTable('account_usage', {
   /** [{store|null, function, normalMicros, highMicros}] as the price list said. */
   prices: jsonb('prices').notNull(),
 })
+
+/** The one account whose results this database holds. */
+export const serviceAccount = pgTable(
+  'service_account',
+  {
+    account: text('account').notNull(),
+    since: instant('since').notNull().default(clock),
+  },
+  () => [uniqueIndex('service_account_only_one').on(sql`(true)`)],
+)

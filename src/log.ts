@@ -11,7 +11,7 @@ export type { Logger } from 'pino'
 /** Applied to the finished line, so that they also reach nested fields, child loggers and the stacks of errors. */
 const REDACTIONS: readonly (readonly [RegExp, string])[] = [
   [/("(?:\w*password|authorization|secret)":)(?:"(?:[^"\\]|\\.)*"|-?[\d.]+)/gi, '$1"[secret]"'],
-  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s"/?#]*@/gi, '$1[secret]@'],
+  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s"/?#@:]*:[^\s"/?#]*@/gi, '$1[secret]@'],
   [/("(?:Basic|Bearer) )[^"\s]+(?=")/gi, '$1[secret]'],
   [/(\bauthorization: ?(?:Basic|Bearer) )[^"\s]+/gi, '$1[secret]'],
 ]

@@ -1,6 +1,7 @@
 /** `storerank run`: the whole cycle until nothing is outstanding, or the named jobs once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { JOBS } from '../../jobs/index.ts'
+import type { Logger } from '../log.ts'
 import { countSendingPosts } from '../post/reconcile.ts'
 import { type CycleResult, type Outstanding, readOutstanding, runCycle } from '../queue/cycle.ts'
 import { BUSY, executeJob } from '../queue/job.ts'
@@ -20,7 +21,8 @@ const LOOK_EVERY_MS = 100
 /** Jobs that hand work to posters and fetchers; the others spend nothing and collect nothing. */
 const MOVES_WORK: ReadonlySet<JobName> = new Set(['track', 'reconcile', 'collect'])
 
-export async function run(options: CommandOptions['run'], context: CommandContext): Promise<number> {
+export async function run(options: CommandOptions['run'], caller: CommandContext): Promise<number> {
+  const context = { ...caller, log: quietOnTerminal(caller) }
   const session = await openWorkSession(context)
   const progress = createProgress(context)
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS
@@ -34,6 +36,11 @@ export async function run(options: CommandOptions['run'], context: CommandContex
     if (context.signal.aborted) await explainStop(session, context)
     await session.close()
   }
+}
+
+/** On a terminal the progress line says what jobs do; their log lines are for pipes, and for whoever asks for debug. */
+function quietOnTerminal({ log, isTerminal }: CommandContext): Logger {
+  return isTerminal && log.level === 'info' ? log.child({}, { level: 'warn' }) : log
 }
 
 async function runJobs(
@@ -74,7 +81,7 @@ async function runWholeCycle(
     session.sandboxUrl !== null &&
     (await insertExampleWatchlist(session.db))
   ) {
-    context.log.info('the watch tables were empty: an example watchlist was put in')
+    progress.done('an example watchlist was put into the empty watch tables')
   }
   const runner = await startRunner(session.job, [])
   const phases = createPhases(progress)

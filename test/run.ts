@@ -94,8 +94,6 @@ async function runTests(args: string[], environment: Record<string, string>): Pr
       '--test-reporter=spec',
       '--test-concurrency=2',
       `--test-timeout=${TEST_LIMIT_MS}`,
-      // A failed test may leave connections open; they must not hold up the rest.
-      '--test-force-exit',
       ...args,
       ...files,
     ],

@@ -26,7 +26,7 @@ export interface SortedAnswers {
   readonly created: readonly CreatedTask[]
   /** The service refuses the task for good. */
   readonly failed: readonly Refusal[]
-  /** The service refuses the task for now: no money, account, pace. */
+  /** The service refuses the task as long as the account is as it is: no money, login, pace. */
   readonly refused: readonly Refusal[]
 }
 

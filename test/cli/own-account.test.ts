@@ -138,6 +138,19 @@ describe('with an own database and account', () => {
       assert.match(stderr, /^[^\n]*ECONNREFUSED[^\n]*\n$/)
     }))
 
+  test('a job that only looks spends nothing, whatever waits in the queue', (t) =>
+    withDatabase(async (database) => {
+      await watchKeywords(database)
+      const nobody = { APP_DATA_URL: 'http://127.0.0.1:1' }
+      await runCommand(t, ['run', 'track', '--wait', '1s'], settings(database, nobody))
+      const waiting = await database.sql`select from pgboss.job where name = 'post' and state < 'completed'`
+      assert.equal(waiting.length, 1)
+      const looked = await runCommand(t, ['run', 'account', 'housekeeping'], settings(database))
+      assert.equal(looked.code, 0, looked.stderr)
+      const tasks = await database.sql`select distinct state from task`
+      assert.deepEqual([...tasks], [{ state: 'planned' }])
+    }))
+
   test('named jobs run once, say what they did, and leave with 75 while another runner has one', (t) =>
     withDatabase(async (database) => {
       await watchKeywords(database)

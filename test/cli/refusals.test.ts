@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
-import { runCommand, startCommand } from '../support/command.ts'
+import { makeCommandHome, runCommand, startCommand } from '../support/command.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 
 const OWN = (url: string) => ({ env: { DATABASE_URL: url, LOG_LEVEL: 'error' } })
@@ -136,4 +138,17 @@ test('an unknown job is named with the one that was meant', async (t) => {
   const { code, stderr } = await runCommand(t, ['run', 'trak'])
   assert.equal(code, 2)
   assert.match(stderr, /There is no such job\. Did you mean track\?/)
+})
+
+test('what only looks creates no database: it says how to begin', async (t) => {
+  const home = await makeCommandHome(t)
+  for (const command of [['plan'], ['status'], ['sql', 'select 1']]) {
+    const { code, stderr } = await runCommand(t, command, { home })
+    assert.equal(code, 2)
+    assert.match(
+      stderr,
+      /^There is no embedded database in [^\n]+ yet\. Run `storerank run` first, or set DATABASE_URL\.\n$/,
+    )
+  }
+  assert.equal(existsSync(join(home, 'postgres')), false)
 })

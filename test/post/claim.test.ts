@@ -145,6 +145,29 @@ describe('a claim', () => {
     assert.deepEqual([...cuts], [{ reason: 'overall_budget' }])
   })
 
+  test('credits what a project budget frees to the overall one, and cuts no task twice over', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates', 'running'])
+    await world.db.sql`update project set daily_usd = 0.0024`
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null }
+    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
+    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
+    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+    const cuts = await world.db.sql`select reason from budget_cut`
+    assert.deepEqual([...cuts], [{ reason: 'project_budget' }])
+  })
+
+  test('cuts for all projects together what one project alone does not free', async () => {
+    await watch(world, ['chess', 'go'], { project: 'games' })
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    await world.db.sql`update project set daily_usd = 0.0012 where name = 'fitness'`
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null }
+    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
+    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
+    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+    const cuts = await world.db.sql`select reason from budget_cut order by reason desc`
+    assert.deepEqual([...cuts], [{ reason: 'project_budget' }, { reason: 'overall_budget' }])
+  })
+
   test('closes a post of which the budget leaves nothing', async () => {
     const postId = await planPost(world, ['yoga'])
     const budget = { maxDayMicros: 0, maxMonthMicros: null }

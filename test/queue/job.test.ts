@@ -114,6 +114,12 @@ test('a job of another name is not in the way', async () => {
   await running
 })
 
+/** Until another runner gets the job. */
+function untilFree(): Promise<void> {
+  const job = jobOf(async () => ({}))
+  return until('the job is free', async () => (await executeJob(second.context, job, SLOT)) !== BUSY)
+}
+
 test('the lock of a killed runner dies with its connection', async () => {
   const killed = await world.openRunner()
   const { job, begun } = heldJob()
@@ -123,13 +129,7 @@ test('the lock of a killed runner dies with its connection', async () => {
   await world.db.sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = ${killed.context.runner}`
-  const tryIt = () =>
-    executeJob(
-      second.context,
-      jobOf(async () => ({})),
-      SLOT,
-    )
-  await until('the job is free', async () => (await tryIt()) !== BUSY)
+  await untilFree()
 })
 
 test('the lock of a frozen runner ends some time after the timeout of its job', async () => {
@@ -138,13 +138,7 @@ test('the lock of a frozen runner ends some time after the timeout of its job', 
   // It never looks at its signal, as nothing that is frozen does.
   void executeJob(frozen.context, { ...job, timeoutMs: 100 }, SLOT)
   await begun
-  const tryIt = () =>
-    executeJob(
-      second.context,
-      jobOf(async () => ({})),
-      SLOT,
-    )
-  await until('the job is free', async () => (await tryIt()) !== BUSY)
+  await untilFree()
 })
 
 test('a slot that nobody ran is recorded as missed, and a run that has begun is not touched', async () => {

@@ -7,6 +7,7 @@ import {
   bigint,
   boolean,
   check,
+  index,
   integer,
   jsonb,
   pgTable,
@@ -113,7 +114,31 @@ export const listing = pgTable('listing', {
   firstSeenAt: instant('first_seen_at').notNull().default(clock),
 })
 
-/** Raw pages of a result that the service offers in no other form (outcome `html_only`): kept, not ranked. */
+/**
+ * Reviews of apps, once each, however many captures show them; one that was edited is what it was last. The slots of
+ * reviews are rows of `app_snapshot`, with what the store said of the app as a whole.
+ */
+export const review = pgTable(
+  'review',
+  {
+    app: integer('app').notNull(),
+    reviewId: text('review_id').notNull(),
+    locationCode: integer('location_code').notNull(),
+    languageCode: text('language_code').notNull(),
+    version: text('version'),
+    rating: real('rating'),
+    title: text('title'),
+    text: text('text'),
+    author: text('author'),
+    authorImage: text('author_image'),
+    writtenAt: instant('written_at'),
+    firstSeenAt: instant('first_seen_at').notNull(),
+    lastSeenAt: instant('last_seen_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.app, t.reviewId] }), index('review_by_time').on(t.app, t.writtenAt)],
+)
+
+/** Raw pages: of a watch that asks for them, and of a result that is offered in no other form (outcome `html_only`). */
 export const page = pgTable(
   'page',
   {

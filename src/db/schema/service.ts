@@ -1,6 +1,16 @@
 /** What the service says of itself: reference lists and the state of the account. */
 import { sql } from 'drizzle-orm'
-import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  real,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core'
 import { instant, micros } from './columns.ts'
 
 const clock = sql`clock_timestamp()`
@@ -33,6 +43,17 @@ export const category = pgTable(
   (t) => [primaryKey({ columns: [t.store, t.name] })],
 )
 
+/** Categories as a person reads them, with the number of apps listed in each (android_store). */
+export const listingCategory = pgTable(
+  'listing_category',
+  {
+    store: text('store').notNull(),
+    name: text('name').notNull(),
+    listings: bigint('listings', { mode: 'number' }),
+  },
+  (t) => [primaryKey({ columns: [t.store, t.name] })],
+)
+
 export const serviceError = pgTable('service_error', {
   code: integer('code').primaryKey(),
   message: text('message').notNull(),
@@ -60,4 +81,41 @@ export const serviceAccount = pgTable(
     since: instant('since').notNull().default(clock),
   },
   () => [uniqueIndex('service_account_only_one').on(sql`(true)`)],
+)
+
+/** How the service says it is, one row per API and endpoint as last asked. */
+export const serviceStatus = pgTable(
+  'service_status',
+  {
+    api: text('api').notNull(),
+    /** task_post, task_get, live, postback/pingback; '' is the API as a whole. */
+    endpoint: text('endpoint').notNull(),
+    status: text('status').notNull(),
+    /** Since when it has been so, as far as we saw. */
+    since: instant('since').notNull().default(clock),
+    checkedAt: instant('checked_at').notNull().default(clock),
+  },
+  (t) => [primaryKey({ columns: [t.api, t.endpoint] })],
+)
+
+/** What the service lists as failed, which it forgets after 24 hours: tasks, and webhooks that were not delivered. */
+export const serviceFailure = pgTable(
+  'service_failure',
+  {
+    serviceId: text('service_id').notNull(),
+    function: text('function').notNull(),
+    at: instant('at').notNull(),
+    errorCode: integer('error_code'),
+    /** Without the address of our own webhooks, whose path is a secret. */
+    errorMessage: text('error_message'),
+    httpCode: integer('http_code'),
+    httpSeconds: real('http_seconds'),
+    /** When its webhook was asked for again. */
+    resentAt: instant('resent_at'),
+    seenAt: instant('seen_at').notNull().default(clock),
+  },
+  (t) => [
+    primaryKey({ columns: [t.serviceId, t.function, t.at] }),
+    index('service_failure_by_time').on(t.at),
+  ],
 )

@@ -20,8 +20,8 @@ import { app } from './history.ts'
 import { project } from './project.ts'
 import { target } from './work.ts'
 
-/** Rules that keyword_watch and app_watch have in common, under the watch's own name. */
-function sharedRules(table: 'keyword_watch' | 'app_watch') {
+/** Rules that the watches have in common, under the watch's own name. */
+function sharedRules(table: 'keyword_watch' | 'app_watch' | 'chart_watch') {
   const rule = (name: string, condition: SQL) => check(`${table}_${name}`, condition)
   return [
     rule('store_known', sql`store in ('ios_store', 'android_store')`),
@@ -55,6 +55,7 @@ export const keywordWatch = pgTable(
     locationName: text('location_name'),
     languageCode: text('language_code').notNull(),
     depth: smallint('depth').notNull(),
+    html: boolean('html').notNull().default(false),
     every: interval('every').notNull().default('1 day'),
     priority: smallint('priority').notNull().default(1),
     enabled: boolean('enabled').notNull().default(true),
@@ -75,6 +76,7 @@ export const keywordWatch = pgTable(
       'keyword_watch_depth_1_to_maximum_of_function',
       sql`depth between 1 and case store when 'ios_store' then 700 else 200 end`,
     ),
+    check('keyword_watch_html_only_of_android_store', sql`not html or store = 'android_store'`),
     uniqueIndex('keyword_watch_same_row_twice').on(
       sql`project`,
       sql`store`,
@@ -101,6 +103,9 @@ export const appWatch = pgTable(
     locationName: text('location_name'),
     languageCode: text('language_code'),
     info: boolean('info').notNull().default(false),
+    html: boolean('html').notNull().default(false),
+    reviews: boolean('reviews').notNull().default(false),
+    reviewsDepth: smallint('reviews_depth').notNull().default(50),
     every: interval('every').notNull().default('1 day'),
     priority: smallint('priority').notNull().default(1),
     enabled: boolean('enabled').notNull().default(true),
@@ -123,6 +128,16 @@ export const appWatch = pgTable(
       'app_watch_info_needs_location_and_language',
       sql`not info or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)`,
     ),
+    check(
+      'app_watch_html_only_with_info_of_android_store',
+      sql`not html or (info and store = 'android_store')`,
+    ),
+    check('app_watch_reviews_only_of_ios_store', sql`not reviews or store = 'ios_store'`),
+    check(
+      'app_watch_reviews_need_location_and_language',
+      sql`not reviews or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)`,
+    ),
+    check('app_watch_reviews_depth_1_to_500', sql`reviews_depth between 1 and 500`),
     uniqueIndex('app_watch_same_row_twice').on(
       sql`project`,
       sql`store`,
@@ -130,6 +145,54 @@ export const appWatch = pgTable(
       sql`coalesce(location_code, 0)`,
       sql`lower(coalesce(location_name, ''))`,
       sql`coalesce(language_code, '')`,
+    ),
+  ],
+)
+
+/** A chart: the apps of a collection of android_store, on which every app of the project in that store is ranked. */
+export const chartWatch = pgTable(
+  'chart_watch',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedByDefaultAsIdentity(),
+    project: text('project')
+      .notNull()
+      .references(() => project.name, { onUpdate: 'cascade' }),
+    store: text('store').notNull().default('android_store'),
+    collection: text('collection').notNull(),
+    category: text('category'),
+    locationCode: integer('location_code'),
+    locationName: text('location_name'),
+    languageCode: text('language_code').notNull(),
+    depth: smallint('depth').notNull().default(100),
+    html: boolean('html').notNull().default(false),
+    every: interval('every').notNull().default('1 day'),
+    priority: smallint('priority').notNull().default(1),
+    enabled: boolean('enabled').notNull().default(true),
+    tags: text('tags').array().notNull().default([]),
+    note: text('note'),
+    createdAt: instant('created_at').notNull().default(businessNow),
+  },
+  () => [
+    ...sharedRules('chart_watch').filter((rule) => rule.name !== 'chart_watch_store_known'),
+    check('chart_watch_only_of_android_store', sql`store = 'android_store'`),
+    check(
+      'chart_watch_collection_1_to_255_trimmed',
+      sql`char_length(collection) between 1 and 255 and collection = btrim(collection)`,
+    ),
+    check(
+      'chart_watch_category_1_to_255_trimmed',
+      sql`char_length(category) between 1 and 255 and category = btrim(category)`,
+    ),
+    check('chart_watch_exactly_one_location', sql`num_nonnulls(location_code, location_name) = 1`),
+    check('chart_watch_depth_1_to_200', sql`depth between 1 and 200`),
+    uniqueIndex('chart_watch_same_row_twice').on(
+      sql`project`,
+      sql`store`,
+      sql`collection`,
+      sql`coalesce(category, '')`,
+      sql`coalesce(location_code, 0)`,
+      sql`lower(coalesce(location_name, ''))`,
+      sql`language_code`,
     ),
   ],
 )
@@ -153,6 +216,7 @@ export const watchPeriod = pgTable(
     label: text('label'),
     every: interval('every').notNull(),
     depth: smallint('depth'),
+    html: boolean('html').notNull().default(false),
     priority: smallint('priority').notNull(),
     startedAt: instant('started_at').notNull(),
     endedAt: instant('ended_at'),
@@ -162,10 +226,10 @@ export const watchPeriod = pgTable(
     closedTo: instant('closed_to').notNull(),
   },
   (t) => [
-    check('watch_period_kind_known', sql`kind in ('keyword', 'app')`),
+    check('watch_period_kind_known', sql`kind in ('keyword', 'chart', 'app', 'reviews')`),
     check(
       'watch_period_subject',
-      sql`case kind when 'keyword' then target_id is not null else app is not null end`,
+      sql`case kind when 'app' then app is not null else target_id is not null end`,
     ),
     check('watch_period_ended_whole', sql`(ended_at is null) = (last_slot is null)`),
     uniqueIndex('watch_period_one_open').on(t.kind, t.watchId).where(sql`ended_at is null`),

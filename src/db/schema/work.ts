@@ -30,20 +30,28 @@ export const target = pgTable(
     id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
     store: text('store').notNull(),
     function: text('function').notNull(),
+    /** The keyword, the app's id, or the collection of a chart. */
     subject: text('subject').notNull(),
+    /** Of a chart; null for all of the collection. */
+    category: text('category'),
     locationCode: integer('location_code').notNull(),
     languageCode: text('language_code').notNull(),
     /** When it was last measured: the older, the earlier it is bought when money is short. */
     capturedAt: instant('captured_at'),
   },
   (t) => [
-    check('target_function_known', sql`function in ('app_searches', 'app_info')`),
+    check(
+      'target_function_of_store',
+      sql`function in ('app_searches', 'app_info') or (store, function) in (('android_store', 'app_list'), ('ios_store', 'app_reviews'))`,
+    ),
+    check('target_category_of_charts', sql`category is null or function = 'app_list'`),
     index('target_by_subject').using('hash', t.subject),
     // A keyword of 700 characters is longer than a b-tree entry may be, so its digest stands in.
     uniqueIndex('target_once').on(
       sql`store`,
       sql`function`,
       sql`md5(subject)`,
+      sql`coalesce(category, '')`,
       sql`location_code`,
       sql`language_code`,
     ),
@@ -88,6 +96,8 @@ export const task = pgTable(
     attempt: integer('attempt').notNull().default(1),
     depth: smallint('depth'),
     priority: smallint('priority').notNull(),
+    /** The raw pages are fetched and kept beside the result. */
+    html: boolean('html').notNull().default(false),
     estimateMicros: micros('estimate_micros').notNull(),
     postId: uuid('post_id').references(() => post.id),
     serviceId: text('service_id'),
@@ -113,7 +123,8 @@ export const task = pgTable(
 
 /**
  * One row of money. An `estimate` reserves while it is open; `charge`, `refund` (negative) and `duplicate` are what
- * the service took or gave back. A shared task has one row of each kind per project, and they add up exactly.
+ * the service took or gave back, and an `adjustment` (either sign) is what its own list of tasks says beyond them. A shared
+ * task has one row of each kind per project, and they add up exactly.
  */
 export const charge = pgTable(
   'charge',
@@ -135,10 +146,10 @@ export const charge = pgTable(
     serviceId: text('service_id'),
   },
   (t) => [
-    check('charge_kind_known', sql`kind in ('estimate', 'charge', 'refund', 'duplicate')`),
+    check('charge_kind_known', sql`kind in ('estimate', 'charge', 'refund', 'duplicate', 'adjustment')`),
     check(
       'charge_sign_by_kind',
-      sql`case kind when 'refund' then amount_micros <= 0 else amount_micros >= 0 end`,
+      sql`case kind when 'refund' then amount_micros <= 0 when 'adjustment' then true else amount_micros >= 0 end`,
     ),
     check('charge_only_estimates_are_open', sql`not open or kind = 'estimate'`),
     uniqueIndex('charge_estimate_once').on(t.taskId, t.attempt, t.project).where(sql`kind = 'estimate'`),
@@ -224,5 +235,27 @@ export const jobRun = pgTable(
   (t) => [
     primaryKey({ columns: [t.job, t.slot] }),
     check('job_run_state_known', sql`state in ('waiting', 'running', 'done', 'failed', 'missed')`),
+  ],
+)
+
+/** Where the service's own list of tasks and our books disagree, found by the audit; it goes away when they agree again. */
+export const auditDifference = pgTable(
+  'audit_difference',
+  {
+    serviceId: text('service_id').primaryKey(),
+    kind: text('kind').notNull(),
+    /** When the service says it was posted; of a task that the service lacks, when we say so. */
+    postedAt: instant('posted_at').notNull(),
+    path: text('path'),
+    tag: text('tag'),
+    taskId: uuid('task_id'),
+    /** Net of refunds; null where that side has no such task. */
+    serviceMicros: micros('service_micros'),
+    ourMicros: micros('our_micros'),
+    foundAt: instant('found_at').notNull().default(clock),
+  },
+  (t) => [
+    check('audit_difference_kind_known', sql`kind in ('missing', 'unknown', 'cost')`),
+    index('audit_difference_by_time').on(t.postedAt),
   ],
 )

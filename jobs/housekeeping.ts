@@ -1,3 +1,4 @@
+import { giveUpExpired } from '../src/collect/give-up.ts'
 import { pruneWork } from '../src/history/housekeeping.ts'
 import { makePartitionsAhead } from '../src/history/partitions.ts'
 import type { Job } from '../src/queue/job.ts'
@@ -7,12 +8,13 @@ const MONTHS_AHEAD = 3
 export const housekeeping: Job = {
   name: 'housekeeping',
   description:
-    'Makes the partitions of the coming months, and forgets tasks, calls and runs older than 90 days.',
+    'Makes the partitions of the coming months, ends what is not awaited any more, and forgets work older than 90 days.',
   cron: '41 2 * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,
   run: async ({ db }) => {
     const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
-    return { partitions, ...(await pruneWork(db)) }
+    const expired = await giveUpExpired(db)
+    return { partitions, expired, ...(await pruneWork(db)) }
   },
 }

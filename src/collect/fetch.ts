@@ -1,6 +1,6 @@
 /** Fetching: one answer becomes one outcome, and an outcome of one task never disturbs another's. */
 import pLimit from 'p-limit'
-import { AccountError, RateLimitedError, StorerankError, UnreadableError } from '../errors.ts'
+import { RateLimitedError, StorerankError, UnreadableError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { billingUnits } from '../service/functions.ts'
 import { type HtmlResult, parseHtmlResult } from '../service/html-result.ts'
@@ -57,10 +57,7 @@ const NOT_READY_PAUSE_MS = 1_000
 const TROUBLE_PAUSE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/**
- * Fetches and reads results, at most `maxConcurrent` at once.
- * @throws AccountError: the service refuses the account, nothing more can be fetched
- */
+/** Fetches and reads results, at most `maxConcurrent` at once. What cannot be had now is put off, whatever the reason. */
 export function fetchResults(
   client: AppDataClient,
   items: readonly FetchItem[],
@@ -79,7 +76,7 @@ async function fetchOne(client: AppDataClient, item: FetchItem): Promise<Fetched
     const address = item.path ?? { store: item.store, fn: item.function, id: item.serviceId }
     return readOutcome(item, await client.getResult(address))
   } catch (error) {
-    if (error instanceof AccountError || !(error instanceof StorerankError)) throw error
+    if (!(error instanceof StorerankError)) throw error
     // Done, and without a result for good (spec: States and transitions): it fails, and will not be asked for again.
     if (error instanceof UnreadableError && error.path === MISSING_RESULT) {
       return { kind: 'unreadable', item, path: error.path, problem: error.message, body: null }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
-import { type AccountError, RateLimitedError, UnavailableError } from '../errors.ts'
+import { AccountError, StorerankError } from '../errors.ts'
 import { readUnknownPosts, type UnknownPosts } from '../post/reconcile.ts'
 import { areReferencesFresh } from '../watch/references.ts'
 import { BUSY, executeJob, type Job, type JobContext, type JobSummary } from './job.ts'
@@ -36,6 +36,8 @@ const SWEEP_EVERY_MS = 10_000
 /** Ready lists: soon at first, then at the pace of the service (SERVICE-NOTES: 20 calls a minute). */
 const FIRST_COLLECT_MS = 1_000
 const SLOWEST_COLLECT_MS = 15_000
+/** So many in a row, and the account is refused for good. */
+const MAX_REFUSALS = 3
 
 /** @throws what the first phases throw, when the service cannot be reached or refuses the account */
 export async function runCycle(
@@ -67,6 +69,7 @@ async function waitUntilDone(
   options: CycleOptions,
 ): Promise<Outstanding> {
   const { db, signal } = context
+  const tryNamed = createTrier(context, jobs)
   const startedMs = performance.now()
   let sweepAtMs = startedMs
   let collectEveryMs = FIRST_COLLECT_MS
@@ -77,11 +80,11 @@ async function waitUntilDone(
     const nowMs = performance.now()
     if (isDone(outstanding, runner) || nowMs - startedMs > options.waitMs) return outstanding
     if (nowMs >= sweepAtMs) {
-      await tryNamed(context, jobs, 'reconcile')
+      await tryNamed('reconcile')
       sweepAtMs = nowMs + SWEEP_EVERY_MS
     }
     if (outstanding.posted + outstanding.unknownPosts > 0 && nowMs >= collectAtMs) {
-      const found = await tryNamed(context, jobs, 'collect')
+      const found = await tryNamed('collect')
       const isMoving = Number(found?.handedOut ?? 0) > 0
       collectEveryMs = isMoving ? FIRST_COLLECT_MS : Math.min(collectEveryMs * 2, SLOWEST_COLLECT_MS)
       collectAtMs = performance.now() + collectEveryMs
@@ -125,13 +128,18 @@ function runNamed(
 }
 
 /** While results are awaited, trouble of the service is no reason to give up: the next look may find it well. */
-async function tryNamed(context: JobContext, jobs: readonly Job[], name: string): Promise<JobSummary | null> {
-  try {
-    const summary = await runNamed(context, jobs, name)
-    return summary === BUSY ? null : summary
-  } catch (error) {
-    if (!(error instanceof UnavailableError || error instanceof RateLimitedError)) throw error
-    context.log.warn({ job: name, err: error }, 'job will be tried again')
-    return null
+function createTrier(context: JobContext, jobs: readonly Job[]) {
+  let refusals = 0
+  return async (name: string): Promise<JobSummary | null> => {
+    try {
+      const summary = await runNamed(context, jobs, name)
+      refusals = 0
+      return summary === BUSY ? null : summary
+    } catch (error) {
+      if (error instanceof AccountError) refusals += 1
+      if (!(error instanceof StorerankError) || refusals >= MAX_REFUSALS) throw error
+      context.log.warn({ job: name, err: error }, 'job will be tried again')
+      return null
+    }
   }
 }

@@ -83,7 +83,9 @@ function readCallFailure(result: Answered, envelope: Envelope): Failure | null {
         return { kind: statusClass, message, statusCode, retryAfterMs: readPause(result, statusCode) }
     }
   }
-  return null
+  const { statusCode, tasks } = envelope
+  if (tasks.length > 0 || classifyStatus(statusCode) !== 'ok') return null
+  return { kind: 'server', message: 'the answer says that all is well, and names no task', statusCode }
 }
 
 /**

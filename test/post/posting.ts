@@ -110,6 +110,8 @@ export function answered(answers: readonly ReturnType<typeof answerOf>[]): PostO
 export interface BookEntry {
   readonly id: string
   readonly tag: string
+  /** How it ended there, such as 20000 or 40101. */
+  readonly status: string
   readonly costMicros: number
 }
 
@@ -128,11 +130,11 @@ export async function readBooks(world: World): Promise<BookEntry[]> {
       body: JSON.stringify([{ ...range, offset, limit: 1000, include_metadata: true }]),
     })
     const { tasks } = (await response.json()) as {
-      tasks: [{ result: { id: string; cost: number; metadata: { tag: string } }[] }]
+      tasks: [{ result: { id: string; cost: number; status: string; metadata: { tag: string } }[] }]
     }
     const rows = tasks[0].result
-    for (const { id, cost, metadata } of rows) {
-      entries.push({ id, tag: metadata.tag, costMicros: Math.round(cost * 1_000_000) })
+    for (const { id, cost, status, metadata } of rows) {
+      entries.push({ id, status, tag: metadata.tag, costMicros: Math.round(cost * 1_000_000) })
     }
     if (rows.length < 1000) return entries
   }

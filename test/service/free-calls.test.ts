@@ -56,6 +56,7 @@ describe('a free call is repeated', () => {
     ['after a body that is no envelope', plainBody(200, '{"status":"fine"}')],
     ['after a general 50000', envelope(null, { status_code: 50000 })],
     ['after 50301 of its task', envelope([taskWith(null, { status_code: 50301 })])],
+    ['after an answer that says 20000 and names no task', envelope(null, { status_code: 20000 })],
     ['after too many at once', envelope(null, { status_code: 40209 })],
   ]
   for (const [name, trouble] of troubles) {

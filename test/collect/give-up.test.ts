@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { giveUpExpired } from '../../src/collect/give-up.ts'
+import { buy, watchKeywords } from '../support/stages.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld()
+})
+after(() => world.close())
+
+test('a result that cannot be at the service any more is given up, and its slot says what the last answer was', async () => {
+  const { sql } = world.db
+  await watchKeywords(world, ['yoga', 'pilates'])
+  await buy(world)
+  assert.equal(await giveUpExpired(world.db), 0)
+
+  await sql`
+    update task set posted_at = posted_at - interval '33 days', problem = '40401: Task Not Found.'
+    where target_id = (select id from target where subject = 'yoga')`
+  assert.equal(await giveUpExpired(world.db), 1)
+
+  const tasks = await sql`select t.subject, k.state from task k join target t on t.id = k.target_id order by 1`
+  assert.deepEqual(
+    [...tasks],
+    [
+      { subject: 'pilates', state: 'posted' },
+      { subject: 'yoga', state: 'failed' },
+    ],
+  )
+  const gaps = await sql`select gap, reason from ranking`
+  assert.deepEqual(
+    [...gaps],
+    [
+      {
+        gap: 'failed',
+        reason:
+          'Its result did not come while the service keeps results. The last answer was: 40401: Task Not Found.',
+      },
+    ],
+  )
+})

@@ -21,7 +21,8 @@ test('a result that cannot be at the service any more is given up, and its slot 
     where target_id = (select id from target where subject = 'yoga')`
   assert.equal(await giveUpExpired(world.db), 1)
 
-  const tasks = await sql`select t.subject, k.state from task k join target t on t.id = k.target_id order by 1`
+  const tasks =
+    await sql`select t.subject, k.state from task k join target t on t.id = k.target_id order by 1`
   assert.deepEqual(
     [...tasks],
     [

@@ -1,12 +1,19 @@
 /** What a person may write into the watch tables, and what the triggers make of it. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { APP_WATCH, createWatchlist, KEYWORD_WATCH, type Watchlist } from '../support/watchlist.ts'
+import {
+  APP_WATCH,
+  CHART_WATCH,
+  createWatchlist,
+  KEYWORD_WATCH,
+  type Watchlist,
+} from '../support/watchlist.ts'
 
 const ANDROID_APP = { store: 'android_store', app_id: 'com.acme.yoga' }
+const PLACE = { location_code: 2840, language_code: 'en' }
 const NO_PLACE = { location_code: null, location_name: null }
 
-/** Rules that both tables have, each with rows that break it. */
+/** Rules that all tables have, each with rows that break it. */
 const SHARED_RULES: Record<string, object[]> = {
   location_code_positive: [{ location_code: 0 }, { location_code: -2840 }],
   location_name_1_to_200: [
@@ -56,6 +63,7 @@ const KEYWORD_RULES: Record<string, object[]> = {
   ],
   exactly_one_location: [NO_PLACE, { location_name: 'United States' }],
   depth_1_to_maximum_of_function: [{ depth: 0 }, { depth: 701 }, { store: 'android_store', depth: 201 }],
+  html_only_of_android_store: [{ html: true }],
 }
 
 const APP_RULES: Record<string, object[]> = {
@@ -78,11 +86,34 @@ const APP_RULES: Record<string, object[]> = {
     { info: true, location_code: 2840 },
     { info: true, language_code: 'en' },
   ],
+  html_only_with_info_of_android_store: [
+    { html: true, info: true, ...PLACE },
+    { ...ANDROID_APP, html: true, ...PLACE },
+  ],
+  reviews_only_of_ios_store: [{ ...ANDROID_APP, reviews: true, ...PLACE }],
+  reviews_need_location_and_language: [
+    { reviews: true },
+    { reviews: true, location_code: 2840 },
+    { reviews: true, language_code: 'en' },
+  ],
+  reviews_depth_1_to_500: [{ reviews_depth: 0 }, { reviews_depth: 501 }],
+}
+
+const CHART_RULES: Record<string, object[]> = {
+  ...SHARED_RULES,
+  only_of_android_store: [{ store: 'ios_store' }],
+  collection_1_to_255_trimmed: ['', 'x'.repeat(256), ' topselling_free', 'topselling_free '].map(
+    (collection) => ({ collection }),
+  ),
+  category_1_to_255_trimmed: ['', 'x'.repeat(256), ' game', 'game '].map((category) => ({ category })),
+  exactly_one_location: [NO_PLACE, { location_name: 'United States' }],
+  depth_1_to_200: [{ depth: 0 }, { depth: 201 }],
 }
 
 const RULES = [
   { table: 'keyword_watch', valid: KEYWORD_WATCH, rules: KEYWORD_RULES },
   { table: 'app_watch', valid: APP_WATCH, rules: APP_RULES },
+  { table: 'chart_watch', valid: CHART_WATCH, rules: CHART_RULES },
 ]
 
 describe('the rules of a watch', () => {
@@ -142,7 +173,8 @@ describe('a watch that is written', () => {
   })
   after(() => list.drop())
   beforeEach(
-    () => list.sql`truncate keyword_watch, app_watch, watch_period, project, target, app, location cascade`,
+    () =>
+      list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location cascade`,
   )
 
   test('one line is enough: the defaults and the project are made', async () => {
@@ -175,6 +207,9 @@ describe('a watch that is written', () => {
     await assert.rejects(list.addApp(), { constraint_name: 'app_watch_same_row_twice' })
     await list.addApp({ project: 'another' })
     await list.addKeyword({ keyword: 'Yoga' })
+    await list.addChart()
+    await assert.rejects(list.addChart(), { constraint_name: 'chart_watch_same_row_twice' })
+    await list.addChart({ category: 'game' })
   })
 
   test('keywords of 700 characters of any script are watched as they are', async () => {

@@ -13,6 +13,8 @@ export interface Watchlist {
   addKeyword(fields?: Fields): Promise<number>
   /** @returns the id of an app_watch row; by default the iOS app 1001 */
   addApp(fields?: Fields): Promise<number>
+  /** @returns the id of a chart_watch row; by default `topselling_free`, in the United States, daily */
+  addChart(fields?: Fields): Promise<number>
   /** Stores what a search for the keyword found in this slot, the best app first. */
   capture(keyword: string, slot: string, appIds: string[], fields?: Fields): Promise<void>
   /** Stores why there is no measurement of the keyword in this slot. */
@@ -32,6 +34,13 @@ export const KEYWORD_WATCH = {
 
 export const APP_WATCH = { project: 'fitness', store: 'ios_store', app_id: '1001' }
 
+export const CHART_WATCH = {
+  project: 'fitness',
+  collection: 'topselling_free',
+  location_code: 2840,
+  language_code: 'en',
+}
+
 export async function createWatchlist(): Promise<Watchlist> {
   const database = await createTestDatabase()
   const sql = postgres(database.url, {
@@ -47,6 +56,7 @@ export async function createWatchlist(): Promise<Watchlist> {
     },
     addKeyword: (fields = {}) => insertWatch(sql, 'keyword_watch', { ...KEYWORD_WATCH, ...fields }),
     addApp: (fields = {}) => insertWatch(sql, 'app_watch', { ...APP_WATCH, ...fields }),
+    addChart: (fields = {}) => insertWatch(sql, 'chart_watch', { ...CHART_WATCH, ...fields }),
     ...historyWriters(sql),
     async drop() {
       await sql.end()

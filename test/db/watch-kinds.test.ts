@@ -1,0 +1,182 @@
+/** How the triggers keep the periods of charts, reviews and raw pages: each switch by itself. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+const PLACE = { location_code: 2840, language_code: 'en' }
+const ANDROID_APP = { store: 'android_store', app_id: 'com.acme.yoga' }
+
+describe('a watch of a chart', () => {
+  let list: Watchlist
+  before(async () => {
+    list = await createWatchlist()
+  })
+  after(() => list.drop())
+  beforeEach(async () => {
+    await list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location cascade`
+    await list.setNow('2026-03-10 13:00+00')
+  })
+
+  const targets = async () => [
+    ...(await list.sql`select function, subject, category, location_code from target order by id`),
+  ]
+
+  test('makes its project, and asks for the collection in the category', async () => {
+    await list.addChart({ category: 'game' })
+    assert.deepEqual(await targets(), [
+      { function: 'app_list', subject: 'topselling_free', category: 'game', location_code: 2840 },
+    ])
+    const periods = await list.sql`select kind, project, depth, html, app from watch_period`
+    assert.deepEqual(
+      [...periods],
+      [{ kind: 'chart', project: 'fitness', depth: 100, html: false, app: null }],
+    )
+  })
+
+  test('without a category is another than with one, and each is measured once for all projects', async () => {
+    for (const project of ['fitness', 'wellness']) {
+      await list.addChart({ project })
+      await list.addChart({ project, category: 'game' })
+    }
+    assert.deepEqual(
+      (await targets()).map(({ category }) => category),
+      [null, 'game'],
+    )
+    assert.equal((await list.sql`select from watch_period`).count, 4)
+  })
+
+  test('goes on in its period when depth, html or priority change, and begins another with another category', async () => {
+    await list.addChart()
+    await list.sql`update chart_watch set depth = 200, html = true, priority = 2, note = 'why'`
+    const rows = await list.sql`select depth, html, priority, ended_at from watch_period`
+    assert.deepEqual([...rows], [{ depth: 200, html: true, priority: 2, ended_at: null }])
+    await list.sql`update chart_watch set category = 'game'`
+    const open = await list.sql`select ended_at is null as open from watch_period order by id`
+    assert.deepEqual([...open], [{ open: false }, { open: true }])
+  })
+
+  test('ends when it is disabled, deleted, truncated, or its project is disabled', async () => {
+    const ends = [
+      list.sql`update chart_watch set enabled = false`,
+      list.sql`delete from chart_watch`,
+      list.sql`truncate chart_watch`,
+      list.sql`update project set enabled = false`,
+    ]
+    for (const end of ends) {
+      await list.sql`truncate chart_watch, watch_period, project cascade`
+      await list.addChart()
+      await end
+      const rows = await list.sql`select ended_at is null as open from watch_period`
+      assert.deepEqual([...rows], [{ open: false }])
+    }
+    await list.sql`update project set enabled = true`
+    assert.equal((await list.sql`select from watch_period where ended_at is null`).count, 1)
+  })
+
+  test('waits for its location, and follows its project under another name', async () => {
+    await list.addChart({ location_code: null, location_name: 'United States' })
+    assert.equal((await list.sql`select from watch_period`).count, 0)
+    await list.sql`insert into location (store, code, name) values ('android_store', 2840, 'United States')`
+    await list.sql`select start_missing_watch_periods()`
+    await list.sql`update project set name = 'wellness'`
+    const rows = await list.sql`select project, ended_at from watch_period`
+    assert.deepEqual([...rows], [{ project: 'wellness', ended_at: null }])
+  })
+})
+
+describe('a watch of an app', () => {
+  let list: Watchlist
+  before(async () => {
+    list = await createWatchlist()
+  })
+  after(() => list.drop())
+  beforeEach(async () => {
+    await list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location cascade`
+    await list.setNow('2026-03-10 13:00+00')
+  })
+
+  /** All periods in the order they began, as `kind function depth`, open ones with a plus. */
+  async function periods(): Promise<string[]> {
+    const rows = await list.sql<{ text: string }[]>`
+      select concat_ws(' ', case when p.ended_at is null then '+' end, p.kind, t.function, p.depth) as text
+      from watch_period p left join target t on t.id = p.target_id order by p.id`
+    return rows.map(({ text }) => text)
+  }
+
+  test('has a period for its ranks and details, and one for its reviews', async () => {
+    await list.addApp({ ...PLACE, info: true, reviews: true, reviews_depth: 150 })
+    assert.deepEqual(await periods(), ['+ app app_info', '+ reviews app_reviews 150'])
+    const [app] =
+      await list.sql`select count(distinct app) as apps, count(distinct watch_id) as watches from watch_period`
+    assert.deepEqual(app, { apps: 1, watches: 1 })
+  })
+
+  test('may ask for reviews alone, and then its ranks need no place', async () => {
+    await list.addApp({ reviews: true, location_name: 'United States', language_code: 'en' })
+    assert.deepEqual(await periods(), ['+ app'])
+    await list.sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
+    await list.sql`select start_missing_watch_periods()`
+    assert.deepEqual(await periods(), ['+ app', '+ reviews app_reviews 50'])
+  })
+
+  test('whose reviews are switched keeps the period of its details, and the other way round', async () => {
+    await list.addApp({ ...PLACE, info: true })
+    await list.sql`update app_watch set reviews = true`
+    await list.sql`update app_watch set reviews_depth = 100`
+    assert.deepEqual(await periods(), ['+ app app_info', '+ reviews app_reviews 100'])
+    await list.sql`update app_watch set info = false`
+    assert.deepEqual(await periods(), ['app app_info', '+ reviews app_reviews 100', '+ app'])
+    await list.sql`update app_watch set reviews = false`
+    assert.deepEqual(await periods(), ['app app_info', 'reviews app_reviews 100', '+ app'])
+  })
+
+  test('that gets a place for its reviews keeps the period of its ranks', async () => {
+    await list.addApp()
+    await list.sql`update app_watch set reviews = true, location_code = 2840, language_code = 'en'`
+    assert.deepEqual(await periods(), ['+ app', '+ reviews app_reviews 50'])
+  })
+
+  test('ends both periods when it is deleted or truncated', async () => {
+    for (const end of ['delete from app_watch', 'truncate app_watch']) {
+      await list.sql`truncate app_watch, watch_period`
+      await list.addApp({ ...PLACE, info: true, reviews: true })
+      await list.sql.unsafe(end)
+      assert.deepEqual(await periods(), ['app app_info', 'reviews app_reviews 50'])
+    }
+  })
+
+  test('whose reviews another watch of the project follows already starts only what is missing', async () => {
+    await list.sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
+    const first = await list.addApp({ ...PLACE, reviews: true })
+    await list.addApp({ location_name: 'united states', language_code: 'en', info: true, reviews: true })
+    assert.deepEqual(await periods(), ['+ app', '+ reviews app_reviews 50', '+ app app_info'])
+    await list.sql`delete from app_watch where id = ${first}`
+    await list.sql`select start_missing_watch_periods()`
+    assert.deepEqual(await periods(), [
+      'app',
+      'reviews app_reviews 50',
+      '+ app app_info',
+      '+ reviews app_reviews 50',
+    ])
+  })
+
+  test('asks for raw pages with its details, and a keyword with its ranks', async () => {
+    await list.addApp({ ...ANDROID_APP, ...PLACE, info: true, html: true })
+    await list.addKeyword({ store: 'android_store', html: true })
+    const html = () => list.sql`select kind, html, ended_at from watch_period order by id`
+    const asked = ['app', 'keyword'].map((kind) => ({ kind, html: true, ended_at: null }))
+    assert.deepEqual([...(await html())], asked)
+    await list.sql`update app_watch set html = false`
+    await list.sql`update keyword_watch set html = false`
+    assert.deepEqual(
+      [...(await html())],
+      asked.map((row) => ({ ...row, html: false })),
+    )
+  })
+
+  test('under another number keeps one period open', async () => {
+    await list.addApp({ ...PLACE, reviews: true })
+    await list.sql`update app_watch set id = id + 1000`
+    assert.deepEqual(await periods(), ['app', 'reviews app_reviews 50', '+ app', '+ reviews app_reviews 50'])
+  })
+})

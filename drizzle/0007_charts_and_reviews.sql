@@ -147,16 +147,20 @@ end $$;
 -- it. Renaming a project cascades to its periods as well, so that by then they have the new name.
 create function keep_watch_period(of_kind text, of_watch bigint, wanted watch_period) returns void
 language plpgsql set enable_seqscan = off as $$
+declare
+  open_id bigint := open_period(of_kind, of_watch);
 begin
-  update watch_period p
-  set depth = wanted.depth, html = coalesce(wanted.html, false), priority = wanted.priority,
-    role = wanted.role, label = wanted.label
-  where p.id = open_period(of_kind, of_watch) and p.project = wanted.project and p.every = wanted.every
-    and (p.target_id, p.app) is not distinct from (wanted.target_id, wanted.app);
-  if found then
-    return;
+  if open_id is not null then
+    update watch_period p
+    set depth = wanted.depth, html = coalesce(wanted.html, false), priority = wanted.priority,
+      role = wanted.role, label = wanted.label
+    where p.id = open_id and p.project = wanted.project and p.every = wanted.every
+      and (p.target_id, p.app) is not distinct from (wanted.target_id, wanted.app);
+    if found then
+      return;
+    end if;
+    perform stop_watch_period(of_kind, of_watch);
   end if;
-  perform stop_watch_period(of_kind, of_watch);
   if wanted.kind is not null then
     perform start_watch_period(wanted);
   end if;

@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../db/database.ts'
 import { type CreatedTask, recordCreated, settleKnownPosts } from '../post/evidence.ts'
 import { parseTag } from '../post/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
-import type { Store, TaskFunction } from '../service/functions.ts'
+import type { ResultForm, ServiceFunction, Store } from '../service/functions.ts'
 import { MAX_READY_ROWS, type ReadyRow } from '../service/ready-list.ts'
 
 /** One result to fetch, as it travels in a fetch job. */
@@ -14,9 +14,14 @@ export interface FetchItem {
   readonly serviceId: string
   /** As the ready list gave it; null: ask by id. */
   readonly path: string | null
-  readonly kind: 'advanced' | 'html'
+  /** The form at `path`; raw pages only where nothing else is offered. */
+  readonly kind: ResultForm
+  /** The raw pages are wanted beside the result. */
+  readonly html: boolean
+  /** Where they are, as the ready list gave it; null: ask by id. */
+  readonly htmlPath: string | null
   readonly store: Store
-  readonly function: TaskFunction
+  readonly function: ServiceFunction
   readonly depth: number | null
 }
 
@@ -37,7 +42,7 @@ export interface HandedOut {
 
 interface Endpoint {
   readonly store: Store
-  readonly function: TaskFunction
+  readonly function: ServiceFunction
 }
 
 /** A fetch job that has not ended by then is dead. */
@@ -84,7 +89,8 @@ export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promi
           greatest(make_interval(secs => ${ASK_AGAIN_FROM_MS / 1000}), clock_timestamp() - k.posted_at))
       from overdue o, target t
       where k.id = o.id and t.id = k.target_id
-      returning k.service_id as "serviceId", null as path, 'advanced' as kind, t.store, t.function, k.depth`
+      returning k.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store, t.function,
+        k.depth`
     await enqueue(tx, items)
     return items.length
   }) as Promise<number>
@@ -111,13 +117,14 @@ async function handOutRows(
     const items = await tx<FetchItem[]>`
       with ready as (
         select * from unnest(${rows.map((row) => row.id)}::text[], ${rows.map((row) => row.path)}::text[],
-          ${rows.map((row) => row.kind)}::text[]) as r (service_id, path, kind)
+          ${rows.map((row) => row.kind)}::text[], ${rows.map((row) => row.htmlPath)}::text[])
+          as r (service_id, path, kind, html_path)
       )
       update task k set fetching_until = clock_timestamp() + make_interval(secs => ${HANDED_OUT_MS / 1000})
       from ready r, target t
       where k.service_id = r.service_id and t.id = k.target_id and k.state = 'posted'
         and (k.fetching_until is null or k.fetching_until < clock_timestamp())
-      returning r.service_id as "serviceId", r.path, r.kind, t.store, t.function, k.depth`
+      returning r.service_id as "serviceId", r.path, r.kind, k.html, r.html_path as "htmlPath", t.store, t.function, k.depth`
     await enqueue(tx, items)
     return items.length
   }) as Promise<number>

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts'
 import { accountUsage, serviceAccount } from '../db/schema/index.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { FUNCTION_RULES, type TaskFunction } from '../service/functions.ts'
+import { SERVICE_FUNCTIONS } from '../service/functions.ts'
 import type { AccountPrices } from './price.ts'
 
 export type AccountUsage = typeof accountUsage.$inferSelect
@@ -15,8 +15,7 @@ export type AccountUsage = typeof accountUsage.$inferSelect
 export async function recordAccountUsage(db: Database, client: AppDataClient): Promise<AccountUsage> {
   const [asked] = await db.sql<{ fetchedAt: Date }[]>`select clock_timestamp() as "fetchedAt"`
   const user = await client.getUserData()
-  const functions = Object.keys(FUNCTION_RULES.ios_store) as TaskFunction[]
-  const prices: AccountPrices = functions.map((fn) => ({
+  const prices: AccountPrices = SERVICE_FUNCTIONS.map((fn) => ({
     function: fn,
     normalMicros: user.pricePerUnitMicros(fn, 1),
     highMicros: user.pricePerUnitMicros(fn, 2),

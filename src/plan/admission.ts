@@ -24,6 +24,8 @@ export interface AdmissionInput extends OverallBudget {
  * - A shared target is priced once, at the largest depth and priority asked. Each project that asks sums full prices over
  *   its own queue; the target is admitted when at least one affords it, and those that do split it, remainder to
  *   the first. The overall cut comes after.
+ * - Raw pages cost nothing: the task brings them when anybody asks for them. Who asks once it is planned gets them from the
+ *   next slot on.
  * - The queue is ordered by priority, then by how long ago the target was measured: with too little money everybody has
  *   their turn. What is dearer than a whole budget stands outside the queue, or it would block it for ever.
  * - What is `materialized` is computed once: the money of a project would else be summed for each of its targets.
@@ -42,14 +44,15 @@ export function admission(sql: SqlRunner, input: AdmissionInput): postgres.Pendi
     ),
     asked as materialized (
       select p.target_id, slot_of(p.every, storerank_now()) as slot, p.project,
-        max(p.depth) as depth, max(p.priority) as priority, max(slot_of(p.every, storerank_now()) + p.every) as slot_ends_at
+        max(p.depth) as depth, max(p.priority) as priority, max(slot_of(p.every, storerank_now()) + p.every) as slot_ends_at,
+        bool_or(p.html) as html
       from watch_period p
       where p.ended_at is null and p.target_id is not null and slot_of(p.every, storerank_now()) >= p.first_slot
       group by 1, 2, 3
     ),
     due as (
       select a.target_id, a.slot, t.store, t.function, t.captured_at, max(a.depth) as depth, max(a.priority) as priority,
-        max(a.slot_ends_at) as slot_ends_at
+        max(a.slot_ends_at) as slot_ends_at, bool_or(a.html) as html
       from asked a join target t on t.id = a.target_id
       where not exists (select from task k where k.target_id = a.target_id and k.slot = a.slot)
         and not exists (select from ranking r where r.target_id = a.target_id and r.slot = a.slot

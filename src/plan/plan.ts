@@ -50,8 +50,8 @@ async function insertDueTasks(tx: Transaction, input: AdmissionInput): Promise<P
     with ${admission(tx, input)},
     bought as materialized (select d.*, uuid_v7() as task_id from decided d where d.cut is null),
     inserted as (
-      insert into task (id, target_id, slot, slot_ends_at, depth, priority, estimate_micros)
-      select task_id, target_id, slot, slot_ends_at, depth, priority, price_micros from bought
+      insert into task (id, target_id, slot, slot_ends_at, depth, priority, html, estimate_micros)
+      select task_id, target_id, slot, slot_ends_at, depth, priority, html, price_micros from bought
     ),
     reserved as (
       insert into charge (kind, project, amount_micros, open, task_id, attempt, target_id, slot)

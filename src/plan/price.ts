@@ -6,11 +6,11 @@ import { desc } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Database } from '../db/database.ts'
 import { accountUsage } from '../db/schema/index.ts'
-import { FUNCTION_RULES, type Store, type TaskFunction } from '../service/functions.ts'
+import { FUNCTION_RULES, type FunctionRule, type ServiceFunction, type Store } from '../service/functions.ts'
 
 export interface Price {
   readonly store: Store
-  readonly function: TaskFunction
+  readonly function: ServiceFunction
   readonly billingUnitResults: number
   /** Micro-dollars a billing unit at priority 1 and 2. */
   readonly normalMicros: number
@@ -30,7 +30,7 @@ export type AccountPrices = z.infer<typeof accountPrices>
 /** High priority doubles the price (spec: rates.price). */
 const HIGH_PRIORITY_FACTOR = 2
 
-/** The prices that hold now, one for each store and function. */
+/** The prices that hold now, one for each store and function that it has. */
 export async function readPrices(db: Database): Promise<Price[]> {
   const [latest] = await db.orm
     .select({ prices: accountUsage.prices })
@@ -43,19 +43,17 @@ export async function readPrices(db: Database): Promise<Price[]> {
 /** Pure: the account's prices laid over the specification's. */
 export function priceList(account: AccountPrices): Price[] {
   const stores = Object.keys(FUNCTION_RULES) as Store[]
-  return stores.flatMap((store) => {
-    const functions = Object.keys(FUNCTION_RULES[store]) as TaskFunction[]
-    return functions.map((fn) => {
-      const rule = FUNCTION_RULES[store][fn]
+  return stores.flatMap((store) =>
+    Object.entries<FunctionRule>(FUNCTION_RULES[store]).map(([fn, rule]) => {
       const known = account.find((price) => price.function === fn)
       const normalMicros = known?.normalMicros ?? rule.unitCostMicros
       return {
         store,
-        function: fn,
+        function: fn as ServiceFunction,
         billingUnitResults: rule.billingUnitResults,
         normalMicros,
         highMicros: known?.highMicros ?? normalMicros * HIGH_PRIORITY_FACTOR,
       }
-    })
-  })
+    }),
+  )
 }

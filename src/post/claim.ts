@@ -7,7 +7,7 @@ import { askForPermit, CALL_TIMEOUT_MS, PERMIT_VALID_MS } from '../db/call-windo
 import type { Database, Transaction } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import { lockBudget } from '../plan/budget.ts'
-import type { Store, TaskFunction } from '../service/functions.ts'
+import type { ServiceFunction, Store } from '../service/functions.ts'
 import type { TaskToPost } from '../service/post-tasks.ts'
 import type { SendWindow } from '../service/transport.ts'
 import { formatTag } from './tag.ts'
@@ -17,7 +17,7 @@ export interface ClaimedPost {
   readonly token: string
   readonly callId: number
   readonly store: Store
-  readonly function: TaskFunction
+  readonly function: ServiceFunction
   readonly tasks: readonly TaskToPost[]
   readonly send: SendWindow
 }
@@ -52,7 +52,7 @@ export function claimPost(
 ): Promise<Claim> {
   return db.sql.begin(async (tx): Promise<Claim> => {
     await lockBudget(tx)
-    const [post] = await tx<{ store: Store; function: TaskFunction }[]>`
+    const [post] = await tx<{ store: Store; function: ServiceFunction }[]>`
       select store, function from post where id = ${postId} and state = 'ready' for update`
     if (post === undefined) return { kind: 'taken' }
     await dropStaleTasks(tx, postId)
@@ -199,15 +199,21 @@ async function startSending(
       answer_before = clock_timestamp() + make_interval(secs => ${(PERMIT_VALID_MS + CALL_TIMEOUT_MS) / 1000})
     where id = ${postId}`
   const rows = await tx<
-    (Omit<TaskToPost, 'tag' | 'depth'> & { id: string; attempt: number; depth: number | null })[]
+    (Omit<TaskToPost, 'tag' | 'category' | 'depth'> & {
+      id: string
+      attempt: number
+      category: string | null
+      depth: number | null
+    })[]
   >`
     update task k set state = 'posting' from target t
     where k.post_id = ${postId} and k.state = 'planned' and t.id = k.target_id
-    returning k.id, k.attempt, t.subject, t.location_code as "locationCode", t.language_code as "languageCode",
+    returning k.id, k.attempt, t.subject, t.category, t.location_code as "locationCode", t.language_code as "languageCode",
       k.priority, k.depth`
-  return rows.map(({ id, attempt, depth, ...task }) => ({
+  return rows.map(({ id, attempt, category, depth, ...task }) => ({
     ...task,
     tag: formatTag({ taskId: id, attempt }),
+    ...(category === null ? {} : { category }),
     ...(depth === null ? {} : { depth }),
   }))
 }

@@ -4,10 +4,9 @@
  */
 
 export type Store = 'ios_store' | 'android_store'
-/** What the plan buys: both stores have both. */
-export type TaskFunction = 'app_searches' | 'app_info'
 /** All that the service sells; which store has it, `FUNCTION_RULES` says. */
-export type ServiceFunction = TaskFunction | 'app_list' | 'app_reviews'
+export const SERVICE_FUNCTIONS = ['app_searches', 'app_info', 'app_list', 'app_reviews'] as const
+export type ServiceFunction = (typeof SERVICE_FUNCTIONS)[number]
 /** Structured, or the store's raw pages. */
 export type ResultForm = 'advanced' | 'html'
 /** 1 normal, 2 high: twice the price (spec: Task posting; rates.price). */
@@ -29,8 +28,8 @@ type Rules<Fn extends ServiceFunction> = Readonly<Record<Fn, FunctionRule>>
 
 /** A function that a store lacks has no row there (spec: Endpoints). */
 export const FUNCTION_RULES: {
-  readonly ios_store: Rules<TaskFunction | 'app_reviews'>
-  readonly android_store: Rules<TaskFunction | 'app_list'>
+  readonly ios_store: Rules<'app_searches' | 'app_info' | 'app_reviews'>
+  readonly android_store: Rules<'app_searches' | 'app_info' | 'app_list'>
 } = {
   ios_store: {
     app_searches: {

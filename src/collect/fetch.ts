@@ -1,26 +1,45 @@
 /** Fetching: one answer becomes one outcome, and an outcome of one task never disturbs another's. */
 import pLimit from 'p-limit'
-import { RateLimitedError, StorerankError, UnreadableError } from '../errors.ts'
+import {
+  ConfigurationError,
+  RateLimitedError,
+  RejectedError,
+  StorerankError,
+  UnreadableError,
+} from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { billingUnits } from '../service/functions.ts'
-import { type HtmlResult, parseHtmlResult } from '../service/html-result.ts'
-import { type InfoResult, parseInfoResult, parseSearchResult, type SearchResult } from '../service/results.ts'
+import { billingUnits, hasForm, type ResultForm } from '../service/functions.ts'
+import {
+  type AppReviewsResult,
+  type HtmlResult,
+  type InfoResult,
+  parseHtmlResult,
+  parseInfoResult,
+  parseReviewsResult,
+  parseSearchResult,
+  type SearchResult,
+} from '../service/results.ts'
 import { classifyStatus } from '../service/status-codes.ts'
-import type { ResultOutcome } from '../service/task-result.ts'
+import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import type { FetchItem } from './hand-out.ts'
 
 interface Done {
   readonly item: FetchItem
   readonly statusCode: number
-  /** Billing units of the depth asked, and of the organic results that came. */
+  /** Billing units of the depth asked, and of the results that came. */
   readonly unitsPosted: number
   readonly unitsReturned: number
+  /** The raw pages, where they are wanted or nothing else is offered. */
+  readonly html: HtmlResult | null
+  /** Why raw pages that are wanted will never come; null when nothing is missing. */
+  readonly problem: string | null
 }
 
 export type Fetched =
-  /** `search` is null when the store found nothing (40102): a measurement. */
+  /** A search or a chart; `search` is null when the store found nothing (40102): a measurement. */
   | ({ readonly kind: 'ranking'; readonly search: SearchResult | null } & Done)
   | ({ readonly kind: 'snapshot'; readonly info: InfoResult | null } & Done)
+  | ({ readonly kind: 'reviews'; readonly reviews: AppReviewsResult | null } & Done)
   /** Raw pages, where nothing else is offered. */
   | ({ readonly kind: 'pages'; readonly html: HtmlResult } & Done)
   | {
@@ -53,6 +72,7 @@ export type Fetched =
 /** 40401 for an id that the service gave us: asking is free, and it may come back. */
 const TASK_NOT_FOUND = 40401
 const MISSING_RESULT = 'tasks[0].result'
+const WRONG_ID = 'tasks[0].id'
 const NOT_READY_PAUSE_MS = 1_000
 const TROUBLE_PAUSE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -73,18 +93,65 @@ export function fetchResults(
 
 async function fetchOne(client: AppDataClient, item: FetchItem): Promise<Fetched> {
   try {
-    const address = item.path ?? { store: item.store, fn: item.function, id: item.serviceId }
-    return readOutcome(item, await client.getResult(address))
+    return await fetchForms(client, item)
   } catch (error) {
     if (!(error instanceof StorerankError)) throw error
-    // Done, and without a result for good (spec: States and transitions): it fails, and will not be asked for again.
-    if (error instanceof UnreadableError && error.path === MISSING_RESULT) {
-      return { kind: 'unreadable', item, path: error.path, problem: error.message, body: null }
-    }
-    // An answer for another task, or trouble on the way, says nothing of this one: it stays open.
-    const pauseMs = error instanceof RateLimitedError ? error.retryAfterMs : TROUBLE_PAUSE_MS
-    return { kind: 'later', item, problem: error.message, pauseMs }
+    // Asked for by its id, where no ready list said that there are raw pages only.
+    const mayBeHtml =
+      item.path === null && item.kind === 'advanced' && hasForm(item.store, item.function, 'html')
+    if (error instanceof RejectedError && mayBeHtml) return fetchOne(client, { ...item, kind: 'html' })
+    return readFailure(item, error)
   }
+}
+
+/** The result, and the raw pages beside it where they are wanted. */
+async function fetchForms(client: AppDataClient, item: FetchItem): Promise<Fetched> {
+  const fetched = readOutcome(item, await client.getResult(item.path ?? addressOf(item, item.kind)))
+  if (!item.html || item.kind === 'html') return fetched
+  return fetched.kind === 'ranking' || fetched.kind === 'snapshot' ? addPages(client, fetched) : fetched
+}
+
+function readFailure(item: FetchItem, error: StorerankError): Fetched {
+  // Done, and without a result for good (spec: States and transitions): it fails, and will not be asked for again.
+  if (error instanceof UnreadableError && error.path === MISSING_RESULT) {
+    return { kind: 'unreadable', item, path: error.path, problem: error.message, body: null }
+  }
+  // An answer for another task, or trouble on the way, says nothing of this one: it stays open.
+  const pauseMs = error instanceof RateLimitedError ? error.retryAfterMs : TROUBLE_PAUSE_MS
+  return { kind: 'later', item, problem: error.message, pauseMs }
+}
+
+function addressOf({ store, function: fn, serviceId }: FetchItem, form: ResultForm): TaskAddress {
+  return { store, fn, id: serviceId, form }
+}
+
+/**
+ * Adds the raw pages to a result. When they are not to be had now, the task is put off as a whole; when they are refused for
+ * good, the result goes without them, and says why.
+ */
+async function addPages(
+  client: AppDataClient,
+  fetched: Extract<Fetched, { kind: 'ranking' | 'snapshot' }>,
+): Promise<Fetched> {
+  const { item } = fetched
+  const without = (reason: string): Fetched => ({
+    ...fetched,
+    problem: `The raw pages that were asked for cannot be had: ${reason}`,
+  })
+  try {
+    const outcome = await client.getResult(item.htmlPath ?? addressOf(item, 'html'))
+    if (outcome.kind === 'pending') return readOutcome(item, outcome)
+    if (outcome.kind === 'failed') return without(`${outcome.statusCode}: ${outcome.message}`)
+    return outcome.result === null ? fetched : { ...fetched, html: parseHtmlResult(outcome.result) }
+  } catch (error) {
+    if (isFinal(error)) return without(error.message)
+    throw error
+  }
+}
+
+function isFinal(error: unknown): error is Error {
+  if (error instanceof UnreadableError) return error.path !== WRONG_ID
+  return error instanceof RejectedError || error instanceof ConfigurationError
 }
 
 /** Pure: what an answer means for its task. */
@@ -101,40 +168,37 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
       return { kind, item, statusCode, message: `${statusCode}: ${message}` }
     }
     case 'done':
-      return readDone(item, outcome.statusCode, outcome.result)
+      try {
+        return readDone(item, outcome.statusCode, outcome.result)
+      } catch (error) {
+        if (!(error instanceof UnreadableError)) throw error
+        return { kind: 'unreadable', item, path: error.path, problem: error.message, body: outcome.result }
+      }
   }
 }
 
 function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched {
-  try {
-    const unitsPosted = billingUnits(item.store, item.function, item.depth ?? 1)
-    if (item.kind === 'html' && result !== null) {
-      // Pages do not say how many results they hold, so no refund is known.
-      return {
-        kind: 'pages',
-        item,
-        statusCode,
-        html: parseHtmlResult(result),
-        unitsPosted,
-        unitsReturned: unitsPosted,
-      }
+  const unitsOf = (count: number) => billingUnits(item.store, item.function, count)
+  const unitsPosted = unitsOf(item.depth ?? 1)
+  const unitsReturned = (items: readonly unknown[] = []) => Math.min(unitsOf(items.length), unitsPosted)
+  const done = { item, statusCode, unitsPosted, html: null, problem: null }
+  if (item.kind === 'html' && result !== null) {
+    // Pages do not say how many results they hold, so no refund is known.
+    return { ...done, kind: 'pages', html: parseHtmlResult(result), unitsReturned: unitsPosted }
+  }
+  switch (item.function) {
+    case 'app_searches':
+    case 'app_list': {
+      const search = result === null ? null : parseSearchResult(result)
+      return { ...done, kind: 'ranking', search, unitsReturned: unitsReturned(search?.items) }
     }
-    if (item.function === 'app_info') {
+    case 'app_info': {
       const info = result === null ? null : parseInfoResult(result)
-      return { kind: 'snapshot', item, statusCode, info, unitsPosted, unitsReturned: 1 }
+      return { ...done, kind: 'snapshot', info, unitsReturned: unitsPosted }
     }
-    const search = result === null ? null : parseSearchResult(result)
-    const returned = billingUnits(item.store, item.function, search?.items.length ?? 0)
-    return {
-      kind: 'ranking',
-      item,
-      statusCode,
-      search,
-      unitsPosted,
-      unitsReturned: Math.min(returned, unitsPosted),
+    case 'app_reviews': {
+      const reviews = result === null ? null : parseReviewsResult(result)
+      return { ...done, kind: 'reviews', reviews, unitsReturned: unitsReturned(reviews?.items) }
     }
-  } catch (error) {
-    if (!(error instanceof UnreadableError)) throw error
-    return { kind: 'unreadable', item, path: error.path, problem: error.message, body: result }
   }
 }

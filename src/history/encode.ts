@@ -1,16 +1,19 @@
 /** Pure: fetched results as the rows that the history stores. */
 import { createHash } from 'node:crypto'
 import type { Fetched } from '../collect/fetch.ts'
-import type { InfoResult, SearchResult } from '../service/results.ts'
-import type { AppDetails, Capture, RankingCapture, SnapshotCapture } from './captures.ts'
+import type { AppReviewsResult, InfoResult, SearchResult } from '../service/results.ts'
+import type { Capture } from './captures.ts'
 import { appKey, type SeenApp } from './dictionary.ts'
-import type { PagesCapture } from './pages.ts'
+import type { RankingCapture } from './rankings.ts'
+import type { SeenReview } from './reviews.ts'
+import type { AppPage, SnapshotCapture } from './snapshots.ts'
 
-/** Pure: a search result as a row of the history. */
-export function toRanking(
-  one: Extract<Fetched, { kind: 'ranking' }>,
-  ids: ReadonlyMap<string, number>,
-): RankingCapture {
+type Of<Kind extends Fetched['kind']> = Extract<Fetched, { kind: Kind }>
+/** Ids of the dictionary by `appKey`. */
+type AppIds = ReadonlyMap<string, number>
+
+/** Pure: what a search or a chart ranked, as a row of the history. */
+export function toRanking(one: Of<'ranking'>, ids: AppIds): RankingCapture {
   return {
     ...captureOf(one, one.search),
     resultsCount: one.search?.resultsCount ?? 0,
@@ -19,7 +22,7 @@ export function toRanking(
 }
 
 /** One place per organic rank up to the last, holes 0; absolute ranks only where one differs. */
-function encodeRanks(one: Extract<Fetched, { kind: 'ranking' }>, ids: ReadonlyMap<string, number>) {
+function encodeRanks(one: Of<'ranking'>, ids: AppIds) {
   const items = one.search?.items ?? []
   const length = items.reduce((last, item) => Math.max(last, item.rank), 0)
   const appIds = new Array<number>(length).fill(0)
@@ -32,23 +35,45 @@ function encodeRanks(one: Extract<Fetched, { kind: 'ranking' }>, ids: ReadonlyMa
 }
 
 /** Pure: an app's page as a row of the history. */
-export function toSnapshot(
-  one: Extract<Fetched, { kind: 'snapshot' }>,
-  ids: ReadonlyMap<string, number>,
-): SnapshotCapture {
-  const { info, item } = one
-  const id = info === null ? undefined : ids.get(appKey(item.store, info.appId))
-  return { ...captureOf(one, info), app: info === null || id === undefined ? null : toDetails(info, id) }
+export function toSnapshot(one: Of<'snapshot'>, ids: AppIds): SnapshotCapture {
+  const { info } = one
+  return { ...captureOf(one, info), app: describeApp(one, info, ids, info === null ? null : toPage(info)) }
 }
 
-/** Pure: raw pages as rows of the archive. */
-export function toPages(one: Extract<Fetched, { kind: 'pages' }>): PagesCapture {
-  const { datetime, items } = one.html
-  return { ...captureOf(one, { datetime, checkUrl: null }), pages: items }
+/** Pure: what stands above the reviews of an app, as a row of the history. */
+export function toReviewsSnapshot(one: Of<'reviews'>, ids: AppIds): SnapshotCapture {
+  const { reviews } = one
+  return { ...captureOf(one, reviews), app: describeApp(one, reviews, ids, null) }
+}
+
+/** Pure: the reviews of an app as rows of the history. */
+export function toReviews(one: Of<'reviews'>, ids: AppIds): SeenReview[] {
+  const { item, reviews } = one
+  const app = reviews === null ? undefined : ids.get(appKey(item.store, reviews.appId))
+  if (reviews === null || app === undefined) return []
+  return reviews.items.map((review) => ({
+    serviceId: item.serviceId,
+    app,
+    reviewId: review.id,
+    version: review.version,
+    rating: review.rating?.value ?? null,
+    title: review.title,
+    text: review.reviewText,
+    author: review.userProfile?.profileName ?? null,
+    authorImage: review.userProfile?.profileImageUrl ?? null,
+    writtenAt: review.timestamp,
+    firstSeenAt: reviews.datetime,
+    lastSeenAt: reviews.datetime,
+  }))
+}
+
+/** Pure: raw pages, where nothing else is offered, as rows of the archive. */
+export function toPages(one: Of<'pages'>): Capture {
+  return captureOf(one, { datetime: one.html.datetime, checkUrl: null })
 }
 
 function captureOf(
-  one: Extract<Fetched, { kind: 'ranking' | 'snapshot' | 'pages' }>,
+  one: Of<'ranking' | 'snapshot' | 'reviews' | 'pages'>,
   result: Pick<SearchResult, 'datetime' | 'checkUrl'> | null,
 ): Capture {
   return {
@@ -58,10 +83,24 @@ function captureOf(
     checkUrl: result?.checkUrl ?? null,
     unitsPosted: one.unitsPosted,
     unitsReturned: one.unitsReturned,
+    pages: one.html?.items ?? [],
+    problem: one.problem,
   }
 }
 
-function toDetails(info: InfoResult, id: number): AppDetails {
+function describeApp(
+  { item }: Fetched,
+  result: (Pick<AppReviewsResult, 'rating' | 'reviewsCount'> & { readonly appId: string }) | null,
+  ids: AppIds,
+  page: AppPage | null,
+): SnapshotCapture['app'] {
+  const id = result === null ? undefined : ids.get(appKey(item.store, result.appId))
+  if (result === null || id === undefined) return null
+  const { rating, reviewsCount } = result
+  return { id, rating: rating?.value ?? null, votesCount: rating?.votesCount ?? null, reviewsCount, page }
+}
+
+function toPage(info: InfoResult): AppPage {
   const { title, description, updateNotes, icon } = info
   const images = (info.images ?? []).filter((image) => image !== null)
   const details = {
@@ -83,10 +122,6 @@ function toDetails(info: InfoResult, id: number): AppDetails {
   const content = { title, description, updateNotes, icon, images, details }
   const hash = `\\x${createHash('sha256').update(JSON.stringify(content)).digest('hex')}`
   return {
-    id,
-    rating: info.rating?.value ?? null,
-    votesCount: info.rating?.votesCount ?? null,
-    reviewsCount: info.reviewsCount,
     priceMicros: info.price?.current == null ? null : Math.round(info.price.current * 1_000_000),
     currency: info.price?.currency ?? null,
     isFree: info.isFree,
@@ -104,17 +139,27 @@ function toDetails(info: InfoResult, id: number): AppDetails {
 /** Pure: every app that a result speaks of, for the dictionary. */
 export function appsOf(one: Fetched): SeenApp[] {
   const { store } = one.item
-  if (one.kind === 'ranking') {
-    return (one.search?.items ?? []).map(({ appId, title, developer, icon, url }) => ({
-      store,
-      appId,
-      title,
-      developer,
-      icon,
-      url,
-    }))
+  switch (one.kind) {
+    case 'ranking':
+      return (one.search?.items ?? []).map(({ appId, title, developer, icon, url }) => ({
+        store,
+        appId,
+        title,
+        developer,
+        icon,
+        url,
+      }))
+    case 'snapshot': {
+      if (one.info === null) return []
+      const { appId, title, developer, icon, url } = one.info
+      return [{ store, appId, title, developer, icon, url }]
+    }
+    case 'reviews': {
+      if (one.reviews === null) return []
+      const { appId, title } = one.reviews
+      return [{ store, appId, title, developer: null, icon: null, url: null }]
+    }
+    default:
+      return []
   }
-  if (one.kind !== 'snapshot' || one.info === null) return []
-  const { appId, title, developer, icon, url } = one.info
-  return [{ store, appId, title, developer, icon, url }]
 }

@@ -1,44 +1,26 @@
 /**
- * Archives raw pages: the measurement was paid for and is kept, but nothing in it can be ranked. Its slot closes as
- * `html_only`, under the same guard as any capture.
+ * Closes slots of which the service offers raw pages only: the measurement was paid for and its pages are kept, but nothing in
+ * them can be ranked. The slot is `html_only`, under the same guard as any capture.
  */
-import { gzipSync } from 'node:zlib'
 import type { Transaction } from '../db/database.ts'
-import type { HtmlPage } from '../service/html-result.ts'
-import { type Capture, collected, columnsOf } from './captures.ts'
+import { type Capture, captureColumns, collected, columnsOf } from './captures.ts'
 
-export interface PagesCapture extends Capture {
-  readonly pages: readonly HtmlPage[]
-}
-
-/** Stores pages; returns how many captures were new. The partitions must be there. */
-export async function insertPages(tx: Transaction, captures: readonly PagesCapture[]): Promise<number> {
-  const pages = captures.flatMap((one) =>
-    one.pages.map((page, index) => ({ ...page, serviceId: one.serviceId, number: index + 1 })),
-  )
-  const [row] = await tx<{ stored: number }[]>`
+/** Stores captures that are pages alone; returns the service ids of those that were new. The partitions must be there. */
+export async function insertPages(tx: Transaction, captures: readonly Capture[]): Promise<string[]> {
+  if (captures.length === 0) return []
+  const rows = await tx<{ serviceId: string }[]>`
     with result as materialized (
-      select * from unnest(${columnsOf(tx, captures)})
-        as r (service_id, status_code, captured_at, check_url, units_posted, units_returned)
+      select * from unnest(${columnsOf(tx, captures)}) as r (${captureColumns(tx)})
     ),
-    ${collected(tx)},
-    archived as (
-      insert into page (target_id, slot, number, scanned_at, html_gzip)
-      select c.target_id, c.slot, p.number, p.scanned_at, p.html_gzip
-      from unnest(${pages.map((page) => page.serviceId)}::text[], ${pages.map((page) => page.number)}::int[],
-        ${pages.map((page) => page.date?.toISOString() ?? null)}::timestamptz[],
-        ${pages.map((page) => `\\x${gzipSync(page.html).toString('hex')}`)}::text[]::bytea[]
-      ) as p (service_id, number, scanned_at, html_gzip) join collected c using (service_id)
-      on conflict do nothing
-    ),
+    ${collected(tx, captures)},
     closed as (
       select c.target_id, c.slot, c.depth, t.function, coalesce(r.captured_at, clock_timestamp()) as captured_at
       from collected c join result r using (service_id) join target t on t.id = c.target_id
     ),
-    searched as (
+    ranked as (
       insert into ranking (target_id, slot, captured_at, depth, gap, reason)
       select target_id, slot, captured_at, depth, 'html_only', 'The service offers raw pages only; they are in page.'
-      from closed where function = 'app_searches'
+      from closed where function in ('app_searches', 'app_list')
       on conflict (target_id, slot) do nothing
     ),
     described as (
@@ -47,6 +29,6 @@ export async function insertPages(tx: Transaction, captures: readonly PagesCaptu
       from closed where function = 'app_info'
       on conflict (target_id, slot) do nothing
     )
-    select count(*) as stored from collected`
-  return row?.stored ?? 0
+    select service_id as "serviceId" from collected`
+  return rows.map((row) => row.serviceId)
 }

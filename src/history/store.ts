@@ -5,11 +5,13 @@
 import postgres from 'postgres'
 import type { Fetched } from '../collect/fetch.ts'
 import type { Database, Transaction } from '../db/database.ts'
-import { insertRankings, insertSnapshots } from './captures.ts'
 import type { Dictionary } from './dictionary.ts'
-import { appsOf, toPages, toRanking, toSnapshot } from './encode.ts'
+import { appsOf, toPages, toRanking, toReviews, toReviewsSnapshot, toSnapshot } from './encode.ts'
 import { endFailed, endUnreadable, postAgain, putOff } from './endings.ts'
 import { insertPages } from './pages.ts'
+import { insertRankings } from './rankings.ts'
+import { upsertReviews } from './reviews.ts'
+import { insertSnapshots } from './snapshots.ts'
 
 export interface StoreDeps {
   readonly db: Database
@@ -89,21 +91,28 @@ async function storeHalved(
 
 /** The result that the database will not take, alone at last. */
 function refuse(fetched: Fetched, error: postgres.PostgresError): Fetched {
-  const body =
-    fetched.kind === 'ranking'
-      ? fetched.search
-      : fetched.kind === 'snapshot'
-        ? fetched.info
-        : fetched.kind === 'pages'
-          ? fetched.html
-          : null
   const problem = `The database refused the result (${error.code}): ${error.message}.`
   return {
     kind: 'unreadable',
     item: fetched.item,
     path: error.constraint_name ?? error.column_name ?? 'result',
     problem,
-    body,
+    body: bodyOf(fetched),
+  }
+}
+
+function bodyOf(fetched: Fetched): unknown {
+  switch (fetched.kind) {
+    case 'ranking':
+      return fetched.search
+    case 'snapshot':
+      return fetched.info
+    case 'reviews':
+      return fetched.reviews
+    case 'pages':
+      return fetched.html
+    default:
+      return null
   }
 }
 
@@ -116,21 +125,33 @@ async function storeBatch(
   const of = <K extends Fetched['kind']>(kind: K) =>
     batch.filter((one): one is Extract<Fetched, { kind: K }> => one.kind === kind)
   const withId = <T extends Fetched>(one: T) => ({ ...one, serviceId: one.item.serviceId })
-  const rankings = of('ranking').map((one) => toRanking(one, ids))
-  const snapshots = of('snapshot').map((one) => toSnapshot(one, ids))
-  const pages = of('pages').map(toPages)
+  const reviews = of('reviews')
+  const snapshots = [
+    ...of('snapshot').map((one) => toSnapshot(one, ids)),
+    ...reviews.map((one) => toReviewsSnapshot(one, ids)),
+  ]
   const [failed, unreadable, later] = [of('failed'), of('unreadable'), of('later')]
 
-  const stored =
-    (rankings.length > 0 ? await insertRankings(tx, rankings) : 0) +
-    (snapshots.length > 0 ? await insertSnapshots(tx, snapshots) : 0) +
-    (pages.length > 0 ? await insertPages(tx, pages) : 0)
+  const stored = new Set([
+    ...(await insertRankings(
+      tx,
+      of('ranking').map((one) => toRanking(one, ids)),
+    )),
+    ...(await insertSnapshots(tx, snapshots)),
+    ...(await insertPages(tx, of('pages').map(toPages))),
+  ])
   await endFailed(tx, failed.map(withId))
   await endUnreadable(tx, unreadable.map(withId))
   await putOff(tx, later.map(withId))
   const postedAgain = await postAgain(tx, of('store_failed').map(withId), deps.maxAttempts)
+  // Last: whoever is waited for here, for an app that two batches speak of, wants nothing more itself.
+  const seen = reviews.filter((one) => stored.has(one.item.serviceId))
+  await upsertReviews(
+    tx,
+    seen.flatMap((one) => toReviews(one, ids)),
+  )
   return {
-    stored,
+    stored: stored.size,
     failed: failed.length + of('store_failed').length - postedAgain,
     unreadable: unreadable.length,
     postedAgain,

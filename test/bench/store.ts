@@ -108,6 +108,8 @@ function toResult(serviceId: string, keyword: number, day: number): Fetched {
       serviceId,
       path: null,
       kind: 'advanced',
+      html: false,
+      htmlPath: null,
       store: 'ios_store',
       function: 'app_searches',
       depth: 100,
@@ -115,6 +117,8 @@ function toResult(serviceId: string, keyword: number, day: number): Fetched {
     statusCode: 20000,
     unitsPosted: 1,
     unitsReturned: 1,
+    html: null,
+    problem: null,
     search: {
       keyword: null,
       checkUrl: null,

@@ -18,6 +18,8 @@ const ITEM: FetchItem = {
   serviceId: 'a',
   path: null,
   kind: 'advanced',
+  html: false,
+  htmlPath: null,
   store: 'ios_store',
   function: 'app_searches',
   depth: 101,

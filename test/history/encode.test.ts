@@ -20,6 +20,8 @@ function search(places: readonly Place[]): Ranking {
       serviceId: 'a',
       path: null,
       kind: 'advanced',
+      html: false,
+      htmlPath: null,
       store: 'ios_store',
       function: 'app_searches',
       depth: 700,
@@ -27,6 +29,8 @@ function search(places: readonly Place[]): Ranking {
     statusCode: 20000,
     unitsPosted: 7,
     unitsReturned: 7,
+    html: null,
+    problem: null,
     search: {
       keyword: 'yoga',
       checkUrl: null,

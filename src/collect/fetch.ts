@@ -140,7 +140,9 @@ async function addPages(
   })
   try {
     const outcome = await client.getResult(item.htmlPath ?? addressOf(item, 'html'))
-    if (outcome.kind === 'pending') return readOutcome(item, outcome)
+    if (outcome.kind === 'pending') {
+      return { kind: 'later', item, problem: 'The raw pages are not ready yet.', pauseMs: NOT_READY_PAUSE_MS }
+    }
     if (outcome.kind === 'failed') return without(`${outcome.statusCode}: ${outcome.message}`)
     return outcome.result === null ? fetched : { ...fetched, html: parseHtmlResult(outcome.result) }
   } catch (error) {

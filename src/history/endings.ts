@@ -95,14 +95,21 @@ export async function endUnreadable(tx: Transaction, unreadable: readonly Unread
     from kept where k.id = kept.task_id`
 }
 
-/** Not ready, or not to be had now: the task stays open and may be handed out again after the pause. */
+/**
+ * Not ready, or not to be had now: the task stays open and may be handed out again after the pause. What was given and lost
+ * on the way may be on no ready list any more, so after trouble it is asked for by its id, each time twice as late.
+ */
 export async function putOff(tx: Transaction, later: readonly LaterResult[]): Promise<void> {
   if (later.length === 0) return
   await tx`
-    update task k set problem = l.problem,
-      fetching_until = clock_timestamp() + make_interval(secs => l.pause_ms / 1000.0)
-    from unnest(${later.map((one) => one.serviceId)}::text[], ${later.map((one) => one.problem)}::text[],
-      ${later.map((one) => one.pauseMs)}::int[]) as l (service_id, problem, pause_ms)
+    update task k set problem = l.problem, fetching_until = clock_timestamp() + l.pause,
+      ask_at = case when l.problem is null then k.ask_at
+        else least(k.ask_at, clock_timestamp() + greatest(l.pause, clock_timestamp() - k.posted_at)) end
+    from (
+      select service_id, problem, make_interval(secs => pause_ms / 1000.0) as pause
+      from unnest(${later.map((one) => one.serviceId)}::text[], ${later.map((one) => one.problem)}::text[],
+        ${later.map((one) => one.pauseMs)}::int[]) as l (service_id, problem, pause_ms)
+    ) l
     where k.service_id = l.service_id and k.state in ('planned', 'posting', 'posted')`
 }
 

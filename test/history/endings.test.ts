@@ -108,6 +108,30 @@ describe('what has ended', () => {
   })
 })
 
+describe('what is put off', () => {
+  /** Minutes from now on, of a task that is due to be asked for by its id in 40 minutes. */
+  async function putOffAfter(posted: string, problem: string | null, pauseMs: number) {
+    await world.db.sql`
+      update task set posted_at = clock_timestamp() - ${posted}::interval, ask_at = clock_timestamp() + interval '40 minutes'`
+    await world.db.sql.begin((tx) => putOff(tx, [{ serviceId, problem, pauseMs }]))
+    const [task] = await world.db.sql`
+      select round(extract(epoch from fetching_until - clock_timestamp()) / 60)::int as pause,
+        round(extract(epoch from ask_at - clock_timestamp()) / 60)::int as ask from task`
+    return { ...task }
+  }
+
+  test('by trouble is asked for by its id, each time twice as late, and never later than it was due', async () => {
+    assert.deepEqual(await putOffAfter('10 seconds', 'Lost.', 60_000), { pause: 1, ask: 1 })
+    assert.deepEqual(await putOffAfter('10 minutes', 'Lost.', 60_000), { pause: 1, ask: 10 })
+    assert.deepEqual(await putOffAfter('20 minutes', 'Lost.', 60_000), { pause: 1, ask: 20 })
+    assert.deepEqual(await putOffAfter('2 hours', 'Lost.', 60_000), { pause: 1, ask: 40 })
+  })
+
+  test('because it is not ready waits for the ready list', async () => {
+    assert.deepEqual(await putOffAfter('10 minutes', null, 60_000), { pause: 1, ask: 40 })
+  })
+})
+
 test('an unreadable body is kept whole, whatever is in it', async () => {
   const body = { text: 'a\0b', deep: [{ emoji: '🧘', lone: '\ud800' }], huge: 'x'.repeat(1_000_000) }
   await world.db.sql.begin((tx) =>

@@ -26,7 +26,8 @@ export interface Instead {
 /** Empties the database: the next test may have the same world, and the sandbox keeps what nobody asks for any more. */
 export async function clear(world: World): Promise<void> {
   await world.db.sql`
-    truncate project, target, app, post, charge, budget_cut, rejected_result, ranking, app_snapshot, listing cascade`
+    truncate project, target, app, post, charge, budget_cut, rejected_result, ranking, app_snapshot, listing, review, page
+      cascade`
 }
 
 /** Plans what is due and posts it. */
@@ -88,6 +89,16 @@ export async function watchKeywords(
   await world.db.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
     select ${project}, ${store}, keyword, 2840, 'en', ${depth} from unnest(${[...keywords]}::text[]) keyword`
+}
+
+/** Watches anything in the United States, in English. */
+export async function watch(
+  world: World,
+  table: 'keyword_watch' | 'chart_watch' | 'app_watch',
+  fields: Readonly<Record<string, string | number | boolean>>,
+): Promise<void> {
+  const row = { project: 'fitness', location_code: 2840, language_code: 'en', ...fields }
+  await world.db.sql`insert into ${world.db.sql(table)} ${world.db.sql(row)}`
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a test bends an answer into any shape.

@@ -1,0 +1,315 @@
+/** Reviews: each once, as its latest capture shows it, in whatever order and company the captures are stored. */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import type { Fetched } from '../../src/collect/fetch.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { mergeReviews, type SeenReview, upsertReviews } from '../../src/history/reviews.ts'
+import { buy, clear, collect, fetchItems, handOut, store, tamper, watch } from '../support/stages.ts'
+import { createWorld, until, type World } from '../support/world.ts'
+
+const APP = '1480010017'
+
+let world: World
+before(async () => {
+  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
+})
+after(() => world.close())
+afterEach(() => clear(world))
+
+const watchReviews = (fields = {}) =>
+  watch(world, 'app_watch', { store: 'ios_store', app_id: APP, reviews: true, reviews_depth: 60, ...fields })
+
+async function fetchReviews(): Promise<Extract<Fetched, { kind: 'reviews' }>> {
+  await buy(world)
+  const [fetched] = await fetchItems(world, await handOut(world))
+  assert.ok(fetched?.kind === 'reviews' && fetched.reviews !== null)
+  return fetched
+}
+
+const countReviews = async () => (await world.db.sql`select from review`).count
+
+describe('the reviews of an app', () => {
+  beforeEach(() => watchReviews())
+
+  test('are kept one by one, and what stands above them is the snapshot of their slot', async () => {
+    const fetched = await fetchReviews()
+    const { reviews } = fetched
+    assert.ok(reviews !== null)
+    assert.equal((await store(world, [fetched])).stored, 1)
+
+    const [snapshot] = await world.db.sql`
+      select s.found, s.gap, s.rating, s.votes_count, s.reviews_count, s.check_url, s.captured_at, s.listing_hash, s.version,
+        a.app_id, a.title
+      from app_snapshot s join app a on a.id = s.app`
+    assert.deepEqual(
+      { ...snapshot },
+      {
+        found: true,
+        gap: null,
+        rating: reviews.rating?.value ?? null,
+        votes_count: reviews.rating?.votesCount,
+        reviews_count: null,
+        check_url: reviews.checkUrl,
+        captured_at: reviews.datetime,
+        listing_hash: null,
+        version: null,
+        app_id: APP,
+        title: reviews.title,
+      },
+    )
+    const rows = await world.db.sql`
+      select review_id, location_code, language_code, version, rating, title, text, author, author_image, written_at,
+        first_seen_at, last_seen_at from review order by written_at desc, review_id`
+    assert.equal(rows.length, 60)
+    const newest = reviews.items[0]
+    assert.deepEqual(
+      { ...rows.find((row) => row.review_id === newest?.id) },
+      {
+        review_id: newest?.id,
+        location_code: 2840,
+        language_code: 'en',
+        version: newest?.version,
+        rating: newest?.rating?.value,
+        title: newest?.title,
+        text: newest?.reviewText,
+        author: newest?.userProfile?.profileName,
+        author_image: newest?.userProfile?.profileImageUrl,
+        written_at: newest?.timestamp,
+        first_seen_at: reviews.datetime,
+        last_seen_at: reviews.datetime,
+      },
+    )
+  })
+
+  test('are stored once, however often their result comes', async () => {
+    const fetched = await fetchReviews()
+    assert.equal((await store(world, [fetched, fetched])).stored, 1)
+    assert.equal((await store(world, [fetched])).stored, 0)
+    assert.equal(await countReviews(), 60)
+    assert.equal((await world.db.sql`select from app_snapshot`).count, 1)
+  })
+
+  test('that were edited are what they were last, and those that went stay', async () => {
+    const fetched = await fetchReviews()
+    const { reviews } = fetched
+    assert.ok(reviews !== null)
+    await store(world, [fetched])
+    const [gone, edited, ...others] = reviews.items
+    assert.ok(gone !== undefined && edited !== undefined)
+    const tomorrow = new Date((reviews.datetime?.getTime() ?? 0) + 86_400_000)
+    const rewritten = { ...edited, title: 'I was wrong', rating: { ...edited.rating, value: 5 } }
+    await world.db.sql`update task set state = 'posted'`
+    await store(world, [
+      { ...fetched, reviews: { ...reviews, datetime: tomorrow, items: [rewritten, ...others] } } as Fetched,
+    ])
+    assert.equal(await countReviews(), 60)
+    const rows = await world.db.sql`
+      select review_id, title, rating, first_seen_at, last_seen_at from review
+      where review_id in (${gone.id}, ${edited.id}) order by review_id = ${edited.id}`
+    assert.deepEqual(
+      [...rows],
+      [
+        {
+          review_id: gone.id,
+          title: gone.title,
+          rating: gone.rating?.value,
+          first_seen_at: reviews.datetime,
+          last_seen_at: reviews.datetime,
+        },
+        {
+          review_id: edited.id,
+          title: 'I was wrong',
+          rating: 5,
+          first_seen_at: reviews.datetime,
+          last_seen_at: tomorrow,
+        },
+      ],
+    )
+  })
+
+  test('lose what Postgres cannot hold, and nothing else', async (t) => {
+    await buy(world)
+    const { client } = await tamper(t, world, (path, body) => {
+      if (path.includes('/task_get/'))
+        Object.assign(body.tasks[0].result[0].items[0], { title: 'a\u0000b', review_text: 'lone \ud800' })
+    })
+    assert.equal((await collect(world, { client })).stored, 1)
+    const rows = await world.db.sql`select title, text from review where title = 'ab'`
+    assert.deepEqual([...rows], [{ title: 'ab', text: 'lone \ufffd' }])
+    assert.equal(await countReviews(), 60)
+  })
+
+  test('of a result that the database refuses are kept aside with it, and the next one is stored', async () => {
+    await watch(world, 'app_watch', { store: 'ios_store', app_id: '1480010025', reviews: true })
+    await buy(world)
+    const fetched = await fetchItems(world, await handOut(world))
+    const bent = fetched.map((one) => {
+      if (one.kind !== 'reviews' || one.reviews?.appId !== APP) return one
+      const items = one.reviews.items.map((item, index) =>
+        index === 7
+          ? { ...item, rating: { ratingType: null, value: 1e300, votesCount: null, ratingMax: null } }
+          : item,
+      )
+      return { ...one, reviews: { ...one.reviews, items } }
+    })
+    const { stored, unreadable } = await store(world, bent)
+    assert.deepEqual([stored, unreadable], [1, 1])
+    const [kept] = await world.db.sql`select problem, body_gzip from rejected_result`
+    assert.match(kept?.problem, /^The database refused the result \(22003\)/)
+    assert.equal(JSON.parse(gunzipSync(kept?.body_gzip).toString()).items[7].rating.value, 1e300)
+    const apps = await world.db.sql`select distinct a.app_id from review r join app a on a.id = r.app`
+    assert.deepEqual([...apps], [{ app_id: '1480010025' }])
+    const gaps = await world.db.sql`select gap from app_snapshot where gap is not null`
+    assert.deepEqual([...gaps], [{ gap: 'failed' }])
+  })
+
+  test('of a task that has failed stay out of the history', async () => {
+    const fetched = await fetchReviews()
+    await world.db.sql`update task set state = 'failed', problem = 'It had expired.'`
+    assert.equal((await store(world, [fetched])).stored, 0)
+    assert.equal(await countReviews(), 0)
+  })
+})
+
+test('an app without reviews is measured: one unit is paid, and the rest comes back', async () => {
+  await watchReviews({ app_id: '999999999', reviews_depth: 500 })
+  await buy(world)
+  assert.equal((await collect(world)).stored, 1)
+  const [row] = await world.db.sql`select found, gap, captured_at is not null as captured from app_snapshot`
+  assert.deepEqual({ ...row }, { found: false, gap: null, captured: true })
+  const ledger = await world.db.sql`
+    select kind, amount_micros::int as micros from charge where kind <> 'estimate' order by kind`
+  assert.deepEqual(
+    [...ledger],
+    [
+      { kind: 'charge', micros: 7500 },
+      { kind: 'refund', micros: -6750 },
+    ],
+  )
+})
+
+describe('captures of the same reviews', () => {
+  /** A task that brings reviews, for captures to belong to; its id at the service. */
+  async function prepare(): Promise<string> {
+    await watchReviews()
+    await buy(world)
+    const [task] = await world.db.sql<{ id: string }[]>`select service_id as id from task`
+    return task?.id ?? ''
+  }
+
+  const captures = fc.uniqueArray(
+    fc.record({
+      minute: fc.nat({ max: 59 }),
+      shown: fc.uniqueArray(
+        fc.record({ review: fc.nat({ max: 5 }), title: fc.constantFrom('a', 'b', 'c') }),
+        {
+          selector: ({ review }) => review,
+        },
+      ),
+    }),
+    { selector: ({ minute }) => minute, maxLength: 5 },
+  )
+  type Capture = { minute: number; shown: { review: number; title: string }[] }
+
+  const stamp = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute))
+  const toSeen = (serviceId: string, { minute, shown }: Capture) =>
+    shown.map(
+      ({ review, title }): SeenReview => ({
+        serviceId,
+        app: 1,
+        reviewId: `review ${review}`,
+        version: null,
+        rating: null,
+        title,
+        text: null,
+        author: null,
+        authorImage: null,
+        writtenAt: null,
+        firstSeenAt: stamp(minute),
+        lastSeenAt: stamp(minute),
+      }),
+    )
+
+  test('give the same reviews in any order and in any batches', async () => {
+    const serviceId = await prepare()
+    const arrivals = captures.chain((all) =>
+      fc.tuple(
+        fc.constant(all),
+        fc.shuffledSubarray(all, { minLength: all.length }),
+        fc.infiniteStream(fc.boolean()),
+      ),
+    )
+    await fc.assert(
+      fc.asyncProperty(arrivals, async ([all, shuffled, breaks]) => {
+        const batches: Capture[][] = [[]]
+        for (const capture of shuffled) {
+          batches.at(-1)?.push(capture)
+          if (breaks.next().value) batches.push([])
+        }
+        await world.db.sql`truncate review`
+        for (const batch of batches) {
+          const seen = batch.flatMap((capture) => toSeen(serviceId, capture))
+          await world.db.sql.begin((tx) => upsertReviews(tx, seen))
+        }
+        const rows = await world.db.sql`
+          select review_id as review, title, first_seen_at as first, last_seen_at as last from review order by review_id`
+        const inTime = all.toSorted((one, other) => one.minute - other.minute)
+        const expected = [0, 1, 2, 3, 4, 5].flatMap((review) => {
+          const times = inTime.filter(({ shown }) => shown.some((one) => one.review === review))
+          const [first, last] = [times[0], times.at(-1)]
+          if (first === undefined || last === undefined) return []
+          const title = last.shown.find((one) => one.review === review)?.title
+          return [{ review: `review ${review}`, title, first: stamp(first.minute), last: stamp(last.minute) }]
+        })
+        assert.deepEqual([...rows], expected)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('without a time of their own are of the present, and so the latest', async () => {
+    const serviceId = await prepare()
+    const old = toSeen(serviceId, { minute: 1, shown: [{ review: 1, title: 'old' }] })
+    const present = old.map((one) => ({ ...one, title: 'present', firstSeenAt: null, lastSeenAt: null }))
+    assert.deepEqual(
+      mergeReviews([...present, ...old]).map(({ title, firstSeenAt, lastSeenAt }) => [
+        title,
+        firstSeenAt,
+        lastSeenAt,
+      ]),
+      [['present', stamp(1), null]],
+    )
+    await world.db.sql.begin((tx) => upsertReviews(tx, present))
+    await world.db.sql.begin((tx) => upsertReviews(tx, old))
+    const [row] = await world.db.sql`
+      select title, first_seen_at, last_seen_at > clock_timestamp() - interval '1 minute' as is_fresh from review`
+    assert.deepEqual({ ...row }, { title: 'present', first_seen_at: stamp(1), is_fresh: true })
+  })
+
+  test('are stored by several runners at the same moment, in any order, and none waits in a circle', async () => {
+    const serviceId = await prepare()
+    const shown = Array.from({ length: 200 }, (_, review) => ({ review, title: 'a' }))
+    const seen = toSeen(serviceId, { minute: 1, shown })
+    await world.db.sql.begin((tx) => upsertReviews(tx, seen))
+    const others = [0, 1, 2, 3].map(() => openDatabase(world.db.url, { maxConnections: 1 }))
+    const all = await world.db.sql.begin(async (tx) => {
+      await tx`select from review where review_id = 'review 100' for update`
+      const each = others.map((other, index) =>
+        other.sql.begin((own) => upsertReviews(own, index % 2 === 0 ? seen : seen.toReversed())),
+      )
+      await until('all of them wait', async () => (await countWaiting()) === each.length)
+      return { each }
+    })
+    await Promise.all(all.each)
+    assert.equal(await countReviews(), 200)
+    for (const other of others) await other.close()
+  })
+
+  async function countWaiting(): Promise<number> {
+    const [row] = await world.db.sql<{ waiting: number }[]>`
+      select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    return row?.waiting ?? 0
+  }
+})

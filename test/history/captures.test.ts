@@ -72,6 +72,26 @@ describe('refunds', () => {
     assert.ok(refunded?.tasks > 50, `only ${refunded?.tasks} were refunded`)
   })
 
+  test('leave exactly what the service charged for charts and reviews, of any depth and priority', async () => {
+    await world.db.sql`
+      insert into chart_watch (project, collection, category, location_code, language_code, depth, priority)
+      select 'fitness', 'topselling_' || kind, nullif(category, ''), 2840, 'en', depth, 1 + depth % 2
+      from unnest(array['free', 'paid', 'new']) kind, unnest(array['', 'game', 'medical', 'weather', 'dating']) category,
+        lateral (select 1 + (hashtext(kind || category) & 2147483647) % 200) as d (depth)`
+    await world.db.sql`
+      insert into app_watch (project, store, app_id, reviews, reviews_depth, location_code, language_code, priority)
+      select 'fitness', 'ios_store', app_id, true, 1 + (hashtext(app_id) & 2147483647) % 500, 2840, 'en', 1 + place % 2
+      from unnest(array['1480010017', '1480010025', '1480010041', '999999999', '999999998']) with ordinality a (app_id, place)`
+    await buy(world)
+    assert.equal((await collect(world)).stored, 20)
+    const [ours, theirs] = [await readOurCosts(), await readServiceCosts()]
+    assert.equal(ours.size, 20)
+    for (const [id, micros] of ours) assert.equal(theirs.get(id), micros)
+    const [refunded] = await world.db
+      .sql`select count(distinct t.function) as functions from charge c join target t on t.id = c.target_id where c.kind = 'refund'`
+    assert.equal(refunded?.functions, 2)
+  })
+
   test('are shared like the charge: the shares of three projects add up to the last millionth', async () => {
     for (const project of ['one', 'three', 'two']) {
       await watchKeywords(world, ['xqzvbnk', 'yoga'], { project, depth: 700 })

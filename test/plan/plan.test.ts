@@ -127,6 +127,73 @@ describe('a plan', () => {
     assert.deepEqual(await planning.plannedKeywords(), ['1002'])
   })
 
+  test('buys charts and reviews by their own billing units, each category of a collection for itself', async () => {
+    const { sql } = planning.db
+    const place = { project: 'a', location_code: 2840, language_code: 'en' }
+    const charts = [
+      { category: null, depth: 101 },
+      { category: 'game', depth: 100 },
+      { category: 'sports', depth: 200, priority: 2 },
+    ]
+    for (const chart of charts)
+      await sql`insert into chart_watch ${sql({ ...place, collection: 'topselling_free', ...chart })}`
+    const app = { ...place, store: 'ios_store', app_id: '1480010017' }
+    await sql`insert into app_watch ${sql({ ...app, reviews: true, reviews_depth: 51 })}`
+    const plan = await planning.plan()
+    assert.deepEqual([plan.planned, plan.posts], [4, 2])
+    const tasks = await sql`
+      select t.function, t.subject, t.category, k.depth, k.estimate_micros as micros
+      from task k join target t on t.id = k.target_id order by 1, 3 nulls first`
+    const chart = { function: 'app_list', subject: 'topselling_free' }
+    assert.deepEqual(
+      [...tasks],
+      [
+        { ...chart, category: null, depth: 101, micros: 2400 },
+        { ...chart, category: 'game', depth: 100, micros: 1200 },
+        { ...chart, category: 'sports', depth: 200, micros: 4800 },
+        { function: 'app_reviews', subject: '1480010017', category: null, depth: 51, micros: 1500 },
+      ],
+    )
+  })
+
+  test('brings raw pages when any project asks for them, at the same price, from the next slot on', async () => {
+    const android = { store: 'android_store', depth: 30 }
+    const wants = async () => {
+      const rows = await planning.db.sql`
+        select t.subject, k.html, k.estimate_micros as micros from task k join target t on t.id = k.target_id
+        where k.state = 'planned' order by 1`
+      return rows.map(({ subject, html, micros }) => [subject, html, micros])
+    }
+    await planning.setNow('2026-03-10 13:00+00')
+    await planning.watch('a', ['yoga', 'zen'], android)
+    await planning.watch('b', ['yoga'], { ...android, html: true })
+    await planning.plan()
+    const first = [
+      ['yoga', true, 1200],
+      ['zen', false, 1200],
+    ]
+    assert.deepEqual(await wants(), first)
+
+    await planning.db.sql`update keyword_watch set html = not html`
+    await planning.plan()
+    assert.deepEqual(await wants(), first)
+    await planning.measure()
+    await planning.setNow('2026-03-11 13:00+00')
+    await planning.plan()
+    assert.deepEqual(await wants(), [
+      ['yoga', true, 1200],
+      ['zen', true, 1200],
+    ])
+    await planning.measure()
+    await planning.db.sql`update keyword_watch set html = false where keyword = 'yoga'`
+    await planning.setNow('2026-03-12 13:00+00')
+    await planning.plan()
+    assert.deepEqual(await wants(), [
+      ['yoga', false, 1200],
+      ['zen', true, 1200],
+    ])
+  })
+
   test('that is only looked at leaves nothing behind', async () => {
     await planning.watch('a', TWENTY)
     assert.equal((await planning.preview(BUDGET)).cut, 12)

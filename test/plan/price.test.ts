@@ -18,6 +18,22 @@ describe('the price list', () => {
     assert.deepEqual(of(prices, 'ios_store', 'app_searches'), [1200, 2400, 100])
     assert.deepEqual(of(prices, 'android_store', 'app_searches'), [1200, 2400, 30])
     assert.deepEqual(of(prices, 'ios_store', 'app_info'), [600, 1200, 1])
+    assert.deepEqual(of(prices, 'android_store', 'app_list'), [1200, 2400, 100])
+    assert.deepEqual(of(prices, 'ios_store', 'app_reviews'), [750, 1500, 50])
+  })
+
+  test('has a price for everything that a store sells, and none for what it does not', () => {
+    assert.deepEqual(
+      priceList([]).map((price) => `${price.store} ${price.function}`),
+      [
+        'ios_store app_searches',
+        'ios_store app_info',
+        'ios_store app_reviews',
+        'android_store app_searches',
+        'android_store app_info',
+        'android_store app_list',
+      ],
+    )
   })
 
   test("is the account's where it has a price, and doubles the normal one where it has no high one", () => {
@@ -56,10 +72,12 @@ describe('the account', () => {
       ],
       ['sandbox', 10_000, 500_000, 0, 2000],
     )
-    assert.deepEqual(
-      accountPrices.parse(usage.prices).find((price) => price.function === 'app_searches'),
+    assert.deepEqual(accountPrices.parse(usage.prices), [
       { function: 'app_searches', normalMicros: 1200, highMicros: 2400 },
-    )
+      { function: 'app_info', normalMicros: 600, highMicros: 1200 },
+      { function: 'app_list', normalMicros: 1200, highMicros: 2400 },
+      { function: 'app_reviews', normalMicros: 750, highMicros: 1500 },
+    ])
     await world.db
       .sql`update account_usage set prices = '[{"function":"app_info","normalMicros":70,"highMicros":90}]'`
     const info = (await readPrices(world.db)).filter((price) => price.function === 'app_info')

@@ -98,6 +98,30 @@ describe('a claim', () => {
     assert.deepEqual(await readMoney(world.db), { reserved: 1200 })
   })
 
+  test('brings what the service has to be told of each task', async () => {
+    const { sql } = world.db
+    const place = { project: 'fitness', location_code: 2840, language_code: 'en' }
+    await sql`insert into chart_watch ${sql({ ...place, collection: 'topselling_free', category: 'game' })}`
+    await sql`insert into chart_watch ${sql({ ...place, collection: 'topselling_free', depth: 7, priority: 2 })}`
+    await sql`
+      insert into app_watch ${sql({ ...place, store: 'android_store', app_id: 'com.ashlune.yoga', info: true })}`
+    const claimed: object[] = []
+    for (const postId of await planPosts(world)) {
+      const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+      assert.ok(claim.kind === 'claimed')
+      claimed.push(...claim.post.tasks.map(({ tag: _, ...task }) => task))
+    }
+    const where = { locationCode: 2840, languageCode: 'en' }
+    assert.deepEqual(
+      new Set(claimed),
+      new Set([
+        { subject: 'topselling_free', category: 'game', ...where, depth: 100, priority: 1 },
+        { subject: 'topselling_free', ...where, depth: 7, priority: 2 },
+        { subject: 'com.ashlune.yoga', ...where, priority: 1 },
+      ]),
+    )
+  })
+
   test('keeps a shared task that another project still watches', async () => {
     await watch(world, ['yoga'], { project: 'health' })
     const postId = await planPost(world, ['yoga'])

@@ -57,7 +57,7 @@ export async function createPlanning(): Promise<Planning> {
     closeSlots: () => closeEndedSlots(db),
     async clear() {
       await db.sql.unsafe(
-        `delete from keyword_watch; delete from app_watch; delete from watch_period; delete from charge;
+        `delete from keyword_watch; delete from app_watch; delete from chart_watch; delete from watch_period; delete from charge;
          delete from project; delete from task; delete from post; delete from budget_cut; delete from target;
          delete from ranking; delete from app_snapshot; delete from account_usage; delete from location;`,
       )

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { type FetchItem, handOutOverdue } from '../../src/collect/hand-out.ts'
-import { AccountError } from '../../src/errors.ts'
 import {
   buy,
   clear,
@@ -175,6 +174,7 @@ describe('raw pages that are not to be had', () => {
     'because they are not ready': refuse(40602, 'Task In Queue.'),
     'because there were too many calls': refuse(40202, 'Rate limit per minute exceeded.'),
     'because another task was answered': answerPages({ id: '11111111-1111-4111-8111-111111111111' }),
+    'because the account is refused': refuse(40100, 'You are not authorized.'),
   }
   for (const [why, rewrite] of Object.entries(putOff)) {
     test(`now, ${why}, put their task off as a whole, and nothing is lost`, async (t) => {
@@ -231,15 +231,6 @@ describe('raw pages that are not to be had', () => {
     const { client } = await tamper(t, world, () => undefined, nowhere)
     assert.equal((await collect(world, { client })).stored, 1)
     assert.match(String((await readTask()).problem), /cannot be had: GET .* failed/)
-  })
-
-  test('because the account is refused stop the batch, and nothing of it is stored', async (t) => {
-    await watchSearch()
-    await buy(world)
-    const items = await handOut(world)
-    const { client } = await tamper(t, world, refuse(40100, 'You are not authorized.'))
-    await assert.rejects(fetchItems(world, items, { client }), AccountError)
-    assert.equal((await store(world, await fetchItems(world, items))).stored, 1)
   })
 })
 

@@ -51,7 +51,7 @@ const OVERDUE_AT_ONCE = 1_000
 /** Asking again for what is overdue: each time twice as late, at most a day (asking is free). */
 const ASK_AGAIN_FROM_MS = 5 * 60_000
 
-/** Asks the ready list of each endpoint that has outstanding tasks, and keeps asking while a list comes back full. */
+/** Asks the ready list of each endpoint that may name something new, and keeps asking while a list comes back full. */
 export async function handOutReady(
   db: Database,
   client: AppDataClient,
@@ -96,11 +96,13 @@ export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promi
   }) as Promise<number>
 }
 
+/** Endpoints with tasks that are in nobody's hands: all six share 20 calls a minute (SERVICE-NOTES: tasks_ready limits). */
 async function listOutstandingEndpoints(db: Database): Promise<Endpoint[]> {
   return db.sql<Endpoint[]>`
     select distinct t.store, t.function
     from task k join target t on t.id = k.target_id left join post p on p.id = k.post_id
-    where k.state = 'posted' or (k.state = 'posting' and p.state = 'unknown')
+    where (k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp()))
+      or (k.state = 'posting' and p.state = 'unknown')
     order by 1, 2`
 }
 

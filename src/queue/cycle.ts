@@ -33,9 +33,9 @@ export interface CycleOptions {
 const REFERENCES_FRESH_DAYS = 7
 const LOOK_EVERY_MS = 200
 const SWEEP_EVERY_MS = 10_000
-/** Ready lists: soon at first, then at the pace of the service (SERVICE-NOTES: 20 calls a minute). */
+/** Ready lists: soon at first, then at the pace of the service (SERVICE-NOTES: 20 calls a minute, for six lists). */
 const FIRST_COLLECT_MS = 1_000
-const SLOWEST_COLLECT_MS = 15_000
+const SLOWEST_COLLECT_MS = 20_000
 /** So many in a row, and the account is refused for good. */
 const MAX_REFUSALS = 3
 

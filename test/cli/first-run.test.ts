@@ -25,7 +25,7 @@ test('a first run without any setting', { concurrency: 1 }, async (t) => {
     )
     assert.match(stdout, /\nCompetitors\n/)
     assert.match(stdout, /│ +\d+ │ +– │ +\d+ │/)
-    assert.match(stdout, /\nSpent \$0\.\d+ on 31 measurements since this run began\.\n/)
+    assert.match(stdout, /\nSpent \$0\.\d+ on 33 measurements since this run began\.\n/)
     assert.match(stdout, /psql "postgres:\/\/storerank@127\.0\.0\.1:\d+\/storerank_sandbox\?passfile=[^:"]+"/)
     assert.match(stdout, /EMBEDDED DATABASE\. DATABASE_URL/)
     assert.match(stdout, /SANDBOX: [^\n]*APP_DATA_URL/)

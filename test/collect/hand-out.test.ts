@@ -49,8 +49,14 @@ describe('the ready lists', () => {
     await watchKeywords(world, ['yoga'], { store: 'android_store' })
     await buy(world)
     const { client, paths } = await tamper(t, world, () => undefined)
+    const list = '/v3/app_data/android_store/app_searches/tasks_ready'
     await handOut(world, { client })
-    assert.deepEqual(paths, ['/v3/app_data/android_store/app_searches/tasks_ready'])
+    assert.deepEqual(paths, [list])
+    await handOut(world, { client })
+    assert.deepEqual(paths, [list], 'while all that it could name is being fetched it is left alone')
+    await world.db.sql`update task set fetching_until = clock_timestamp()`
+    await handOut(world, { client })
+    assert.deepEqual(paths, [list, list])
   })
 
   test('say where a result is fetched, and that path is followed', async (t) => {

@@ -11,12 +11,15 @@ before(async () => {
 })
 after(() => world.close())
 beforeEach(async () => {
-  for (const table of ['keyword_watch', 'app_watch', 'watch_period', 'project'])
+  for (const table of ['keyword_watch', 'chart_watch', 'app_watch', 'watch_period', 'project'])
     await world.db.sql`delete from ${world.db.sql(table)}`
 })
 
 const watches = async () =>
-  (await world.db.sql`select from keyword_watch`).count + (await world.db.sql`select from app_watch`).count
+  (
+    await world.db
+      .sql`select from keyword_watch union all select from chart_watch union all select from app_watch`
+  ).count
 
 describe('the example watchlist', () => {
   test('has two projects, both stores, 25 keywords, 8 apps, and the keywords that are hard to spell', async () => {
@@ -29,6 +32,25 @@ describe('the example watchlist', () => {
     const spelt = await sql`
       select distinct keyword from keyword_watch where keyword in ('c++', '100% free', 'naïve', '日本語')`
     assert.equal(spelt.count, 4)
+  })
+
+  test('shows each kind of watch once: a chart, reviews of an own app, raw pages', async () => {
+    const { sql } = world.db
+    await insertExampleWatchlist(world.db)
+    const kinds =
+      await sql`select kind, count(*) as watches from watch_period where kind in ('chart', 'reviews') group by 1 order by 1`
+    assert.deepEqual(
+      [...kinds],
+      [
+        { kind: 'chart', watches: 1 },
+        { kind: 'reviews', watches: 1 },
+      ],
+    )
+    assert.equal((await sql`select from app_watch where reviews and role = 'own'`).count, 1)
+    assert.equal((await sql`select from watch_period where html`).count, 1)
+    const chart = await sql`
+      select from chart_watch c join app_watch a on a.project = c.project and a.store = c.store`
+    assert.ok(chart.count > 0, 'apps of the project stand in the chart')
   })
 
   test('is wholly measured: every keyword has a target, and no watch has a problem', async () => {
@@ -52,6 +74,8 @@ describe('the example watchlist', () => {
   const histories = {
     'a keyword is watched': `insert into keyword_watch (project, store, keyword, location_code, language_code)
       values ('mine', 'ios_store', 'yoga', 2840, 'en')`,
+    'a chart is watched': `insert into chart_watch (project, collection, location_code, language_code)
+      values ('mine', 'topselling_free', 2840, 'en')`,
     'an app is watched': `insert into app_watch (project, store, app_id) values ('mine', 'ios_store', '1480010017')`,
     'a watch is there, though disabled': `insert into keyword_watch (project, store, keyword, location_code, language_code, enabled)
       values ('mine', 'ios_store', 'yoga', 2840, 'en', false)`,

@@ -4,7 +4,8 @@
  */
 import type postgres from 'postgres'
 import type { Random } from './random.ts'
-import { type Arrival, WIRE_LIMITS } from './wire.ts'
+import type { SandboxServer } from './servers.ts'
+import { type Arrival, WIRE_LIMITS, type Wire } from './wire.ts'
 import { WINDOW_MS, type World } from './world.ts'
 
 export interface Findings {
@@ -36,15 +37,19 @@ const AT_ONCE = 16
 const SAMPLE = 3
 const DAY_MS = 86_400_000
 
+export interface Books {
+  readonly world: World
+  readonly sandbox: SandboxServer
+  readonly wire: Pick<Wire, 'arrivals'>
+  readonly callsPerWindow: number
+}
+
 export async function compareBooks(
-  world: World,
-  sandboxUrl: string,
-  arrivals: readonly Arrival[],
-  callsPerWindow: number,
+  { world, sandbox, wire, callsPerWindow }: Books,
   random: Random,
 ): Promise<Findings> {
   const { sql } = world
-  await copyBook(sql, sandboxUrl)
+  await copyBook(sql, sandbox)
   const open = await world.countOpen()
   const samples: string[] = []
   const count = async (text: string, ...parameters: number[]) => {
@@ -56,10 +61,10 @@ export async function compareBooks(
     ...(await countHistory(sql)),
     chargedTwice: await count(CHARGED_TWICE),
     lost: await count(LOST),
-    madeUp: (await count(WITHOUT_PAYMENT)) + (await countWrongRanks(sql, sandboxUrl, random)),
+    madeUp: (await count(WITHOUT_PAYMENT)) + (await countWrongRanks(sql, sandbox.url, random)),
     moneyDiffers: (await count(MONEY_DIFFERS)) + (await count(RESERVED_FOR_NOTHING)),
     overBudget: (await count(OVER_PROJECT_BUDGET)) + (await count(OVER_ALL, world.maxDayMicros)),
-    overCallLimit: countOverCallLimit(arrivals, callsPerWindow),
+    overCallLimit: countOverCallLimit(wire.arrivals, callsPerWindow),
     silent: await count(SILENT),
     unsettled: open.planned + open.posting + open.posted + open.posts,
     samples,
@@ -80,15 +85,21 @@ async function countHistory(sql: postgres.Sql): Promise<Pick<Findings, 'tasks' |
 interface BookRow {
   readonly id: string
   readonly cost: number
+  readonly status: string
   readonly metadata: { readonly tag: string }
 }
 
 /** The slot of a paid task is what our money book says of its task id, and of the book alone where we know nothing. */
-async function copyBook(sql: postgres.Sql, sandboxUrl: string): Promise<void> {
+async function copyBook(sql: postgres.Sql, { url, clockOffsetMs }: SandboxServer): Promise<void> {
+  const sandboxNowMs = Date.now() + clockOffsetMs
   const rows: BookRow[] = []
-  const range = { datetime_from: stamp(Date.now() - DAY_MS), datetime_to: stamp(Date.now()), sort: 'asc' }
+  const range = {
+    datetime_from: stamp(sandboxNowMs - DAY_MS),
+    datetime_to: stamp(sandboxNowMs),
+    sort: 'asc',
+  }
   for (let offset = 0; ; offset += PAGE) {
-    const page = await ask<BookRow[]>(sandboxUrl, 'app_data/id_list', [
+    const page = await ask<BookRow[]>(url, 'app_data/id_list', [
       { ...range, offset, limit: PAGE, include_metadata: true },
     ])
     rows.push(...page)
@@ -96,10 +107,11 @@ async function copyBook(sql: postgres.Sql, sandboxUrl: string): Promise<void> {
   }
   await sql`
     create table crash_book as
-    select b.service_id, b.task_id, b.cost_micros, k.target_id, coalesce(k.slot, 'infinity') as slot, 
+    select b.service_id, b.task_id, b.cost_micros, b.status, k.target_id, coalesce(k.slot, 'infinity') as slot, 
       p.claimed_at
     from unnest(${rows.map((row) => row.id)}::text[], ${rows.map((row) => row.metadata.tag.split('.')[0] ?? '')}::uuid[],
-      ${rows.map((row) => Math.round(row.cost * 1_000_000))}::bigint[]) as b (service_id, task_id, cost_micros)
+      ${rows.map((row) => Math.round(row.cost * 1_000_000))}::bigint[], ${rows.map((row) => row.status)}::text[])
+      as b (service_id, task_id, cost_micros, status)
     left join lateral (select e.target_id, e.slot from charge e where e.task_id = b.task_id limit 1) k on true
     left join lateral (
       select e.post_id from charge e where e.service_id = b.service_id and e.kind in ('charge', 'duplicate') limit 1) c on true
@@ -111,21 +123,24 @@ async function copyBook(sql: postgres.Sql, sandboxUrl: string): Promise<void> {
   await sql`create index on crash_book (target_id, slot)`
 }
 
+/** What the service failed by itself (40101) may be bought again, so many times in all. */
 const CHARGED_TWICE = `
   select 'charged twice' as what, * from (
-    select *, row_number() over (partition by coalesce(target_id::text, task_id::text), slot order by service_id) as time
+    select *, row_number() over (partition by coalesce(target_id::text, task_id::text), slot, status = '40101'
+      order by service_id) as time
     from crash_book) as paid
-  where time > 1`
+  where time > case status when '40101' then 3 else 1 end`
 
+/** What the service failed has no result. */
 const LOST = `
   select distinct on (coalesce(b.target_id::text, b.task_id::text), b.slot) 'lost' as what, b.*, r.gap, r.reason
   from crash_book b left join ranking r using (target_id, slot)
-  where r.slot is null or (r.gap is not null
-    and not (r.gap = 'failed' and exists (select from task k where k.id = b.task_id and k.state = 'failed')))`
+  where b.status <> '40101' and (r.slot is null or r.gap is not null)`
 
 const WITHOUT_PAYMENT = `
   select 'without payment' as what, r.target_id, r.slot from ranking r
-  where r.gap is null and not exists (select from crash_book b where b.target_id = r.target_id and b.slot = r.slot)`
+  where r.gap is null and not exists (
+    select from crash_book b where b.target_id = r.target_id and b.slot = r.slot and b.status <> '40101')`
 
 const MONEY_DIFFERS = `
   select 'money differs' as what, service_id, theirs.micros as theirs, ours.micros as ours
@@ -207,7 +222,8 @@ async function countWrongRanks(sql: postgres.Sql, sandboxUrl: string, random: Ra
   const all = await sql<(Stored & { place: number })[]>`
     select t.subject, array(select a.app_id from unnest(r.app_ids) with ordinality i (id, n) join app a on a.id = i.id
         order by i.n) as ids,
-      array(select b.service_id from crash_book b where b.target_id = r.target_id and b.slot = r.slot) as "serviceIds"
+      array(select b.service_id from crash_book b where b.target_id = r.target_id and b.slot = r.slot
+        and b.status <> '40101') as "serviceIds"
     from ranking r join target t on t.id = r.target_id where r.gap is null`
   const share = Math.min(1, COMPARED_AT_MOST / all.length)
   const compared = all.filter((one) => one.serviceIds.length > 0 && random.chance(share))

@@ -1,19 +1,23 @@
 /**
- * The disturbance: one loop for each runner, which starts it, waits at a fail point or for a random instant, and ends, freezes
- * or cuts it there; one for the business clock and the people; one for the servers.
+ * The disturbance of the runners: one loop for each, which starts it, waits at a fail point or for a random instant, and
+ * ends, freezes or cuts it there. What befalls everybody is in `troubles.ts`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { add, type Blows, countBlows } from './blows.ts'
 import type { Scenario } from './guards.ts'
-import type { Reached } from './load-hook.ts'
+import type { Armed, Reached } from './load-hook.ts'
+import { cut } from './outages.ts'
 import type { Random } from './random.ts'
 import type { Runner } from './runners.ts'
-import type { PostgresServer } from './servers.ts'
+import type { PostgresServer, SandboxServer } from './servers.ts'
+import { troubleAll } from './troubles.ts'
 import type { World } from './world.ts'
 
 export interface ChaosOptions {
   readonly scenario: Scenario
   readonly world: World
   readonly postgres: PostgresServer
+  readonly sandbox: SandboxServer
   /** A new runner process. */
   readonly start: (role?: 'post') => Runner
   /** Called when a frozen runner wakes. */
@@ -21,33 +25,38 @@ export interface ChaosOptions {
   readonly runners: number
   /** Freezes and cuts count as kills: each is a blow. */
   readonly blows: number
+  readonly tasks: number
   readonly deadlineMs: number
   readonly random: Random
 }
 
-/** Blows by kind and place, such as `kill: inside settling`. */
-export type Blows = Map<string, number>
-
 const READY_WITHIN_MS = 30_000
-const POINT_WITHIN_MS = [2_500, 7_000] as const
+const POINT_WITHIN_MS = [700, 2_000] as const
+/** With one point of a scenario there is nothing else to wait for. */
+const ONLY_POINT_WITHIN_MS = [2_500, 7_000] as const
+/** A fail point is chosen from those that were struck least. */
+const POINTS_AT_ONCE = 6
 const RECLAIMED_WITHIN_MS = 25_000
-const JUMP_AT_LATEST_MS = 30_000
 const LOOK_EVERY_MS = 250
 
-/** Disturbs until there were enough blows or the time is over. Returns them, and the runners that are left. */
+/** Disturbs until there were enough blows and tasks or the time is over. Returns the blows and the runners that are left. */
 export async function disturb(options: ChaosOptions): Promise<{ blows: Blows; runners: Runner[] }> {
   const blows: Blows = new Map()
-  const isOver = () => countBlows(blows) >= options.blows || performance.now() > options.deadlineMs
+  let paid = 0
+  const isOver = () =>
+    (countBlows(blows) >= options.blows && paid >= options.tasks) || performance.now() > options.deadlineMs
   const loops = Array.from({ length: options.runners }, (_, index) =>
     disturbRunner(optionsOf(options, index), options.random.fork(), blows, isOver),
   )
-  const ended = Promise.all(loops)
-  const time = passTime(options, options.random.fork(), blows, isOver)
-  const servers = options.scenario.random
-    ? disturbServers(options, options.random.fork(), blows, isOver)
-    : null
-  const runners = await ended
-  await Promise.all([time, servers])
+  const troubles = troubleAll(options, blows, isOver)
+  const counting = (async () => {
+    while (!isOver()) {
+      paid = await options.world.countPaid().catch(() => paid)
+      await sleep(LOOK_EVERY_MS)
+    }
+  })()
+  const runners = await Promise.all(loops)
+  await Promise.all([troubles, counting])
   return { blows, runners }
 }
 
@@ -56,19 +65,6 @@ function optionsOf(options: ChaosOptions, index: number): ChaosOptions {
   if (!scenario.victim) return options
   if (index === 0) return { ...options, start: () => start('post') }
   return { ...options, scenario: { ...scenario, points: [] } }
-}
-
-export function countBlows(blows: Blows): number {
-  return [...blows].reduce((total, [name, times]) => (isBlow(name) ? total + times : total), 0)
-}
-
-/** Jumps of the clock and edits of people are not. */
-function isBlow(name: string): boolean {
-  return /^(kill|freeze|cut)/.test(name)
-}
-
-function add(blows: Blows, name: string): void {
-  blows.set(name, (blows.get(name) ?? 0) + 1)
 }
 
 async function disturbRunner(
@@ -96,20 +92,36 @@ async function disturbRunner(
 async function strike(options: ChaosOptions, runner: Runner, random: Random, blows: Blows): Promise<void> {
   const { scenario } = options
   if (scenario.points.length === 0) return void (await sleep(LOOK_EVERY_MS))
-  const point = random.pick(scenario.points)
+  if (scenario.random && random.chance(0.3)) {
+    await sleep(random.between(0, 1_000))
+    return strikeAnywhere(options, runner, random, blows)
+  }
   const action = random.pick(scenario.actions)
-  const skip = random.between(0, 3)
-  const withinMs = random.between(...POINT_WITHIN_MS)
-  const reaching = runner.reach(withinMs)
-  runner.arm({ point, skip, action })
+  const points = leastStruck(scenario.points, blows, random)
+  const isOnly = points.length === 1
+  const reaching = runner.reach(
+    isOnly ? random.between(...ONLY_POINT_WITHIN_MS) : random.between(...POINT_WITHIN_MS),
+  )
+  runner.arm({ points, skip: random.between(0, isOnly ? 3 : 1), action })
   const reached = await reaching
   if (reached !== null) {
-    add(blows, `${action}: ${point}`)
+    add(blows, `${action}: ${reached.point}`)
     await follow(options, runner, reached, random).catch(() => {})
   } else if (runner.isAlive() && scenario.random) {
     runner.arm(null)
     await strikeAnywhere(options, runner, random, blows)
   }
+}
+
+/** Rare places would never have their turn beside those that are passed every moment. */
+function leastStruck(points: readonly string[], blows: Blows, random: Random): Armed['points'] {
+  const times = (point: string) =>
+    [...blows].reduce((total, [name, count]) => (name.endsWith(`: ${point}`) ? total + count : total), 0)
+  return points
+    .map((point) => ({ point, place: times(point) + random.next() }))
+    .toSorted((a, b) => a.place - b.place)
+    .slice(0, POINTS_AT_ONCE)
+    .map(({ point }) => point)
 }
 
 async function follow(
@@ -120,9 +132,9 @@ async function follow(
 ): Promise<void> {
   const { freezeMs } = options.scenario
   if (reached.action === 'kill') return runner.ended
-  if (reached.action === 'cut') return options.world.cut(0.6)
+  if (reached.action === 'cut') return cut(options.world, 0.6)
   if (freezeMs === 'until reclaimed') await waitUntilReclaimed(options.world, reached.detail ?? '')
-  else await sleep(random.between(...freezeMs))
+  else await sleep(random.between(...random.pick(freezeMs)))
   options.onWaking()
   runner.signal('SIGCONT')
 }
@@ -146,7 +158,7 @@ async function strikeAnywhere(
   random: Random,
   blows: Blows,
 ): Promise<void> {
-  const kind = random.pick(['kill', 'kill', 'kill', 'freeze', 'freeze', 'cut', 'term'] as const)
+  const kind = random.pick(['kill', 'kill', 'kill', 'kill', 'freeze', 'cut', 'term'] as const)
   add(blows, `${kind === 'term' ? 'SIGTERM' : kind}: at a random instant`)
   switch (kind) {
     case 'kill':
@@ -157,56 +169,9 @@ async function strikeAnywhere(
       await sleep(random.between(100, 3_500))
       return runner.signal('SIGCONT')
     case 'cut':
-      return world.cut(0.4)
+      return cut(world, 0.4)
     case 'term':
       runner.signal('SIGTERM')
       await Promise.race([runner.ended, sleep(random.between(100, 3_000), undefined, { ref: false })])
-  }
-}
-
-/** The next slot begins when little is left to do, or after a while all the same. */
-async function passTime(
-  { world, scenario }: ChaosOptions,
-  random: Random,
-  blows: Blows,
-  isOver: () => boolean,
-): Promise<void> {
-  if (scenario.budgetRace) return
-  let jumpedAtMs = performance.now()
-  while (!isOver()) {
-    await sleep(LOOK_EVERY_MS)
-    try {
-      const { planned, posting, posted } = await world.countOpen()
-      const isIdle = planned + posting + posted === 0 && performance.now() - jumpedAtMs > 1_500
-      if (!isIdle && performance.now() - jumpedAtMs < JUMP_AT_LATEST_MS) continue
-      if (random.chance(0.4)) add(blows, `people: ${await world.edit(random)}`)
-      await world.jump(`${random.between(1, 3)} hours`)
-      add(blows, 'clock: next slots')
-    } catch {
-      // Postgres is being restarted; this connection was cut off as well.
-    }
-    jumpedAtMs = performance.now()
-  }
-}
-
-async function disturbServers(
-  { world, postgres }: ChaosOptions,
-  random: Random,
-  blows: Blows,
-  isOver: () => boolean,
-): Promise<void> {
-  const isOverWithin = async (ms: number) => {
-    const untilMs = performance.now() + ms
-    while (!isOver() && performance.now() < untilMs) await sleep(LOOK_EVERY_MS)
-    return isOver()
-  }
-  while (!(await isOverWithin(random.between(20_000, 40_000)))) {
-    if (random.chance(0.5)) {
-      await world.cut(random.next())
-      add(blows, 'cut: everybody')
-    } else {
-      await postgres.restart()
-      add(blows, 'cut: Postgres crashed and started again')
-    }
   }
 }

@@ -5,23 +5,27 @@
  * `--scenario` runs the same with the guard in place and must end with 0. A seed repeats the choices, not the timing.
  */
 import { closeSync, openSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { compareBooks, isClean } from './books.ts'
 import { disturb } from './chaos.ts'
 import { GUARDS, type GuardName, rewritesOf, STANDARD_SCENARIO } from './guards.ts'
-import { createRandom } from './random.ts'
+import { createRandom, type Random } from './random.ts'
 import { printReport } from './report.ts'
 import { checkRewrites } from './rewrite.ts'
 import { killRunners, type Runner, startRunnerProcess, stopRunners } from './runners.ts'
 import { startPostgres, startSandboxProcess } from './servers.ts'
-import { startWire } from './wire.ts'
-import { createWorld, type World, watch, watchForBudgetRace, watchHourly } from './world.ts'
+import { startWire, type Wire } from './wire.ts'
+import { createWorld, type World, watch, watchForBudgetRace, watchProjects } from './world.ts'
 
 interface Options {
   readonly kills: number
   readonly runners: number
   readonly keywords: number
+  readonly tasks: number
   readonly seed: number
   readonly minutes: number
   readonly guardOff: GuardName | null
@@ -36,8 +40,9 @@ const CALLS_PER_MINUTE = 600
 /** Without a guard some things never settle, and need not. */
 const SETTLE_WITHIN_MS = { guarded: 120_000, unguarded: 30_000 }
 const LOOK_EVERY_MS = 300
+const MOST_SKEW_HOURS = 5
 
-const HELP = `usage: npm run crash -- [--kills 25] [--runners 3] [--keywords 300] [--seed N] [--minutes N]
+const HELP = `usage: npm run crash -- [--kills 25] [--runners 4] [--keywords 300] [--seed N] [--minutes N]
                         [--guard-off NAME | --scenario NAME] [--log FILE]
 guards: ${Object.keys(GUARDS).join(', ')}\n`
 
@@ -72,6 +77,7 @@ function readOptions(args: string[]): Options | null {
         kills: { type: 'string' },
         runners: { type: 'string' },
         keywords: { type: 'string' },
+        tasks: { type: 'string' },
         seed: { type: 'string' },
         minutes: { type: 'string' },
         'guard-off': { type: 'string' },
@@ -84,8 +90,9 @@ function readOptions(args: string[]): Options | null {
     const kills = number(values.kills, isGuarded ? 5 : 25)
     const chosen = {
       kills,
-      runners: number(values.runners, 3),
+      runners: number(values.runners, 4),
       keywords: number(values.keywords, 300),
+      tasks: number(values.tasks, 0),
       seed: number(values.seed, Date.now() % 1_000_000),
       minutes: number(values.minutes, isGuarded ? 1 : 2 + Math.ceil(kills / 10)),
       guardOff: (values['guard-off'] ?? null) as GuardName | null,
@@ -107,12 +114,52 @@ async function run(options: Options): Promise<boolean> {
     `seed ${seed}: ${options.kills} kills, ${options.runners} runners, ${keywords} keywords\n`,
   )
   const random = createRandom(seed)
+  const stage = await openStage(options, random)
+  const { world, wire, scenario } = stage
+  const startedMs = performance.now()
+  if (scenario.budgetRace) await prepareBudgetRace(world, keywords, () => stage.start('plan'))
+  else await watchProjects(world.sql, keywords)
+  if (scenario.deep) await world.sql`update keyword_watch set depth = 650`
+  const { blows, runners } = await disturb({
+    ...stage,
+    onWaking: () => {
+      wire.troubleShare = scenario.troubleShare
+    },
+    runners: options.runners,
+    blows: options.kills,
+    tasks: options.tasks,
+    deadlineMs: startedMs + options.minutes * 60_000,
+    random: random.fork(),
+  })
+  const disturbedMs = performance.now() - startedMs
+  wire.troubleShare = 0
+  const settleMs = SETTLE_WITHIN_MS[options.guardOff === null ? 'guarded' : 'unguarded']
+  await settle(world, runners, stage.start, settleMs)
+  const settledMs = performance.now() - startedMs - disturbedMs
+  const findings = await compareBooks(stage, random.fork())
+  printReport({
+    seed,
+    guardOff: options.guardOff,
+    blows,
+    troubles: wire.troubles,
+    disturbedMs,
+    settledMs,
+    mostInFlight: wire.mostInFlight,
+    findings,
+  })
+  return isClean(findings)
+}
+
+/** Everything that the runners work with, and what starts them. */
+async function openStage(options: Options, random: Random) {
+  const { seed } = options
   const guard = options.scenario === null ? null : GUARDS[options.scenario]
   const scenario = guard?.scenario ?? STANDARD_SCENARIO
   checkRewrites(rewritesOf(options.scenario, options.guardOff === null))
   const postgres = await startPostgres()
   cleanups.push(postgres.stop)
-  const sandbox = await startSandboxProcess(seed, scenario.readyMs ?? READY_MS)
+  const clockOffsetMs = scenario.random ? drawSkew(random) : 0
+  const sandbox = await startSandboxProcess({ seed, readyMs: scenario.readyMs ?? READY_MS, clockOffsetMs })
   cleanups.push(sandbox.stop)
   const wire = await startWire(sandbox.url, random.fork())
   cleanups.unshift(wire.close)
@@ -121,59 +168,51 @@ async function run(options: Options): Promise<boolean> {
     postTroubles: scenario.postTroubles,
     ...(scenario.slowMs === undefined ? {} : { slowMs: scenario.slowMs }),
   })
-  const world = await createWorld(postgres.url, keywords)
+  const world = await createWorld(postgres.url, options.keywords)
   cleanups.unshift(world.close)
   if (options.guardOff !== null && guard?.sql !== undefined) await world.sql.unsafe(guard.sql)
+  const callsPerWindow = scenario.callsPerMinute ?? CALLS_PER_MINUTE
+  const env = await makeEnvironment(options, { world, wire, callsPerWindow })
+  const logFd = openSync(options.logFile ?? '/dev/null', 'a')
+  cleanups.push(() => closeSync(logFd))
+  const start = (role?: 'plan' | 'post') => {
+    const skew = scenario.random ? { CRASH_CLOCK_AHEAD_MS: String(drawSkew(random)) } : {}
+    return startRunnerProcess({
+      env: { ...env, ...skew, ...(role === undefined ? {} : { CRASH_ROLE: role }) },
+      logFd,
+    })
+  }
+  return { scenario, postgres, sandbox, wire, world, callsPerWindow, start }
+}
 
-  const callsPerMinute = scenario.callsPerMinute ?? CALLS_PER_MINUTE
-  const env = {
+async function makeEnvironment(
+  options: Options,
+  {
+    world,
+    wire,
+    callsPerWindow,
+  }: { readonly world: World; readonly wire: Wire; readonly callsPerWindow: number },
+): Promise<Readonly<Record<string, string>>> {
+  const cacheFolder = await mkdtemp(join(tmpdir(), 'storerank-crash-cache-'))
+  cleanups.push(() => rm(cacheFolder, { recursive: true, force: true }))
+  return {
+    NODE_COMPILE_CACHE: cacheFolder,
     DATABASE_URL: world.url,
     APP_DATA_URL: wire.url,
     APP_DATA_LOGIN: 'sandbox',
     APP_DATA_PASSWORD: 'sandbox',
     RECONCILE_QUIET: `${QUIET_MS}ms`,
     OVERDUE_AFTER: `${OVERDUE_MS}ms`,
-    CALLS_PER_MINUTE: String(callsPerMinute),
+    CALLS_PER_MINUTE: String(callsPerWindow),
     MAX_USD_PER_DAY: (world.maxDayMicros / 1_000_000).toFixed(6),
     ...(options.guardOff === null ? {} : { CRASH_GUARD_OFF: options.guardOff }),
     ...(options.scenario === null ? {} : { CRASH_SCENARIO: options.scenario }),
   }
-  const logFd = openSync(options.logFile ?? '/dev/null', 'a')
-  cleanups.push(() => closeSync(logFd))
-  const start = (role?: 'plan' | 'post') =>
-    startRunnerProcess({ env: role === undefined ? env : { ...env, CRASH_ROLE: role }, logFd })
+}
 
-  const startedMs = performance.now()
-  if (scenario.budgetRace) await prepareBudgetRace(world, keywords, () => start('plan'))
-  else await watchHourly(world.sql, keywords)
-  if (scenario.deep) await world.sql`update keyword_watch set depth = 650`
-  const { blows, runners } = await disturb({
-    scenario,
-    world,
-    postgres,
-    start,
-    onWaking: () => {
-      wire.troubleShare = scenario.troubleShare
-    },
-    runners: options.runners,
-    blows: options.kills,
-    deadlineMs: startedMs + options.minutes * 60_000,
-    random: random.fork(),
-  })
-  const disturbedMs = performance.now() - startedMs
-  wire.troubleShare = 0
-  await settle(world, runners, start, SETTLE_WITHIN_MS[options.guardOff === null ? 'guarded' : 'unguarded'])
-  const findings = await compareBooks(world, sandbox.url, wire.arrivals, callsPerMinute, random.fork())
-  printReport({
-    seed,
-    guardOff: options.guardOff,
-    blows,
-    troubles: wire.troubles,
-    disturbedMs,
-    mostInFlight: wire.mostInFlight,
-    findings,
-  })
-  return isClean(findings)
+/** How far a clock is from that of the database: hours, as zones and dead batteries make it. */
+function drawSkew(random: Random): number {
+  return random.between(-MOST_SKEW_HOURS, MOST_SKEW_HOURS) * 3_600_000
 }
 
 /** Nothing is disturbed any more: runners that end are started again until nothing is open. */

@@ -9,8 +9,8 @@ export interface Scenario {
   readonly points: readonly string[]
   /** One is drawn for each fail point. */
   readonly actions: readonly ('kill' | 'freeze' | 'cut')[]
-  /** How long a frozen runner sleeps; `until reclaimed`: until another one has taken over what it held. */
-  readonly freezeMs: readonly [number, number] | 'until reclaimed'
+  /** How long a frozen runner sleeps, one of them; `until reclaimed`: until another one has taken over what it held. */
+  readonly freezeMs: readonly (readonly [number, number])[] | 'until reclaimed'
   readonly troubleShare: number
   readonly postTroubles: readonly Trouble[]
   readonly slowMs?: readonly [number, number]
@@ -41,8 +41,15 @@ export interface Guard {
 export const STANDARD_SCENARIO: Scenario = {
   points: Object.keys(FAIL_POINTS),
   actions: ['kill', 'kill', 'kill', 'kill', 'freeze', 'cut'],
-  freezeMs: [2_800, 4_500],
-  troubleShare: 0.25,
+  // Beyond the time of an answer, of the quiet time, of the heartbeat.
+  freezeMs: [
+    [2_700, 4_000],
+    [2_700, 4_000],
+    [2_700, 4_000],
+    [6_500, 8_000],
+    [11_500, 13_000],
+  ],
+  troubleShare: 0.1,
   postTroubles: POST_TROUBLES,
   random: true,
 }
@@ -50,7 +57,7 @@ export const STANDARD_SCENARIO: Scenario = {
 const QUIET: Scenario = {
   points: [],
   actions: ['kill'],
-  freezeMs: [3_000, 4_000],
+  freezeMs: [[3_000, 4_000]],
   troubleShare: 0,
   postTroubles: POST_TROUBLES,
   random: false,
@@ -151,7 +158,7 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
       ...QUIET,
       points: ['between fetching and storing'],
       actions: ['freeze'],
-      freezeMs: [7_500, 9_000],
+      freezeMs: [[7_500, 9_000]],
       victim: true,
       deep: true,
     },

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { type GuardName, rewritesOf } from './guards.ts'
 import { rewriteSource } from './rewrite.ts'
 
-/** What a fail point does when it is reached for the `skip + 1`st time. */
+/** What the first of the fail points does that is reached, when that is for the `skip + 1`st time. */
 export interface Armed {
-  readonly point: string
+  readonly points: readonly string[]
   readonly skip: number
   readonly action: 'kill' | 'freeze' | 'cut'
 }
@@ -31,6 +31,19 @@ const rewrites = rewritesOf(
 )
 const rewrittenFiles = new Set(rewrites.map((rewrite) => rewrite.file))
 
+const aheadMs = Number(process.env.CRASH_CLOCK_AHEAD_MS ?? 0)
+const RealDate = Date
+/** The clock of this machine, hours from that of the others. */
+class SkewedDate extends RealDate {
+  static override now() {
+    return RealDate.now() + aheadMs
+  }
+  constructor(...given: unknown[]) {
+    super(...((given.length === 0 ? [SkewedDate.now()] : given) as [number]))
+  }
+}
+if (aheadMs !== 0) globalThis.Date = SkewedDate as DateConstructor
+
 registerHooks({
   load: (url, context, nextLoad) => {
     const loaded = nextLoad(url, context)
@@ -49,7 +62,7 @@ process.on('message', (message: Armed | 'disarm') => {
 
 Object.assign(globalThis, {
   crashPoint: (point: string, detail: string | null) => {
-    if (armed?.point !== point || skip-- > 0) return
+    if (armed === null || !armed.points.includes(point) || skip-- > 0) return
     const { action } = armed
     armed = null
     const reached: Reached = { point, action, detail }

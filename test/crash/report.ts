@@ -1,6 +1,7 @@
 /** The table of a run. */
+
+import { type Blows, countBlows } from './blows.ts'
 import { type Findings, isClean } from './books.ts'
-import { type Blows, countBlows } from './chaos.ts'
 import { FAIL_POINTS } from './rewrite.ts'
 import type { Trouble } from './wire.ts'
 
@@ -10,6 +11,7 @@ export interface Report {
   readonly blows: Blows
   readonly troubles: ReadonlyMap<Trouble, number>
   readonly disturbedMs: number
+  readonly settledMs: number
   /** Over all runners, as the wire saw it. */
   readonly mostInFlight: number
   readonly findings: Findings
@@ -46,7 +48,7 @@ export function printReport(report: Report): void {
   const verdict = isClean(findings) ? 'CLEAN' : 'NOT CLEAN'
   const seconds = Math.round(report.disturbedMs / 1000)
   process.stdout.write(
-    `${verdict}: ${countBlows(blows)} blows in ${seconds} s, seed ${report.seed}${guard}\n`,
+    `${verdict}: ${countBlows(blows)} blows in ${seconds} s, settled within ${Math.round(report.settledMs / 1000)} s, seed ${report.seed}${guard}\n`,
   )
 }
 

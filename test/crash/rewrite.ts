@@ -49,6 +49,8 @@ export const SHORTER: readonly Rewrite[] = [
   constant('collect/fetch.ts', 'TROUBLE_PAUSE_MS', '500'),
   constant('post/evidence.ts', 'HIGH_PRIORITY_OVERDUE_MS', '3_000'),
   constant('queue/runner.ts', 'REFUSAL_PAUSE_MS', '1_000'),
+  constant('service/answer.ts', 'RATE_LIMIT_PAUSE_MS', '1_000'),
+  constant('service/retry.ts', 'FIRST_DELAY_MS', '100'),
   constant('queue/queue.ts', 'HEARTBEAT_S', '10'),
   constant('queue/queue.ts', 'SUPERVISE_S', '1'),
   { file: 'queue/queue.ts', find: 'retryDelayMax: 60', replace: 'retryDelayMax: 2' },

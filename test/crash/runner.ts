@@ -1,4 +1,5 @@
 /** One runner: what `storerank start` opens, with the jobs of the cycle every half second instead of every minute. */
+import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { JOBS } from '../../jobs/index.ts'
@@ -30,6 +31,8 @@ const session = await openWorkSession({
 if (role !== 'plan') await startRunner(session.job, [])
 await work('account')
 process.send?.('ready')
+// It is written at the end of a process, and these are killed.
+flushCompileCache()
 while (!signal.aborted) {
   for (const name of NAMES) await work(name)
   await sleep(ROUND_MS, undefined, { signal }).catch(() => {})

@@ -1,8 +1,9 @@
 /** What outlives the runners: a Postgres with its safety on, and the sandbox, each a process of its own. */
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,38 +18,61 @@ export interface Server {
 }
 
 export interface PostgresServer extends Server {
-  /** Like a crash of the machine: nothing is written out, every session is gone. */
-  restart(): Promise<void>
+  /** `fast` ends every session in order; `immediate` is a crash: nothing is written out. */
+  restart(mode: 'fast' | 'immediate'): Promise<void>
+  /** SIGKILL for the postmaster alone, as the kernel does when memory is short, and a start as soon as it is possible. */
+  kill(): Promise<void>
+}
+
+/** What `PUT /faults` of the sandbox takes, but its clock. */
+export type SandboxFaults = Readonly<Record<string, number | Readonly<Record<string, number | string>>>>
+
+export interface SandboxServer extends Server {
+  /** Its clock against that of this machine. */
+  readonly clockOffsetMs: number
+  /** Replaces its troubles; returns how often each of those before has struck. */
+  setFaults(faults: SandboxFaults): Promise<Record<string, number>>
 }
 
 const SANDBOX = fileURLToPath(new URL('../../src/sandbox/main.ts', import.meta.url))
-const MAX_STARTS = 5
+const MAX_STARTS = 50
+/** Few, so that it is soon full. */
+export const MAX_CONNECTIONS = 100
+/** Below those that the kernel gives out. */
+const PORTS = [20_000, 32_000] as const
 const ANNOUNCED_WITHIN_MS = 20_000
+export const SANDBOX_LOGIN = { authorization: `Basic ${btoa('sandbox:sandbox')}` }
 /** The sandbox has no limits of calls here: the wire counts them. */
 const UNLIMITED = 1_000_000
 
-/** A cluster in a temporary folder, removed at the end. */
+/**
+ * A cluster in a temporary folder, removed at the end. Without fsync: a process that is killed loses nothing of what the
+ * kernel has, and the machine itself is not switched off here.
+ */
 export async function startPostgres(): Promise<PostgresServer> {
   const home = await mkdtemp(join(tmpdir(), 'storerank-crash-'))
   // When root runs the harness, another account runs the server.
   await chmod(home, 0o755)
-  const cluster = await openCluster(home, { max_connections: '200' })
-  // A port may be taken under our hands.
-  for (let attempt = 1; !(await startServer(cluster)); attempt += 1) {
-    if (attempt < MAX_STARTS) continue
-    const complaint = await lastComplaint(cluster)
+  const cluster = await openCluster(home, { max_connections: String(MAX_CONNECTIONS), fsync: 'off' })
+  // Nobody else's: after a crash it must be the same one.
+  await writeFile(join(cluster.folder, 'port'), String(randomInt(...PORTS)))
+  const port = await startAgain(cluster).catch(async (error) => {
     await removeCluster(cluster, home)
-    throw new Error(`Postgres does not start: ${complaint}`)
-  }
+    throw error
+  })
   const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
-  const lock = await readLockFile(cluster)
   return {
-    url: `postgres://${ROLE}:${cluster.password}@127.0.0.1:${lock?.port}/postgres`,
-    restart: async () => {
+    url: `postgres://${ROLE}:${cluster.password}@127.0.0.1:${port}/postgres`,
+    restart: async (mode) => {
       const log = join(cluster.folder, 'server.log')
-      const options = ['restart', '-w', '-m', 'immediate', '-D', cluster.dataDirectory, '-l', log]
+      const options = ['restart', '-w', '-m', mode, '-D', cluster.dataDirectory, '-l', log]
       const { code } = await runProgram(pgCtl, options, { account: cluster.account, quiet: true })
       if (code !== 0) throw new Error(`Postgres does not start again: ${await lastComplaint(cluster)}`)
+    },
+    kill: async () => {
+      const lock = await readLockFile(cluster)
+      if (lock !== undefined) process.kill(lock.pid, 'SIGKILL')
+      if ((await startAgain(cluster)) !== port) throw new Error('Postgres has lost its port.')
     },
     stop: async () => {
       await stopServer(cluster)
@@ -57,13 +81,33 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 }
 
+/** Its port may be taken under our hands, and the sessions of a dead postmaster take a moment to end. */
+async function startAgain(cluster: Cluster): Promise<number | undefined> {
+  for (let attempt = 1; !(await startServer(cluster)); attempt += 1) {
+    if (attempt === MAX_STARTS) throw new Error(`Postgres does not start: ${await lastComplaint(cluster)}`)
+    await sleep(200)
+  }
+  return (await readLockFile(cluster))?.port
+}
+
 async function removeCluster({ folder }: Cluster, home: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await rm(home, { recursive: true, force: true })
 }
 
-/** A sandbox whose tasks are done within `readyMs`. It leaves by itself when the harness is gone. */
-export async function startSandboxProcess(seed: number, readyMs: number): Promise<Server> {
+export interface SandboxOptions {
+  readonly seed: number
+  /** How long the longest task takes. */
+  readonly readyMs: number
+  readonly clockOffsetMs: number
+}
+
+/** It leaves by itself when the harness is gone. */
+export async function startSandboxProcess({
+  seed,
+  readyMs,
+  clockOffsetMs,
+}: SandboxOptions): Promise<SandboxServer> {
   const folder = await mkdtemp(join(tmpdir(), 'storerank-crash-sandbox-'))
   const announceFile = join(folder, 'announced')
   const child = spawn(process.execPath, [SANDBOX], { stdio: ['pipe', 'inherit', 'inherit'] })
@@ -77,6 +121,7 @@ export async function startSandboxProcess(seed: number, readyMs: number): Promis
     idListsPerMinute: UNLIMITED,
     statusPerMinute: UNLIMITED,
     requestsInFlight: UNLIMITED,
+    faults: { clockOffsetMs },
   }
   child.stdin.end(JSON.stringify(options))
   const stop = async () => {
@@ -93,5 +138,19 @@ export async function startSandboxProcess(seed: number, readyMs: number): Promis
     await sleep(50)
   }
   const { url } = JSON.parse(readFileSync(announceFile, 'utf8')) as { url: string }
-  return { url, stop }
+  return {
+    url,
+    clockOffsetMs,
+    stop,
+    setFaults: async (faults) => {
+      const headers = { 'content-type': 'application/json', ...SANDBOX_LOGIN }
+      const { struck } = (await (await fetch(`${url}/faults`, { headers })).json()) as {
+        struck: Record<string, number>
+      }
+      const body = JSON.stringify({ ...faults, clockOffsetMs })
+      const response = await fetch(`${url}/faults`, { method: 'PUT', headers, body })
+      if (!response.ok) throw new Error(`The sandbox refuses the faults: ${await response.text()}`)
+      return struck
+    },
+  }
 }

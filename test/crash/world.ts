@@ -1,6 +1,7 @@
 /** The database of a run: watches of three projects that share targets, a business clock that jumps, and people who edit. */
 import postgres from 'postgres'
 import { migrate } from '../../src/db/migrate.ts'
+import { installFailures } from './outages.ts'
 import type { Random } from './random.ts'
 
 export interface World {
@@ -18,8 +19,8 @@ export interface World {
     readonly posted: number
     readonly posts: number
   }>
-  /** Cuts this share of everybody's connections. */
-  cut(share: number): Promise<void>
+  /** Tasks that we know to be paid for. */
+  countPaid(): Promise<number>
   close(): Promise<void>
 }
 
@@ -28,6 +29,8 @@ export const WINDOW_MS = 6_000
 const WINDOW_WITH_PERMIT = '6.5 seconds'
 const UNIT_MICROS = 1_200
 const NAME = 'crash'
+/** Name of the connections that nothing happens to but what happens to Postgres. */
+export const HARNESS = 'crash harness'
 
 /** Makes a database on the server, with `keywords` watched every hour. */
 export async function createWorld(serverUrl: string, keywords: number): Promise<World> {
@@ -40,29 +43,27 @@ export async function createWorld(serverUrl: string, keywords: number): Promise<
   const sql = postgres(url.href, {
     max: 4,
     onnotice: () => {},
-    connection: { application_name: NAME, TimeZone: 'UTC' },
+    connection: { application_name: HARNESS, TimeZone: 'UTC' },
     types: { int8: { to: 20, from: [20], parse: Number, serialize: String } },
   })
   await installClock(sql)
   await shortenWindow(sql)
+  await installFailures(sql)
   return {
     url: url.href,
     sql,
-    maxDayMicros: keywords * UNIT_MICROS * 7,
+    maxDayMicros: keywords * UNIT_MICROS * 6,
     jump: (interval) => jump(sql, interval),
     edit: (random) => random.pick(EDITS)(sql, keywords),
     countOpen: () => countOpen(sql),
-    cut: async (share) => {
-      await sql`
-        select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = ${NAME} and application_name <> ${NAME} and random() < ${share}`.catch(ignoreRestart)
+    countPaid: async () => {
+      const [row] = await sql<{ paid: number }[]>`
+        select count(distinct service_id) as paid from charge where kind = 'charge'`
+      return row?.paid ?? 0
     },
     close: () => sql.end({ timeout: 2 }),
   }
 }
-
-/** While Postgres starts again nobody is connected. */
-const ignoreRestart = () => {}
 
 /** Business time is the database's clock plus what the table says, so that it changes for everybody at once. */
 async function installClock(sql: postgres.Sql): Promise<void> {
@@ -129,15 +130,15 @@ export async function watch(
 }
 
 /** Overlapping projects: alpha without a budget, beta with one that its day does not fit in, gamma deep, urgent, in Tokyo. */
-export async function watchHourly(sql: postgres.Sql, keywords: number): Promise<void> {
+export async function watchProjects(sql: postgres.Sql, keywords: number): Promise<void> {
   const part = (share: number) => Math.max(1, Math.round(keywords * share))
   await sql`
     insert into project (name, timezone) values ('alpha', 'UTC'), ('beta', 'America/New_York'), ('gamma', 'Asia/Tokyo')`
   await setBudget(sql, 'beta', betaMicros(keywords))
-  await setBudget(sql, 'gamma', part(0.1) * UNIT_MICROS * 6 * 6)
-  await watch(sql, 'alpha', [1, part(0.7)], { depth: 100, priority: 1, every: '1 hour' })
-  await watch(sql, 'beta', [part(0.4), keywords], { depth: 100, priority: 1, every: '1 hour' })
-  await watch(sql, 'gamma', [part(0.35), part(0.45)], { depth: 250, priority: 2, every: '2 hours' })
+  await setBudget(sql, 'gamma', part(0.1) * UNIT_MICROS * 6 * 3)
+  await watch(sql, 'alpha', [1, part(0.7)], { depth: 100, priority: 1, every: '4 hours' })
+  await watch(sql, 'beta', [part(0.4), keywords], { depth: 100, priority: 1, every: '6 hours' })
+  await watch(sql, 'gamma', [part(0.35), part(0.45)], { depth: 250, priority: 2, every: '12 hours' })
 }
 
 /** One day's plan stands unsent when the next day's begins: both at once are twice the budget. */
@@ -148,7 +149,7 @@ export async function watchForBudgetRace(sql: postgres.Sql, keywords: number): P
   await watch(sql, 'alpha', [1, keywords], { depth: 100, priority: 1, every: '1 day' })
 }
 
-const betaMicros = (keywords: number) => Math.round(keywords * 0.6) * UNIT_MICROS * 5
+const betaMicros = (keywords: number) => Math.round(keywords * 0.6) * UNIT_MICROS * 3
 
 type Edit = (sql: postgres.Sql, keywords: number) => Promise<string>
 
@@ -166,7 +167,7 @@ const EDITS: readonly Edit[] = [
     return 'watches deleted'
   },
   async (sql, keywords) => {
-    await watch(sql, 'alpha', [1, Math.round(keywords * 0.7)], { depth: 100, priority: 1, every: '1 hour' })
+    await watch(sql, 'alpha', [1, Math.round(keywords * 0.7)], { depth: 100, priority: 1, every: '4 hours' })
     return 'watches put back'
   },
   async (sql, keywords) => {

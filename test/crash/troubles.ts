@@ -1,0 +1,122 @@
+/**
+ * What befalls everybody: the next slots begin, people edit, the database is cut off, crashes, is full or gives up on
+ * statements, and the service has a bad time.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { add, type Blows } from './blows.ts'
+import type { ChaosOptions } from './chaos.ts'
+import { cut, endFailures, failStatements, occupyConnections } from './outages.ts'
+import type { Random } from './random.ts'
+import type { SandboxFaults } from './servers.ts'
+
+const LOOK_EVERY_MS = 250
+/** Business time goes on when little is left to do, yet a slot lasts longer than a dead runner's jobs. */
+const SLOT_AT_LEAST_MS = 2_000
+const SLOT_AT_MOST_MS = 8_000
+const LITTLE_LEFT = 10
+
+/** One loop for each, until it is over. */
+export async function troubleAll(options: ChaosOptions, blows: Blows, isOver: () => boolean): Promise<void> {
+  const { scenario, random } = options
+  const loops = scenario.budgetRace ? [] : [passTime(options, random.fork(), blows, isOver)]
+  if (scenario.random) {
+    loops.push(troubleDatabase(options, random.fork(), blows, isOver))
+    loops.push(troubleService(options, random.fork(), blows, isOver))
+  }
+  await Promise.all(loops)
+}
+
+async function passTime(
+  { world, scenario }: ChaosOptions,
+  random: Random,
+  blows: Blows,
+  isOver: () => boolean,
+): Promise<void> {
+  let jumpedAtMs = performance.now()
+  while (!isOver()) {
+    await sleep(LOOK_EVERY_MS)
+    const sinceMs = performance.now() - jumpedAtMs
+    try {
+      const { planned, posting } = await world.countOpen()
+      if (sinceMs < SLOT_AT_LEAST_MS || (planned + posting > LITTLE_LEFT && sinceMs < SLOT_AT_MOST_MS))
+        continue
+      if (scenario.random && random.chance(0.4)) add(blows, `people: ${await world.edit(random)}`)
+      await world.jump(random.chance(0.1) ? `${random.between(2, 14)} hours` : '1 hour')
+      add(blows, 'clock: next hour')
+    } catch {
+      // Postgres is being restarted; this connection was cut off as well.
+    }
+    jumpedAtMs = performance.now()
+  }
+}
+
+async function sleepUnless(isOver: () => boolean, ms: number): Promise<boolean> {
+  const untilMs = performance.now() + ms
+  while (!isOver() && performance.now() < untilMs) await sleep(Math.min(ms, LOOK_EVERY_MS))
+  return isOver()
+}
+
+type DatabaseTrouble = readonly [name: string, work: (options: ChaosOptions, random: Random) => Promise<void>]
+
+const DATABASE_TROUBLES: readonly DatabaseTrouble[] = [
+  ['cut: everybody', ({ world }, random) => cut(world, random.next())],
+  ['cut: Postgres restarted', ({ postgres }) => postgres.restart('fast')],
+  ['cut: Postgres crashed and started again', ({ postgres }) => postgres.restart('immediate')],
+  ['cut: postmaster killed (-9) and started again', ({ postgres }) => postgres.kill()],
+  ['cut: everybody, and no connection left for a while', ({ world }) => occupyConnections(world, 1_500)],
+  [
+    'database: serialization failures, deadlocks, timeouts',
+    ({ world }) => failStatements(world, 0.05, 2_000),
+  ],
+  ['database: serialization failures, deadlocks, timeouts', ({ world }) => failStatements(world, 0.3, 500)],
+]
+
+async function troubleDatabase(
+  options: ChaosOptions,
+  random: Random,
+  blows: Blows,
+  isOver: () => boolean,
+): Promise<void> {
+  while (!(await sleepUnless(isOver, random.between(5_000, 15_000)))) {
+    const [name, work] = random.pick(DATABASE_TROUBLES)
+    // The connection of the harness may be cut off as well.
+    await work(options, random).catch(() => {})
+    add(blows, name)
+  }
+  await endFailures(options.world.sql)
+}
+
+/** Each spell takes some seconds, as seconds are minutes here. A rate is a share of the calls, or of the tasks. */
+const SPELLS: readonly SandboxFaults[] = [
+  {},
+  {},
+  { http500: 1 },
+  { reset: { rate: 0.1, when: 'before' } },
+  { reset: { rate: 0.1, when: 'after' }, lost: 0.05 },
+  { halfBody: 0.1, notJson: 0.05 },
+  { slow: { rate: 0.05, ms: 2_700 } },
+  { rateLimit: 0.1 },
+  { paymentRequired: 0.03, insufficientFunds: 0.05 },
+  { tasksNull: 0.1, internalCode: 0.1 },
+  { duplicateRow: 0.5, wrongId: 0.1 },
+  { storeError: 0.1, clockJump: { rate: 0.05, ms: 500, times: 4 } },
+]
+
+async function troubleService(
+  { sandbox }: ChaosOptions,
+  random: Random,
+  blows: Blows,
+  isOver: () => boolean,
+): Promise<void> {
+  const change = async (faults: SandboxFaults) => {
+    for (const [kind, times] of Object.entries(await sandbox.setFaults(faults))) {
+      add(blows, `service: ${kind}`, times)
+    }
+  }
+  for (;;) {
+    const spell = random.pick(SPELLS)
+    await change(spell)
+    if (await sleepUnless(isOver, spell.http500 === 1 ? 3_000 : random.between(1_500, 5_000))) break
+  }
+  await change({})
+}

@@ -4,7 +4,6 @@
  */
 import { PERMIT_VALID_MS } from '../db/call-window.ts'
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
-import { RejectedError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/history.ts'
 import { type CreatedTask, recordCreated, settleKnownPosts } from './evidence.ts'
@@ -30,8 +29,8 @@ export interface Reconciled extends UnknownPosts {
   readonly released: number
 }
 
-/** The clocks of database and service may differ by this much; the runner's is not asked. */
-const CLOCK_SKEW_MS = 5 * 60_000
+/** The scan begins earlier by this much: a clock may have been set between the sending and the scan. */
+const CLOCK_CHANGE_MS = 5 * 60_000
 /** The service tells the tag of a task for a month (spec: Task id history), and February is short. */
 const TAGS_KNOWN_DAYS = 27
 /** Passes over a history whose pages shift; each shows more of it. */
@@ -55,7 +54,7 @@ export async function reconcileUnknownPosts(
   await giveUpForgotten(db)
   const [unknown] = await db.sql<{ postIds: string[] | null; from: Date; to: Date }[]>`
     select array_agg(id) as "postIds", clock_timestamp() as "to",
-      min(send_before) - make_interval(secs => ${(PERMIT_VALID_MS + CLOCK_SKEW_MS) / 1000}) as "from"
+      min(send_before) - make_interval(secs => ${(PERMIT_VALID_MS + CLOCK_CHANGE_MS) / 1000}) as "from"
     from post where state = 'unknown'`
   if (unknown?.postIds == null) {
     return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0 }
@@ -66,7 +65,7 @@ export async function reconcileUnknownPosts(
     const evidence = await recordCreated(tx, scan.found, options.overdueAfterMs)
     await tx`select id from post where id = any(${postIds}) order by id for update`
     await settleKnownPosts(tx, postIds)
-    const released = scan.isComplete ? await releaseMissing(tx, postIds, scan.to, options.quietMs) : 0
+    const released = scan.isComplete ? await releaseMissing(tx, postIds, unknown.to, options.quietMs) : 0
     return { ...evidence, released, ...(await readUnknownPosts(tx, options.quietMs)) }
   }) as Promise<Reconciled>
 }
@@ -105,20 +104,20 @@ interface Range {
   readonly to: Date
 }
 
-interface Scan extends Range {
+interface Scan {
   readonly found: readonly CreatedTask[]
   readonly isComplete: boolean
 }
 
-/** The service refuses an end later than its own now: when its clock is behind, the scan ends that much earlier. */
+/**
+ * The service is asked by its own clock, which may be hours from the database's: a range by the wrong one would be refused,
+ * or miss what was created, and have it paid for again.
+ * @param range by the clock of the database; `to` is its present
+ */
 async function scanTaskHistory(client: AppDataClient, range: Range, signal?: AbortSignal): Promise<Scan> {
-  const { from, to } = range
-  try {
-    return await scanRange(client, { from, to }, signal)
-  } catch (error) {
-    if (!(error instanceof RejectedError)) throw error
-    return scanRange(client, { from, to: new Date(to.getTime() - CLOCK_SKEW_MS) }, signal)
-  }
+  const to = await client.readServiceTime()
+  const aheadMs = to.getTime() - range.to.getTime()
+  return scanRange(client, { from: new Date(range.from.getTime() + aheadMs), to }, signal)
 }
 
 /**
@@ -134,10 +133,9 @@ async function scanRange(client: AppDataClient, range: Range, signal?: AbortSign
       for (const row of page) rows.set(row.id, row)
       counted += page.length
     }
-    if (rows.size === counted)
-      return { ...range, found: [...rows.values()].flatMap(toCreated), isComplete: true }
+    if (rows.size === counted) return { found: [...rows.values()].flatMap(toCreated), isComplete: true }
   }
-  return { ...range, found: [...rows.values()].flatMap(toCreated), isComplete: false }
+  return { found: [...rows.values()].flatMap(toCreated), isComplete: false }
 }
 
 async function* readPages(client: AppDataClient, range: Range): AsyncGenerator<TaskIdRow[]> {

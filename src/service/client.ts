@@ -1,7 +1,13 @@
 /** The App Data Service as a typed client: one method per endpoint, grouped in one file per family. */
 
 import { getUserData, type UserData } from './account.ts'
-import { type ApiStatus, getStatus, listErrors, type ServiceErrorCode } from './diagnostics.ts'
+import {
+  type ApiStatus,
+  getStatus,
+  listErrors,
+  readServiceTime,
+  type ServiceErrorCode,
+} from './diagnostics.ts'
 import { type FailedTask, type FailedTaskQuery, listFailedTasks } from './failed-tasks.ts'
 import type { ServiceFunction, Store } from './functions.ts'
 import { listTaskIds, type TaskIdQuery, type TaskIdRow } from './history.ts'
@@ -92,6 +98,8 @@ export class AppDataClient {
   readonly getStatus: () => Promise<ApiStatus[]>
   /** Lists every status code of the service with its message. */
   readonly listErrors: () => Promise<ServiceErrorCode[]>
+  /** Asks for the present by the service's own clock, in whole seconds. */
+  readonly readServiceTime: () => Promise<Date>
 
   // History
 
@@ -133,6 +141,7 @@ export class AppDataClient {
     this.getUserData = () => getUserData(transport)
     this.getStatus = () => getStatus(transport)
     this.listErrors = () => listErrors(transport)
+    this.readServiceTime = () => readServiceTime(transport)
     this.listTaskIds = (query) => listTaskIds(transport, query)
     this.listFailedTasks = (query) => listFailedTasks(transport, query)
     this.resendWebhooks = (taskIds) => resendWebhooks(transport, taskIds)

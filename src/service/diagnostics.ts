@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 
+import { UnreadableError } from '../errors.ts'
 import { wireInteger, wireText } from './fields.ts'
 import { fetchRows } from './replies.ts'
 import type { Transport } from './transport.ts'
@@ -39,7 +40,22 @@ export function getStatus(transport: Transport): Promise<ApiStatus[]> {
   return fetchRows(transport, { kind: 'status', method: 'GET', path: '/v3/appendix/status' }, statuses)
 }
 
+const ERRORS_CALL = { kind: 'reference', method: 'GET', path: '/v3/appendix/errors' } as const
+
 /** Every status code of the service with its message. */
 export function listErrors(transport: Transport): Promise<ServiceErrorCode[]> {
-  return fetchRows(transport, { kind: 'reference', method: 'GET', path: '/v3/appendix/errors' }, errorCodes)
+  return fetchRows(transport, ERRORS_CALL, errorCodes)
+}
+
+/**
+ * The present by the service's own clock, whole seconds, from the Date of an answer that was asked for now.
+ * @throws UnreadableError when the answer has none; what `callFree` throws
+ */
+export async function readServiceTime(transport: Transport): Promise<Date> {
+  const { answeredAt } = await transport.callFree(ERRORS_CALL)
+  if (answeredAt !== null) return answeredAt
+  throw new UnreadableError(
+    `${ERRORS_CALL.method} ${ERRORS_CALL.path} was answered without a date, so the service's clock is unknown.`,
+    'date',
+  )
 }

@@ -32,6 +32,8 @@ export type ExchangeResult =
       readonly kind: 'answered'
       readonly httpStatus: number
       readonly retryAfter: string | undefined
+      /** The service's own clock, to the second. */
+      readonly date: string | undefined
       readonly body: Buffer
     }
   /** `refuseToBegin` gave a reason, or `beginWithinMs` went by: no byte has left, none will. */
@@ -73,6 +75,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #settled = false
   #httpStatus: number | undefined
   #retryAfter: string | undefined
+  #date: string | undefined
   #chunks: Buffer[] = []
   #bytes = 0
 
@@ -107,6 +110,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, httpStatus: number, headers: IncomingHttpHeaders): void {
     this.#httpStatus = httpStatus
     this.#retryAfter = headers['retry-after']
+    this.#date = headers.date
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -120,6 +124,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       kind: 'answered',
       httpStatus: this.#httpStatus ?? 0,
       retryAfter: this.#retryAfter,
+      date: this.#date,
       body: Buffer.concat(this.#chunks, this.#bytes),
     })
   }

@@ -85,6 +85,8 @@ export interface Reply {
   /** All tasks of the answer, for the calls that have several. */
   readonly tasks: readonly TaskReply[]
   readonly rawBytes: number
+  /** When it was answered, by the service's own clock, to the second; null when it does not say. */
+  readonly answeredAt: Date | null
 }
 
 /** When bytes may leave, on both clocks, because the monotonic one stands still while a laptop sleeps. */
@@ -118,6 +120,8 @@ export class Transport {
   readonly #limit: ReturnType<typeof pLimit>
   readonly #closing = new AbortController()
   #closed: Promise<void> | null = null
+  /** The service's clock against ours, by its last answer. */
+  #serviceAheadMs = 0
 
   constructor(options: TransportOptions) {
     const url = checkBaseUrl(options.baseUrl)
@@ -153,7 +157,7 @@ export class Transport {
       const answer = await this.#limit(() => this.#attempt(call))
       if (!isFailure(answer.meaning)) {
         this.announce(call, OK, answer.meaning)
-        return toReply(answer.meaning, answer.rawBytes)
+        return toReply(answer.meaning, answer)
       }
       const elapsedMs = this.#clock.monotonicMs() - startedMs
       const decision = decideRetry(answer.meaning, attempt, elapsedMs, Math.random())
@@ -192,9 +196,9 @@ export class Transport {
     queueMicrotask(() => this.#onAnswer?.({ ...head, method, path, httpStatus }))
   }
 
-  /** `Date.now()` of the client's clock. */
+  /** The present of the service, as far as its answers tell; before the first of them, that of this machine. */
   nowMs(): number {
-    return this.#clock.wallMs()
+    return this.#clock.wallMs() + this.#serviceAheadMs
   }
 
   /** Lets what is in flight end, and begins nothing more. */
@@ -204,7 +208,7 @@ export class Transport {
     return this.#closed
   }
 
-  async #attempt(call: FreeCall): Promise<{ meaning: Envelope | Failure; rawBytes: number }> {
+  async #attempt(call: FreeCall): Promise<Attempt> {
     for (let permits = 0; permits < MAX_PERMITS_PER_ATTEMPT; permits += 1) {
       if (this.#closing.signal.aborted) {
         throw new UnavailableError(`${call.method} ${call.path} was not made: the client is closed.`)
@@ -217,7 +221,10 @@ export class Transport {
       }
       const meaning = readAnswer(result)
       await permit.end(describeOutcome(result, meaning))
-      return { meaning, rawBytes: result.kind === 'answered' ? result.body.byteLength : 0 }
+      if (result.kind === 'broken') return { meaning, rawBytes: 0, answeredAt: null }
+      const answeredAt = readDate(result.date)
+      if (answeredAt !== null) this.#serviceAheadMs = answeredAt.getTime() - this.#clock.wallMs()
+      return { meaning, rawBytes: result.body.byteLength, answeredAt }
     }
     throw new UnavailableError(
       `${call.method} ${call.path} was not made: ${MAX_PERMITS_PER_ATTEMPT} call permits ran out before it could begin.`,
@@ -240,10 +247,19 @@ export class Transport {
   }
 }
 
-function toReply(envelope: Envelope, rawBytes: number): Reply {
+interface Attempt extends Pick<Reply, 'rawBytes' | 'answeredAt'> {
+  readonly meaning: Envelope | Failure
+}
+
+function readDate(header: string | undefined): Date | null {
+  const date = new Date(header ?? Number.NaN)
+  return Number.isNaN(date.getTime()) ? null : date
+}
+
+function toReply(envelope: Envelope, { rawBytes, answeredAt }: Attempt): Reply {
   const task = envelope.tasks[0] ?? null
   const { statusCode, message } = task ?? envelope
-  return { statusCode, message, task, tasks: envelope.tasks, rawBytes }
+  return { statusCode, message, task, tasks: envelope.tasks, rawBytes, answeredAt }
 }
 
 function describeOutcome(result: Delivered, meaning: Envelope | Failure): CallOutcome {

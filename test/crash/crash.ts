@@ -215,19 +215,25 @@ function drawSkew(random: Random): number {
   return random.between(-MOST_SKEW_HOURS, MOST_SKEW_HOURS) * 3_600_000
 }
 
-/** Nothing is disturbed any more: runners that end are started again until nothing is open. */
+/** Nothing is disturbed any more: runners that end are started again until nothing is open, and they have all stopped. */
 async function settle(world: World, runners: Runner[], start: () => Runner, withinMs: number): Promise<void> {
   const untilMs = performance.now() + withinMs
   for (;;) {
-    await sleep(LOOK_EVERY_MS)
     for (const [index, runner] of runners.entries()) {
       runner.signal('SIGCONT')
       if (!runner.isAlive()) runners[index] = start()
     }
-    const { planned, posting, posted, posts } = await world.countOpen()
-    if (planned + posting + posted + posts === 0 || performance.now() > untilMs) break
+    await sleep(LOOK_EVERY_MS)
+    if ((await countAllOpen(world)) > 0 && performance.now() < untilMs) continue
+    await stopRunners(runners)
+    // Between the look and the end another plan may have been made.
+    if ((await countAllOpen(world)) === 0 || performance.now() > untilMs) return
   }
-  await stopRunners(runners)
+}
+
+async function countAllOpen(world: World): Promise<number> {
+  const { planned, posting, posted, posts } = await world.countOpen()
+  return planned + posting + posted + posts
 }
 
 /** A day's plan without anybody who posts it, then the next day, with as much again to buy. */

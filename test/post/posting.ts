@@ -72,7 +72,7 @@ export interface PostCall {
 /** The client, with some of its calls done by the test. */
 export function replaceCalls(
   client: AppDataClient,
-  calls: Partial<Pick<AppDataClient, 'postTasks' | 'listTaskIds'>>,
+  calls: Partial<Pick<AppDataClient, 'postTasks' | 'listTaskIds' | 'readServiceTime'>>,
 ): AppDataClient {
   return new Proxy(client, {
     get: (target, name) => {

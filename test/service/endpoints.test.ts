@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 
 import { RejectedError, UnavailableError, UnreadableError } from '../../src/errors.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
-import { ask, envelope, taskWith } from './wire-server.ts'
+import { type Answer, ask, envelope, taskWith } from './wire-server.ts'
 
 describe('the ready list', () => {
   const list = (client: AppDataClient) => client.listReady('ios_store', 'app_searches')
@@ -257,6 +257,24 @@ describe('references', () => {
     const categories = await ask(t, category, (client) => client.listCategories('ios_store'))
     assert.equal(categories.asked, 'GET /v3/app_data/ios_store/categories')
     assert.deepEqual(categories.value, ['books', 'games'])
+  })
+
+  test("the service's own time is the date of an answer, and unknown without one", async (t) => {
+    const answer = envelope([taskWith([])])
+    const dated: Answer = (request, response, socket) => {
+      response.setHeader('date', 'Sat, 21 Nov 2026 08:00:00 GMT')
+      answer(request, response, socket)
+    }
+    const { value } = await ask(t, dated, (client) => client.readServiceTime())
+    assert.deepEqual(value, new Date('2026-11-21T08:00:00Z'))
+    const undated: Answer = (request, response, socket) => {
+      response.sendDate = false
+      answer(request, response, socket)
+    }
+    await assert.rejects(
+      ask(t, undated, (client) => client.readServiceTime()),
+      UnreadableError,
+    )
   })
 
   test('error codes and the service’s health are read', async (t) => {

@@ -11,7 +11,8 @@ import { WINDOW_MS, type World } from './world.ts'
 export interface Findings {
   readonly tasks: number
   readonly captures: number
-  readonly gaps: number
+  /** Slots that have a reason instead of a result, by its kind. */
+  readonly gaps: Readonly<Record<string, number>>
   /** Tasks beyond the first that the service was paid for one target and slot. */
   readonly chargedTwice: number
   /** Paid for, and neither stored nor recorded as failed. */
@@ -76,10 +77,14 @@ export function isClean({ tasks, captures, gaps, samples, ...faults }: Findings)
 }
 
 async function countHistory(sql: postgres.Sql): Promise<Pick<Findings, 'tasks' | 'captures' | 'gaps'>> {
-  const [row] = await sql<Pick<Findings, 'tasks' | 'captures' | 'gaps'>[]>`
-    select (select count(*) from crash_book) as tasks, count(*) filter (where gap is null) as captures,
-      count(*) filter (where gap is not null) as gaps from ranking`
-  return row ?? { tasks: 0, captures: 0, gaps: 0 }
+  const [book] = await sql<{ tasks: number }[]>`select count(*) as tasks from crash_book`
+  const rows = await sql<{ gap: string | null; slots: number }[]>`
+    select gap, count(*) as slots from ranking group by gap order by gap`
+  return {
+    tasks: book?.tasks ?? 0,
+    captures: rows.find((row) => row.gap === null)?.slots ?? 0,
+    gaps: Object.fromEntries(rows.flatMap((row) => (row.gap === null ? [] : [[row.gap, row.slots]]))),
+  }
 }
 
 interface BookRow {

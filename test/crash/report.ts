@@ -32,7 +32,7 @@ export function printReport(report: Report): void {
   print([
     ['tasks paid for', findings.tasks],
     ['results stored', findings.captures],
-    ['slots without a result, with the reason', findings.gaps],
+    ...Object.entries(findings.gaps).map(([gap, slots]): Row => [`slots without a result: ${gap}`, slots]),
     ['most requests in flight', report.mostInFlight],
     ['charged twice', findings.chargedTwice],
     ['lost', findings.lost],

@@ -67,7 +67,11 @@ export const WIRE_LIMITS = { tasks_ready: 20, id_list: 10 }
 interface Answer {
   readonly status: number
   readonly body: Buffer
+  /** The service's clock. */
+  readonly date: string | undefined
 }
+
+const HTTP_500: Answer = { status: 500, body: Buffer.from(''), date: undefined }
 
 /** Starts between the runners and the service at `serviceUrl`, on loopback. */
 export async function startWire(serviceUrl: string, random: Random): Promise<Wire> {
@@ -124,12 +128,12 @@ async function carry(
   // A request that was cut off throws here: the service never has the whole of it.
   const body = await buffer(request)
   if (trouble === 'reset before the work') return void request.socket.destroy()
-  if (trouble === 'HTTP 500 before the work') return respond(response, { status: 500, body: Buffer.from('') })
+  if (trouble === 'HTTP 500 before the work') return respond(response, HTTP_500)
   if (trouble === 'late delivery') await sleep(lateMs)
   const answer = await deliver(serviceUrl, request, body)
   if (trouble === 'reset after the work') return void request.socket.destroy()
   if (trouble === 'slow answer') await sleep(slowMs)
-  if (trouble === 'HTTP 500 after the work') return respond(response, { status: 500, body: Buffer.from('') })
+  if (trouble === 'HTTP 500 after the work') return respond(response, HTTP_500)
   if (trouble !== 'half an answer') return respond(response, answer)
   response.writeHead(answer.status, { 'content-length': answer.body.byteLength })
   response.write(answer.body.subarray(0, answer.body.byteLength >> 1), () => request.socket.destroy())
@@ -142,14 +146,18 @@ function deliver(
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const onward = forward(serviceUrl + url, { method, headers }, (answer) => {
-      buffer(answer).then((whole) => resolve({ status: answer.statusCode ?? 500, body: whole }), reject)
+      buffer(answer).then(
+        (whole) => resolve({ status: answer.statusCode ?? 500, body: whole, date: answer.headers.date }),
+        reject,
+      )
     })
     onward.on('error', reject)
     onward.end(body)
   })
 }
 
-function respond(response: ServerResponse, { status, body }: Answer): void {
+function respond(response: ServerResponse, { status, body, date }: Answer): void {
+  if (date !== undefined) response.setHeader('date', date)
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.byteLength })
   response.end(body)
 }

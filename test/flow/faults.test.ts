@@ -1,0 +1,124 @@
+/**
+ * Everything that can go wrong, goes wrong at once: each kind of fault on one occasion in twenty, over 2,000 keywords. In
+ * the end every slot has its outcome, and the service's own books show each measurement charged once.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { JOBS } from '../../jobs/index.ts'
+import { giveUpExpired } from '../../src/collect/give-up.ts'
+import { StorerankError } from '../../src/errors.ts'
+import { runCycle } from '../../src/queue/cycle.ts'
+import { startRunner } from '../../src/queue/runner.ts'
+import { FAULT_KINDS } from '../../src/sandbox/faults.ts'
+import { askSandbox, countStates, readMoney, readOwnBooks, watch } from '../post/posting.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+const KEYWORDS = 2000
+const RATE = 0.05
+/** Each is some seconds of work; a minute's pause is over at once. */
+const MAX_ROUNDS = 60
+
+let world: World
+before(async () => {
+  world = await createWorld({
+    sandbox: {
+      callsPerMinute: 100_000,
+      requestsInFlight: 100,
+      faults: Object.fromEntries(FAULT_KINDS.map((kind) => [kind, RATE])),
+    },
+    settings: { callsPerMinute: 100_000, overdueAfterMs: 1_000, reconcileQuietMs: 5_000 },
+  })
+})
+after(() => world.close())
+
+/** A run as a person starts it: it may end early, because the service refuses the account or cannot be reached. */
+async function runAgain(): Promise<void> {
+  const { context, stop } = await world.openRunner()
+  const options = { waitMs: 4_000, onPhase: () => {}, onProgress: () => {} }
+  await runCycle(context, await startRunner(context, []), JOBS, options).catch((error) => {
+    if (!(error instanceof StorerankError)) throw error
+  })
+  await stop()
+}
+
+/** What waits for a pause to end, or for its turn to be asked for, does so no longer. */
+async function letTimePass(): Promise<void> {
+  await world.db.sql`
+    update task set fetching_until = least(fetching_until, clock_timestamp()), ask_at = least(ask_at, clock_timestamp())
+    where state = 'posted'`
+}
+
+type Open = Record<'planned' | 'posting' | 'posted', number>
+
+/** Runs again and again, as cron would, until what is open meets the condition. */
+async function runUntil(what: string, isMet: (open: Open) => Promise<boolean>): Promise<void> {
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    await runAgain()
+    await letTimePass()
+    if (await isMet({ planned: 0, posting: 0, posted: 0, ...(await countStates(world.db)) })) return
+  }
+  assert.fail(`It never came true that ${what}.`)
+}
+
+/** Only results are awaited, and in two rounds none has come. */
+function isAtRest() {
+  const seen: number[] = []
+  return async ({ planned, posting, posted }: Open) => {
+    seen.push(planned + posting > 0 ? Number.NaN : posted)
+    return posted > 0 && seen.length > 2 && seen.slice(-3).every((count) => count === posted)
+  }
+}
+
+test('with every kind of fault at 5 %, each of 2,000 slots has its outcome and is charged once', {
+  timeout: 600_000,
+}, async () => {
+  const keywords = Array.from({ length: KEYWORDS / 2 }, (_, n) => `keyword ${n}`)
+  await watch(world, keywords, { depth: 10 })
+  await watch(world, keywords, { depth: 10, store: 'android_store' })
+
+  await runUntil('nothing moves any more', isAtRest())
+  const { struck } = await askSandbox<{ struck: Record<string, number> }>(world, 'GET', '/faults')
+  for (const kind of FAULT_KINDS) {
+    if (!kind.startsWith('webhook')) assert.ok((struck[kind] ?? 0) > 0, `${kind} never struck`)
+  }
+  // No fault any more, and a clock that is where its jumps may have brought it.
+  await askSandbox(world, 'PUT', '/faults', { clockOffsetMs: 60_000 })
+  const { length: stuck } = (await readOwnBooks(world)).filter(({ status }) => /^4060[12]$/.test(status))
+  assert.ok(stuck > 0)
+  await runUntil('only what is stuck is awaited', async ({ planned, posting, posted }) => {
+    return planned + posting === 0 && posted === stuck
+  })
+
+  await world.db.sql`update task set posted_at = posted_at - interval '33 days' where state = 'posted'`
+  assert.equal(await giveUpExpired(world.db), stuck)
+  await assertComplete()
+  await assertChargedOnce()
+})
+
+/** Every slot has one row that says what became of it. */
+async function assertComplete(): Promise<void> {
+  const rows = await world.db.sql<{ outcome: string; slots: number }[]>`
+    select coalesce(gap, 'captured') as outcome, count(*) as slots from ranking group by 1`
+  const slots = Object.fromEntries(rows.map((row) => [row.outcome, row.slots]))
+  assert.deepEqual(Object.keys(slots).sort(), ['captured', 'failed'])
+  assert.equal((slots.captured ?? 0) + (slots.failed ?? 0), KEYWORDS)
+  assert.ok((slots.captured ?? 0) > KEYWORDS * 0.9)
+}
+
+/** By the service's own books: a task is there once, beside attempts that the store failed to process (40101). */
+async function assertChargedOnce(): Promise<void> {
+  const books = await readOwnBooks(world)
+  const attempts = Map.groupBy(books, (entry) => entry.tag.split('.')[0])
+  assert.equal(attempts.size, KEYWORDS)
+  for (const [task, entries] of attempts) {
+    const other = entries.filter((entry) => entry.status !== '40101')
+    assert.ok(other.length <= 1, `the task ${task} was bought again: ${JSON.stringify(entries)}`)
+    assert.ok(entries.length <= world.settings.maxAttempts)
+  }
+  const { charge = 0, refund = 0, ...rest } = await readMoney(world.db)
+  assert.deepEqual(rest, {})
+  assert.equal(
+    charge + refund,
+    books.reduce((sum, entry) => sum + entry.costMicros, 0),
+  )
+}

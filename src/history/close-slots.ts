@@ -87,13 +87,13 @@ async function insertGaps(tx: Transaction): Promise<ClosedSlots> {
     ranked as (
       insert into ranking (target_id, slot, gap, reason)
       select g.target_id, g.slot, g.gap, g.reason from gap g join target t on t.id = g.target_id
-      where t.function = 'app_searches'
+      where t.function in ('app_searches', 'app_list')
       on conflict (target_id, slot) do nothing returning gap
     ),
     described as (
       insert into app_snapshot (target_id, slot, gap, reason)
       select g.target_id, g.slot, g.gap, g.reason from gap g join target t on t.id = g.target_id
-      where t.function = 'app_info'
+      where t.function in ('app_info', 'app_reviews')
       on conflict (target_id, slot) do nothing returning gap
     )
     select count(*) filter (where gap = 'budget') as budget, count(*) filter (where gap = 'missed') as missed

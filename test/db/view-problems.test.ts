@@ -174,7 +174,7 @@ describe('the views of money and trouble', () => {
       await list.sql`insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
         select id, ${SLOT}, '2026-03-11 00:00+00', 'project_budget', 1200 from target`
       assert.equal((await problem()).problem, 'money')
-      assert.match((await problem()).message ?? '', /\$0\.001200, and the budget of the project is used up/)
+      assert.match((await problem()).message ?? '', /costs \$0\.0012, and the budget of the project is used up/)
       await list.sql`update budget_cut set reason = 'dearer_than_overall_budget'`
       assert.equal((await problem()).problem, 'dearer_than_budget')
       assert.match(
@@ -279,7 +279,7 @@ describe('the views of money and trouble', () => {
       await addCharge('duplicate', 500, { ...twice, project: 'wellness' })
       const rows = await troubles()
       assert.equal(rows.length, 1)
-      assert.match(rows[0]?.message, /another \$0\.001200/)
+      assert.match(rows[0]?.message, /another \$0\.0012 for/)
     })
 
     test('has tasks that are overdue, with the last answer', async () => {

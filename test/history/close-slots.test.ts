@@ -303,7 +303,7 @@ describe('a change of `every`', () => {
     })
     assert.deepEqual(await gaps(), [])
     const slots = await planning.db.sql<{ slot: string; outcome: string | null }[]>`
-      select to_char(slot at time zone 'UTC', 'DD HH24') as slot, gap as outcome from keyword_slot order by 1`
+      select to_char(slot at time zone 'UTC', 'DD HH24') as slot, gap as outcome from ranking_slot order by 1`
     assert.deepEqual(
       slots.map(({ slot, outcome }) => (outcome === null ? slot : `${slot} ${outcome}`)),
       [
@@ -336,7 +336,7 @@ describe('a change of `every`', () => {
         })
         assert.deepEqual(await gaps(), [])
         const [twice] = await planning.db
-          .sql`select count(*) - count(distinct slot) as more from keyword_slot`
+          .sql`select count(*) - count(distinct slot) as more from ranking_slot`
         assert.equal(twice?.more, 0)
       }),
       { numRuns: 6 },

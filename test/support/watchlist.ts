@@ -15,12 +15,12 @@ export interface Watchlist {
   addApp(fields?: Fields): Promise<number>
   /** @returns the id of a chart_watch row; by default `topselling_free`, in the United States, daily */
   addChart(fields?: Fields): Promise<number>
-  /** Stores what a search for the keyword found in this slot, the best app first. */
-  capture(keyword: string, slot: string, appIds: string[], fields?: Fields): Promise<void>
-  /** Stores why there is no measurement of the keyword in this slot. */
-  leaveGap(keyword: string, slot: string, gap: string, reason?: string): Promise<void>
-  /** Stores what the page of the app said in this slot; `gap` in the fields stores a gap instead. */
-  describeApp(appId: string, slot: string, fields: Fields): Promise<void>
+  /** Stores what a search for the keyword, or the chart of the collection, had in this slot, the best app first. */
+  capture(subject: string, slot: string, appIds: string[], fields?: Fields): Promise<void>
+  /** Stores why there is no measurement of the keyword or collection in this slot. */
+  leaveGap(subject: string, slot: string, gap: string, reason?: string): Promise<void>
+  /** Stores what the page of the app, or that of its reviews, said in this slot; `gap` in the fields stores a gap instead. */
+  describeApp(appId: string, slot: string, fields: Fields, of?: 'app_info' | 'app_reviews'): Promise<void>
   drop(): Promise<void>
 }
 
@@ -40,6 +40,9 @@ export const CHART_WATCH = {
   location_code: 2840,
   language_code: 'en',
 }
+
+/** What is stored as a ranking. */
+const RANKED = ['app_searches', 'app_list']
 
 export async function createWatchlist(): Promise<Watchlist> {
   const database = await createTestDatabase()
@@ -67,19 +70,19 @@ export async function createWatchlist(): Promise<Watchlist> {
 
 function historyWriters(sql: postgres.Sql): Pick<Watchlist, 'capture' | 'leaveGap' | 'describeApp'> {
   return {
-    async capture(keyword, slot, appIds, fields = {}) {
-      const target = await targetOf(sql, 'app_searches', keyword, slot)
+    async capture(subject, slot, appIds, fields = {}) {
+      const target = await targetOf(sql, RANKED, subject, slot)
       const [row] = await sql`
         select array(select app_of(${target.store}, id) from unnest(${appIds}::text[]) with ordinality i (id, n) order by n) as ids`
       const captured = { captured_at: slot, depth: 100, app_ids: row?.ids, ...fields }
       await sql`insert into ranking ${sql({ target_id: target.id, slot, ...captured })}`
     },
-    async leaveGap(keyword, slot, gap, reason) {
-      const target = await targetOf(sql, 'app_searches', keyword, slot)
+    async leaveGap(subject, slot, gap, reason) {
+      const target = await targetOf(sql, RANKED, subject, slot)
       await sql`insert into ranking ${sql({ target_id: target.id, slot, gap, reason: reason ?? null })}`
     },
-    async describeApp(appId, slot, fields) {
-      const target = await targetOf(sql, 'app_info', appId, slot)
+    async describeApp(appId, slot, fields, of = 'app_info') {
+      const target = await targetOf(sql, [of], appId, slot)
       const captured = 'gap' in fields ? {} : { captured_at: slot, found: true }
       await sql`insert into app_snapshot ${sql({ target_id: target.id, slot, ...captured, ...fields })}`
     },
@@ -87,11 +90,11 @@ function historyWriters(sql: postgres.Sql): Pick<Watchlist, 'capture' | 'leaveGa
 }
 
 /** The only target on this subject; makes the partition of the slot. */
-async function targetOf(sql: postgres.Sql, of: string, subject: string, slot: string) {
+async function targetOf(sql: postgres.Sql, of: readonly string[], subject: string, slot: string) {
   await sql`select ensure_history_partitions(${slot}, ${slot})`
   const [target] = await sql<
     { id: number; store: string }[]
-  >`select id, store from target where function = ${of} and subject = ${subject}`
+  >`select id, store from target where function = any(${of}) and subject = ${subject}`
   if (target === undefined) throw new Error(`Nothing watches ${subject}.`)
   return target
 }

@@ -4,24 +4,21 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { add, type Blows, countBlows } from './blows.ts'
-import type { Scenario } from './guards.ts'
 import type { Armed, Reached } from './load-hook.ts'
 import { cut } from './outages.ts'
 import type { Random } from './random.ts'
+import { FAIL_POINTS } from './rewrite.ts'
 import type { Runner } from './runners.ts'
 import type { PostgresServer, SandboxServer } from './servers.ts'
 import { troubleAll } from './troubles.ts'
 import type { World } from './world.ts'
 
 export interface ChaosOptions {
-  readonly scenario: Scenario
   readonly world: World
   readonly postgres: PostgresServer
   readonly sandbox: SandboxServer
   /** A new runner process. */
-  readonly start: (role?: 'post') => Runner
-  /** Called when a frozen runner wakes. */
-  readonly onWaking: () => void
+  readonly start: () => Runner
   readonly runners: number
   /** Freezes and cuts count as kills: each is a blow. */
   readonly blows: number
@@ -31,12 +28,19 @@ export interface ChaosOptions {
 }
 
 const READY_WITHIN_MS = 30_000
-const POINT_WITHIN_MS = [700, 2_000] as const
-/** With one point of a scenario there is nothing else to wait for. */
-const ONLY_POINT_WITHIN_MS = [2_500, 7_000] as const
-/** A fail point is chosen from those that were struck least. */
+const POINTS = Object.keys(FAIL_POINTS)
+/** Some of those that were struck least: rare places would never have their turn beside those that are passed every moment. */
 const POINTS_AT_ONCE = 6
-const RECLAIMED_WITHIN_MS = 25_000
+const POINT_WITHIN_MS = [700, 2_000] as const
+const ACTIONS = ['kill', 'kill', 'kill', 'kill', 'freeze', 'cut'] as const
+/** Beyond the time of an answer; beyond the quiet time; beyond the heartbeat. */
+const FREEZE_MS: readonly (readonly [number, number])[] = [
+  [2_700, 4_000],
+  [2_700, 4_000],
+  [2_700, 4_000],
+  [6_500, 8_000],
+  [11_500, 13_000],
+]
 const LOOK_EVERY_MS = 250
 
 /** Disturbs until there were enough blows and tasks or the time is over. Returns the blows and the runners that are left. */
@@ -45,8 +49,8 @@ export async function disturb(options: ChaosOptions): Promise<{ blows: Blows; ru
   let paid = 0
   const isOver = () =>
     (countBlows(blows) >= options.blows && paid >= options.tasks) || performance.now() > options.deadlineMs
-  const loops = Array.from({ length: options.runners }, (_, index) =>
-    disturbRunner(optionsOf(options, index), options.random.fork(), blows, isOver),
+  const loops = Array.from({ length: options.runners }, () =>
+    disturbRunner(options, options.random.fork(), blows, isOver),
   )
   const troubles = troubleAll(options, blows, isOver)
   const counting = (async () => {
@@ -58,13 +62,6 @@ export async function disturb(options: ChaosOptions): Promise<{ blows: Blows; ru
   const runners = await Promise.all(loops)
   await Promise.all([troubles, counting])
   return { blows, runners }
-}
-
-function optionsOf(options: ChaosOptions, index: number): ChaosOptions {
-  const { scenario, start } = options
-  if (!scenario.victim) return options
-  if (index === 0) return { ...options, start: () => start('post') }
-  return { ...options, scenario: { ...scenario, points: [] } }
 }
 
 async function disturbRunner(
@@ -90,66 +87,45 @@ async function disturbRunner(
 }
 
 async function strike(options: ChaosOptions, runner: Runner, random: Random, blows: Blows): Promise<void> {
-  const { scenario } = options
-  if (scenario.points.length === 0) return void (await sleep(LOOK_EVERY_MS))
-  if (scenario.random && random.chance(0.3)) {
+  if (random.chance(0.3)) {
     await sleep(random.between(0, 1_000))
     return strikeAnywhere(options, runner, random, blows)
   }
-  const action = random.pick(scenario.actions)
-  const points = leastStruck(scenario.points, blows, random)
-  const isOnly = points.length === 1
-  const reaching = runner.reach(
-    isOnly ? random.between(...ONLY_POINT_WITHIN_MS) : random.between(...POINT_WITHIN_MS),
-  )
-  runner.arm({ points, skip: random.between(0, isOnly ? 3 : 1), action })
+  const reaching = runner.reach(random.between(...POINT_WITHIN_MS))
+  runner.arm({
+    points: leastStruck(blows, random),
+    skip: random.between(0, 1),
+    action: random.pick(ACTIONS),
+  })
   const reached = await reaching
   if (reached !== null) {
-    add(blows, `${action}: ${reached.point}`)
+    add(blows, `${reached.action}: ${reached.point}`)
     await follow(options, runner, reached, random).catch(() => {})
-  } else if (runner.isAlive() && scenario.random) {
+  } else if (runner.isAlive()) {
     runner.arm(null)
     await strikeAnywhere(options, runner, random, blows)
   }
 }
 
-/** Rare places would never have their turn beside those that are passed every moment. */
-function leastStruck(points: readonly string[], blows: Blows, random: Random): Armed['points'] {
+function leastStruck(blows: Blows, random: Random): Armed['points'] {
   const times = (point: string) =>
     [...blows].reduce((total, [name, count]) => (name.endsWith(`: ${point}`) ? total + count : total), 0)
-  return points
-    .map((point) => ({ point, place: times(point) + random.next() }))
+  return POINTS.map((point) => ({ point, place: times(point) + random.next() }))
     .toSorted((a, b) => a.place - b.place)
     .slice(0, POINTS_AT_ONCE)
     .map(({ point }) => point)
 }
 
 async function follow(
-  options: ChaosOptions,
+  { world }: ChaosOptions,
   runner: Runner,
   reached: Reached,
   random: Random,
 ): Promise<void> {
-  const { freezeMs } = options.scenario
   if (reached.action === 'kill') return runner.ended
-  if (reached.action === 'cut') return cut(options.world, 0.6)
-  if (freezeMs === 'until reclaimed') await waitUntilReclaimed(options.world, reached.detail ?? '')
-  else await sleep(random.between(...random.pick(freezeMs)))
-  options.onWaking()
+  if (reached.action === 'cut') return cut(world, 0.6)
+  await sleep(random.between(...random.pick(FREEZE_MS)))
   runner.signal('SIGCONT')
-}
-
-/** Until another runner is sending what this one held, or long enough. */
-async function waitUntilReclaimed({ sql }: World, postId: string): Promise<void> {
-  const untilMs = performance.now() + RECLAIMED_WITHIN_MS
-  const [held] = await sql<{ token: string | null }[]>`select token from post where id = ${postId}`
-  while (performance.now() < untilMs) {
-    const [now] = await sql<
-      { state: string; token: string | null }[]
-    >`select state, token from post where id = ${postId}`
-    if (now?.state === 'sending' && now.token !== held?.token) return
-    await sleep(20)
-  }
 }
 
 async function strikeAnywhere(

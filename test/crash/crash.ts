@@ -12,14 +12,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { compareBooks, isClean } from './books.ts'
 import { disturb } from './chaos.ts'
-import { GUARDS, type GuardName, rewritesOf, STANDARD_SCENARIO } from './guards.ts'
+import { GUARDS, type GuardName, rewritesOf } from './guards.ts'
 import { createRandom, type Random } from './random.ts'
 import { printReport } from './report.ts'
 import { checkRewrites } from './rewrite.ts'
-import { killRunners, type Runner, startRunnerProcess, stopRunners } from './runners.ts'
+import { killRunners, type Role, type Runner, startRunnerProcess, stopRunners } from './runners.ts'
+import { SCENARIOS } from './scenarios.ts'
 import { startPostgres, startSandboxProcess } from './servers.ts'
 import { startWire, type Wire } from './wire.ts'
-import { createWorld, type World, watch, watchForBudgetRace, watchProjects } from './world.ts'
+import { createWorld, type World, watchProjects } from './world.ts'
 
 interface Options {
   readonly kills: number
@@ -36,11 +37,14 @@ interface Options {
 const QUIET_MS = 6_000
 const OVERDUE_MS = 5_000
 const READY_MS = 400
-const CALLS_PER_MINUTE = 600
+const CALLS_PER_WINDOW = 600
+/** Of the requests, at the wire; the sandbox makes trouble of its own. */
+const TROUBLE_SHARE = 0.1
 /** Without a guard some things never settle, and need not. */
-const SETTLE_WITHIN_MS = { guarded: 120_000, unguarded: 30_000 }
+const SETTLE_WITHIN_MS = { guarded: 120_000, unguarded: 15_000 }
 const LOOK_EVERY_MS = 300
-const MOST_SKEW_HOURS = 5
+/** How far a clock is from that of the database. */
+const MOST_SKEW_MS = 5 * 3_600_000
 
 const HELP = `usage: npm run crash -- [--kills 25] [--runners 4] [--keywords 300] [--seed N] [--minutes N]
                         [--guard-off NAME | --scenario NAME] [--log FILE]
@@ -109,110 +113,106 @@ function readOptions(args: string[]): Options | null {
 
 /** @returns whether the table is clean */
 async function run(options: Options): Promise<boolean> {
-  const { seed, keywords } = options
-  process.stdout.write(
-    `seed ${seed}: ${options.kills} kills, ${options.runners} runners, ${keywords} keywords\n`,
-  )
+  const { seed, guardOff } = options
+  checkRewrites(rewritesOf(options.scenario, guardOff === null))
+  process.stdout.write(`seed ${seed}: ${describe(options)}\n`)
   const random = createRandom(seed)
   const stage = await openStage(options, random)
-  const { world, wire, scenario } = stage
+  const { world, wire, start } = stage
   const startedMs = performance.now()
-  if (scenario.budgetRace) await prepareBudgetRace(world, keywords, () => stage.start('plan'))
-  else await watchProjects(world.sql, keywords)
-  if (scenario.deep) await world.sql`update keyword_watch set depth = 650`
-  const { blows, runners } = await disturb({
-    ...stage,
-    onWaking: () => {
-      wire.troubleShare = scenario.troubleShare
-    },
-    runners: options.runners,
-    blows: options.kills,
-    tasks: options.tasks,
-    deadlineMs: startedMs + options.minutes * 60_000,
-    random: random.fork(),
-  })
+  const { blows, runners } =
+    options.scenario === null
+      ? await disturbAtRandom(options, stage, random.fork())
+      : { blows: new Map(), runners: await playScenario(options.scenario, stage) }
   const disturbedMs = performance.now() - startedMs
   wire.troubleShare = 0
-  const settleMs = SETTLE_WITHIN_MS[options.guardOff === null ? 'guarded' : 'unguarded']
-  await settle(world, runners, stage.start, settleMs)
+  await settle(world, runners, start, SETTLE_WITHIN_MS[guardOff === null ? 'guarded' : 'unguarded'])
   const settledMs = performance.now() - startedMs - disturbedMs
   const findings = await compareBooks(stage, random.fork())
-  printReport({
-    seed,
-    guardOff: options.guardOff,
-    blows,
-    troubles: wire.troubles,
-    disturbedMs,
-    settledMs,
-    mostInFlight: wire.mostInFlight,
-    findings,
-  })
+  const { troubles, mostInFlight } = wire
+  printReport({ seed, guardOff, blows, troubles, disturbedMs, settledMs, mostInFlight, findings })
   return isClean(findings)
 }
 
+function describe({ scenario, guardOff, kills, tasks, runners, keywords }: Options): string {
+  if (scenario !== null) return `scenario ${scenario}, its guard ${guardOff === null ? 'on' : 'off'}`
+  return `${kills} blows, ${tasks} tasks, ${runners} runners, ${keywords} keywords`
+}
+
+type Stage = Awaited<ReturnType<typeof openStage>>
+
+async function disturbAtRandom(options: Options, stage: Stage, random: Random) {
+  await watchProjects(stage.world.sql, options.keywords)
+  stage.wire.troubleShare = TROUBLE_SHARE
+  return disturb({
+    ...stage,
+    runners: options.runners,
+    blows: options.kills,
+    tasks: options.tasks,
+    deadlineMs: performance.now() + options.minutes * 60_000,
+    random,
+  })
+}
+
+function playScenario(name: GuardName, stage: Stage): Promise<Runner[]> {
+  const { play, keywords, depth = 100 } = SCENARIOS[name]
+  return play({ ...stage, keywords, depth })
+}
+
 /** Everything that the runners work with, and what starts them. */
-async function openStage(options: Options, random: Random) {
-  const { seed } = options
-  const guard = options.scenario === null ? null : GUARDS[options.scenario]
-  const scenario = guard?.scenario ?? STANDARD_SCENARIO
-  checkRewrites(rewritesOf(options.scenario, options.guardOff === null))
+async function openStage({ seed, keywords, scenario, guardOff, logFile }: Options, random: Random) {
+  const { readyMs = READY_MS, callsPerWindow = CALLS_PER_WINDOW } =
+    scenario === null ? {} : SCENARIOS[scenario]
+  const drawSkew = () => (scenario === null ? random.between(-MOST_SKEW_MS, MOST_SKEW_MS) : 0)
   const postgres = await startPostgres()
   cleanups.push(postgres.stop)
-  const clockOffsetMs = scenario.random ? drawSkew(random) : 0
-  const sandbox = await startSandboxProcess({ seed, readyMs: scenario.readyMs ?? READY_MS, clockOffsetMs })
+  const sandbox = await startSandboxProcess({ seed, readyMs, clockOffsetMs: drawSkew() })
   cleanups.push(sandbox.stop)
   const wire = await startWire(sandbox.url, random.fork())
   cleanups.unshift(wire.close)
-  Object.assign(wire, {
-    troubleShare: scenario.troubleFromWaking ? 0 : scenario.troubleShare,
-    postTroubles: scenario.postTroubles,
-    ...(scenario.slowMs === undefined ? {} : { slowMs: scenario.slowMs }),
-  })
-  const world = await createWorld(postgres.url, options.keywords)
+  const world = await createWorld(postgres.url, keywords)
   cleanups.unshift(world.close)
-  if (options.guardOff !== null && guard?.sql !== undefined) await world.sql.unsafe(guard.sql)
-  const callsPerWindow = scenario.callsPerMinute ?? CALLS_PER_MINUTE
-  const env = await makeEnvironment(options, { world, wire, callsPerWindow })
-  const logFd = openSync(options.logFile ?? '/dev/null', 'a')
-  cleanups.push(() => closeSync(logFd))
-  const start = (role?: 'plan' | 'post') => {
-    const skew = scenario.random ? { CRASH_CLOCK_AHEAD_MS: String(drawSkew(random)) } : {}
-    return startRunnerProcess({
-      env: { ...env, ...skew, ...(role === undefined ? {} : { CRASH_ROLE: role }) },
-      logFd,
-    })
-  }
-  return { scenario, postgres, sandbox, wire, world, callsPerWindow, start }
-}
-
-async function makeEnvironment(
-  options: Options,
-  {
-    world,
-    wire,
-    callsPerWindow,
-  }: { readonly world: World; readonly wire: Wire; readonly callsPerWindow: number },
-): Promise<Readonly<Record<string, string>>> {
+  const { sql } = guardOff === null ? {} : GUARDS[guardOff]
+  if (sql !== undefined) await world.sql.unsafe(sql)
   const cacheFolder = await mkdtemp(join(tmpdir(), 'storerank-crash-cache-'))
   cleanups.push(() => rm(cacheFolder, { recursive: true, force: true }))
-  return {
+  const logFd = openSync(logFile ?? '/dev/null', 'a')
+  cleanups.push(() => closeSync(logFd))
+  const env = {
+    ...makeSettings({ world, wire, callsPerWindow, scenario }),
     NODE_COMPILE_CACHE: cacheFolder,
+    ...(guardOff === null ? {} : { CRASH_GUARD_OFF: guardOff }),
+    ...(scenario === null ? {} : { CRASH_SCENARIO: scenario }),
+  }
+  const start = (role?: Role) => {
+    const own = {
+      CRASH_CLOCK_AHEAD_MS: String(drawSkew()),
+      ...(role === undefined ? {} : { CRASH_ROLE: role }),
+    }
+    return startRunnerProcess({ env: { ...env, ...own }, logFd })
+  }
+  return { postgres, sandbox, wire, world, callsPerWindow, start }
+}
+
+interface Surroundings {
+  readonly world: World
+  readonly wire: Wire
+  readonly callsPerWindow: number
+  readonly scenario: GuardName | null
+}
+
+function makeSettings({ world, wire, callsPerWindow, scenario }: Surroundings) {
+  const { quietMs = QUIET_MS } = scenario === null ? {} : SCENARIOS[scenario]
+  return {
     DATABASE_URL: world.url,
     APP_DATA_URL: wire.url,
     APP_DATA_LOGIN: 'sandbox',
     APP_DATA_PASSWORD: 'sandbox',
-    RECONCILE_QUIET: `${QUIET_MS}ms`,
+    RECONCILE_QUIET: `${quietMs}ms`,
     OVERDUE_AFTER: `${OVERDUE_MS}ms`,
     CALLS_PER_MINUTE: String(callsPerWindow),
     MAX_USD_PER_DAY: (world.maxDayMicros / 1_000_000).toFixed(6),
-    ...(options.guardOff === null ? {} : { CRASH_GUARD_OFF: options.guardOff }),
-    ...(options.scenario === null ? {} : { CRASH_SCENARIO: options.scenario }),
   }
-}
-
-/** How far a clock is from that of the database: hours, as zones and dead batteries make it. */
-function drawSkew(random: Random): number {
-  return random.between(-MOST_SKEW_HOURS, MOST_SKEW_HOURS) * 3_600_000
 }
 
 /** Nothing is disturbed any more: runners that end are started again until nothing is open, and they have all stopped. */
@@ -234,19 +234,4 @@ async function settle(world: World, runners: Runner[], start: () => Runner, with
 async function countAllOpen(world: World): Promise<number> {
   const { planned, posting, posted, posts } = await world.countOpen()
   return planned + posting + posted + posts
-}
-
-/** A day's plan without anybody who posts it, then the next day, with as much again to buy. */
-async function prepareBudgetRace(world: World, keywords: number, start: () => Runner): Promise<void> {
-  await watchForBudgetRace(world.sql, keywords)
-  const planner = start()
-  const untilMs = performance.now() + 30_000
-  while ((await world.countOpen()).planned < keywords) {
-    if (performance.now() > untilMs) throw new Error('The first day was never planned.')
-    await sleep(LOOK_EVERY_MS)
-  }
-  planner.signal('SIGKILL')
-  await planner.ended
-  await world.jump('30 minutes')
-  await watch(world.sql, 'alpha', [keywords + 1, 2 * keywords], { depth: 100, priority: 1, every: '1 day' })
 }

@@ -7,11 +7,11 @@ import { openWorkSession } from '../../src/cli/session.ts'
 import { readConfig } from '../../src/config.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
+import type { Role } from './runners.ts'
 
 const ROUND_MS = 500
-/** `plan`: plans and posts nothing; `post`: works the queues alone. */
-const role = process.env.CRASH_ROLE
-const NAMES = role === 'plan' ? ['track'] : role === 'post' ? [] : ['track', 'reconcile', 'collect']
+const role = process.env.CRASH_ROLE as Role | undefined
+const NAMES = role === 'plan' ? ['track'] : role === 'work' ? [] : ['track', 'reconcile', 'collect']
 
 const stopping = new AbortController()
 process.once('SIGTERM', () => stopping.abort())
@@ -28,7 +28,7 @@ const session = await openWorkSession({
   isTerminal: false,
   signal,
 })
-if (role !== 'plan') await startRunner(session.job, [])
+if (role === undefined || role === 'work') await startRunner(session.job, [])
 await work('account')
 process.send?.('ready')
 // It is written at the end of a process, and these are killed.

@@ -17,17 +17,16 @@ const LITTLE_LEFT = 10
 
 /** One loop for each, until it is over. */
 export async function troubleAll(options: ChaosOptions, blows: Blows, isOver: () => boolean): Promise<void> {
-  const { scenario, random } = options
-  const loops = scenario.budgetRace ? [] : [passTime(options, random.fork(), blows, isOver)]
-  if (scenario.random) {
-    loops.push(troubleDatabase(options, random.fork(), blows, isOver))
-    loops.push(troubleService(options, random.fork(), blows, isOver))
-  }
-  await Promise.all(loops)
+  const { random } = options
+  await Promise.all([
+    passTime(options, random.fork(), blows, isOver),
+    troubleDatabase(options, random.fork(), blows, isOver),
+    troubleService(options, random.fork(), blows, isOver),
+  ])
 }
 
 async function passTime(
-  { world, scenario }: ChaosOptions,
+  { world }: ChaosOptions,
   random: Random,
   blows: Blows,
   isOver: () => boolean,
@@ -40,8 +39,8 @@ async function passTime(
       const { planned, posting } = await world.countOpen()
       if (sinceMs < SLOT_AT_LEAST_MS || (planned + posting > LITTLE_LEFT && sinceMs < SLOT_AT_MOST_MS))
         continue
-      if (scenario.random && random.chance(0.4)) add(blows, `people: ${await world.edit(random)}`)
-      await world.jump(random.chance(0.1) ? `${random.between(2, 14)} hours` : '1 hour')
+      if (random.chance(0.4)) add(blows, `people: ${await world.edit(random)}`)
+      await world.jump(random.chance(0.04) ? `${random.between(2, 14)} hours` : '1 hour')
       add(blows, 'clock: next hour')
     } catch {
       // Postgres is being restarted; this connection was cut off as well.

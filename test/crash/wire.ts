@@ -31,11 +31,16 @@ export interface Wire {
   readonly troubles: ReadonlyMap<Trouble, number>
   /** The most requests that were open at once. */
   readonly mostInFlight: number
-  /** Share of POSTs of tasks in trouble; a quarter of it for everything else. */
+  /** Late deliveries that have arrived. */
+  readonly deliveredLate: number
+  /** Share of POSTs of tasks in trouble. */
   troubleShare: number
+  /** Of that share, for everything else. */
+  otherShare: number
   /** Which troubles POSTs of tasks meet. */
   postTroubles: readonly Trouble[]
   slowMs: readonly [number, number]
+  lateMs: readonly [number, number]
   close(): void
 }
 
@@ -54,7 +59,6 @@ const OTHER_TROUBLES: readonly Trouble[] = [
   'slow answer',
   'HTTP 500 before the work',
 ]
-const OTHER_SHARE = 0.25
 /** Below the quiet time, beyond the timeout of a call. */
 const LATE_MS = [1_000, 4_000] as const
 const SLOW_MS = [200, 2_600] as const
@@ -80,14 +84,17 @@ export async function startWire(serviceUrl: string, random: Random): Promise<Wir
   let inFlight = 0
   const state = {
     mostInFlight: 0,
+    deliveredLate: 0,
     troubleShare: 0,
+    otherShare: 0.25,
     postTroubles: POST_TROUBLES,
     slowMs: SLOW_MS as readonly [number, number],
+    lateMs: LATE_MS as readonly [number, number],
   }
 
   const chooseTrouble = (kind: string): Trouble | null => {
     const isPost = kind === 'task_post'
-    if (!random.chance(state.troubleShare * (isPost ? 1 : OTHER_SHARE))) return null
+    if (!random.chance(state.troubleShare * (isPost ? 1 : state.otherShare))) return null
     const trouble = random.pick(isPost ? state.postTroubles : OTHER_TROUBLES)
     troubles.set(trouble, (troubles.get(trouble) ?? 0) + 1)
     return trouble
@@ -101,8 +108,14 @@ export async function startWire(serviceUrl: string, random: Random): Promise<Wir
     response.once('close', () => {
       inFlight -= 1
     })
-    const delays = { lateMs: random.between(...LATE_MS), slowMs: random.between(...state.slowMs) }
-    carry(serviceUrl, request, response, chooseTrouble(kind), delays).catch(() => request.socket.destroy())
+    const delays = { lateMs: random.between(...state.lateMs), slowMs: random.between(...state.slowMs) }
+    const trouble = chooseTrouble(kind)
+    const onDelivered = () => {
+      if (trouble === 'late delivery') state.deliveredLate += 1
+    }
+    carry({ serviceUrl, request, response, ...delays, onDelivered }, trouble).catch(() =>
+      request.socket.destroy(),
+    )
   })
   // A frozen runner finds its connection still open, or the write would fail before anything else could.
   server.keepAliveTimeout = KEEP_ALIVE_MS
@@ -118,12 +131,18 @@ export async function startWire(serviceUrl: string, random: Random): Promise<Wir
   })
 }
 
+interface Carried {
+  readonly serviceUrl: string
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly lateMs: number
+  readonly slowMs: number
+  readonly onDelivered: () => void
+}
+
 async function carry(
-  serviceUrl: string,
-  request: IncomingMessage,
-  response: ServerResponse,
+  { serviceUrl, request, response, lateMs, slowMs, onDelivered }: Carried,
   trouble: Trouble | null,
-  { lateMs, slowMs }: { readonly lateMs: number; readonly slowMs: number },
 ): Promise<void> {
   // A request that was cut off throws here: the service never has the whole of it.
   const body = await buffer(request)
@@ -131,6 +150,7 @@ async function carry(
   if (trouble === 'HTTP 500 before the work') return respond(response, HTTP_500)
   if (trouble === 'late delivery') await sleep(lateMs)
   const answer = await deliver(serviceUrl, request, body)
+  onDelivered()
   if (trouble === 'reset after the work') return void request.socket.destroy()
   if (trouble === 'slow answer') await sleep(slowMs)
   if (trouble === 'HTTP 500 after the work') return respond(response, HTTP_500)

@@ -107,7 +107,7 @@ async function countOpen(sql: postgres.Sql) {
   return row ?? { planned: 0, posting: 0, posted: 0, posts: 0 }
 }
 
-export async function setBudget(sql: postgres.Sql, project: string, micros: number | null): Promise<void> {
+async function setBudget(sql: postgres.Sql, project: string, micros: number | null): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('budget'))`
     await tx`update project set daily_usd = ${micros}::numeric / 1000000 where name = ${project}`
@@ -115,7 +115,7 @@ export async function setBudget(sql: postgres.Sql, project: string, micros: numb
   })
 }
 
-export async function watch(
+async function watch(
   sql: postgres.Sql,
   project: string,
   [from, to]: readonly [number, number],
@@ -141,12 +141,22 @@ export async function watchProjects(sql: postgres.Sql, keywords: number): Promis
   await watch(sql, 'gamma', [part(0.35), part(0.45)], { depth: 250, priority: 2, every: '12 hours' })
 }
 
-/** One day's plan stands unsent when the next day's begins: both at once are twice the budget. */
-export async function watchForBudgetRace(sql: postgres.Sql, keywords: number): Promise<void> {
+/** One project, every day: `count` keywords after the first `after`. */
+export async function watchKeywords(
+  sql: postgres.Sql,
+  count: number,
+  depth: number,
+  after = 0,
+): Promise<void> {
+  await sql`insert into project (name, timezone) values ('alpha', 'Asia/Tokyo') on conflict do nothing`
+  await watch(sql, 'alpha', [after + 1, after + count], { depth, priority: 1, every: '1 day' })
+}
+
+/** A budget for one day of these keywords, ten minutes before the day ends. */
+export async function allowAsMuchAs({ sql, jump }: World, keywords: number): Promise<void> {
   await sql`insert into project (name, timezone) values ('alpha', 'Asia/Tokyo')`
   await setBudget(sql, 'alpha', keywords * UNIT_MICROS)
-  await jump(sql, '4 hours 50 minutes')
-  await watch(sql, 'alpha', [1, keywords], { depth: 100, priority: 1, every: '1 day' })
+  await jump('4 hours 50 minutes')
 }
 
 const betaMicros = (keywords: number) => Math.round(keywords * 0.6) * UNIT_MICROS * 3

@@ -1,0 +1,186 @@
+/**
+ * One story for each guard: the same few processes, and the one moment that the guard is for. Each ends when nothing is left
+ * to be disturbed, and returns the runners that are to settle what is open.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Findings } from './books.ts'
+import type { GuardName } from './guards.ts'
+import type { Armed } from './load-hook.ts'
+import type { Role, Runner } from './runners.ts'
+import type { Wire } from './wire.ts'
+import { allowAsMuchAs, type World, watchKeywords } from './world.ts'
+
+export interface ScenarioStage {
+  readonly world: World
+  readonly wire: Wire
+  readonly start: (role?: Role) => Runner
+  readonly keywords: number
+  readonly depth: number
+}
+
+type Play = (stage: ScenarioStage) => Promise<Runner[]>
+
+export interface Scenario {
+  readonly play: Play
+  readonly keywords: number
+  readonly depth?: number
+  readonly quietMs?: number
+  /** How long the longest task takes at the sandbox. */
+  readonly readyMs?: number
+  readonly callsPerWindow?: number
+  /** The count that is not 0 without the guard. */
+  readonly damage: keyof Findings
+}
+
+const REACHED_WITHIN_MS = 30_000
+const LOOK_EVERY_MS = 20
+
+/** Dies with the answer in its hands; whoever gets its job next finds the post sent. */
+const killBeforeSettling: Play = async (stage) => {
+  await haveTaken(stage, { points: ['between answer and settling'], skip: 0, action: 'kill' })
+  await loseHeartbeats(stage.world)
+  const other = stage.start()
+  await untilWorked(stage.world, 'post')
+  return [other]
+}
+
+/**
+ * Freezes between claim and send until another one is sending what it held, and wakes. The other's answer comes too late to
+ * be heard, so that nothing but its claim says that it has sent.
+ */
+const freezeBeforeSending: Play = async (stage) => {
+  const { world, wire } = stage
+  const { runner, postId } = await haveTaken(stage, {
+    points: ['between claim and send'],
+    skip: 0,
+    action: 'freeze',
+  })
+  const [held] = await world.sql<{ token: string }[]>`select token from post where id = ${postId}`
+  await loseHeartbeats(world)
+  Object.assign(wire, {
+    troubleShare: 1,
+    otherShare: 0,
+    postTroubles: ['slow answer'],
+    slowMs: [2_200, 2_400],
+  })
+  const other = stage.start()
+  await until('another runner sends what the frozen one held', async () => {
+    const [now] = await world.sql<{ state: string; token: string | null }[]>`
+      select state, token from post where id = ${postId}`
+    return now?.state === 'sending' && now.token !== held?.token
+  })
+  runner.signal('SIGCONT')
+  await until('the late answer is on its way', async () => (wire.troubles.get('slow answer') ?? 0) > 0)
+  wire.troubleShare = 0
+  return [runner, other]
+}
+
+/** Freezes with the results in its hands until another one has stored them, and wakes while its job is still its own. */
+const freezeBeforeStoring: Play = async (stage) => {
+  const { world } = stage
+  const { runner } = await haveTaken(stage, {
+    points: ['between fetching and storing'],
+    skip: 0,
+    action: 'freeze',
+  })
+  const other = stage.start()
+  await until('another runner has stored the results', async () => (await world.countOpen()).posted === 0)
+  runner.signal('SIGCONT')
+  await untilWorked(world, 'fetch')
+  return [runner, other]
+}
+
+/** Every POST arrives long after its sender has given it up, and after two scans could have been made. */
+const deliverLate: Play = async ({ world, wire, start, keywords, depth }) => {
+  await watchKeywords(world.sql, keywords, depth)
+  Object.assign(wire, {
+    troubleShare: 1,
+    otherShare: 0,
+    postTroubles: ['late delivery'],
+    lateMs: [4_500, 5_000],
+  })
+  const runner = start()
+  await until(
+    'every post is on its way',
+    async () => (wire.troubles.get('late delivery') ?? 0) * 10 >= keywords,
+  )
+  wire.troubleShare = 0
+  await until('all of them have arrived', async () => wire.deliveredLate * 10 >= keywords)
+  return [runner]
+}
+
+/** More work than the window allows, and nobody in its way. */
+const workAtFullPace: Play = async ({ world, start, keywords, depth }) => {
+  await watchKeywords(world.sql, keywords, depth)
+  const runners = [start(), start()]
+  await until('everything is bought', async () => (await world.countPaid()) >= keywords)
+  return runners
+}
+
+/** A day's plan that nobody posts stands when the next day begins with as much again to buy: both are twice its budget. */
+const meetOnOneDay: Play = async ({ world, start, keywords, depth }) => {
+  await allowAsMuchAs(world, keywords)
+  await watchKeywords(world.sql, keywords, depth)
+  const planner = start('plan')
+  await until('the first day is planned', async () => (await world.countOpen()).planned >= keywords)
+  planner.signal('SIGKILL')
+  await planner.ended
+  await world.jump('30 minutes')
+  await watchKeywords(world.sql, keywords, depth, keywords)
+  return [start(), start(), start()]
+}
+
+/** A runner that does nothing but working the queues is struck; whoever planned for it and collected is gone by then. */
+async function haveTaken(
+  { world, start, keywords, depth }: ScenarioStage,
+  armed: Armed,
+): Promise<{ runner: Runner; postId: string }> {
+  const runner = start('work')
+  if (!(await runner.ready)) throw new Error('A runner did not start.')
+  const reaching = runner.reach(REACHED_WITHIN_MS)
+  runner.arm(armed)
+  await watchKeywords(world.sql, keywords, depth)
+  const planner = start('jobs')
+  const reached = await reaching
+  if (reached === null) throw new Error(`No runner came to "${armed.points.join()}".`)
+  planner.signal('SIGKILL')
+  await planner.ended
+  if (reached.action === 'kill') await runner.ended
+  return { runner, postId: reached.detail ?? '' }
+}
+
+/** As if the time had passed in which a living worker would have been heard. */
+async function loseHeartbeats({ sql }: World): Promise<void> {
+  await sql`update pgboss.job set heartbeat_on = now() - interval '1 hour' where state = 'active'`
+}
+
+async function untilWorked({ sql }: World, queue: 'post' | 'fetch'): Promise<void> {
+  await until(`the queue ${queue} is empty`, async () => {
+    const [row] = await sql<{ open: number }[]>`
+      select count(*) as open from pgboss.job where name = ${queue} and state < 'completed'`
+    return row?.open === 0
+  })
+}
+
+async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + REACHED_WITHIN_MS
+  while (!(await condition())) {
+    if (performance.now() > deadlineMs) throw new Error(`It never came true that ${what}.`)
+    await sleep(LOOK_EVERY_MS)
+  }
+}
+
+/** One post, so that nothing else brings its tasks to light. */
+const ONE_POST = { keywords: 10, quietMs: 3_000 }
+
+export const SCENARIOS: Readonly<Record<GuardName, Scenario>> = {
+  outbox: { ...ONE_POST, play: killBeforeSettling, damage: 'chargedTwice' },
+  'send-deadline': { ...ONE_POST, play: freezeBeforeSending, damage: 'chargedTwice' },
+  'quiet-time': { keywords: 20, play: deliverLate, damage: 'chargedTwice' },
+  // No ready list may tell of the tasks before they are posted again.
+  fence: { ...ONE_POST, play: freezeBeforeSending, readyMs: 10_000, damage: 'chargedTwice' },
+  'call-window': { keywords: 200, play: workAtFullPace, callsPerWindow: 100, damage: 'overCallLimit' },
+  'budget-lock': { keywords: 40, play: meetOnOneDay, damage: 'overBudget' },
+  // Deeper than the store goes, so that every result brings a refund.
+  'collect-once': { keywords: 10, play: freezeBeforeStoring, depth: 650, damage: 'moneyDiffers' },
+}

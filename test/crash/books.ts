@@ -72,10 +72,6 @@ export async function compareBooks(
   }
 }
 
-export function isClean({ tasks, captures, gaps, samples, ...faults }: Findings): boolean {
-  return tasks > 0 && Object.values(faults).every((times) => times === 0)
-}
-
 async function countHistory(sql: postgres.Sql): Promise<Pick<Findings, 'tasks' | 'captures' | 'gaps'>> {
   const [book] = await sql<{ tasks: number }[]>`select count(*) as tasks from crash_book`
   const rows = await sql<{ gap: string | null; slots: number }[]>`

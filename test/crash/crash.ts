@@ -10,11 +10,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { compareBooks, isClean } from './books.ts'
+import { compareBooks } from './books.ts'
 import { disturb } from './chaos.ts'
 import { GUARDS, type GuardName, rewritesOf } from './guards.ts'
 import { createRandom, type Random } from './random.ts'
-import { printReport } from './report.ts'
+import { isClean, printReport } from './report.ts'
 import { checkRewrites } from './rewrite.ts'
 import { killRunners, type Role, type Runner, startRunnerProcess, stopRunners } from './runners.ts'
 import { SCENARIOS } from './scenarios.ts'
@@ -41,7 +41,7 @@ const CALLS_PER_WINDOW = 600
 /** Of the requests, at the wire; the sandbox makes trouble of its own. */
 const TROUBLE_SHARE = 0.1
 /** Without a guard some things never settle, and need not. */
-const SETTLE_WITHIN_MS = { guarded: 120_000, unguarded: 15_000 }
+const SETTLE_WITHIN_MS = { guarded: 120_000, unguarded: 8_000 }
 const LOOK_EVERY_MS = 300
 /** How far a clock is from that of the database. */
 const MOST_SKEW_MS = 5 * 3_600_000

@@ -1,7 +1,7 @@
 /** The table of a run. */
 
 import { type Blows, countBlows } from './blows.ts'
-import { type Findings, isClean } from './books.ts'
+import type { Findings } from './books.ts'
 import { FAIL_POINTS } from './rewrite.ts'
 import type { Trouble } from './wire.ts'
 
@@ -17,6 +17,20 @@ export interface Report {
   readonly findings: Findings
 }
 
+/** What must be 0, and how the table calls it. */
+export const FAULTS = {
+  chargedTwice: 'charged twice',
+  lost: 'lost',
+  madeUp: 'made up',
+  moneyDiffers: 'money differs',
+  overBudget: 'over budget (days)',
+  overCallLimit: 'over the call limit (calls)',
+  silent: 'silent slots',
+  unsettled: 'not settled',
+} as const satisfies Partial<Record<keyof Findings, string>>
+
+export type Fault = keyof typeof FAULTS
+
 export function printReport(report: Report): void {
   const { blows, findings } = report
   const at = (kind: string, place: string) => blows.get(`${kind}: ${place}`) ?? 0
@@ -30,18 +44,12 @@ export function printReport(report: Report): void {
   print([['where', 'killed', 'frozen', 'cut off'], ...rows])
   print([...others, ...[...report.troubles].map(([name, times]): Row => [`wire: ${name}`, times])])
   print([
+    ['blows', countBlows(blows)],
     ['tasks paid for', findings.tasks],
     ['results stored', findings.captures],
     ...Object.entries(findings.gaps).map(([gap, slots]): Row => [`slots without a result: ${gap}`, slots]),
     ['most requests in flight', report.mostInFlight],
-    ['charged twice', findings.chargedTwice],
-    ['lost', findings.lost],
-    ['made up', findings.madeUp],
-    ['money differs', findings.moneyDiffers],
-    ['over budget (days)', findings.overBudget],
-    ['over the call limit (calls)', findings.overCallLimit],
-    ['silent slots', findings.silent],
-    ['not settled', findings.unsettled],
+    ...Object.entries(FAULTS).map(([fault, name]): Row => [name, findings[fault as Fault]]),
   ])
   for (const sample of findings.samples) process.stdout.write(`${sample}\n`)
   const guard = report.guardOff === null ? '' : `, guard ${report.guardOff} off`
@@ -50,6 +58,10 @@ export function printReport(report: Report): void {
   process.stdout.write(
     `${verdict}: ${countBlows(blows)} blows in ${seconds} s, settled within ${Math.round(report.settledMs / 1000)} s, seed ${report.seed}${guard}\n`,
   )
+}
+
+export function isClean(findings: Findings): boolean {
+  return findings.tasks > 0 && Object.keys(FAULTS).every((fault) => findings[fault as Fault] === 0)
 }
 
 type Row = readonly (string | number)[]

@@ -3,9 +3,9 @@
  * to be disturbed, and returns the runners that are to settle what is open.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Findings } from './books.ts'
 import type { GuardName } from './guards.ts'
 import type { Armed } from './load-hook.ts'
+import type { Fault } from './report.ts'
 import type { Role, Runner } from './runners.ts'
 import type { Wire } from './wire.ts'
 import { allowAsMuchAs, type World, watchKeywords } from './world.ts'
@@ -29,7 +29,7 @@ export interface Scenario {
   readonly readyMs?: number
   readonly callsPerWindow?: number
   /** The count that is not 0 without the guard. */
-  readonly damage: keyof Findings
+  readonly damage: Fault
 }
 
 const REACHED_WITHIN_MS = 30_000

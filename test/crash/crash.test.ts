@@ -1,0 +1,19 @@
+/** The proof in small; 1,000 kills are for `npm run crash`. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runCrash } from './harness.ts'
+import { FAULTS } from './report.ts'
+
+test('25 kills, freezes and cuts leave clean books', async () => {
+  const run = await runCrash('--kills', '25')
+  assert.equal(run.exitCode, 0, run.output)
+  assert.ok(run.count('blows') >= 25, run.output)
+  assert.ok(run.count('tasks paid for') > 0, run.output)
+  for (const row of Object.values(FAULTS)) assert.equal(run.count(row), 0, run.output)
+})
+
+test('a wrong option is answered with the usage', async () => {
+  const { exitCode, output } = await runCrash('--kills', 'many')
+  assert.equal(exitCode, 2)
+  assert.match(output, /^usage: npm run crash/)
+})

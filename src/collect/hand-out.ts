@@ -3,7 +3,7 @@
  * fetch job at a time; the job that loses it to a crash gives it back by the clock.
  */
 import type { Database, Transaction } from '../db/database.ts'
-import { type CreatedTask, recordCreated, settleKnownPosts } from '../post/evidence.ts'
+import { adoptOrphans, type CreatedTask } from '../post/evidence.ts'
 import { parseTag } from '../post/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { ResultForm, ServiceFunction, Store } from '../service/functions.ts'
@@ -115,7 +115,7 @@ async function handOutRows(
 ): Promise<number> {
   if (rows.length === 0) return 0
   return db.sql.begin(async (tx) => {
-    await adoptOrphans(tx, rows, options)
+    await adoptOrphans(tx, rows.flatMap(toCreated), options.overdueAfterMs)
     const items = await tx<FetchItem[]>`
       with ready as (
         select * from unnest(${rows.map((row) => row.id)}::text[], ${rows.map((row) => row.path)}::text[],
@@ -132,30 +132,7 @@ async function handOutRows(
   }) as Promise<number>
 }
 
-async function adoptOrphans(
-  tx: Transaction,
-  rows: readonly ReadyRow[],
-  options: HandOutOptions,
-): Promise<void> {
-  const tagged = rows.flatMap((row): CreatedTask[] => {
-    const tag = parseTag(row.tag)
-    return tag === null ? [] : [{ ...tag, serviceId: row.id, costMicros: null }]
-  })
-  const orphans = await tx<{ serviceId: string; postId: string | null }[]>`
-    select f.service_id as "serviceId", k.post_id as "postId"
-    from unnest(${tagged.map((one) => one.taskId)}::uuid[], ${tagged.map((one) => one.serviceId)}::text[])
-      as f (task_id, service_id)
-    join task k on k.id = f.task_id
-    where not exists (select from charge c where c.service_id = f.service_id and c.kind <> 'estimate')`
-  if (orphans.length === 0) return
-  const orphanIds = new Set(orphans.map((orphan) => orphan.serviceId))
-  await recordCreated(
-    tx,
-    tagged.filter((one) => orphanIds.has(one.serviceId)),
-    options.overdueAfterMs,
-  )
-  await settleKnownPosts(
-    tx,
-    orphans.flatMap((orphan) => orphan.postId ?? []),
-  )
+function toCreated(row: ReadyRow): CreatedTask[] {
+  const tag = parseTag(row.tag)
+  return tag === null ? [] : [{ ...tag, serviceId: row.id, costMicros: null }]
 }

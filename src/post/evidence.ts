@@ -45,7 +45,7 @@ export async function recordCreated(
     known as materialized (
       select f.task_id, f.attempt, f.service_id, k.target_id, k.slot, k.post_id, k.priority,
         coalesce(f.cost_micros, k.estimate_micros) as cost_micros,
-        k.service_id is null and row_number() over (partition by f.task_id order by f.place) = 1 as is_own
+        f.service_id = coalesce(k.service_id, first_value(f.service_id) over (partition by f.task_id order by f.place)) as is_own
       from fact f join task k on k.id = f.task_id
     ),
     payer as (
@@ -75,6 +75,35 @@ export async function recordCreated(
     )
     select count(*) filter (where is_own) as adopted, count(*) filter (where not is_own) as duplicates from known`
   return row ?? { adopted: 0, duplicates: 0 }
+}
+
+/**
+ * Records those of the created tasks that are ours and have no charge yet, whoever was to record them, and settles the posts
+ * that waited for them.
+ */
+export async function adoptOrphans(
+  tx: Transaction,
+  created: readonly CreatedTask[],
+  overdueAfterMs: number,
+): Promise<Evidence> {
+  const orphans = await tx<{ serviceId: string; postId: string | null }[]>`
+    select f.service_id as "serviceId", k.post_id as "postId"
+    from unnest(${created.map((one) => one.taskId)}::uuid[], ${created.map((one) => one.serviceId)}::text[])
+      as f (task_id, service_id)
+    join task k on k.id = f.task_id
+    where not exists (select from charge c where c.service_id = f.service_id and c.kind <> 'estimate')`
+  if (orphans.length === 0) return { adopted: 0, duplicates: 0 }
+  const orphanIds = new Set(orphans.map((orphan) => orphan.serviceId))
+  const evidence = await recordCreated(
+    tx,
+    created.filter((one) => orphanIds.has(one.serviceId)),
+    overdueAfterMs,
+  )
+  await settleKnownPosts(
+    tx,
+    orphans.flatMap((orphan) => orphan.postId ?? []),
+  )
+  return evidence
 }
 
 /** Posts whose last unknown task was found are settled: nothing is left to decide. */

@@ -5,9 +5,8 @@
 import { PERMIT_VALID_MS } from '../db/call-window.ts'
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/history.ts'
 import { type CreatedTask, recordCreated, settleKnownPosts } from './evidence.ts'
-import { parseTag } from './tag.ts'
+import { type Range, scanTaskHistory, TAGS_KNOWN_DAYS, type TaskHistory, toCreated } from './task-history.ts'
 
 export interface ReconcileOptions {
   /** Longer than TCP may still deliver what a dead runner wrote. */
@@ -31,10 +30,6 @@ export interface Reconciled extends UnknownPosts {
 
 /** The scan begins earlier by this much: a clock may have been set between the sending and the scan. */
 const CLOCK_CHANGE_MS = 5 * 60_000
-/** The service tells the tag of a task for a month (spec: Task id history), and February is short. */
-const TAGS_KNOWN_DAYS = 27
-/** Passes over a history whose pages shift; each shows more of it. */
-const MAX_PASSES = 4
 
 /** Posts whose answer is overdue become unknown: whoever sent them is dead, frozen, or will find its token gone. */
 export async function markOverduePosts(db: Database): Promise<number> {
@@ -60,7 +55,7 @@ export async function reconcileUnknownPosts(
     return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0 }
   }
   const { postIds } = unknown
-  const scan = await scanTaskHistory(client, unknown, options.signal)
+  const scan = await scanUntilNow(client, unknown, options.signal)
   return db.sql.begin(async (tx) => {
     const evidence = await recordCreated(tx, scan.found, options.overdueAfterMs)
     await tx`select id from post where id = any(${postIds}) order by id for update`
@@ -98,65 +93,20 @@ export async function readUnknownPosts(sql: SqlRunner, quietMs: number): Promise
   return row ?? { unknownPosts: 0, waitsUntil: null }
 }
 
-interface Range {
-  readonly from: Date
-  /** What was posted later is not in the scan. */
-  readonly to: Date
-}
-
-interface Scan {
-  readonly found: readonly CreatedTask[]
-  readonly isComplete: boolean
-}
-
 /**
  * The service is asked by its own clock, which may be hours from the database's: a range by the wrong one would be refused,
  * or miss what was created, and have it paid for again.
  * @param range by the clock of the database; `to` is its present
  */
-async function scanTaskHistory(client: AppDataClient, range: Range, signal?: AbortSignal): Promise<Scan> {
+async function scanUntilNow(
+  client: AppDataClient,
+  range: Range,
+  signal?: AbortSignal,
+): Promise<TaskHistory<CreatedTask>> {
   const to = await client.readServiceTime()
   const aheadMs = to.getTime() - range.to.getTime()
-  return scanRange(client, { from: new Date(range.from.getTime() + aheadMs), to }, signal)
-}
-
-/**
- * Tasks that finish while the pages are read move to other pages, so that one may never be seen. Which tasks are in the range
- * does not change: the scan is complete when it has seen as many as there are.
- */
-async function scanRange(client: AppDataClient, range: Range, signal?: AbortSignal): Promise<Scan> {
-  const rows = new Map<string, TaskIdRow>()
-  for (let pass = 1; pass <= MAX_PASSES; pass += 1) {
-    let counted = 0
-    for await (const page of readPages(client, range)) {
-      signal?.throwIfAborted()
-      for (const row of page) rows.set(row.id, row)
-      counted += page.length
-    }
-    if (rows.size === counted) return { found: [...rows.values()].flatMap(toCreated), isComplete: true }
-  }
-  return { found: [...rows.values()].flatMap(toCreated), isComplete: false }
-}
-
-async function* readPages(client: AppDataClient, range: Range): AsyncGenerator<TaskIdRow[]> {
-  for (let offset = 0; ; offset += MAX_TASK_ID_ROWS) {
-    const page = await client.listTaskIds({
-      ...range,
-      offset,
-      limit: MAX_TASK_ID_ROWS,
-      includeMetadata: true,
-      sort: 'asc',
-    })
-    yield page
-    if (page.length < MAX_TASK_ID_ROWS) return
-  }
-}
-
-function toCreated(row: TaskIdRow): CreatedTask[] {
-  const tag = parseTag(row.tag)
-  // Of a task that is done the list says what is left after the refund, which is ours to write down when it is stored.
-  const costMicros = row.datetimeDone === null ? row.costMicros : null
-  return tag === null ? [] : [{ ...tag, serviceId: row.id, costMicros }]
+  const from = new Date(range.from.getTime() + aheadMs)
+  return scanTaskHistory(client, { from, to }, toCreated, signal)
 }
 
 /**

@@ -1,10 +1,21 @@
 /** Every scheduled job, in the order in which a whole cycle needs them. */
 import type { Job } from '../src/queue/job.ts'
 import { account } from './account.ts'
+import { audit } from './audit.ts'
 import { collect } from './collect.ts'
+import { failures } from './failures.ts'
 import { housekeeping } from './housekeeping.ts'
 import { reconcile } from './reconcile.ts'
 import { references } from './references.ts'
 import { track } from './track.ts'
 
-export const JOBS: readonly Job[] = [references, account, housekeeping, track, reconcile, collect]
+export const JOBS: readonly Job[] = [
+  references,
+  account,
+  housekeeping,
+  track,
+  reconcile,
+  collect,
+  failures,
+  audit,
+]

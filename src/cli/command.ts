@@ -5,7 +5,16 @@ import type { ApiOptions } from './api.ts'
 import type { Output } from './print.ts'
 
 /** The names that `storerank run` takes; `jobs/` holds one file for each. */
-export const JOB_NAMES = ['references', 'account', 'housekeeping', 'track', 'reconcile', 'collect'] as const
+export const JOB_NAMES = [
+  'references',
+  'account',
+  'housekeeping',
+  'track',
+  'reconcile',
+  'collect',
+  'failures',
+  'audit',
+] as const
 export type JobName = (typeof JOB_NAMES)[number]
 
 /** What each command gets from its arguments and options. */

@@ -81,7 +81,7 @@ async function printMoney(
   context: CommandContext,
 ): Promise<void> {
   const spent = await readSpentSince(db, began)
-  const net = spent.chargedMicros + spent.duplicateMicros - spent.refundedMicros
+  const net = spent.chargedMicros + spent.duplicateMicros + spent.adjustedMicros - spent.refundedMicros
   const say = (text: string) => context.stdout.write(`${text}\n`)
   if (spent.tasks === 0) {
     const next = await readNextDue(db)

@@ -6,12 +6,14 @@ export interface Pruned {
   readonly posts: number
   readonly calls: number
   readonly runs: number
+  readonly differences: number
+  readonly failures: number
 }
 
 /** Longer than the service keeps any result, and than anybody asks what a call was. */
 const KEEP_DAYS = 90
 
-/** Removes ended tasks whose slot is in the history, their settled posts, and old calls and runs. */
+/** Removes ended tasks whose slot is in the history, their settled posts, and old calls, runs, differences of the audit and failures of the service. */
 export async function pruneWork(db: Database): Promise<Pruned> {
   const keep = db.sql`make_interval(days => ${KEEP_DAYS})`
   const tasks = await db.sql`
@@ -23,5 +25,14 @@ export async function pruneWork(db: Database): Promise<Pruned> {
       and not exists (select from task k where k.post_id = p.id)`
   const calls = await db.sql`delete from api_call where permit_at < clock_timestamp() - ${keep}`
   const runs = await db.sql`delete from job_run where slot < clock_timestamp() - ${keep}`
-  return { tasks: tasks.count, posts: posts.count, calls: calls.count, runs: runs.count }
+  const differences = await db.sql`delete from audit_difference where posted_at < clock_timestamp() - ${keep}`
+  const failures = await db.sql`delete from service_failure where at < clock_timestamp() - ${keep}`
+  return {
+    tasks: tasks.count,
+    posts: posts.count,
+    calls: calls.count,
+    runs: runs.count,
+    differences: differences.count,
+    failures: failures.count,
+  }
 }

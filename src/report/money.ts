@@ -14,17 +14,20 @@ export interface Spent {
   readonly chargedMicros: number
   readonly refundedMicros: number
   readonly duplicateMicros: number
+  /** What the audit found beyond these; negative when the service took less. */
+  readonly adjustedMicros: number
 }
 
-/** Everything charged and refunded since `from`, over all projects. */
+/** Everything charged, refunded and adjusted since `from`, over all projects. */
 export async function readSpentSince(db: Database, from: Date): Promise<Spent> {
   const [row] = await db.sql<Spent[]>`
     select count(distinct service_id) filter (where kind = 'charge') as tasks,
       coalesce(sum(amount_micros) filter (where kind = 'charge'), 0)::bigint as "chargedMicros",
       coalesce(-sum(amount_micros) filter (where kind = 'refund'), 0)::bigint as "refundedMicros",
-      coalesce(sum(amount_micros) filter (where kind = 'duplicate'), 0)::bigint as "duplicateMicros"
+      coalesce(sum(amount_micros) filter (where kind = 'duplicate'), 0)::bigint as "duplicateMicros",
+      coalesce(sum(amount_micros) filter (where kind = 'adjustment'), 0)::bigint as "adjustedMicros"
     from charge where kind <> 'estimate' and at >= ${from}`
-  return row ?? { tasks: 0, chargedMicros: 0, refundedMicros: 0, duplicateMicros: 0 }
+  return row ?? { tasks: 0, chargedMicros: 0, refundedMicros: 0, duplicateMicros: 0, adjustedMicros: 0 }
 }
 
 export interface BudgetLine {

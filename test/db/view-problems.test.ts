@@ -60,10 +60,13 @@ describe('the views of money and trouble', () => {
       await addCharge('refund', -401, task)
       await addCharge('duplicate', 1200, { ...task, service_id: 'b' })
       await addCharge('charge', 1, { service_id: 'c' })
+      await addCharge('adjustment', -600, { ...task, service_id: 'b' })
+      await addCharge('adjustment', 3, { service_id: 'c' })
       await addCharge('estimate', 2400, { open: true })
       await addCharge('estimate', 9999, { open: false })
       const rows = await list.sql`
-        select tasks_charged, charged_usd, refunded_usd, duplicate_usd, spent_usd, reserved_usd from spend_daily`
+        select tasks_charged, charged_usd, refunded_usd, duplicate_usd, adjusted_usd, spent_usd, reserved_usd
+        from spend_daily`
       assert.deepEqual(
         [...rows],
         [
@@ -72,7 +75,8 @@ describe('the views of money and trouble', () => {
             charged_usd: '0.001201',
             refunded_usd: '0.000401',
             duplicate_usd: '0.001200',
-            spent_usd: '0.002000',
+            adjusted_usd: '-0.000597',
+            spent_usd: '0.001403',
             reserved_usd: '0.002400',
           },
         ],

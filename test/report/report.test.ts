@@ -73,8 +73,9 @@ describe('the money', () => {
       insert into charge (kind, project, amount_micros, open, task_id, attempt, target_id, slot, service_id, at)
       select kind, 'fitness', micros, open, gen_random_uuid(), 1, 1, '2026-11-03', service_id, at::timestamptz
       from (values ('charge', 2400, false, 'a', '2026-11-03 05:00+00'), ('refund', -1200, false, 'a', '2026-11-03 05:00+00'),
-        ('duplicate', 600, false, 'b', '2026-11-03 05:00+00'), ('estimate', 1200, true, null, '2026-11-03 05:00+00'),
-        ('estimate', 2400, false, null, '2026-11-03 05:00+00'), ('charge', 1200, false, 'c', '2026-11-02 05:00+00'))
+        ('duplicate', 600, false, 'b', '2026-11-03 05:00+00'), ('adjustment', -200, false, 'b', '2026-11-03 05:00+00'),
+        ('estimate', 1200, true, null, '2026-11-03 05:00+00'), ('estimate', 2400, false, null, '2026-11-03 05:00+00'),
+        ('charge', 1200, false, 'c', '2026-11-02 05:00+00'))
         as v (kind, micros, open, service_id, at)`
   })
 
@@ -86,6 +87,7 @@ describe('the money', () => {
         chargedMicros: 2400,
         refundedMicros: 1200,
         duplicateMicros: 600,
+        adjustedMicros: -200,
       },
     )
     const since = await readSpentSince(db, new Date('2026-11-01T00:00:00Z'))
@@ -97,9 +99,9 @@ describe('the money', () => {
     assert.deepEqual(
       lines.map((line) => ({ ...line })),
       [
-        { budget: 'MAX_USD_PER_DAY', limitMicros: 5_000_000, usedMicros: 3000 },
-        { budget: 'MAX_USD_PER_MONTH', limitMicros: 50_000_000, usedMicros: 4200 },
-        { budget: 'project fitness, day', limitMicros: 10_000, usedMicros: 3000 },
+        { budget: 'MAX_USD_PER_DAY', limitMicros: 5_000_000, usedMicros: 2800 },
+        { budget: 'MAX_USD_PER_MONTH', limitMicros: 50_000_000, usedMicros: 4000 },
+        { budget: 'project fitness, day', limitMicros: 10_000, usedMicros: 2800 },
       ],
     )
   })

@@ -131,7 +131,7 @@ export const charge = pgTable(
   {
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     kind: text('kind').notNull(),
-    /** The instant whose day and month it counts in: of planning, then of sending. */
+    /** The instant whose day and month it counts in: of planning, then of sending; of an adjustment, that of its charge. */
     at: instant('at').notNull().default(businessNow),
     project: text('project')
       .notNull()
@@ -238,7 +238,10 @@ export const jobRun = pgTable(
   ],
 )
 
-/** Where the service's own list of tasks and our books disagree, found by the audit; it goes away when they agree again. */
+/**
+ * Where the service's own list of tasks and our books disagree, found by the audit. `missing` and `unknown` go away when they
+ * agree again; `cost` stays, as what an adjustment was made for.
+ */
 export const auditDifference = pgTable(
   'audit_difference',
   {
@@ -249,7 +252,9 @@ export const auditDifference = pgTable(
     path: text('path'),
     tag: text('tag'),
     taskId: uuid('task_id'),
-    /** Net of refunds; null where that side has no such task. */
+    /** What other programs posted is one row per path and day, by the id of the first. */
+    tasks: integer('tasks').notNull().default(1),
+    /** Net of refunds and without adjustments; null where that side has no such task. */
     serviceMicros: micros('service_micros'),
     ourMicros: micros('our_micros'),
     foundAt: instant('found_at').notNull().default(clock),

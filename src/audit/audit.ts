@@ -1,0 +1,117 @@
+/**
+ * The audit: what the service's own list says it took for each task of the past days, against our book of charges. Ours is
+ * made to equal it, and whatever cannot be is named in `audit_problem`. Free of charge. Nothing is concluded from a list that
+ * was not read whole.
+ */
+import type { Database } from '../db/database.ts'
+import { UnavailableError } from '../errors.ts'
+import { adoptOrphans } from '../post/evidence.ts'
+import { type Range, scanTaskHistory, TAGS_KNOWN_DAYS, toCreated } from '../post/task-history.ts'
+import type { AppDataClient } from '../service/client.ts'
+import type { TaskIdRow } from '../service/history.ts'
+import { type Compared, compareBooks, type ListedTask } from './compare.ts'
+
+export interface AuditOptions {
+  readonly overdueAfterMs: number
+  /** Ends the audit between two pages of the list. */
+  readonly signal?: AbortSignal
+}
+
+export interface Audited extends Compared {
+  /** Tasks that the service lists. */
+  readonly listed: number
+  /** Tasks of ours that had no charge, and have one now. */
+  readonly recorded: number
+}
+
+/**
+ * How far beyond its edges a day is listed, so that none of our tasks of that day can stand outside: the clocks may differ, and
+ * what a dead runner wrote may arrive 20 minutes later (DESIGN: Reconcile).
+ */
+const EDGE_MS = 30 * 60_000
+/** Rows that go to the database in one statement. */
+const SLICE_ROWS = 5_000
+
+/**
+ * Audits every day that is due, the oldest first: what was audited stays audited, should a later day fail.
+ * @param job the job whose runs say what was audited before
+ * @throws what `auditPosted` throws
+ */
+export async function auditDueDays(
+  db: Database,
+  client: AppDataClient,
+  job: string,
+  options: AuditOptions,
+): Promise<Audited & { readonly days: number }> {
+  const days = await readDueDays(db, job)
+  let total: Audited = { listed: 0, recorded: 0, adjusted: 0, missing: 0, unknown: 0 }
+  for (const day of days) {
+    const audited = await auditPosted(db, client, day, options)
+    total = {
+      listed: total.listed + audited.listed,
+      recorded: total.recorded + audited.recorded,
+      adjusted: total.adjusted + audited.adjusted,
+      missing: total.missing + audited.missing,
+      unknown: total.unknown + audited.unknown,
+    }
+  }
+  return { days: days.length, ...total }
+}
+
+/**
+ * Each UTC day is due twice: on the next day, and on the one after, when its last tasks are done and refunded and our results of
+ * them stored. So the last audit that ended well has left the day before its own to be looked at again, however long ago
+ * that was, as long as the service still tells the tags.
+ */
+export async function readDueDays(db: Database, job: string): Promise<Range[]> {
+  return db.sql<Range[]>`
+    select due as "from", due + interval '1 day' as "to"
+    from (select date_trunc('day', clock_timestamp(), 'UTC') as today) clock
+    cross join (
+      select date_trunc('day', max(slot), 'UTC') as audited from job_run where job = ${job} and state = 'done'
+    ) last
+    cross join generate_series(
+      greatest(today - make_interval(days => ${TAGS_KNOWN_DAYS - 1}),
+        least(today - interval '1 day', coalesce(audited - interval '1 day', today - interval '2 days'))),
+      today - interval '1 day', interval '1 day') due
+    order by due`
+}
+
+/**
+ * Audits what was posted within a range, usually a day.
+ * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws. Nothing was compared.
+ */
+export async function auditPosted(
+  db: Database,
+  client: AppDataClient,
+  range: Range,
+  options: AuditOptions,
+): Promise<Audited> {
+  const [edges] = await db.sql<Range[]>`
+    select ${range.from}::timestamptz - make_interval(secs => ${EDGE_MS / 1000}) as "from",
+      least(${range.to}::timestamptz + make_interval(secs => ${EDGE_MS / 1000}), clock_timestamp()) as "to"`
+  const history = await scanTaskHistory(client, edges ?? range, keepListed, options.signal)
+  if (!history.isComplete) {
+    throw new UnavailableError(
+      `The tasks that the service lists from ${range.from.toISOString()} on changed places each time they were read, so nothing ` +
+        'was compared. The next audit reads them again.',
+    )
+  }
+  const listed = history.found
+  let recorded = 0
+  for (const slice of slicesOf(listed)) {
+    const created = slice.map(toCreated).filter((one) => one !== null)
+    const evidence = await db.sql.begin((tx) => adoptOrphans(tx, created, options.overdueAfterMs))
+    recorded += evidence.adopted + evidence.duplicates
+  }
+  return { listed: listed.length, recorded, ...(await compareBooks(db, slicesOf(listed), range)) }
+}
+
+function keepListed(row: TaskIdRow): ListedTask {
+  const { id, datetimePosted, datetimeDone, costMicros, tag, url } = row
+  return { id, datetimePosted, datetimeDone, costMicros, tag, url }
+}
+
+function* slicesOf(listed: readonly ListedTask[]): Generator<readonly ListedTask[]> {
+  for (let from = 0; from < listed.length; from += SLICE_ROWS) yield listed.slice(from, from + SLICE_ROWS)
+}

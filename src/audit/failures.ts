@@ -1,0 +1,99 @@
+/**
+ * What the service lists as failed, which it forgets after a day: kept for our own tasks. The addresses of our webhooks
+ * hold a secret; nothing of them but the host is kept.
+ */
+import type { Database } from '../db/database.ts'
+import type { AppDataClient } from '../service/client.ts'
+import { type FailedTask, MAX_FAILED_TASK_ROWS } from '../service/failed-tasks.ts'
+import { MAX_IDS_PER_RESEND } from '../service/webhooks.ts'
+
+export interface FailureOptions {
+  /** Whether our tasks are posted with a webhook that somebody listens to. */
+  readonly resendsWebhooks: boolean
+  /** Ends it between two calls. */
+  readonly signal?: AbortSignal
+}
+
+export interface Failures {
+  /** Failures of our tasks that were not known yet. */
+  readonly recorded: number
+  /** Tasks whose webhooks were asked for again. */
+  readonly resent: number
+}
+
+/** Less than the 24 hours of the list: its clock may differ, and no row may leave it between two pages. */
+const LOOK_BACK_HOURS = 23
+/** Functions under which the list names a webhook that was not delivered (spec: Events). */
+const WEBHOOKS = ['pingback_url', 'postback_url']
+
+/** Reads the list, and has the webhooks that failed sent again, each failure once. Free of charge. */
+export async function recordFailures(
+  db: Database,
+  client: AppDataClient,
+  options: FailureOptions,
+): Promise<Failures> {
+  const [look] = await db.sql<{ from: Date }[]>`
+    select clock_timestamp() - make_interval(hours => ${LOOK_BACK_HOURS}) as "from"`
+  let recorded = 0
+  for (let offset = 0; ; offset += MAX_FAILED_TASK_ROWS) {
+    options.signal?.throwIfAborted()
+    const failed = await client.listFailedTasks({ ...look, offset, limit: MAX_FAILED_TASK_ROWS })
+    recorded += await insertFailures(db, failed)
+    if (failed.length < MAX_FAILED_TASK_ROWS) break
+  }
+  return { recorded, resent: options.resendsWebhooks ? await resendFailed(db, client, options.signal) : 0 }
+}
+
+/** The account may have other programs: only what we were charged for is ours. A failure without a time is that of its charge. */
+async function insertFailures(db: Database, failed: readonly FailedTask[]): Promise<number> {
+  const rows = await db.sql`
+    insert into service_failure (service_id, function, at, error_code, error_message, http_code, http_seconds)
+    select f.service_id, f.function, coalesce(f.at, booked.at), f.error_code, f.error_message, f.http_code, f.http_seconds
+    from unnest(${failed.map((one) => one.id)}::text[], ${failed.map((one) => one.function ?? '')}::text[],
+      ${failed.map((one) => one.datetime?.toISOString() ?? null)}::timestamptz[],
+      ${failed.map((one) => one.errorCode)}::int[], ${failed.map(describeFailure)}::text[],
+      ${failed.map((one) => one.httpCode)}::int[], ${failed.map((one) => one.httpTime)}::real[]
+    ) as f (service_id, function, at, error_code, error_message, http_code, http_seconds)
+    cross join lateral (
+      select min(c.at) as at from charge c where c.service_id = f.service_id and c.kind <> 'estimate'
+    ) booked
+    where booked.at is not null
+    on conflict do nothing
+    returning 1`
+  return rows.length
+}
+
+/**
+ * Pure: the message of a failure, every address in it cut to its host: also one that is escaped, and the path of the webhook
+ * where it stands alone. Of one that is percent-encoded nothing is left.
+ */
+export function describeFailure({
+  errorMessage,
+  httpUrl,
+}: Pick<FailedTask, 'errorMessage' | 'httpUrl'>): string | null {
+  if (errorMessage === null) return null
+  const path = httpUrl !== null && URL.canParse(httpUrl) ? new URL(httpUrl).pathname : ''
+  const message = path.length > 1 ? errorMessage.replaceAll(path, '/…') : errorMessage
+  return message
+    .replace(/([a-z][a-z0-9+.-]*):(?:\\?\/){2}(?:[^\s/\\?#@]*@)?([^\s/\\?#]*)\S*/gi, '$1://$2')
+    .replace(/[a-z][a-z0-9+.-]*%(?:25)*3a%(?:25)*2f\S*/gi, '…')
+}
+
+/** Of tasks whose result is still to come; the ready list names them meanwhile, so that nothing waits for a webhook. */
+async function resendFailed(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<number> {
+  let resent = 0
+  for (;;) {
+    signal?.throwIfAborted()
+    const rows = await db.sql<{ id: string }[]>`
+      select distinct f.service_id as id from service_failure f join task k on k.service_id = f.service_id
+      where f.function = any(${WEBHOOKS}) and f.resent_at is null and k.state not in ('collected', 'failed')
+      limit ${MAX_IDS_PER_RESEND}`
+    if (rows.length === 0) return resent
+    const ids = rows.map((row) => row.id)
+    await client.resendWebhooks(ids)
+    await db.sql`
+      update service_failure set resent_at = clock_timestamp()
+      where service_id = any(${ids}) and function = any(${WEBHOOKS}) and resent_at is null`
+    resent += ids.length
+  }
+}

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { audit } from '../../jobs/audit.ts'
+import { auditPosted, readDueDays } from '../../src/audit/audit.ts'
+import { RejectedError, UnavailableError } from '../../src/errors.ts'
+import { pruneWork } from '../../src/history/housekeeping.ts'
+import { executeJob } from '../../src/queue/job.ts'
+import { readMoney, readOwnBooks } from '../post/posting.ts'
+import { buy, collect, watchKeywords } from '../support/stages.ts'
+import type { World } from '../support/world.ts'
+import { auditAll, DAY_MS, HOUR_MS, openWorld, range, readProblems, rowOf, withHistory } from './auditing.ts'
+
+describe('a list that is not read whole', () => {
+  /** Two pages, and one task of ours in them, for which the service took less than we know. */
+  async function buyAmongMany(t: TestContext) {
+    const world = await openWorld(t)
+    await watchKeywords(world, ['zzz'], { store: 'android_store', depth: 200 })
+    await buy(world)
+    await collect(world)
+    const [own] = await readOwnBooks(world)
+    assert.ok(own !== undefined)
+    const rows = Array.from({ length: 1500 }, (_, n) => rowOf(`other-${n}`))
+    rows[1200] = rowOf(own.id, { tag: own.tag, costMicros: own.costMicros })
+    return { world, rows }
+  }
+  const isUntouched = async (world: World) => {
+    assert.deepEqual(Object.keys(await readMoney(world.db)), ['charge'])
+    assert.deepEqual(await readProblems(world), [])
+  }
+
+  test('because a page failed leaves everything as it was', async (t) => {
+    const { world, rows } = await buyAmongMany(t)
+    const failing = withHistory(world, async ({ offset, limit }) => {
+      if (offset > 0) throw new UnavailableError('The service is down.')
+      return rows.slice(offset, offset + limit)
+    })
+    await assert.rejects(auditAll(world, failing), { code: 'unavailable' })
+    await isUntouched(world)
+    const refused = withHistory(world, async () => {
+      throw new RejectedError('no', 40501)
+    })
+    await assert.rejects(auditAll(world, refused), { code: 'rejected' })
+    await isUntouched(world)
+  })
+
+  test('because it never stood still is refused with a sentence', async (t) => {
+    const { world, rows } = await buyAmongMany(t)
+    let made = 0
+    const restless = withHistory(world, async ({ offset, limit }) => {
+      if (offset > 0) rows.unshift(rowOf(`new-${made++}`))
+      return rows.slice(offset, offset + limit)
+    })
+    await assert.rejects(auditAll(world, restless), {
+      code: 'unavailable',
+      message:
+        /changed places each time they were read, so nothing was compared\. The next audit reads them again\.$/,
+    })
+    await isUntouched(world)
+  })
+
+  test('at once is read again: a task that moved in front of the page just read is compared', async (t) => {
+    const { world, rows } = await buyAmongMany(t)
+    let page = 0
+    const moving = withHistory(world, async ({ offset, limit }) => {
+      page += 1
+      if (page === 2) rows.unshift(...rows.splice(1200, 1))
+      return rows.slice(offset, offset + limit)
+    })
+    assert.deepEqual(await auditAll(world, moving), {
+      listed: 1500,
+      recorded: 0,
+      adjusted: 1,
+      missing: 0,
+      unknown: 1499,
+    })
+    assert.equal((await readProblems(world)).length, 2)
+  })
+
+  test('because the runner stops is left to the next audit', async (t) => {
+    const { world } = await buyAmongMany(t)
+    const options = { overdueAfterMs: HOUR_MS, signal: AbortSignal.abort() }
+    await assert.rejects(auditPosted(world.db, world.client, range(), options), { name: 'AbortError' })
+    await isUntouched(world)
+  })
+})
+
+describe('the days that are due', () => {
+  const day = (ago: number) => {
+    const today = Math.floor(Date.now() / DAY_MS) * DAY_MS
+    return new Date(today - ago * DAY_MS)
+  }
+  /** How many days ago each due day was, and that they are whole. */
+  async function due(world: World): Promise<number[]> {
+    const days = await readDueDays(world.db, 'audit')
+    return days.map(({ from, to }) => {
+      assert.equal(to.getTime() - from.getTime(), DAY_MS)
+      return (day(0).getTime() - from.getTime()) / DAY_MS
+    })
+  }
+  const ran = (world: World, state: string, ago: number) => world.db.sql`
+    insert into job_run (job, slot, state) values ('audit', ${new Date(day(ago).getTime() + 45 * 60_000)}, ${state})`
+
+  test('are the two before today, and after an outage all since the last audit that ended well', async (t) => {
+    const world = await openWorld(t)
+    assert.deepEqual(await due(world), [2, 1])
+    await ran(world, 'done', 6)
+    await ran(world, 'failed', 2)
+    assert.deepEqual(await due(world), [7, 6, 5, 4, 3, 2, 1])
+    await ran(world, 'done', 1)
+    assert.deepEqual(await due(world), [2, 1])
+    await ran(world, 'done', 0)
+    assert.deepEqual(await due(world), [1])
+  })
+
+  test('end where the service forgets the tags, and are never none, whatever the clock said', async (t) => {
+    const world = await openWorld(t)
+    await ran(world, 'done', 80)
+    const days = await due(world)
+    assert.deepEqual([days[0], days.length], [26, 26])
+    await world.client.listTaskIds({
+      from: new Date(day(26).getTime() - HOUR_MS),
+      to: new Date(),
+      offset: 0,
+      limit: 1,
+      includeMetadata: true,
+      sort: 'asc',
+    })
+    await ran(world, 'done', -5)
+    assert.deepEqual(await due(world), [1])
+  })
+
+  test('are audited by the job, and not again by its next run', async (t) => {
+    const world = await openWorld(t)
+    const { context } = await world.openRunner()
+    const summary = { listed: 0, recorded: 0, adjusted: 0, missing: 0, unknown: 0 }
+    assert.deepEqual(await executeJob(context, audit), { days: 2, ...summary })
+    assert.deepEqual(await executeJob(context, audit), { days: 1, ...summary })
+  })
+})
+
+test('what the audit found is forgotten after 90 days', async (t) => {
+  const world = await openWorld(t)
+  await world.db.sql`
+    insert into audit_difference (kind, service_id, posted_at)
+    values ('missing', 'old', now() - interval '91 days'), ('missing', 'new', now() - interval '89 days')`
+  assert.equal((await pruneWork(world.db)).differences, 1)
+  const left = await world.db.sql`select service_id from audit_difference`
+  assert.deepEqual([...left], [{ service_id: 'new' }])
+})

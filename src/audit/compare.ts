@@ -30,6 +30,7 @@ export async function compareBooks(
   range: Range,
 ): Promise<Compared> {
   return db.sql.begin(async (tx) => {
+    // Two audits write the same rows: one after the other, they never wait for each other in a circle.
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('audit'))`
     await fillListed(tx, slices)
     await findDifferences(tx, range)

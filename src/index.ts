@@ -31,6 +31,7 @@ export {
   type TaskAnswer,
   type TaskToPost,
 } from './service/post-tasks.ts'
+export { readPostback } from './service/postback.ts'
 export { MAX_READY_ROWS, type ReadyList, type ReadyRow } from './service/ready-list.ts'
 export type { Language, ListingCategory, Location } from './service/references.ts'
 export * from './service/results.ts'

@@ -56,8 +56,17 @@ export async function fetchTask(transport: Transport, address: ResultAddress): P
   const path = toPath(address)
   const reply = await transport.callFree({ kind: 'task_get', method: 'GET', path })
   const askedId = path.slice(path.lastIndexOf('/') + 1)
-  if (reply.task !== null) checkId(reply.task, askedId, path)
-  return { outcome: readOutcome(reply, path), task: reply.task }
+  return { outcome: readReply(reply, askedId, `GET ${path}`), task: reply.task }
+}
+
+/**
+ * What an answer says of a task.
+ * @param what the call that was answered, for messages
+ * @throws UnreadableError when it is for another task, or done without a result; UnavailableError when it says nothing
+ */
+export function readReply(reply: Reply, id: string, what: string): ResultOutcome {
+  if (reply.task !== null) checkId(reply.task, id, what)
+  return readOutcome(reply, what)
 }
 
 function toPath(address: ResultAddress): string {
@@ -75,16 +84,16 @@ function pathOf({ store, fn, id, form = 'advanced' }: TaskAddress): string {
 }
 
 /** An answer for another task decides nothing about this one; one without a result may carry no id at all. */
-function checkId(task: TaskReply, askedId: string, path: string): void {
+function checkId(task: TaskReply, askedId: string, what: string): void {
   const mayLackId = ['pending', 'rejected'].includes(classifyStatus(task.statusCode))
   if (task.id === askedId || (task.id === null && mayLackId)) return
   throw new UnreadableError(
-    `GET ${path} was answered for another task: ${task.id ?? 'without an id'}.`,
+    `${what} was answered for another task: ${task.id ?? 'without an id'}.`,
     'tasks[0].id',
   )
 }
 
-function readOutcome(reply: Reply, path: string): ResultOutcome {
+function readOutcome(reply: Reply, what: string): ResultOutcome {
   const { statusCode, message, task, rawBytes } = reply
   switch (classifyStatus(statusCode)) {
     case 'pending':
@@ -94,24 +103,21 @@ function readOutcome(reply: Reply, path: string): ResultOutcome {
       return { kind: 'failed', statusCode, message }
     case 'ok':
     case 'no_results':
-      if (task !== null) return readDone(task, rawBytes, path)
+      if (task !== null) return readDone(task, rawBytes, what)
   }
   throw new UnavailableError(
-    `GET ${path} was answered with ${statusCode} ${message}, which says nothing about the task.`,
+    `${what} was answered with ${statusCode} ${message}, which says nothing about the task.`,
   )
 }
 
-function readDone(task: TaskReply, rawBytes: number, path: string): ResultOutcome {
+function readDone(task: TaskReply, rawBytes: number, what: string): ResultOutcome {
   const serviceId = task.id
-  if (serviceId === null) throw new UnreadableError(`GET ${path} was answered without an id.`, 'tasks[0].id')
+  if (serviceId === null) throw new UnreadableError(`${what} was answered without an id.`, 'tasks[0].id')
   const done = { kind: 'done', serviceId, tag: task.tag, rawBytes } as const
   if (classifyStatus(task.statusCode) === 'no_results') return { ...done, statusCode: 40102, result: null }
   const result: unknown = Array.isArray(task.result) ? task.result[0] : null
   if (result == null) {
-    throw new UnreadableError(
-      `GET ${path} says that the task is done, but holds no result.`,
-      'tasks[0].result',
-    )
+    throw new UnreadableError(`${what} says that the task is done, but holds no result.`, 'tasks[0].result')
   }
   return { ...done, statusCode: 20000, result }
 }

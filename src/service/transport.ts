@@ -256,7 +256,11 @@ function readDate(header: string | undefined): Date | null {
   return Number.isNaN(date.getTime()) ? null : date
 }
 
-function toReply(envelope: Envelope, { rawBytes, answeredAt }: Attempt): Reply {
+/** The answer to a call for one task. */
+export function toReply(
+  envelope: Envelope,
+  { rawBytes, answeredAt }: Pick<Reply, 'rawBytes' | 'answeredAt'>,
+): Reply {
   const task = envelope.tasks[0] ?? null
   const { statusCode, message } = task ?? envelope
   return { statusCode, message, task, tasks: envelope.tasks, rawBytes, answeredAt }

@@ -36,6 +36,8 @@ export interface Config {
   readonly databaseUrl: Secret | null
   /** The App Data Service, `url` without a slash at its end; null: the sandbox. */
   readonly service: { readonly url: string; readonly login: string; readonly password: Secret } | null
+  /** What tasks are posted with, for the service to deliver to; its path ends in a secret. Null: results are fetched. */
+  readonly postbackUrl: Secret | null
   readonly maxUsdPerDayMicros: number
   /** Null: no limit of our own by month. */
   readonly maxUsdPerMonthMicros: number | null
@@ -116,10 +118,21 @@ const serviceUrl = setting(
   (text) => {
     const url = parseUrl(text)
     if (url === null) return null
-    const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url))
     const isBare = url.username === '' && url.password === '' && url.search === '' && url.hash === ''
     const address = url.origin + url.pathname.replace(/\/+$/, '')
-    return isSafe && isBare && !address.endsWith('/v3') ? address : null
+    return isSafe(url) && isBare && !address.endsWith('/v3') ? address : null
+  },
+)
+
+const postbackUrl = setting(
+  'must be the address at which the service reaches `storerank start --listen`, such as https://ranks.example.com/hooks/ and a ' +
+    'secret: https (http only on loopback), without login, query or fragment, ending in 24 or more letters, digits, - or _ as ' +
+    '`openssl rand -hex 24` makes them',
+  (text) => {
+    const url = parseUrl(text)
+    if (url === null || !isSafe(url)) return null
+    const isBare = url.href === url.origin + url.pathname
+    return isBare && /\/[\w-]{24,}$/.test(url.pathname) ? new Secret(url.href) : null
   },
 )
 
@@ -131,6 +144,7 @@ const settings = z.object({
   ).optional(),
   APP_DATA_PASSWORD: z.string().optional(),
   APP_DATA_PASSWORD_FILE: z.string().optional(),
+  POSTBACK_URL: postbackUrl.optional(),
   MAX_USD_PER_DAY: usd().prefault('5'),
   MAX_USD_PER_MONTH: usd().optional(),
   // The service's own limits (spec: Limits; SERVICE-NOTES: too many requests at once).
@@ -146,6 +160,7 @@ const settings = z.object({
 
 type Settings = z.output<typeof settings>
 type SettingName = keyof Settings
+const SECRETS: readonly SettingName[] = ['APP_DATA_PASSWORD', 'DATABASE_URL', 'POSTBACK_URL']
 /** What the environment holds of our settings, before it is checked. */
 type Given = Partial<Record<SettingName, string>>
 
@@ -262,7 +277,7 @@ function describeIssue(issue: z.core.$ZodIssue, given: Given): string {
   const name = issue.path[0] as SettingName
   const value = given[name] ?? ''
   // A URL with a name in it may hold a password too, wherever a typing error has put it.
-  const isSecret = name === 'APP_DATA_PASSWORD' || name === 'DATABASE_URL' || value.includes('@')
+  const isSecret = SECRETS.includes(name) || value.includes('@')
   const shown = isSecret ? '' : `; it is ${JSON.stringify(value.slice(0, 80))}`
   return `${name} ${issue.message}${shown}.${name === 'LOG_LEVEL' ? didYouMean(value.toLowerCase(), LOG_LEVELS) : ''}`
 }
@@ -279,6 +294,7 @@ function freezeConfig(values: Settings, password: string | undefined, notes: str
   return Object.freeze({
     databaseUrl: values.DATABASE_URL ?? null,
     service: hasService ? Object.freeze({ url, login, password: new Secret(password) }) : null,
+    postbackUrl: values.POSTBACK_URL ?? null,
     maxUsdPerDayMicros: values.MAX_USD_PER_DAY,
     maxUsdPerMonthMicros: values.MAX_USD_PER_MONTH ?? null,
     callsPerMinute: values.CALLS_PER_MINUTE,
@@ -294,6 +310,11 @@ function freezeConfig(values: Settings, password: string | undefined, notes: str
 
 function parseUrl(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null
+}
+
+/** What is sent there can be read by nobody on the way. */
+function isSafe(url: URL): boolean {
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url))
 }
 
 function isLoopback(url: URL | null): boolean {

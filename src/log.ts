@@ -1,6 +1,6 @@
 /**
  * The log: JSON lines in a pipe, readable lines on a terminal, always on stderr. Messages are static, data stands in
- * fields, and no password, authorization or credential of a URL is ever written, wherever in a record it stands.
+ * fields, and no password, authorization or secret of a URL is ever written, wherever in a record it stands.
  */
 import { type Logger, pino, stdTimeFunctions } from 'pino'
 import { prettyFactory } from 'pino-pretty'
@@ -13,6 +13,8 @@ const REDACTIONS: readonly (readonly [RegExp, string])[] = [
   [/("(?:\w*password|authorization|secret)":)(?:"(?:[^"\\]|\\.)*"|-?[\d.]+)/gi, '$1"[secret]"'],
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s"/?#@:]*:[^\s"/?#]*@/gi, '$1[secret]@'],
   [/("(?:Basic|Bearer) )[^"\s]+(?=")/gi, '$1[secret]'],
+  // A webhook's address, wherever the service repeats it.
+  [/\/[\w-]{24,}(?=\?id=)/g, '/[secret]'],
   [/(\bauthorization: ?(?:Basic|Bearer) )[^"\s]+/gi, '$1[secret]'],
 ]
 

@@ -17,6 +17,8 @@ const account = {
   APP_DATA_PASSWORD: 'hunter2',
 }
 
+const SEGMENT = 'k3y-0f_twenty4characters'
+
 function refusal(env: NodeJS.ProcessEnv): string {
   try {
     readConfig(env)
@@ -32,6 +34,7 @@ describe('readConfig', () => {
     assert.deepEqual(readConfig({}), {
       databaseUrl: null,
       service: null,
+      postbackUrl: null,
       maxUsdPerDayMicros: 5_000_000,
       maxUsdPerMonthMicros: null,
       callsPerMinute: 2000,
@@ -50,6 +53,7 @@ describe('readConfig', () => {
       ...account,
       APP_DATA_URL: 'https://api.example.com/proxy/',
       DATABASE_URL: ' postgresql://u:p@db:5432/ranks ',
+      POSTBACK_URL: `https://ranks.example.com:8443/hooks/${SEGMENT}`,
       MAX_USD_PER_DAY: '0.25',
       MAX_USD_PER_MONTH: '7.000001',
       CALLS_PER_MINUTE: '3',
@@ -64,6 +68,7 @@ describe('readConfig', () => {
     assert.equal(config.service?.url, 'https://api.example.com/proxy')
     assert.equal(config.service?.login, 'me@example.com')
     assert.equal(config.service?.password.reveal(), 'hunter2')
+    assert.equal(config.postbackUrl?.reveal(), `https://ranks.example.com:8443/hooks/${SEGMENT}`)
     assert.equal(config.maxUsdPerDayMicros, 250_000)
     assert.equal(config.maxUsdPerMonthMicros, 7_000_001)
     assert.deepEqual([config.callsPerMinute, config.maxConcurrentRequests, config.maxAttempts], [3, 1, 10])
@@ -109,6 +114,29 @@ describe('readConfig', () => {
       assert.match(refusal({ ...account, [name]: value }), rule)
     })
   }
+
+  test('takes a POSTBACK_URL without https on loopback, and refuses any other without showing it', () => {
+    for (const url of [`http://127.0.0.1:8070/${SEGMENT}`, `http://localhost/a/b/${SEGMENT}`]) {
+      assert.equal(readConfig({ POSTBACK_URL: url }).postbackUrl?.reveal(), url)
+    }
+    const wrong = [
+      `http://ranks.example.com/${SEGMENT}`,
+      `https://me:hush@ranks.example.com/${SEGMENT}`,
+      `https://ranks.example.com/${SEGMENT}?id=$id`,
+      `https://ranks.example.com/${SEGMENT}?`,
+      `https://ranks.example.com/${SEGMENT}#`,
+      `https://ranks.example.com/${SEGMENT}/`,
+      `https://ranks.example.com/${SEGMENT.slice(1)}`,
+      `https://ranks.example.com/x${SEGMENT.slice(1)}%20`,
+      `ranks.example.com/${SEGMENT}`,
+      SEGMENT,
+    ]
+    for (const url of wrong) {
+      const message = refusal({ POSTBACK_URL: url })
+      assert.match(message, /^POSTBACK_URL must be the address .*`openssl rand -hex 24` makes them\.$/)
+      assert.ok(!message.includes(SEGMENT.slice(1)), message)
+    }
+  })
 
   test('needs the login and the password with the address of the service', () => {
     const message = refusal({ APP_DATA_URL: 'https://api.example.com' })

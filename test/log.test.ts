@@ -50,6 +50,10 @@ describe('secrets', () => {
     ['a list of raw headers', { headers: ['authorization', `Basic ${basic}`] }],
     ['a message with a header in it', { reason: `sent authorization: Basic ${basic} to them` }],
     ['the address of a database', { url: `postgres://me:${secret}@db:5432/ranks` }],
+    [
+      'the address of a webhook',
+      { problem: `took ${'x'.repeat(10)} https://r.example.com/h/${secret}${'0'.repeat(24)}?id=$id` },
+    ],
     ['a password with signs in it', { url: `postgresql://me:p@${secret}@db/ranks` }],
     ['the message of an error', { err: new Error(`cannot reach https://me:${secret}@api.example.com/v3`) }],
   ]

@@ -122,6 +122,7 @@ export function settingsOf({ config }: CommandContext): RunnerSettings {
     maxAttempts: config.maxAttempts,
     overdueAfterMs: config.overdueAfterMs,
     reconcileQuietMs: config.reconcileQuietMs,
+    postbackUrl: config.postbackUrl,
   }
 }
 

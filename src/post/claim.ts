@@ -2,6 +2,7 @@
  * The first step of paying once: a runner makes a post its own, in one transaction behind the budget lock, and
  * learns until when it may send. Nothing is sent when the commit is in doubt.
  */
+import type { Secret } from '../config.ts'
 import type { CallWindowOptions } from '../db/call-window.ts'
 import { askForPermit, CALL_TIMEOUT_MS, PERMIT_VALID_MS } from '../db/call-window.ts'
 import type { Database, Transaction } from '../db/database.ts'
@@ -34,6 +35,8 @@ export type Claim =
 export interface ClaimOptions {
   readonly budget: OverallBudget
   readonly window: CallWindowOptions
+  /** Where the service delivers results; null: they are fetched. */
+  readonly postbackUrl: Secret | null
 }
 
 /** The minute of the account's spending limit passes by itself. */
@@ -69,7 +72,7 @@ export function claimPost(
     const path = `/v3/app_data/${post.store}/${post.function}/task_post`
     const permit = await askForPermit(tx, 'task_post', path, options.window)
     if ('waitMs' in permit) return { kind: 'wait', waitMs: permit.waitMs }
-    const tasks = await startSending(tx, postId, token, options.window.runner)
+    const tasks = await startSending(tx, postId, token, options)
     return { kind: 'claimed', post: { postId, token, callId: permit.callId, ...post, tasks, send } }
   }) as Promise<Claim>
 }
@@ -191,7 +194,7 @@ async function startSending(
   tx: Transaction,
   postId: string,
   token: string,
-  runner: string,
+  { window: { runner }, postbackUrl }: ClaimOptions,
 ): Promise<TaskToPost[]> {
   await tx`
     update post set state = 'sending', token = ${token}, runner = ${runner}, problem = null,
@@ -204,16 +207,25 @@ async function startSending(
       attempt: number
       category: string | null
       depth: number | null
+      html: boolean
     })[]
   >`
     update task k set state = 'posting' from target t
     where k.post_id = ${postId} and k.state = 'planned' and t.id = k.target_id
     returning k.id, k.attempt, t.subject, t.category, t.location_code as "locationCode", t.language_code as "languageCode",
-      k.priority, k.depth`
-  return rows.map(({ id, attempt, category, depth, ...task }) => ({
+      k.priority, k.depth, k.html`
+  return rows.map(({ id, attempt, category, depth, html, ...task }) => ({
     ...task,
     tag: formatTag({ taskId: id, attempt }),
     ...(category === null ? {} : { category }),
     ...(depth === null ? {} : { depth }),
+    ...webhookOf(postbackUrl, html),
   }))
+}
+
+/** A postback brings one form of a result; who wants the pages as well is told, and fetches both. */
+function webhookOf(url: Secret | null, html: boolean): Partial<TaskToPost> {
+  if (url === null) return {}
+  const filledIn = `${url.reveal()}?id=$id&tag=$tag`
+  return html ? { pingbackUrl: filledIn } : { postbackUrl: filledIn, postbackData: 'advanced' }
 }

@@ -4,6 +4,7 @@
  */
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
+import type { Secret } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { jobRun } from '../db/schema/index.ts'
 import type { OverallBudget } from '../plan/admission.ts'
@@ -17,6 +18,8 @@ export interface RunnerSettings {
   readonly maxAttempts: number
   readonly overdueAfterMs: number
   readonly reconcileQuietMs: number
+  /** Where the service delivers results; null: they are fetched. */
+  readonly postbackUrl: Secret | null
 }
 
 export interface JobContext {

@@ -53,6 +53,7 @@ function postHandler(context: JobContext, state: RunnerState) {
     budget: settings.budget,
     window: { ...settings, runner: context.runner },
     overdueAfterMs: settings.overdueAfterMs,
+    postbackUrl: settings.postbackUrl,
   }
   return async (job: QueueJob<'post'>) => {
     if (state.refusal !== null) return // stays ready: the sweep enqueues it again

@@ -209,7 +209,11 @@ describe('a plan', () => {
     })
     await planning.db.sql`delete from keyword_watch where keyword = 'yoga'`
     const window = { callsPerMinute: 100, maxConcurrentRequests: 10, runner: 'test' }
-    const claim = await claimPost(planning.db, postId, randomUUID(), { budget: BUDGET, window })
+    const claim = await claimPost(planning.db, postId, randomUUID(), {
+      budget: BUDGET,
+      window,
+      postbackUrl: null,
+    })
     assert.ok(claim.kind === 'claimed')
     assert.deepEqual(
       claim.post.tasks.map(({ subject }) => subject),

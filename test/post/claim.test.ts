@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { Secret } from '../../src/config.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { claimPost } from '../../src/post/claim.ts'
@@ -198,6 +199,28 @@ describe('a claim', () => {
     const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
     assert.deepEqual(claim, { kind: 'empty' })
     assert.deepEqual(await readMoney(world.db), {})
+  })
+
+  test('has results delivered where there is an address, and is told of those whose pages are wanted too', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates'], { store: 'android_store', depth: 30 })
+    await world.db.sql`
+      update task set html = true where target_id = (select id from target where subject = 'pilates')`
+    const postbackUrl = new Secret('https://ranks.example.com/hooks/0123456789abcdef01234567')
+    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world, { postbackUrl }))
+    assert.ok(claim.kind === 'claimed')
+    const url = `${postbackUrl.reveal()}?id=$id&tag=$tag`
+    const webhooks = claim.post.tasks.map((task) => {
+      const { subject, postbackUrl, postbackData, pingbackUrl } = task
+      return { subject, postbackUrl, postbackData, pingbackUrl }
+    })
+    const none = { postbackUrl: undefined, postbackData: undefined, pingbackUrl: undefined }
+    assert.deepEqual(
+      webhooks.sort((a, b) => a.subject.localeCompare(b.subject)),
+      [
+        { ...none, subject: 'pilates', pingbackUrl: url },
+        { ...none, subject: 'yoga', postbackUrl: url, postbackData: 'advanced' },
+      ],
+    )
   })
 
   test('waits when the call window is full, and changes nothing', async () => {

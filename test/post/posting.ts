@@ -56,6 +56,7 @@ export function depsOf(world: World, changes: Partial<PostDeps> = {}): PostDeps 
     budget: world.settings.budget,
     window: { ...world.settings, runner: 'test' },
     overdueAfterMs: world.settings.overdueAfterMs,
+    postbackUrl: world.settings.postbackUrl,
     ...changes,
   }
 }

@@ -42,6 +42,7 @@ const SETTINGS: RunnerSettings = {
   maxAttempts: 3,
   overdueAfterMs: 45 * 60_000,
   reconcileQuietMs: 20 * 60_000,
+  postbackUrl: null,
 }
 
 /** The ready list may be asked as often as a test likes; what a test is about it sets itself. */

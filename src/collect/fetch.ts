@@ -111,7 +111,8 @@ async function fetchForms(client: AppDataClient, item: FetchItem): Promise<Fetch
   return fetched.kind === 'ranking' || fetched.kind === 'snapshot' ? addPages(client, fetched) : fetched
 }
 
-function readFailure(item: FetchItem, error: StorerankError): Fetched {
+/** Pure: what it means for a task that its answer could not be had or read. */
+export function readFailure(item: FetchItem, error: StorerankError): Fetched {
   // Done, and without a result for good (spec: States and transitions): it fails, and will not be asked for again.
   if (error instanceof UnreadableError && error.path === MISSING_RESULT) {
     return { kind: 'unreadable', item, path: error.path, problem: error.message, body: null }

@@ -106,10 +106,18 @@ async function listOutstandingEndpoints(db: Database): Promise<Endpoint[]> {
     order by 1, 2`
 }
 
-/** Rows whose tag is ours but whose post was never settled are evidence, and adopted first. */
-async function handOutRows(
+/** What says that a result is ready; without a path it is asked for by id. */
+export type ReadyNotice = Pick<ReadyRow, 'id' | 'tag' | 'kind' | 'htmlPath'> & {
+  readonly path: string | null
+}
+
+/**
+ * Hands out what is posted and in nobody's hands. Rows whose tag is ours but whose post was never settled are evidence, and
+ * adopted first. What another transaction is just handing out or storing is left to it.
+ */
+export async function handOutRows(
   db: Database,
-  rows: readonly ReadyRow[],
+  rows: readonly ReadyNotice[],
   options: HandOutOptions,
   enqueue: EnqueueFetch,
 ): Promise<number> {
@@ -121,18 +129,23 @@ async function handOutRows(
         select * from unnest(${rows.map((row) => row.id)}::text[], ${rows.map((row) => row.path)}::text[],
           ${rows.map((row) => row.kind)}::text[], ${rows.map((row) => row.htmlPath)}::text[])
           as r (service_id, path, kind, html_path)
+      ),
+      free as (
+        select k.id, r.path, r.kind, r.html_path from ready r join task k using (service_id)
+        where k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp())
+        for update of k skip locked
       )
       update task k set fetching_until = clock_timestamp() + make_interval(secs => ${HANDED_OUT_MS / 1000})
-      from ready r, target t
-      where k.service_id = r.service_id and t.id = k.target_id and k.state = 'posted'
-        and (k.fetching_until is null or k.fetching_until < clock_timestamp())
-      returning r.service_id as "serviceId", r.path, r.kind, k.html, r.html_path as "htmlPath", t.store, t.function, k.depth`
+      from free f, target t
+      where k.id = f.id and t.id = k.target_id
+      returning k.service_id as "serviceId", f.path, f.kind, k.html, f.html_path as "htmlPath", t.store, t.function, k.depth`
     await enqueue(tx, items)
     return items.length
   }) as Promise<number>
 }
 
-function toCreated(row: ReadyRow): CreatedTask[] {
-  const tag = parseTag(row.tag)
-  return tag === null ? [] : [{ ...tag, serviceId: row.id, costMicros: null }]
+/** What a notice proves by its tag: the task was created, at a cost that it does not say. */
+export function toCreated(notice: Pick<ReadyRow, 'id' | 'tag'>): CreatedTask[] {
+  const tag = parseTag(notice.tag)
+  return tag === null ? [] : [{ ...tag, serviceId: notice.id, costMicros: null }]
 }

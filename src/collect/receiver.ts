@@ -1,0 +1,179 @@
+/**
+ * Takes the service's webhooks over HTTP. They are not signed, so the last segment of their path is a secret: without it every
+ * request is answered alike. A postback is answered with 200 after the commit that stored it, and not before. Clients are
+ * bounded in time, number and size.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import type { Secret } from '../config.ts'
+import { ConfigurationError } from '../errors.ts'
+import { readTag } from '../service/envelope.ts'
+import { readIdentifier } from '../service/fields.ts'
+import { type Batcher, createBatcher } from './batcher.ts'
+import {
+  handOutPingbacks,
+  type Pingback,
+  type Postback,
+  storePostbacks,
+  type Verdict,
+  type WebhookDeps,
+} from './webhooks.ts'
+
+export interface ListenAddress {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+}
+
+export interface Receiver {
+  /** Where it listens. */
+  readonly address: ListenAddress
+  /** Takes no new connection, answers what is in hand and ends; after some seconds whatever is in hand then. */
+  close(): Promise<void>
+}
+
+/** Six times the largest search as plain JSON; compressed ones have a tenth of its size. */
+const MAX_SENT_BYTES = 4 * 1024 * 1024
+/** What is held are bodies as they came: room for some thousand usual ones. */
+const BATCHES = { maxItems: 100, maxHeldBytes: 32 * 1024 * 1024, writers: 2, lingerMs: 5 }
+/** What a webhook is held at beside its body. */
+const WEBHOOK_BYTES = 1_024
+const MAX_CONNECTIONS = 256
+/** The service gives up after ten seconds (spec: Events), and so need not be waited for longer. */
+const REQUEST_TIMEOUT_MS = 10_000
+const HEADERS_TIMEOUT_MS = 5_000
+/** Longer than load balancers keep an idle connection, so that it is they who end it. */
+const KEEP_ALIVE_MS = 75_000
+const CLOSE_LIMIT_MS = 5_000
+const MAX_ID_LENGTH = 64
+
+interface Batchers {
+  readonly postbacks: Batcher<Postback, Verdict>
+  readonly pingbacks: Batcher<Pingback, Verdict>
+}
+
+/**
+ * Listens until it is closed.
+ * @param url the address that tasks are posted with, for the secret at its end
+ * @throws ConfigurationError when it cannot listen there
+ */
+export async function startReceiver(
+  deps: WebhookDeps & { readonly log: Logger },
+  url: Secret,
+  listen: ListenAddress,
+): Promise<Receiver> {
+  const batchers: Batchers = {
+    postbacks: batchOf((postbacks) => storePostbacks(deps, postbacks), deps.log),
+    pingbacks: batchOf((pingbacks) => handOutPingbacks(deps, pingbacks), deps.log),
+  }
+  const app = buildServer(batchers, url)
+  try {
+    await app.listen(listen)
+  } catch (cause) {
+    await app.close()
+    throw new ConfigurationError(explainListen(cause, listen), { cause })
+  }
+  const { address: host, port } = app.server.address() as AddressInfo
+  return {
+    address: { host, port },
+    close: async () => {
+      // A request whose sender has gone is not waited for by the server, but its batch is.
+      const ended = app
+        .close()
+        .then(() => Promise.all([batchers.postbacks.drain(), batchers.pingbacks.drain()]))
+      await Promise.race([ended, sleep(CLOSE_LIMIT_MS, undefined, { ref: false })])
+      app.server.closeAllConnections()
+    },
+  }
+}
+
+/** When the database is in trouble, so is the whole batch: it is refused, and the service keeps its results. */
+function batchOf<Webhook>(take: (webhooks: readonly Webhook[]) => Promise<Verdict[]>, log: Logger) {
+  const write = async (webhooks: readonly Webhook[]): Promise<Verdict[]> => {
+    try {
+      return await take(webhooks)
+    } catch (error) {
+      log.warn(
+        { err: error, webhooks: webhooks.length },
+        'webhooks refused; their results stay in the ready list',
+      )
+      return webhooks.map(() => 503)
+    }
+  }
+  return createBatcher(write, BATCHES)
+}
+
+function buildServer({ postbacks, pingbacks }: Batchers, url: Secret): FastifyInstance {
+  const app = Fastify({
+    bodyLimit: MAX_SENT_BYTES,
+    exposeHeadRoutes: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
+    // A connection that is open already brings at most one more.
+    return503OnClosing: false,
+    frameworkErrors: (_error, _request, reply) => refuse(reply, 404),
+    clientErrorHandler: (_error, socket) => {
+      if (socket.writable)
+        socket.write('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
+      socket.destroy()
+    },
+  })
+  app.server.maxConnections = MAX_CONNECTIONS
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.addHook('onRequest', guardSecret(url))
+  app.addHook('onSend', async (_request, reply) => {
+    if (!app.server.listening) reply.header('connection', 'close')
+  })
+  app.setNotFoundHandler((_request, reply) => refuse(reply, 404))
+  app.setErrorHandler((error: { statusCode?: number }, _request, reply) =>
+    refuse(reply, error.statusCode === 413 ? 413 : 400),
+  )
+  const answer = async (reply: FastifyReply, verdict: Promise<Verdict> | null) =>
+    verdict === null ? refuse(reply, 503) : reply.code(await verdict).send()
+  app.get('/*', (request, reply) => {
+    const webhook = readWebhook(request)
+    return webhook === null ? refuse(reply, 400) : answer(reply, pingbacks.add(webhook, WEBHOOK_BYTES))
+  })
+  app.post('/*', (request, reply) => {
+    const webhook = readWebhook(request)
+    const { body } = request
+    if (webhook === null || !Buffer.isBuffer(body)) return refuse(reply, 400)
+    return answer(reply, postbacks.add({ ...webhook, body }, WEBHOOK_BYTES + body.byteLength))
+  })
+  return app
+}
+
+/** Without an answer's body, and without waiting for the rest of the request. */
+function refuse(reply: FastifyReply, status: Exclude<Verdict, 200>): FastifyReply {
+  return reply.code(status).header('connection', 'close').send()
+}
+
+/** Only the end of the path counts, so that a proxy may serve us below any prefix. */
+function guardSecret(url: Secret) {
+  const lastSegment = (path: string) => path.slice(path.lastIndexOf('/') + 1)
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  const expected = digest(lastSegment(new URL(url.reveal()).pathname))
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const [path = ''] = request.url.split('?', 1)
+    if (!timingSafeEqual(digest(lastSegment(path)), expected)) return refuse(reply, 404)
+  }
+}
+
+/** The id and the tag as the service puts them into the URL; null without an id. */
+function readWebhook({ query }: FastifyRequest): Pingback | null {
+  const { id, tag } = query as Record<string, unknown>
+  const known = readIdentifier(id, MAX_ID_LENGTH)
+  return known === null ? null : { id: known, tag: readTag(tag) }
+}
+
+function explainListen(error: unknown, { host, port }: ListenAddress): string {
+  if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
+    return `The port ${port} of ${host} is taken by another program. Choose another with --listen.`
+  }
+  return `Nobody can listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}.`
+}

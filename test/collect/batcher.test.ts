@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { createBatcher } from '../../src/collect/batcher.ts'
+
+/** Batches that end when the test says so, in the order of their beginning. */
+function heldBatches(options: { maxItems?: number; maxHeldBytes?: number; writers?: number } = {}) {
+  const batches: { items: readonly number[]; end: (error?: Error) => void }[] = []
+  const batcher = createBatcher<number, string>(
+    (items) =>
+      new Promise((resolve, reject) => {
+        const end = (error?: Error) =>
+          error === undefined ? resolve(items.map((item) => `answer ${item}`)) : reject(error)
+        batches.push({ items, end })
+      }),
+    { maxItems: 3, maxHeldBytes: 1000, writers: 1, lingerMs: 0, ...options },
+  )
+  return { batcher, batches }
+}
+
+describe('a batch', () => {
+  test('begins when it is full, and what comes meanwhile is the next one', async () => {
+    const { batcher, batches } = heldBatches()
+    const answers = [1, 2, 3, 4, 5].map((item) => batcher.add(item, 1))
+    assert.deepEqual(
+      batches.map((batch) => batch.items),
+      [[1, 2, 3]],
+    )
+    batches[0]?.end()
+    assert.deepEqual(await Promise.all(answers.slice(0, 3)), ['answer 1', 'answer 2', 'answer 3'])
+    while (batches.length < 2) await turn()
+    assert.deepEqual(batches[1]?.items, [4, 5])
+    batches[1]?.end()
+    assert.equal(await answers[4], 'answer 5')
+  })
+
+  test('begins after a while when nobody else comes', async () => {
+    const { batcher, batches } = heldBatches()
+    const answer = batcher.add(1, 1)
+    assert.equal(batches.length, 0)
+    while (batches.length === 0) await turn()
+    batches[0]?.end()
+    assert.equal(await answer, 'answer 1')
+  })
+
+  test('that fails answers its own items with the error, and the next one begins', async () => {
+    const { batcher, batches } = heldBatches({ maxItems: 1 })
+    const [first, second] = [batcher.add(1, 1), batcher.add(2, 1)]
+    batches[0]?.end(new Error('no'))
+    await assert.rejects(first ?? Promise.resolve(), /^Error: no$/)
+    while (batches.length < 2) await turn()
+    batches[1]?.end()
+    assert.equal(await second, 'answer 2')
+  })
+
+  test('is written beside others, as many as there are writers', async () => {
+    const { batcher, batches } = heldBatches({ maxItems: 1, writers: 2 })
+    for (const item of [1, 2, 3]) batcher.add(item, 1)
+    assert.deepEqual(
+      batches.map((batch) => batch.items),
+      [[1], [2]],
+    )
+    batches[1]?.end()
+    while (batches.length < 3) await turn()
+    assert.deepEqual(batches[2]?.items, [3])
+  })
+})
+
+test('more than may be held is not taken, until something has been written', async () => {
+  const { batcher, batches } = heldBatches({ maxHeldBytes: 100 })
+  const first = batcher.add(1, 100)
+  assert.equal(batcher.add(2, 1), null)
+  while (batches.length === 0) await turn()
+  assert.equal(batcher.add(3, 1), null, 'what is being written is held still')
+  batches[0]?.end()
+  await first
+  await turn()
+  assert.notEqual(batcher.add(4, 1), null)
+})
+
+test('draining waits for all that was added', async () => {
+  const { batcher, batches } = heldBatches({ maxItems: 2 })
+  for (const item of [1, 2, 3]) batcher.add(item, 1)
+  let isDrained = false
+  const drained = batcher.drain().then(() => {
+    isDrained = true
+  })
+  batches[0]?.end()
+  while (batches.length < 2) await turn()
+  assert.equal(isDrained, false)
+  batches[1]?.end()
+  await drained
+  await batcher.drain()
+})
+
+test('every item is written once, in the order of adding, with the answer that is its own', async () => {
+  const options = fc.record({
+    maxItems: fc.integer({ min: 1, max: 5 }),
+    writers: fc.integer({ min: 1, max: 3 }),
+    count: fc.integer({ min: 0, max: 40 }),
+    pauseEvery: fc.integer({ min: 1, max: 7 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(options, async ({ maxItems, writers, count, pauseEvery }) => {
+      const written: number[] = []
+      const batcher = createBatcher<number, number>(
+        async (items) => {
+          assert.ok(items.length <= maxItems)
+          written.push(...items)
+          await turn()
+          return items.map((item) => item * 2)
+        },
+        { maxItems, maxHeldBytes: 1000, writers, lingerMs: 0 },
+      )
+      const answers: (Promise<number> | null)[] = []
+      for (let item = 0; item < count; item += 1) {
+        answers.push(batcher.add(item, 1))
+        if (item % pauseEvery === 0) await turn()
+      }
+      assert.deepEqual(
+        await Promise.all(answers),
+        Array.from({ length: count }, (_, item) => item * 2),
+      )
+      assert.deepEqual(
+        written,
+        Array.from({ length: count }, (_, item) => item),
+      )
+    }),
+  )
+})

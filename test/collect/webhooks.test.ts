@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { handOutReady } from '../../src/collect/hand-out.ts'
+import { claimPost } from '../../src/post/claim.ts'
+import { settlePost } from '../../src/post/settle.ts'
+import { countStates, depsOf, planPost, readMoney } from '../post/posting.ts'
+import { clear, fetchItems, handOut, store } from '../support/stages.ts'
+import { createWorld, until, type World } from '../support/world.ts'
+import {
+  type BoughtTask,
+  bend,
+  buyTasks,
+  buyUnread,
+  countCaptures,
+  holdTable,
+  openReceiver,
+  readAnswer,
+} from './receiving.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
+})
+after(() => world.close())
+afterEach(() => clear(world))
+
+const OTHER_TAG = `${'0'.repeat(8)}-0000-7000-8000-${'0'.repeat(12)}.1`
+const REFUSED = 'https://refused.example.com'
+const keywordsOf = (count: number) => Array.from({ length: count }, (_, n) => `yoga ${n}`)
+
+async function buyOne(keyword = 'yoga', depth = 10): Promise<BoughtTask> {
+  const [task] = await buyTasks(world, [keyword], { depth })
+  assert.ok(task !== undefined)
+  return task
+}
+
+describe('a postback', () => {
+  test('is stored below any prefix that a proxy adds, compressed or not', async (t) => {
+    const { origin, secret } = await openReceiver(t, world)
+    const [packed, plain] = await buyTasks(world, ['yoga', 'chess'])
+    assert.ok(packed !== undefined && plain !== undefined)
+    const urlOf = (prefix: string, { id, tag }: BoughtTask) =>
+      `${origin}${prefix}/${secret}?id=${id}&tag=${tag}`
+    const first = await fetch(urlOf(`/a/${'prefix-'.repeat(40)}/b`, packed), {
+      method: 'POST',
+      body: gzipSync(packed.answer),
+    })
+    const second = await fetch(urlOf('/hooks', plain), {
+      method: 'POST',
+      body: plain.answer,
+      headers: { 'content-encoding': 'gzip', 'content-type': 'application/json' },
+    })
+    assert.deepEqual([first.status, await first.text(), second.status], [200, '', 200])
+    const rows = await world.db
+      .sql`select keyword, outcome from rank_history where outcome <> 'pending' order by keyword`
+    assert.deepEqual(await countStates(world.db), { collected: 2 })
+    assert.equal(await countCaptures(world), 2, JSON.stringify(rows))
+  })
+
+  test('closes its task with the money that comes back, as a fetched result does', async (t) => {
+    const { deliver } = await openReceiver(t, world)
+    const task = await buyOne('xqzvbnk', 700)
+    assert.equal(await deliver(task, task.answer), 200)
+    assert.deepEqual(await readMoney(world.db), { charge: 8400, refund: -7200 })
+    const [row] = await world.db.sql`select results_count, depth from ranking`
+    assert.deepEqual({ ...row }, { results_count: 0, depth: 700 })
+  })
+
+  test('that comes again and again, at once and later, counts once', async (t) => {
+    const { deliver, stored } = await openReceiver(t, world)
+    const task = await buyOne('xqzvbnk', 700)
+    const answers = await Promise.all(Array.from({ length: 30 }, () => deliver(task, task.answer)))
+    assert.deepEqual(new Set(answers), new Set([200]))
+    assert.equal(await deliver(task, task.answer), 200)
+    assert.equal(stored(), 1)
+    assert.deepEqual(await readMoney(world.db), { charge: 8400, refund: -7200 })
+  })
+
+  test('that is fetched at the same moment counts once', async (t) => {
+    const { deliver, stored } = await openReceiver(t, world)
+    const tasks = await buyTasks(world, keywordsOf(60))
+    const items = tasks.map((task) => ({
+      serviceId: task.id,
+      path: null,
+      kind: 'advanced' as const,
+      store: 'ios_store' as const,
+      function: 'app_searches' as const,
+      depth: 10,
+      html: false,
+      htmlPath: null,
+    }))
+    const fetched = await fetchItems(world, items)
+    const [collected] = await Promise.all([
+      store(world, fetched),
+      ...tasks.map(async (task) => assert.equal(await deliver(task, task.answer), 200)),
+    ])
+    assert.equal(collected.stored + stored(), 60)
+    assert.deepEqual(await countStates(world.db), { collected: 60 })
+  })
+
+  test('before its post is settled says that the task exists, and is paid once when the answer comes', async (t) => {
+    const { deliver } = await openReceiver(t, world)
+    const postId = await planPost(world, ['yoga', 'chess'], { depth: 100 })
+    const token = randomUUID()
+    const claim = await claimPost(world.db, postId, token, depsOf(world))
+    assert.ok(claim.kind === 'claimed')
+    const outcome = await world.client.postTasks(
+      'ios_store',
+      'app_searches',
+      claim.post.tasks,
+      claim.post.send,
+    )
+    assert.ok(outcome.kind === 'answered')
+    for (const { tag, serviceId } of outcome.answers) {
+      const id = serviceId ?? ''
+      assert.equal(await deliver({ id, tag }, await readAnswer(world, id)), 200)
+    }
+    const [post] = await world.db.sql`select state from post where id = ${postId}`
+    assert.equal(post?.state, 'settled')
+    const settled = await settlePost(world.db, { postId, token }, outcome.answers, 60_000, null)
+    assert.equal(settled.unknown, 0)
+    assert.deepEqual(await countStates(world.db), { collected: 2 })
+    assert.equal((await readMoney(world.db)).charge, 2400)
+  })
+
+  test('of another program, or of a task that is gone, is left to the ready list', async (t) => {
+    const { deliver } = await openReceiver(t, world)
+    const task = await buyOne()
+    const id = randomUUID()
+    const answer = bend(task.answer, (sent) => {
+      sent.id = id
+    })
+    for (const tag of ['theirs', '', OTHER_TAG]) assert.equal(await deliver({ id, tag }, answer), 404, tag)
+    const charges = await world.db.sql`select from charge where kind = 'duplicate'`
+    assert.equal(charges.length, 0)
+  })
+
+  test('of a task that was paid twice ends there, and the second payment is shown', async (t) => {
+    const { deliver } = await openReceiver(t, world)
+    const task = await buyOne()
+    const id = randomUUID()
+    const answer = bend(task.answer, (sent) => {
+      sent.id = id
+    })
+    assert.equal(await deliver({ id, tag: task.tag }, answer), 200)
+    assert.equal(await deliver({ id, tag: task.tag }, answer), 200)
+    assert.deepEqual(await readMoney(world.db), { charge: 1200, duplicate: 1200 })
+    assert.deepEqual(await countStates(world.db), { posted: 1 })
+    assert.equal(await deliver(task, task.answer), 200)
+    assert.deepEqual(await countStates(world.db), { collected: 1 })
+  })
+
+  test('of a task that was sent away without its tag is known by its id', async (t) => {
+    const { origin, secret } = await openReceiver(t, world)
+    const task = await buyOne()
+    const response = await fetch(`${origin}/${secret}?id=${task.id}`, { method: 'POST', body: task.answer })
+    assert.equal(response.status, 200)
+  })
+})
+
+describe('a postback that brings no result', () => {
+  test('that can be stored fails alone among others of its batch, with its body kept', async (t) => {
+    const { sql } = world.db
+    await sql.unsafe(`alter table ranking add constraint ranking_refused check (check_url <> '${REFUSED}')`)
+    t.after(() => sql`alter table ranking drop constraint ranking_refused`)
+    const { deliver } = await openReceiver(t, world)
+    const tasks = await buyTasks(world, keywordsOf(20))
+    const answers = tasks.map(({ answer }, index) =>
+      bend(answer, (sent) => {
+        if (index === 7) sent.result[0].items[3].app_id = ''
+        if (index === 13) sent.result[0].check_url = REFUSED
+      }),
+    )
+    const hold = await holdTable(world, 'ranking')
+    const delivered = tasks.map((task, index) => deliver(task, answers[index] ?? ''))
+    await until('a batch waits', async () => (await hold.waiters()) > 0)
+    await hold.release()
+    assert.deepEqual(new Set(await Promise.all(delivered)), new Set([200]))
+    assert.deepEqual(await countStates(world.db), { collected: 18, failed: 2 })
+    const kept = await sql`select path, body_gzip from rejected_result order by path`
+    assert.deepEqual(
+      kept.map(({ path, body_gzip }) => [path, JSON.parse(gunzipSync(body_gzip).toString()).keyword]),
+      [
+        ['items[3].app_id', 'yoga 7'],
+        ['ranking_refused', 'yoga 13'],
+      ],
+    )
+  })
+
+  const outcomes: [code: number, status: number, states: object][] = [
+    [40602, 503, { posted: 1 }],
+    [50000, 503, { posted: 1 }],
+    [40101, 200, { planned: 1 }],
+    [40403, 200, { failed: 1 }],
+    [40102, 200, { collected: 1 }],
+  ]
+  for (const [code, status, states] of outcomes) {
+    test(`but ${code} is answered with ${status}, and handled as the collector does`, async (t) => {
+      const { deliver } = await openReceiver(t, world)
+      const task = await buyOne()
+      const answer = bend(task.answer, (sent) => {
+        Object.assign(sent, { status_code: code, status_message: 'As it is.', result: null })
+      })
+      assert.equal(await deliver(task, answer), status)
+      assert.deepEqual(await countStates(world.db), states)
+    })
+  }
+
+  test('for now does not keep a result of the same moment from being stored', async (t) => {
+    const { deliver } = await openReceiver(t, world)
+    const task = await buyOne()
+    const pending = bend(task.answer, (sent) => {
+      Object.assign(sent, { status_code: 40602, result: null })
+    })
+    const statuses = await Promise.all([
+      deliver(task, pending),
+      deliver(task, task.answer),
+      deliver(task, pending),
+    ])
+    assert.equal(statuses[1], 200)
+    assert.deepEqual(await countStates(world.db), { collected: 1 })
+  })
+})
+
+describe('a pingback', () => {
+  test('hands its task to a fetch job, once', async (t) => {
+    const { deliver, handedOut } = await openReceiver(t, world)
+    const tasks = await buyUnread(world, keywordsOf(30))
+    const twice = [...tasks, ...tasks]
+    assert.deepEqual(new Set(await Promise.all(twice.map((task) => deliver(task)))), new Set([200]))
+    assert.deepEqual(handedOut.map((item) => item.serviceId).sort(), tasks.map((task) => task.id).sort())
+    assert.equal((await handOut(world)).length, 0, 'the ready list hands out none of them again')
+    assert.equal((await store(world, await fetchItems(world, handedOut))).stored, 30)
+    assert.equal(await deliver({ id: tasks[0]?.id ?? '', tag: '' }), 200)
+    assert.equal(handedOut.length, 30)
+  })
+
+  test('before its post is settled says that the task exists', async (t) => {
+    const { deliver, handedOut } = await openReceiver(t, world)
+    const postId = await planPost(world, ['yoga'])
+    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+    assert.ok(claim.kind === 'claimed')
+    const [task] = claim.post.tasks
+    assert.equal(await deliver({ id: 'service-1', tag: task?.tag ?? '' }), 200)
+    assert.deepEqual(await countStates(world.db), { posted: 1 })
+    assert.deepEqual(
+      handedOut.map((item) => item.serviceId),
+      ['service-1'],
+    )
+  })
+
+  test('of another program is left to it', async (t) => {
+    const { deliver, handedOut } = await openReceiver(t, world)
+    for (const tag of ['theirs', OTHER_TAG]) assert.equal(await deliver({ id: randomUUID(), tag }), 404)
+    assert.equal(handedOut.length, 0)
+  })
+
+  test('is not handed out when no job could be enqueued', async (t) => {
+    const enqueue = () => Promise.reject(new Error('no queue'))
+    const { deliver, logLines } = await openReceiver(t, world, { enqueue })
+    const [task = { id: '', tag: '' }] = await buyUnread(world, ['yoga'])
+    assert.equal(await deliver(task), 503)
+    assert.match(logLines[0] ?? '', /no queue/)
+    assert.equal((await handOut(world)).length, 1, 'the ready list hands it out')
+  })
+})
+
+test('a pingback and a ready list at once hand each task out once', async (t) => {
+  const { deliver, handedOut } = await openReceiver(t, world)
+  const tasks = await buyUnread(world, keywordsOf(100))
+  const listed: string[] = []
+  await Promise.all([
+    ...tasks.map((task) => deliver(task)),
+    handOutReady(world.db, world.client, world.settings, async (_tx, items) => {
+      listed.push(...items.map((item) => item.serviceId))
+    }),
+  ])
+  const all = [...listed, ...handedOut.map((item) => item.serviceId)]
+  assert.equal(new Set(all).size, all.length)
+  assert.equal(all.length + (await handOut(world)).length, 100)
+})

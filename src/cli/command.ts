@@ -1,4 +1,5 @@
 /** What a command is: its options, what it works with, and what it gives back. */
+import type { ListenAddress } from '../collect/receiver.ts'
 import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
 import type { ApiOptions } from './api.ts'
@@ -19,7 +20,8 @@ export type JobName = (typeof JOB_NAMES)[number]
 
 /** What each command gets from its arguments and options. */
 export interface CommandOptions {
-  start: Record<string, never>
+  /** `listen`: takes the service's webhooks there. */
+  start: { readonly listen?: ListenAddress }
   /** No job: the whole cycle. `waitMs` bounds the wait for what is outstanding. */
   run: { readonly jobs: readonly JobName[]; readonly waitMs?: number }
   plan: { readonly json: boolean }

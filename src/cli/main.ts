@@ -9,6 +9,7 @@ import { registerHooks } from 'node:module'
 import { constants } from 'node:os'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
+import type { ListenAddress } from '../collect/receiver.ts'
 import type { Config } from '../config.ts'
 import { ConfigurationError, StorerankError } from '../errors.ts'
 import type { Logger } from '../log.ts'
@@ -23,6 +24,7 @@ import {
   JOB_NAMES,
   type JobName,
 } from './command.ts'
+import { parseListenAddress } from './listen-address.ts'
 
 const COMMANDS: CommandModules = {
   start: () => import('./start.ts'),
@@ -209,7 +211,12 @@ function addRunners(program: Command, host: Host, state: Invocation) {
   const start = program
     .command('start')
     .description('wake the jobs on their schedules until SIGTERM or Ctrl-C, then stop in order')
-    .action(() => invoke('start', {}, host, state))
+    .option(
+      '--listen <[host:]port>',
+      'take results that the service delivers to POSTBACK_URL; on loopback without a host',
+      parseListen,
+    )
+    .action((options: CommandOptions['start']) => invoke('start', options, host, state))
   addExample(start, 'DATABASE_URL=postgres://me:secret@localhost/ranks storerank start')
 
   const run = program
@@ -323,6 +330,12 @@ function collectJobs(name: string, before: readonly JobName[] = []): readonly Jo
     )
   }
   return [...before, job]
+}
+
+function parseListen(text: string): ListenAddress {
+  const address = parseListenAddress(text)
+  if (address !== null) return address
+  throw new InvalidArgumentError('It must be a port such as 8070, or host and port such as 0.0.0.0:8070.')
 }
 
 function wholeNumber(min: number, max: number): (text: string) => number {

@@ -1,24 +1,29 @@
 /** `storerank start`: the cron runner, until SIGTERM or Ctrl-C, then stopped in order. */
 import { once } from 'node:events'
 import { JOBS } from '../../jobs/index.ts'
+import type { Fetched } from '../collect/fetch.ts'
+import { type Receiver, startReceiver } from '../collect/receiver.ts'
+import { ConfigurationError } from '../errors.ts'
+import { createDictionary } from '../history/dictionary.ts'
+import { storeFetched } from '../history/store.ts'
+import type { JobContext } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { listNextTicks, startScheduler } from '../queue/scheduler.ts'
-import type { CommandContext } from './command.ts'
-import { openWorkSession } from './session.ts'
+import type { CommandContext, CommandOptions } from './command.ts'
+import { openWorkSession, type WorkSession } from './session.ts'
 
-export async function run(_options: Record<string, never>, context: CommandContext): Promise<number> {
+export async function run(options: CommandOptions['start'], context: CommandContext): Promise<number> {
+  const { config, log, signal } = context
+  if (options.listen !== undefined && config.postbackUrl === null) {
+    throw new ConfigurationError(
+      '--listen needs POSTBACK_URL, the address at which the service reaches it: nothing is delivered without.',
+    )
+  }
   const session = await openWorkSession(context)
-  const { log, signal } = context
+  let receiver: Receiver | null = null
   try {
-    if (session.embedded !== null) {
-      log.warn({ psql: session.embedded.psqlUrl }, 'using the embedded database; DATABASE_URL replaces it')
-    }
-    if (session.sandboxUrl !== null) {
-      log.warn(
-        { url: session.sandboxUrl },
-        'using the sandbox, whose ranks are invented; APP_DATA_URL replaces it',
-      )
-    }
+    explainStandIns(session, context)
+    receiver = await listen(session.job, options)
     await startRunner(session.job, JOBS)
     const scheduler = await startScheduler(session.job, JOBS)
     for (const { job, at } of listNextTicks(JOBS)) log.info({ job, nextTick: at }, 'job scheduled')
@@ -26,9 +31,39 @@ export async function run(_options: Record<string, never>, context: CommandConte
     log.info('stopping: no new work, what is in flight is finished')
     await scheduler.stop()
   } finally {
+    await receiver?.close()
     await session.drain()
     await session.close()
   }
   log.info('stopped')
   return 0
+}
+
+function explainStandIns({ embedded, sandboxUrl }: WorkSession, { log }: CommandContext): void {
+  if (embedded !== null) {
+    log.warn({ psql: embedded.psqlUrl }, 'using the embedded database; DATABASE_URL replaces it')
+  }
+  if (sandboxUrl !== null) {
+    log.warn({ url: sandboxUrl }, 'using the sandbox, whose ranks are invented; APP_DATA_URL replaces it')
+  }
+}
+
+/** Begins to take webhooks, before anything is posted that could bring one. */
+async function listen(job: JobContext, options: CommandOptions['start']): Promise<Receiver | null> {
+  const { db, queue, settings, log } = job
+  if (options.listen === undefined || settings.postbackUrl === null) return null
+  const stores = { db, dictionary: createDictionary(db), maxAttempts: settings.maxAttempts }
+  const deps = {
+    db,
+    log,
+    overdueAfterMs: settings.overdueAfterMs,
+    enqueue: queue.enqueueFetch,
+    store: async (batch: readonly Fetched[]) => {
+      const stored = await storeFetched(stores, batch, async () => {})
+      log.debug({ ...stored }, 'deliveries stored')
+    },
+  }
+  const receiver = await startReceiver(deps, settings.postbackUrl, options.listen)
+  log.info({ ...receiver.address }, 'taking deliveries of the service')
+  return receiver
 }

@@ -1,0 +1,11 @@
+/** Where to listen, as `storerank start --listen` takes it. */
+import type { ListenAddress } from '../collect/receiver.ts'
+
+const FORM = /^(?:(?:\[(?<bracketed>[\da-f:.]+)\]|(?<host>[\w.-]+)):)?(?<port>\d{1,5})$/i
+
+/** Reads `8070` (on loopback), `0.0.0.0:8070` or `[::]:8070`; null for anything else. */
+export function parseListenAddress(text: string): ListenAddress | null {
+  const { bracketed, host = '127.0.0.1', port } = FORM.exec(text)?.groups ?? {}
+  if (port === undefined || Number(port) > 65_535) return null
+  return { host: bracketed ?? host, port: Number(port) }
+}

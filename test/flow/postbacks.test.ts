@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { after, afterEach, before, test } from 'node:test'
+import { JOBS } from '../../jobs/index.ts'
+import { Secret } from '../../src/config.ts'
+import { sweepPosts } from '../../src/post/sweep.ts'
+import { runCycle } from '../../src/queue/cycle.ts'
+import { startRunner } from '../../src/queue/runner.ts'
+import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
+import { openReceiver } from '../collect/receiving.ts'
+import { countStates, forgetAll, planPosts, readMoney, readOwnBooks, watch } from '../post/posting.ts'
+import { createWorld, until, type World, type WorldRunner } from '../support/world.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld({
+    sandbox: { callsPerMinute: 100_000, requestsInFlight: 100 },
+    settings: { callsPerMinute: 100_000 },
+  })
+})
+afterEach(() => forgetAll(world))
+after(() => world.close())
+
+const QUIET = { waitMs: 60_000, onPhase: () => {}, onProgress: () => {} }
+const keywordsOf = (count: number) => Array.from({ length: count }, (_, n) => `yoga ${n}`)
+
+/** A runner that posts with the address of a receiver, which enqueues into the runner's own queue. */
+async function openDelivery(t: TestContext, overdueAfterMs = 3_600_000) {
+  let runner: WorldRunner | undefined
+  const receiving = await openReceiver(t, world, {
+    enqueue: async (tx, items) => runner?.context.queue.enqueueFetch(tx, items),
+  })
+  const postbackUrl = new Secret(`${receiving.origin}/hooks/${receiving.secret}`)
+  runner = await world.openRunner({ settings: { postbackUrl, overdueAfterMs } })
+  return { ...receiving, runner }
+}
+
+async function setFaults(faults: FaultSettingsInput) {
+  const response = await fetch(`${world.sandboxUrl}/faults`, {
+    method: 'PUT',
+    headers: { authorization: `Basic ${btoa('sandbox:sandbox')}`, 'content-type': 'application/json' },
+    body: JSON.stringify(faults),
+  })
+  assert.equal(response.status, 200)
+}
+
+async function countCalls(kind: string): Promise<number> {
+  const [row] = await world.db.sql<{ calls: number }[]>`
+    select count(*) as calls from api_call where kind = ${kind}`
+  return row?.calls ?? 0
+}
+
+/** Posts everything planned and waits until nothing is outstanding, without asking a ready list. */
+async function postAndWait({ context }: WorldRunner): Promise<void> {
+  await startRunner(context, [])
+  await sweepPosts(context.db, context.queue.enqueuePosts)
+  await until('everything has been delivered', async () => {
+    const { planned = 0, posting = 0, posted = 0 } = await countStates(world.db)
+    return planned + posting + posted === 0
+  })
+}
+
+test('what is posted with an address is delivered and stored, and no result is asked for', async (t) => {
+  const { runner, stored, secret } = await openDelivery(t)
+  await watch(world, keywordsOf(150))
+  await watch(world, keywordsOf(30), { store: 'android_store', depth: 30 })
+  await planPosts(world)
+  await postAndWait(runner)
+  await runner.stop()
+  assert.deepEqual(await countStates(world.db), { collected: 180 })
+  assert.equal(stored(), 180)
+  for (const kind of ['tasks_ready', 'task_get']) assert.equal(await countCalls(kind), 0, kind)
+  const books = await readOwnBooks(world)
+  const { charge = 0, refund = 0 } = await readMoney(world.db)
+  assert.equal(
+    charge + refund,
+    books.reduce((sum, entry) => sum + entry.costMicros, 0),
+  )
+  const [kept] = await world.db.sql<{ text: string }[]>`
+    select coalesce(string_agg(row, ''), '') as text from (
+      select t::text as row from task t union all select c::text from api_call c union all select p::text from post p
+      union all select j::text from pgboss.job j) rows`
+  assert.ok(kept !== undefined && !kept.text.includes(secret), 'the database does not hold the secret')
+})
+
+test('what wants its raw pages is told of by pingback, and fetched', async (t) => {
+  const { runner, stored } = await openDelivery(t)
+  await watch(world, keywordsOf(5), { store: 'android_store', depth: 30 })
+  await planPosts(world)
+  await world.db.sql`update task set html = true`
+  await postAndWait(runner)
+  await runner.stop()
+  assert.deepEqual(await countStates(world.db), { collected: 5 })
+  assert.equal(stored(), 0, 'no postback brought anything')
+  assert.equal(await countCalls('tasks_ready'), 0)
+})
+
+test('what was sent twice, not sent or lost on the way is stored once in the end', async (t) => {
+  await setFaults({ webhookTwice: 0.2, webhookUnsent: 0.2, webhookLost: 0.1 })
+  t.after(() => setFaults({}))
+  const { runner, stored } = await openDelivery(t, 1_000)
+  await watch(world, keywordsOf(200))
+  const result = await runCycle(runner.context, await startRunner(runner.context, []), JOBS, QUIET)
+  await runner.stop()
+  assert.equal(result.outstanding.posted, 0)
+  assert.deepEqual(await countStates(world.db), { collected: 200 })
+  assert.ok(stored() > 100 && stored() < 180, `${stored()} were delivered, the others collected`)
+  assert.equal((await readOwnBooks(world)).length, 200)
+  const charges = await world.db.sql`select from charge where kind = 'charge'`
+  assert.equal(charges.length, 200)
+})

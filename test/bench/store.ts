@@ -1,10 +1,10 @@
 /**
  * How fast results are stored, and how much room they take: `storeFetched` and the whole way from the service, beside one
- * row per rank inserted by the ORM, in one run on a temporary PostgreSQL. Figures of different machines do not compare, the
+ * row per rank inserted by the ORM, in one run on one PostgreSQL. Figures of different machines do not compare, the
  * ratios do. Bounded: each part stops after its time.
  */
 import { spawn } from 'node:child_process'
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,10 +13,7 @@ import pLimit from 'p-limit'
 import { pino } from 'pino'
 import { type Fetched, fetchResults } from '../../src/collect/fetch.ts'
 import { type FetchItem, handOutReady } from '../../src/collect/hand-out.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { attachEmbedded } from '../../src/db/embedded.ts'
-import { openCluster } from '../../src/db/embedded-cluster.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import type { Database } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { storeFetched } from '../../src/history/store.ts'
@@ -24,6 +21,7 @@ import { planDueTasks } from '../../src/plan/plan.ts'
 import { workPost } from '../../src/post/work-post.ts'
 import { createClient } from '../../src/service/client.ts'
 import type { SearchItem } from '../../src/service/results.ts'
+import { withDatabase } from './database.ts'
 
 const RESULTS_PER_BATCH = 100
 const APPS_PER_RESULT = 100
@@ -47,23 +45,6 @@ interface Measured {
 const secondsSince = (startedMs: number) => (performance.now() - startedMs) / 1000
 const perSecond = ({ results, seconds }: Measured) => Math.round(results / seconds)
 const print = (line: string) => process.stdout.write(`${line}\n`)
-
-/** A server with its defaults, durable as in production. */
-async function withDatabase(work: (db: Database) => Promise<void>): Promise<void> {
-  const home = await mkdtemp(join(tmpdir(), 'storerank-bench-'))
-  await chmod(home, 0o755)
-  const { folder } = await openCluster(home)
-  const server = await attachEmbedded({ home, database: 'storerank_bench' })
-  try {
-    await migrate(server.url)
-    const db = openDatabase(server.url)
-    await work(db).finally(() => db.close())
-  } finally {
-    await server.dispose()
-    await rm(folder, { recursive: true, force: true })
-    await rm(home, { recursive: true, force: true })
-  }
-}
 
 async function prepareApps(db: Database): Promise<void> {
   await db.sql`insert into project (name) values ('bench')`
@@ -241,7 +222,15 @@ async function buy(db: Database, client: ReturnType<typeof createClient>): Promi
     posts.push(...ids)
   })
   const window = { callsPerMinute: 100_000, maxConcurrentRequests: REQUESTS_AT_ONCE, runner: 'bench' }
-  const deps = { db, client, budget, window, log: pino({ level: 'silent' }), ...COLLECT_SETTINGS }
+  const deps = {
+    db,
+    client,
+    budget,
+    window,
+    log: pino({ level: 'silent' }),
+    ...COLLECT_SETTINGS,
+    postbackUrl: null,
+  }
   for (const post of posts) await workPost(deps, post, AbortSignal.timeout(60_000))
 }
 

@@ -1,0 +1,49 @@
+/** A database to measure on: on the server of TEST_DATABASE_URL, else on a temporary one, durable as in production. */
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { attachEmbedded } from '../../src/db/embedded.ts'
+import { openCluster } from '../../src/db/embedded-cluster.ts'
+import { migrate } from '../../src/db/migrate.ts'
+
+/** Nothing is left of the database when the work has ended, however it did. */
+export async function withDatabase(work: (db: Database) => Promise<void>): Promise<void> {
+  const { TEST_DATABASE_URL: givenUrl } = process.env
+  const useUrl = async (url: string) => {
+    await migrate(url)
+    const db = openDatabase(url)
+    await work(db).finally(() => db.close())
+  }
+  await (givenUrl === undefined ? withServer(useUrl) : withGivenServer(givenUrl, useUrl))
+}
+
+async function withServer(work: (url: string) => Promise<void>): Promise<void> {
+  const home = await mkdtemp(join(tmpdir(), 'storerank-bench-'))
+  await chmod(home, 0o755)
+  const { folder } = await openCluster(home)
+  const server = await attachEmbedded({ home, database: 'storerank_bench' })
+  try {
+    await work(server.url)
+  } finally {
+    await server.dispose()
+    await rm(folder, { recursive: true, force: true })
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+async function withGivenServer(serverUrl: string, work: (url: string) => Promise<void>): Promise<void> {
+  const admin = postgres(serverUrl, { max: 1, onnotice: () => {} })
+  const name = `storerank_bench_${randomBytes(4).toString('hex')}`
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  try {
+    await admin`create database ${admin(name)}`
+    await work(url.href)
+  } finally {
+    await admin`drop database if exists ${admin(name)} with (force)`
+    await admin.end()
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * How fast delivered results are taken, and whether each is stored once: the receiver with a real PostgreSQL, and a service
+ * on loopback that sends 20,000 results of 100 apps at full speed. It ends by itself, with 1 when a claim does not hold.
+ */
+import { withDatabase } from './database.ts'
+import { type DeliveryReport, deliver } from './deliveries.ts'
+
+const RESULTS = 20_000
+/** spec: Events */
+const WEBHOOK_TIMEOUT_MS = 10_000
+/** Memory is warm when a third has been stored. Its median may grow by so much from the second third to the last. */
+const MAX_GROWTH = 0.15
+const MIB = 1024 * 1024
+
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+}
+
+function check(report: DeliveryReport): string[] {
+  const { results, deliveries, seconds, statuses, p50Ms, p99Ms, maxMs, rss, problems } = report
+  const third = Math.floor(rss.length / 3)
+  const warm = rss.slice(third)
+  const growth = medianOf(rss.slice(-third)) / medianOf(rss.slice(third, -third)) - 1
+  const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`
+  print(
+    `results stored:      ${Math.round(results / seconds)} a second (${results} in ${seconds.toFixed(1)} s)`,
+  )
+  print(
+    `deliveries:          ${deliveries}, ${Math.round(report.bytes / results)} bytes each, answers ${JSON.stringify(statuses)}`,
+  )
+  print(`fetched beside them: ${report.fetched}`)
+  print(
+    `time to the answer:  p50 ${p50Ms.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms, longest ${maxMs.toFixed(0)} ms`,
+  )
+  print(
+    `memory (RSS):        ${mib(Math.min(...warm))} to ${mib(Math.max(...warm))}, median ${mib(medianOf(warm))}, growth ${(growth * 100).toFixed(1)} %`,
+  )
+  return [
+    ...problems,
+    ...(statuses[200] === deliveries ? [] : ['not every delivery was answered with 200']),
+    ...(maxMs < WEBHOOK_TIMEOUT_MS ? [] : ['an answer took longer than the service waits']),
+    ...(growth < MAX_GROWTH ? [] : ['memory grows']),
+  ]
+}
+
+await withDatabase(async (db) => {
+  const problems = check(await deliver(db, RESULTS))
+  print(problems.length === 0 ? 'no result lost, none stored twice' : `DOES NOT HOLD: ${problems.join('; ')}`)
+  if (problems.length > 0) process.exitCode = 1
+})
+process.exit()

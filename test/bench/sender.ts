@@ -1,0 +1,133 @@
+/**
+ * A service that delivers, as a process of its own: it makes the bodies of all its postbacks first, as the sandbox makes them,
+ * then sends them as fast as they are taken. It also gives each result to whoever asks. One line of JSON in: the tasks; then one
+ * for each order to send; each is answered with a line.
+ */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import pLimit from 'p-limit'
+import { Pool } from 'undici'
+import { wrapTasks } from '../../src/sandbox/envelope.ts'
+import { FaultSettings, Faults } from '../../src/sandbox/faults.ts'
+import { showResult } from '../../src/sandbox/fetching.ts'
+import { resultPath } from '../../src/sandbox/offers.ts'
+import { openAnswers } from '../../src/sandbox/results.ts'
+import type { Task } from '../../src/sandbox/tasks.ts'
+import { fillUrl } from '../../src/sandbox/webhooks.ts'
+
+export interface Delivery {
+  readonly id: string
+  readonly tag: string
+  readonly keyword: string
+}
+
+export interface SendOrder {
+  /** With `$id` and `$tag`, as tasks are posted with it. */
+  readonly postbackUrl: string
+  /** Indices of the tasks, in the order of sending. */
+  readonly order: readonly number[]
+}
+
+export interface SendReport {
+  readonly seconds: number
+  /** How often each HTTP status was answered; 0 when the connection failed. */
+  readonly statuses: Readonly<Record<string, number>>
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
+/** As many as the sandbox has under way. */
+const CONNECTIONS = 64
+const GZIP_LEVEL = 1
+const DEPTH = 100
+/** Rankings of the sandbox change by day. */
+const DONE_AT_MS = Date.parse('2026-01-01T00:00:00Z')
+
+const answers = openAnswers(1, [])
+const faults = new Faults(1, FaultSettings.parse({}))
+
+function makeBody({ id, tag, keyword }: Delivery): Buffer {
+  const question = {
+    store: 'ios_store',
+    function: 'app_searches',
+    subject: keyword,
+    locationCode: 2840,
+    languageCode: 'en',
+    depth: DEPTH,
+    doneAtMs: DONE_AT_MS,
+  } as const
+  const task: Task = {
+    ...question,
+    id,
+    priority: 1,
+    postedAtMs: DONE_AT_MS,
+    costMicros: 1200,
+    results: answers.count(question),
+    refundMicros: 0,
+    parameters: { keyword, location_code: 2840, language_code: 'en', depth: DEPTH, tag },
+    isFetched: false,
+    isHeld: true,
+    due: ['postback_url'],
+  }
+  if (task.results !== DEPTH) throw new Error(`The store has ${task.results} results of "${keyword}".`)
+  const answer = showResult({ answers, faults, tasks: null as never }, task, 'advanced')
+  return gzipSync(wrapTasks(resultPath(task, 'advanced'), [answer], 1), { level: GZIP_LEVEL })
+}
+
+async function send(
+  tasks: readonly Delivery[],
+  bodies: readonly Buffer[],
+  { postbackUrl, order }: SendOrder,
+) {
+  const pool = new Pool(new URL(postbackUrl).origin, { connections: CONNECTIONS, headersTimeout: 0 })
+  const limit = pLimit(CONNECTIONS)
+  const latenciesMs: number[] = []
+  const statuses: Record<string, number> = {}
+  const startedMs = performance.now()
+  await limit.map(order, async (index) => {
+    const { id = '', tag = '' } = tasks[index] ?? {}
+    const { pathname, search } = new URL(fillUrl(postbackUrl, id, tag))
+    const sentMs = performance.now()
+    const status = await pool
+      .request({
+        method: 'POST',
+        path: pathname + search,
+        headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+        body: bodies[index] ?? '',
+      })
+      .then(async ({ statusCode, body }) => {
+        await body.dump()
+        return statusCode
+      })
+      .catch(() => 0)
+    latenciesMs.push(performance.now() - sentMs)
+    statuses[status] = (statuses[status] ?? 0) + 1
+  })
+  const seconds = (performance.now() - startedMs) / 1000
+  await pool.close()
+  latenciesMs.sort((a, b) => a - b)
+  const at = (share: number) => latenciesMs[Math.floor((latenciesMs.length - 1) * share)] ?? Number.NaN
+  return { seconds, statuses, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) } satisfies SendReport
+}
+
+async function serveResults(tasks: readonly Delivery[], bodies: readonly Buffer[]): Promise<string> {
+  const byId = new Map(tasks.map(({ id }, index) => [id, bodies[index]]))
+  const server = createServer((request, response) => {
+    const body = byId.get(request.url?.split('/').at(-1) ?? '')
+    response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(body === undefined ? '' : gunzipSync(body))
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`)
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+const tasks: readonly Delivery[] = JSON.parse((await lines.next()).value ?? '[]')
+const bodies = tasks.map(makeBody)
+say({ url: await serveResults(tasks, bodies), bytes: bodies.reduce((sum, body) => sum + body.byteLength, 0) })
+for await (const line of lines) say(await send(tasks, bodies, JSON.parse(line)))
+process.exit(0)

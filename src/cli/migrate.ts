@@ -1,4 +1,5 @@
-/** `storerank migrate`: applies what is missing of drizzle/ and exits. */
+/** `storerank migrate`: applies what is missing of drizzle/, sees to the roles of people, and exits. */
+import { grantRoles } from '../db/migrate.ts'
 import { openQueue } from '../queue/queue.ts'
 import type { CommandContext } from './command.ts'
 import { openDatabaseSession } from './session.ts'
@@ -9,7 +10,10 @@ export async function run(_options: Record<string, never>, context: CommandConte
     // pg-boss keeps its own tables, and makes them when it starts.
     const queue = await openQueue(session.db.url, context.log)
     await queue.stop(0)
-    context.stdout.write('The database is at the schema of this version.\n')
+    const hindrance = await grantRoles(session.db)
+    context.stdout.write(
+      `The database is at the schema of this version.\n${hindrance === null ? '' : `${hindrance}\n`}`,
+    )
     return 0
   } finally {
     await session.close()

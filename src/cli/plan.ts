@@ -1,4 +1,5 @@
 /** `storerank plan`: what is due, what it would cost, what the budget would cut. Posts nothing. */
+import { requireCurrentSchema } from '../db/migrate.ts'
 import { previewPlan } from '../plan/plan.ts'
 import { readNextDue } from '../report/ranks.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
@@ -15,6 +16,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export async function run({ json }: CommandOptions['plan'], context: CommandContext): Promise<number> {
   const session = await openDatabaseSession(context, { migrates: false })
   try {
+    await requireCurrentSchema(session.db)
     const preview = await previewPlan(session.db, settingsOf(context).budget)
     if (json) {
       printJson(preview, context)

@@ -1,5 +1,6 @@
 /** `storerank status`: last runs, backlog, budgets, problems, next ticks. */
 import { JOBS } from '../../jobs/index.ts'
+import { requireCurrentSchema } from '../db/migrate.ts'
 import { readOutstanding } from '../queue/cycle.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
 import { readBudgets } from '../report/money.ts'
@@ -13,6 +14,7 @@ const PROBLEMS_SHOWN = 20
 export async function run({ json }: CommandOptions['status'], context: CommandContext): Promise<number> {
   const session = await openDatabaseSession(context, { migrates: false })
   try {
+    await requireCurrentSchema(session.db)
     const settings = settingsOf(context)
     const status = {
       runs: await readLastRuns(session.db),

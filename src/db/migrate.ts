@@ -1,6 +1,6 @@
 /**
- * Brings a database to this version's schema, once, however many processes try at the same moment. Refuses a server
- * that is too old, and a schema that is newer than this version.
+ * Brings a database to this version's schema, once, however many processes try at the same moment, and wholly or not at
+ * all. Refuses a server that is too old, and a schema that is newer than this version.
  */
 import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
@@ -8,10 +8,13 @@ import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator'
 import postgres from 'postgres'
 import { ConfigurationError } from '../errors.ts'
+import type { Database, SqlRunner } from './database.ts'
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../drizzle', import.meta.url))
 /** `unique … nulls not distinct` and `begin atomic` functions; tested on 15 to 18. */
 const OLDEST_SERVER = 150_000
+/** Whoever waits for another one's migration waits as long as it takes. Not 0, which the driver leaves out. */
+const NO_LIMIT_MS = 2_147_483_647
 
 /**
  * Applies what is missing of drizzle/ and returns how many migrations that were.
@@ -21,17 +24,19 @@ export async function migrate(url: string): Promise<number> {
   const client = postgres(url, {
     max: 1,
     onnotice: () => {},
-    connection: { application_name: 'storerank migrate' },
+    connection: {
+      application_name: 'storerank migrate',
+      statement_timeout: NO_LIMIT_MS,
+      lock_timeout: NO_LIMIT_MS,
+    },
   })
   try {
     await refuseOldServer(client)
     // Held by the session: the migrator opens transactions of its own.
     await client`select pg_advisory_lock(hashtext('storerank'), hashtext('migrate'))`
-    const before = await appliedUpTo(client)
-    const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER })
-    refuseNewerSchema(before, migrations.at(-1)?.folderMillis ?? 0)
-    await applyMigrations(drizzle(client), { migrationsFolder: MIGRATIONS_FOLDER })
-    return migrations.filter((migration) => migration.folderMillis > before).length
+    const missing = await countMissing(client)
+    if (missing > 0) await applyMigrations(drizzle(client), { migrationsFolder: MIGRATIONS_FOLDER })
+    return missing
   } finally {
     await client.end({ timeout: 5 })
   }
@@ -47,19 +52,51 @@ async function refuseOldServer(client: postgres.Sql): Promise<void> {
   }
 }
 
-function refuseNewerSchema(applied: number, known: number): void {
-  if (applied > known) {
+/**
+ * For whoever only looks.
+ * @throws ConfigurationError when the schema is older or newer than this storerank.
+ */
+export async function requireCurrentSchema({ sql }: Database): Promise<void> {
+  const missing = await countMissing(sql)
+  if (missing > 0) {
     throw new ConfigurationError(
-      'The database was migrated by a newer storerank than this one. Update this installation; nothing was changed.',
+      `The database was made by an older storerank than this one. Run \`storerank migrate\` first.`,
     )
   }
 }
 
+/**
+ * Makes the roles of people where they are missing and gives them their rights, also where whoever may has made them
+ * since.
+ * @returns what hindered it, as a sentence; null when all is well
+ */
+export async function grantRoles({ sql }: Database): Promise<string | null> {
+  return sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('migrate'))`
+    const [row] = await tx<{ hindrance: string | null }[]>`select grant_roles() as hindrance`
+    return row?.hindrance ?? null
+  })
+}
+
+/** Migrations of ours that the database lacks. */
+async function countMissing(sql: SqlRunner | postgres.Sql): Promise<number> {
+  const applied = await appliedUpTo(sql)
+  const known = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).map(
+    (migration) => migration.folderMillis,
+  )
+  if (applied > Math.max(...known)) {
+    throw new ConfigurationError(
+      'The database was migrated by a newer storerank than this one. Update this installation; nothing was changed.',
+    )
+  }
+  return known.filter((stamp) => stamp > applied).length
+}
+
 /** The stamp of the newest applied migration; 0 on an empty database. */
-async function appliedUpTo(client: postgres.Sql): Promise<number> {
-  const [table] = await client`select to_regclass('drizzle.__drizzle_migrations') is not null as there`
+async function appliedUpTo(sql: SqlRunner | postgres.Sql): Promise<number> {
+  const [table] = await sql`select to_regclass('drizzle.__drizzle_migrations') is not null as there`
   if (!table?.there) return 0
   const [row] =
-    await client`select coalesce(max(created_at), 0)::text as stamp from drizzle.__drizzle_migrations`
+    await sql`select coalesce(max(created_at), 0)::text as stamp from drizzle.__drizzle_migrations`
   return Number(row?.stamp ?? 0)
 }

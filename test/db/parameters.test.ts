@@ -1,0 +1,38 @@
+/** Values reach the database as parameters: SQL is built from text in the few places that are named here. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { glob } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const PROJECT = join(import.meta.dirname, '..', '..')
+
+/** Every line of the files that says it, as `file: line`. */
+async function linesOf(pattern: string, says: RegExp): Promise<string[]> {
+  const found: string[] = []
+  for await (const file of glob(pattern, { cwd: PROJECT })) {
+    for (const line of readFileSync(join(PROJECT, file), 'utf8').split('\n'))
+      if (says.test(line)) found.push(`${file}: ${line.trim()}`)
+  }
+  return found.sort()
+}
+
+test('the program runs text as SQL for the queue, and for whoever types it into `storerank sql`', async () => {
+  const lines = await linesOf('{src,jobs}/**/*.ts', /\.(unsafe|raw|file|execute)\(/)
+  assert.deepEqual(
+    lines.map((line) => line.split(':')[0]),
+    ['src/cli/sql.ts', 'src/queue/queue.ts'],
+  )
+})
+
+test('what the database builds itself goes through format, with names and values quoted', async () => {
+  const executed = await linesOf('drizzle/*.sql', /^\s*execute\b/i)
+  assert.ok(executed.length > 0)
+  for (const line of executed) assert.match(line, /: execute format\('/)
+  const placed = await linesOf('drizzle/*.sql', /execute format\(.*%s/)
+  // Names that the catalog has quoted: regprocedure, regclass, regnamespace.
+  assert.deepEqual(
+    placed.filter((line) => !/ (function|schema|on) %s/.test(line)),
+    [],
+  )
+})

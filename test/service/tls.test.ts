@@ -1,0 +1,73 @@
+/** The service is who its certificate says, or it hears nothing of us. */
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { runCommand } from '../support/command.ts'
+import { makeEmptyHome } from '../support/embedded.ts'
+import { envelope, openClient, taskWith } from './wire-server.ts'
+
+/** Signed by itself, for localhost, until 2120; its key guards nothing. */
+const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg7R3mY6hAovBnU8/L
+BmRAWrS52ZvJR95ME+tUSXfAw86hRANCAASY4y9pOAdt+Vn3BGHJPIpDW3Ud73kW
+rODVTLq7yDLQNi2NXqxuwUjbvsjWLFbGYw43T2t3mWDUADo++IoMNDVT
+-----END PRIVATE KEY-----`
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBZzCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
+c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
+CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABJjjL2k4B235WfcE
+Yck8ikNbdR3veRas4NVMurvIMtA2LY1erG7BSNu+yNYsVsZjDjdPa3eZYNQAOj74
+igw0NVOjTjBMMA8GA1UdEwEB/wQFMAMBAf8wGgYDVR0RBBMwEYIJbG9jYWxob3N0
+hwR/AAABMB0GA1UdDgQWBBS9gnMnLTxDE1Qy7UKjNA04nq58PDAKBggqhkjOPQQD
+AgNIADBFAiEAgI/mWNmmAbIlXOye05qdGFATJeLFDItu88GGshwsWVsCIGfo9qNK
+1DG9mmyxLiRnYmXWRXq8lytxvwpB9z/CsAfD
+-----END CERTIFICATE-----`
+
+/** A service on https whose certificate nobody vouches for; counts what it is asked. */
+async function startImpostor(t: TestContext) {
+  let asked = 0
+  const answer = envelope([taskWith([{ api: 'app_data', status: 'ok', endpoints: null }])])
+  const server = createServer({ key: KEY, cert: CERTIFICATE }, (request, response) => {
+    asked += 1
+    const { method = '', url: path = '', headers, socket } = request
+    answer({ method, path, headers, body: '' }, response, socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => asked }
+}
+
+test('a certificate that signs itself is refused with a sentence, and neither login nor task is sent', async (t) => {
+  const impostor = await startImpostor(t)
+  const client = openClient(t, impostor.url)
+  await assert.rejects(client.getStatus(), { code: 'unavailable', message: /self-signed certificate/ })
+  const task = { tag: 'a.1', subject: 'x', locationCode: 1, languageCode: 'en', priority: 1 } as const
+  const send = { deadlineMs: performance.now() + 60_000 }
+  const outcome = await client.postTasks('ios_store', 'app_info', [task], send)
+  assert.equal(outcome.kind, 'not_sent')
+  assert.match(outcome.reason, /self-signed certificate/)
+  assert.equal(impostor.asked(), 0)
+})
+
+test('no setting of Node turns that off, and one that names the certificate lets it in', async (t) => {
+  const impostor = await startImpostor(t)
+  const account = { APP_DATA_URL: impostor.url, APP_DATA_LOGIN: 'me', APP_DATA_PASSWORD: 'secret' }
+  const careless = { env: { ...account, NODE_TLS_REJECT_UNAUTHORIZED: '0' } }
+  const refused = await runCommand(t, ['api', 'appendix/status'], careless)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /self-signed certificate/)
+  assert.equal(impostor.asked(), 0)
+
+  const file = join(dirname(await makeEmptyHome(t)), 'certificate.pem')
+  await writeFile(file, CERTIFICATE)
+  const trusting = { env: { ...account, NODE_EXTRA_CA_CERTS: file } }
+  const told = await runCommand(t, ['api', 'appendix/status'], trusting)
+  assert.equal(told.code, 0, told.stderr)
+  assert.equal(impostor.asked(), 1)
+})

@@ -629,20 +629,15 @@ comment on column app_change.target_id is 'The measured target: what ranking, ta
 comment on column app_change.app is 'The app in the dictionary: app.id.';
 --> statement-breakpoint
 
--- `distinct` also keeps the planner from joining reviews to all targets of the same place.
+-- By app alone: a review has one row, whichever of the places that show it was measured first.
 create view app_review as
-select w.project, w.store, a.app_id, a.title as app_title, a.label, a.role,
-  coalesce(l.name, w.location_code::text) as location, w.location_code, w.language_code as language, r.written_at,
+select w.project, a.store, a.app_id, a.title as app_title, a.label, a.role,
+  coalesce(l.name, r.location_code::text) as location, r.location_code, r.language_code as language, r.written_at,
   r.rating, r.title, r.text, r.author, r.version, r.first_seen_at, r.last_seen_at, r.review_id, r.app
-from (
-  select distinct p.project, p.app, t.store, t.location_code, t.language_code
-  from watch_period p
-  join target t on t.id = p.target_id
-  where p.kind = 'reviews'
-) w
-left join location l on l.store = w.store and l.code = w.location_code
+from (select distinct project, app from watch_period where kind = 'reviews') w
 join project_app a on a.project = w.project and a.app = w.app
-join review r on r.app = w.app and r.location_code = w.location_code and r.language_code = w.language_code;
+join review r on r.app = w.app
+left join location l on l.store = a.store and l.code = r.location_code;
 --> statement-breakpoint
 comment on view app_review is
   'The reviews of the apps whose reviews a project follows or has followed, each once. Those of the last days: where written_at > now() - interval ''7 days''.';
@@ -652,9 +647,9 @@ comment on column app_review.app_id is 'The id of the app in its store.';
 comment on column app_review.app_title is 'The title of the app, as last seen; null until a result names it.';
 comment on column app_review.label is 'What the project calls the app.';
 comment on column app_review.role is 'own or competitor, as last said.';
-comment on column app_review.location is 'The name of the location; its code until the references are loaded.';
+comment on column app_review.location is 'The name of the location where it was first measured; its code until the references are loaded.';
 comment on column app_review.location_code is 'The code of the location at the service.';
-comment on column app_review.language is 'The language code.';
+comment on column app_review.language is 'The language code with which it was first measured.';
 comment on column app_review.written_at is 'When it was written, as the store says.';
 comment on column app_review.rating is 'The stars that this review gives.';
 comment on column app_review.title is 'The title of the review.';

@@ -27,7 +27,9 @@ export async function printRunReport(
 async function printRanks({ db }: WorkSession, context: CommandContext): Promise<void> {
   const { lines, total } = await readLatestRanks(db, RANKS_SHOWN)
   if (total === 0) {
-    context.stdout.write('There is no rank yet: watch a keyword or a chart, and an app of the same project and store.\n')
+    context.stdout.write(
+      'There is no rank yet: watch a keyword or a chart, and an app of the same project and store.\n',
+    )
     return
   }
   const isOwn = ({ role }: RankLine) => role === 'own'

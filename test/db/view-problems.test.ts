@@ -12,7 +12,7 @@ describe('the views of money and trouble', () => {
   })
   after(() => list.drop())
   beforeEach(async () => {
-    await list.sql`truncate keyword_watch, app_watch, watch_period, project, target, app, location, language, ranking,
+    await list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location, language, category, ranking,
       app_snapshot, task, post, charge, budget_cut, rejected_result cascade`
     await list.setNow('2026-03-10 13:00+00')
   })
@@ -158,6 +158,79 @@ describe('the views of money and trouble', () => {
       assert.match(message ?? '', new RegExp(`^keyword_watch ${first} of this project`))
     })
 
+    test('names the category that was most likely meant, and none before the categories are loaded', async () => {
+      await list.addChart({ category: 'game_puzle' })
+      assert.deepEqual([...(await problems())], [])
+      await list.sql`insert into category (store, name) values
+        ('android_store', 'game'), ('android_store', 'game_puzzle'), ('ios_store', 'game_puzle')`
+      assert.deepEqual(await problem(), {
+        watch_table: 'chart_watch',
+        subject: 'topselling_free',
+        problem: 'category_unknown',
+        message:
+          'android_store has no category called "game_puzle". Did you mean "game_puzzle"? Correct category, or leave it out for all of the collection; the table category has them all.',
+      })
+      await list.sql`update chart_watch set category = 'xyz'`
+      assert.doesNotMatch((await problem()).message ?? '', /Did you mean/)
+      await list.sql`update chart_watch set category = null`
+      assert.deepEqual([...(await problems())], [])
+    })
+
+    test('has charts like keywords: place, language, money, failure, twins of the same category alone', async () => {
+      await list.sql`insert into location (store, code, name) values ('android_store', 2840, 'United States')`
+      await list.sql`insert into language values ('android_store', 'en', 'English')`
+      const first = await list.addChart({ category: 'game' })
+      await list.leaveGap('topselling_free', SLOT, 'failed', 'why')
+      await list.sql`insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
+        select id, ${SLOT}, '2026-03-11 00:00+00', 'overall_budget', 2400000 from target`
+      await list.addChart({ category: 'game', location_code: null, location_name: 'united states' })
+      await list.addChart({ location_code: null, location_name: 'united states' })
+      await list.addChart({ collection: 'x', location_code: 9999, language_code: 'xx' })
+      const rows = await problems()
+      assert.deepEqual(
+        rows.map((row) => [row.watch_table, row.subject, row.problem]),
+        [
+          ['topselling_free', 'followed_already'],
+          ['topselling_free', 'last_slot_failed'],
+          ['topselling_free', 'money'],
+          ['x', 'language_unknown'],
+          ['x', 'location_unknown'],
+        ].map((row) => ['chart_watch', ...row]),
+      )
+      assert.match(
+        rows[0]?.message,
+        new RegExp(`^chart_watch ${first} of this project follows the same already, and`),
+      )
+      assert.match(rows[2]?.message, /^This slot costs \$2\.40, and the budget of all projects/)
+    })
+
+    test('says once what is wrong with a row, and by itself what is wrong with its reviews', async () => {
+      await knowPlaces()
+      await list.addApp({ info: true, reviews: true, location_name: 'Nowhere', language_code: 'en' })
+      assert.equal((await problem()).problem, 'location_unknown')
+      await list.sql`update app_watch set info = false`
+      assert.equal((await problem()).problem, 'location_unknown')
+      await list.sql`update app_watch set location_code = 2840, location_name = null, info = true`
+      await list.describeApp('1001', SLOT, { gap: 'failed', reason: 'why' }, 'app_reviews')
+      assert.equal((await problem()).problem, 'last_slot_failed')
+      assert.match(
+        (await problem()).message ?? '',
+        /^Reviews: The last measurement, due 2026-03-10 00:00 UTC, failed: why\./,
+      )
+      await list.sql`update project set enabled = false`
+      assert.equal((await problem()).problem, 'project_disabled')
+    })
+
+    test('names the switch that is set twice: for the page of an app, and for its reviews', async () => {
+      await knowPlaces()
+      const first = await list.addApp({ info: true, reviews: true, location_code: 2840, language_code: 'en' })
+      await list.addApp({ info: true, reviews: true, location_name: 'United States', language_code: 'en' })
+      assert.deepEqual((await problems()).map(({ message }) => message).sort(), [
+        `Reviews: app_watch ${first} of this project follows the same already: set reviews = false in one of the two.`,
+        `app_watch ${first} of this project follows the same already: set info = false in one of the two.`,
+      ])
+    })
+
     test('says that the project is disabled, of each of its watches', async () => {
       await list.addKeyword({ project: "o'neill" })
       await list.addApp({ project: "o'neill" })
@@ -178,7 +251,10 @@ describe('the views of money and trouble', () => {
       await list.sql`insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
         select id, ${SLOT}, '2026-03-11 00:00+00', 'project_budget', 1200 from target`
       assert.equal((await problem()).problem, 'money')
-      assert.match((await problem()).message ?? '', /costs \$0\.0012, and the budget of the project is used up/)
+      assert.match(
+        (await problem()).message ?? '',
+        /costs \$0\.0012, and the budget of the project is used up/,
+      )
       await list.sql`update budget_cut set reason = 'dearer_than_overall_budget'`
       assert.equal((await problem()).problem, 'dearer_than_budget')
       assert.match(

@@ -126,6 +126,25 @@ describe('a downtime', () => {
 })
 
 describe('a slot that ended', () => {
+  test('is closed among its own kind: searches and charts as rankings, details and reviews as snapshots', async () => {
+    await planning.watch('a', ['yoga'])
+    await planning.db.sql`insert into chart_watch (project, collection, location_code, language_code)
+      values ('a', 'topselling_free', 2840, 'en')`
+    await planning.db
+      .sql`insert into app_watch (project, store, app_id, info, reviews, location_code, language_code)
+      values ('a', 'ios_store', '1001', true, true, 2840, 'en')`
+    await planning.setNow('2026-03-11 00:00+00')
+    assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 4 })
+    const functionsIn = async (table: string) => {
+      const rows = await planning.db.sql<{ function: string }[]>`
+        select t.function from ${planning.db.sql(table)} h join target t on t.id = h.target_id order by 1`
+      return rows.map((row) => row.function)
+    }
+    assert.deepEqual(await functionsIn('ranking'), ['app_list', 'app_searches'])
+    assert.deepEqual(await functionsIn('app_snapshot'), ['app_info', 'app_reviews'])
+    assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
+  })
+
   test('while its task was planned is missed, says what held it up, and frees its money', async () => {
     await planning.watch('a', ['yoga'])
     await planning.plan()

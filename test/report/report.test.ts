@@ -61,6 +61,20 @@ describe('the latest ranks', () => {
     assert.deepEqual(await readLatestRanks(db, 0), { lines: [], total: 0 })
   })
 
+  test('have charts among the keywords, with collection and category', async () => {
+    await watchlist.addChart({ category: 'game' })
+    await watchlist.addApp({ store: 'android_store', app_id: 'com.acme.yoga' })
+    await watchlist.capture('topselling_free', '2026-11-03 00:00+00', ['com.acme.yoga'])
+    const { lines } = await readLatestRanks(db, 10)
+    const charts = lines.filter(({ store }) => store === 'android_store')
+    assert.deepEqual(
+      charts.map(({ keyword, rank }) => [keyword, rank]),
+      [['chart topselling_free game', 1]],
+    )
+    await watchlist.sql`delete from chart_watch`
+    await watchlist.sql`delete from app_watch where store = 'android_store'`
+  })
+
   test('are followed by the next slot of any watch', async () => {
     assert.deepEqual(await readNextDue(db), new Date('2026-11-04T00:00:00Z'))
   })

@@ -1,0 +1,205 @@
+/** What people read of the pages of apps: what changed on them, and the reviews. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+const PLACE = { location_code: 2840, language_code: 'en' }
+
+let list: Watchlist
+before(async () => {
+  list = await createWatchlist()
+})
+after(() => list.drop())
+beforeEach(async () => {
+  await list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location, app_snapshot,
+    listing, review, task cascade`
+  await list.setNow('2026-03-10 13:00+00')
+})
+
+describe('app_change', () => {
+  interface Texts {
+    readonly title?: string
+    readonly description?: string
+    readonly images?: string[]
+    readonly details?: Record<string, string | number[] | string[]>
+  }
+
+  /** Stores the texts of a page, and returns what a snapshot calls them. */
+  async function listing({ details = {}, ...texts }: Texts): Promise<{ listing_hash: Buffer }> {
+    const hash = Buffer.from(JSON.stringify({ details, texts }))
+    await list.sql`insert into listing ${list.sql({ hash, details: list.sql.json(details), ...texts })}`
+    return { listing_hash: hash }
+  }
+
+  const changes = async (where = list.sql`true`) => [
+    ...(await list.sql`
+      select to_char(slot, 'DD') as day, to_char(previous_slot, 'DD') as before, field, old_value, new_value
+      from app_change where ${where} order by slot, field`),
+  ]
+
+  test('has one row for each field that changed, old and new', async () => {
+    await list.addApp({ ...PLACE, info: true })
+    const old = await listing({
+      title: 'Yoga',
+      description: 'Long',
+      images: ['a', 'b'],
+      details: { developerUrl: 'x' },
+    })
+    const now = await listing({
+      title: 'Yoga+',
+      description: 'Long',
+      images: ['b'],
+      details: { developerUrl: 'y' },
+    })
+    await list.describeApp('1001', '2026-03-10 00:00+00', {
+      ...old,
+      version: '1.0',
+      price_micros: 0,
+      rating: 4.5,
+    })
+    await list.describeApp('1001', '2026-03-11 00:00+00', {
+      ...now,
+      version: '1.1',
+      price_micros: 1_990_000,
+      rating: 4.6,
+    })
+    const from = { day: '11', before: '10' }
+    assert.deepEqual(await changes(), [
+      { ...from, field: 'developer_url', old_value: 'x', new_value: 'y' },
+      { ...from, field: 'images', old_value: '["a", "b"]', new_value: '["b"]' },
+      { ...from, field: 'price', old_value: '0', new_value: '1.99' },
+      { ...from, field: 'title', old_value: 'Yoga', new_value: 'Yoga+' },
+      { ...from, field: 'version', old_value: '1.0', new_value: '1.1' },
+    ])
+  })
+
+  test('is empty while the page stays as it is, and says nothing of the first measurement', async () => {
+    await list.addApp({ ...PLACE, info: true })
+    const same = await listing({ title: 'Yoga' })
+    for (const day of ['10', '11', '12']) {
+      await list.describeApp('1001', `2026-03-${day} 00:00+00`, {
+        ...same,
+        version: '1.0',
+        votes_count: Number(day),
+      })
+    }
+    assert.deepEqual(await changes(), [])
+  })
+
+  test('looks over gaps to the measurement before, and opens no older one', async () => {
+    await list.addApp({ ...PLACE, info: true })
+    await list.describeApp('1001', '2026-03-10 00:00+00', { version: '1.0' })
+    await list.describeApp('1001', '2026-03-11 00:00+00', { gap: 'failed' })
+    await list.describeApp('1001', '2026-03-12 00:00+00', { version: '2.0' })
+    await list.describeApp('1001', '2026-03-13 00:00+00', { version: '1.0' })
+    assert.deepEqual(await changes(), [
+      { day: '12', before: '10', field: 'version', old_value: '1.0', new_value: '2.0' },
+      { day: '13', before: '12', field: 'version', old_value: '2.0', new_value: '1.0' },
+    ])
+    assert.equal((await changes(list.sql`slot >= '2026-03-13'`)).length, 1)
+  })
+
+  test('shows an app that left the store and came back, and no field that nobody could see', async () => {
+    await list.addApp({ ...PLACE, info: true })
+    await list.describeApp('1001', '2026-03-10 00:00+00', { version: '1.0' })
+    await list.describeApp('1001', '2026-03-11 00:00+00', { found: false })
+    await list.describeApp('1001', '2026-03-12 00:00+00', { version: '2.0' })
+    assert.deepEqual(await changes(), [
+      { day: '11', before: '10', field: 'found', old_value: 'true', new_value: 'false' },
+      { day: '12', before: '11', field: 'found', old_value: 'false', new_value: 'true' },
+    ])
+  })
+
+  test('leaves out other apps that the page shows, and a detail that only one measurement knows', async () => {
+    await list.addApp({ ...PLACE, info: true })
+    const old = await listing({ details: { similarApps: [1], genres: ['a'] } })
+    const now = await listing({ details: { similarApps: [2], genres: ['a'], motto: 'new' } })
+    await list.describeApp('1001', '2026-03-10 00:00+00', old)
+    await list.describeApp('1001', '2026-03-11 00:00+00', now)
+    assert.deepEqual(await changes(), [])
+  })
+
+  test('compares what the project asked for: of a weekly watch the weeks, where another project asks daily', async () => {
+    await list.addApp({ ...PLACE, info: true })
+    await list.addApp({ ...PLACE, info: true, project: 'wellness', every: '7 days' })
+    for (const [day, version] of [
+      ['09', '1'],
+      ['10', '2'],
+      ['16', '3'],
+    ]) {
+      await list.describeApp('1001', `2026-03-${day} 00:00+00`, { version })
+    }
+    assert.deepEqual(await changes(list.sql`project = 'wellness'`), [
+      { day: '16', before: '09', field: 'version', old_value: '1', new_value: '3' },
+    ])
+  })
+})
+
+describe('reviews', () => {
+  const addReview = async (appId: string, fields: object) => {
+    const [app] = await list.sql`select id from app where app_id = ${appId}`
+    const seen = { first_seen_at: '2026-03-10', last_seen_at: '2026-03-10', written_at: '2026-03-09' }
+    const review = {
+      app: app?.id,
+      review_id: '1',
+      location_code: 2840,
+      language_code: 'en',
+      ...seen,
+      ...fields,
+    }
+    await list.sql`insert into review ${list.sql(review)}`
+  }
+
+  test('are shown to the projects that follow them, or did, and to no other', async () => {
+    await list.addApp({ ...PLACE, reviews: true, label: 'Mine' })
+    await list.addApp({ ...PLACE, reviews: true, project: 'wellness' })
+    await list.addApp({ project: 'another' })
+    await list.sql`update app_watch set reviews = false where project = 'wellness'`
+    await addReview('1001', { rating: 5, title: 'Love it', text: 'Every day', author: 'Ann', version: '1.0' })
+    const rows = await list.sql`
+      select project, app_id, label, role, location, rating, title, text, author, version from app_review order by 1`
+    const review = {
+      app_id: '1001',
+      role: 'own',
+      location: '2840',
+      rating: 5,
+      title: 'Love it',
+      text: 'Every day',
+      author: 'Ann',
+      version: '1.0',
+    }
+    assert.deepEqual(
+      [...rows],
+      [
+        { project: 'fitness', label: 'Mine', ...review },
+        { project: 'wellness', label: null, ...review },
+      ],
+    )
+  })
+
+  test('are shown once where a project follows them in two places', async () => {
+    await list.addApp({ ...PLACE, reviews: true })
+    await list.addApp({ location_code: 2276, language_code: 'de', reviews: true })
+    await addReview('1001', {})
+    assert.equal((await list.sql`select from app_review`).count, 1)
+  })
+
+  test('of the last days are found by the index', async () => {
+    await list.addApp({ ...PLACE, reviews: true })
+    await list.sql`insert into review (app, review_id, location_code, language_code, written_at, first_seen_at, last_seen_at)
+      select a.id, n::text, 2840, 'en', '2026-03-10'::timestamptz - make_interval(hours => n), '2026-03-10', '2026-03-10'
+      from app a, generate_series(1, 5000) n`
+    await list.sql`analyze review, app, watch_period`
+    const plan = await list.sql.unsafe(`explain select * from app_review
+      where project = 'fitness' and written_at >= '2026-03-09 12:00+00' order by written_at desc`)
+    assert.match(plan.map((row) => row['QUERY PLAN']).join('\n'), /review_by_time/)
+  })
+
+  test('have their slots in app_slot, and none among the details', async () => {
+    await list.addApp({ ...PLACE, reviews: true })
+    await list.describeApp('1001', '2026-03-10 00:00+00', { rating: 4.5, reviews_count: 7 }, 'app_reviews')
+    assert.equal((await list.sql`select from app_history`).count, 0)
+    const rows = await list.sql`select gap, found, rating, reviews_count from app_slot`
+    assert.deepEqual([...rows], [{ gap: null, found: true, rating: 4.5, reviews_count: 7 }])
+  })
+})

@@ -1,0 +1,144 @@
+/** Charts among the views of ranks: told apart from keywords, and otherwise held to the same. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+const APP = { store: 'android_store', app_id: 'com.acme.yoga' }
+const KEYWORD = { store: 'android_store', keyword: 'topselling_free' }
+const SLOT = '2026-03-10 00:00+00'
+
+describe('charts in the views of ranks', () => {
+  let list: Watchlist
+  before(async () => {
+    list = await createWatchlist()
+  })
+  after(() => list.drop())
+  beforeEach(async () => {
+    await list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location, ranking,
+      app_snapshot, task cascade`
+    await list.setNow('2026-03-10 13:00+00')
+    await list.addApp(APP)
+  })
+
+  test('a chart has its collection and category, and no keyword', async () => {
+    await list.addChart({ category: 'game' })
+    await list.capture('topselling_free', SLOT, ['com.other', 'com.acme.yoga'], { results_count: 2 })
+    const columns = list.sql`list, keyword, collection, category, rank, outcome, depth`
+    const expected = {
+      list: 'chart',
+      keyword: null,
+      collection: 'topselling_free',
+      category: 'game',
+      rank: 2,
+      outcome: 'ranked',
+      depth: 100,
+    }
+    for (const view of ['rank_history', 'rank_latest', 'rank_change']) {
+      assert.deepEqual([...(await list.sql`select ${columns} from ${list.sql(view)}`)], [expected], view)
+    }
+    const apps =
+      await list.sql`select list, keyword, collection, category, rank, app_id from ranked_apps order by rank`
+    const chart = { list: 'chart', keyword: null, collection: 'topselling_free', category: 'game' }
+    assert.deepEqual(
+      [...apps],
+      [
+        { ...chart, rank: 1, app_id: 'com.other' },
+        { ...chart, rank: 2, app_id: 'com.acme.yoga' },
+      ],
+    )
+  })
+
+  test('a keyword has no collection, also where it is called like one', async () => {
+    await list.addChart()
+    await list.addKeyword(KEYWORD)
+    const rows = await list.sql`select list, keyword, collection, category from rank_history order by list`
+    assert.deepEqual(
+      [...rows],
+      [
+        { list: 'chart', keyword: null, collection: 'topselling_free', category: null },
+        { list: 'keyword', keyword: 'topselling_free', collection: null, category: null },
+      ],
+    )
+    assert.equal((await list.sql`select from rank_history where keyword = 'topselling_free'`).count, 1)
+    assert.equal((await list.sql`select from rank_history where collection = 'topselling_free'`).count, 1)
+  })
+
+  test('the same collection with and without a category are two charts', async () => {
+    await list.addChart()
+    await list.addChart({ category: 'game' })
+    const rows = await list.sql`select category, outcome from rank_history order by category nulls first`
+    assert.deepEqual(
+      [...rows],
+      [
+        { category: null, outcome: 'pending' },
+        { category: 'game', outcome: 'pending' },
+      ],
+    )
+  })
+
+  test('an app of the other store is not ranked on a chart', async () => {
+    await list.addChart()
+    await list.addApp()
+    assert.deepEqual([...(await list.sql`select app_id from rank_history`)], [{ app_id: 'com.acme.yoga' }])
+  })
+
+  test('a chart that was not measured is pending, then a gap, and never an older rank', async () => {
+    await list.addChart()
+    await list.capture('topselling_free', SLOT, ['com.acme.yoga'])
+    await list.setNow('2026-03-12 13:00+00')
+    await list.leaveGap('topselling_free', '2026-03-11 00:00+00', 'failed', 'why')
+    const rows = await list.sql`
+      select to_char(slot, 'DD') as day, rank, outcome, reason from rank_history order by slot`
+    assert.deepEqual(
+      [...rows],
+      [
+        { day: '10', rank: 1, outcome: 'ranked', reason: null },
+        { day: '11', rank: null, outcome: 'failed', reason: 'why' },
+        { day: '12', rank: null, outcome: 'pending', reason: null },
+      ],
+    )
+    assert.deepEqual([...(await list.sql`select outcome from rank_latest`)], [{ outcome: 'failed' }])
+  })
+
+  test('the change of a chart is against the day before', async () => {
+    await list.addChart()
+    await list.capture('topselling_free', SLOT, ['com.a', 'com.b', 'com.acme.yoga'])
+    await list.setNow('2026-03-11 13:00+00')
+    await list.capture('topselling_free', '2026-03-11 00:00+00', ['com.acme.yoga'])
+    const rows = await list.sql`select rank, rank_1d, change_1d, change_7d from rank_change`
+    assert.deepEqual([...rows], [{ rank: 1, rank_1d: 3, change_1d: 2, change_7d: null }])
+  })
+
+  test('coverage counts charts and reviews by themselves', async () => {
+    await list.addChart()
+    await list.addKeyword(KEYWORD)
+    await list.addApp({ info: true, reviews: true, location_code: 2840, language_code: 'en' })
+    await list.describeApp('1001', SLOT, { gap: 'failed' }, 'app_reviews')
+    const rows = await list.sql`select function, owed, failed, pending from coverage order by function`
+    const pending = { owed: 1, failed: 0, pending: 1 }
+    assert.deepEqual(
+      [...rows],
+      [
+        { function: 'app_info', ...pending },
+        { function: 'app_list', ...pending },
+        { function: 'app_reviews', owed: 1, failed: 1, pending: 0 },
+        { function: 'app_searches', ...pending },
+      ],
+    )
+  })
+
+  test('a task that fails closes the slot of its own kind', async () => {
+    await list.addChart()
+    await list.addApp({ reviews: true, location_code: 2840, language_code: 'en' })
+    await list.sql`insert into task (target_id, slot, slot_ends_at, priority, estimate_micros)
+      select id, ${SLOT}, '2026-03-11 00:00+00', 1, 1200 from target`
+    await list.sql`update task set state = 'failed', problem = 'why'`
+    const gaps = await list.sql`select function, gap, reason from (
+        select target_id, gap, reason from ranking_slot union all select target_id, gap, reason from app_slot) s
+      join target t on t.id = s.target_id order by 1`
+    assert.deepEqual(
+      [...gaps],
+      ['app_list', 'app_reviews'].map((name) => ({ function: name, gap: 'failed', reason: 'why' })),
+    )
+  })
+})

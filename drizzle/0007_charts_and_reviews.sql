@@ -24,7 +24,12 @@ begin
 end $$;
 --> statement-breakpoint
 
-create or replace function start_watch_period(new_period watch_period) returns void language plpgsql set enable_seqscan = off as $$
+-- Two periods of one project on one target never hold the same slot: with the same `every` the new one takes the
+-- running slot over; with another it begins after the last slot of the old one. So a change of `every` shows no slot twice
+-- and owes none that nobody had asked for.
+-- The periods of the target are read once, by it alone: other indexes would bring all the project's periods for each.
+create or replace function start_watch_period(new_period watch_period) returns void
+language plpgsql set enable_seqscan = off as $$
 declare
   present timestamptz := storerank_now();
   first timestamptz := slot_of(new_period.every, present);
@@ -49,15 +54,14 @@ begin
   insert into watch_period
     (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at, first_slot, closed_to)
   values (new_period.kind, new_period.watch_id, new_period.project, new_period.target_id, new_period.app,
-    new_period.role, new_period.label, new_period.every, new_period.depth, coalesce(new_period.html, false),
-    new_period.priority, present, coalesce(after, first), present)
+    new_period.role, new_period.label, new_period.every, new_period.depth, new_period.html, new_period.priority,
+    present, coalesce(after, first), present)
   on conflict (kind, watch_id) where ended_at is null do nothing; -- two runners may find it missing at once
 end $$;
 --> statement-breakpoint
 
 -- What each watch asks for at present, as the period that it should have; null where it asks for nothing, or its place is
 -- not known yet.
-
 create function wanted_keyword_period(w keyword_watch) returns watch_period language plpgsql as $$
 declare
   p watch_period;
@@ -138,6 +142,7 @@ begin
   p.target_id := target_of(w.store, 'app_reviews', w.app_id, place, w.language_code);
   p.every := w.every;
   p.depth := w.reviews_depth;
+  p.html := false; -- offered by android_store alone, which has no reviews
   p.priority := w.priority;
   return p;
 end $$;
@@ -152,8 +157,7 @@ declare
 begin
   if open_id is not null then
     update watch_period p
-    set depth = wanted.depth, html = coalesce(wanted.html, false), priority = wanted.priority,
-      role = wanted.role, label = wanted.label
+    set depth = wanted.depth, html = wanted.html, priority = wanted.priority, role = wanted.role, label = wanted.label
     where p.id = open_id and p.project = wanted.project and p.every = wanted.every
       and (p.target_id, p.app) is not distinct from (wanted.target_id, wanted.app);
     if found then
@@ -274,6 +278,8 @@ begin
 end $$;
 --> statement-breakpoint
 
+-- Looks back to where everything is closed, and to what was posted and is not there yet, however late.
+-- In PL/pgSQL so that the planner believes `rows`: inlined, generate_series is taken for 1,000 slots a period.
 create or replace function pending_slots(p watch_period) returns setof timestamptz
 language plpgsql stable parallel safe rows 1 as $$
 declare

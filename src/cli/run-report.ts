@@ -1,8 +1,10 @@
 /** What a run says at its end: ranks, money, and where to look next. */
+import type { Database } from '../db/database.ts'
 import type { CycleResult } from '../queue/cycle.ts'
-import { readBudgets, readSpentSince } from '../report/money.ts'
+import { readBudgets, readSpentByFunction, readSpentSince } from '../report/money.ts'
 import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
 import { readProblems } from '../report/status.ts'
+import type { ServiceFunction } from '../service/functions.ts'
 import type { CommandContext } from './command.ts'
 import { formatCount, formatInstant, formatMicros, printTable } from './print.ts'
 import { settingsOf, type WorkSession } from './session.ts'
@@ -104,10 +106,29 @@ async function printMoney(
     say(
       `Spent ${formatMicros(net)} on ${formatCount(spent.tasks)} ${spent.tasks === 1 ? 'measurement' : 'measurements'} since this run began${refund}.`,
     )
+    await printFunctions(db, began, context)
   }
   for (const line of await readBudgets(db, settingsOf(context).budget)) {
     const left = formatMicros(line.limitMicros - line.usedMicros)
     say(`  left of ${line.budget}: ${left} of ${formatMicros(line.limitMicros)}`)
+  }
+}
+
+/** One, and several. */
+const FUNCTION_NAMES: Readonly<Record<ServiceFunction, readonly [string, string]>> = {
+  app_searches: ['search', 'searches'],
+  app_info: ['page of an app', 'pages of apps'],
+  app_list: ['chart', 'charts'],
+  app_reviews: ['list of reviews', 'lists of reviews'],
+}
+
+async function printFunctions(db: Database, began: Date, context: CommandContext): Promise<void> {
+  const lines = await readSpentByFunction(db, began)
+  if (lines.length < 2) return
+  for (const line of lines) {
+    const [one, several] = FUNCTION_NAMES[line.function]
+    const what = `${formatCount(line.tasks)} ${line.tasks === 1 ? one : several}`
+    context.stdout.write(`  ${formatMicros(line.netMicros)} on ${what}\n`)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Money for a person: what was spent since a moment, and what each budget has left. */
 import type { Database } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
+import type { ServiceFunction } from '../service/functions.ts'
 
 /** The present by which charges are dated. */
 export async function readBusinessTime(db: Database): Promise<Date> {
@@ -28,6 +29,23 @@ export async function readSpentSince(db: Database, from: Date): Promise<Spent> {
       coalesce(sum(amount_micros) filter (where kind = 'adjustment'), 0)::bigint as "adjustedMicros"
     from charge where kind <> 'estimate' and at >= ${from}`
   return row ?? { tasks: 0, chargedMicros: 0, refundedMicros: 0, duplicateMicros: 0, adjustedMicros: 0 }
+}
+
+export interface SpentOnFunction {
+  readonly function: ServiceFunction
+  readonly tasks: number
+  /** Less what came back. */
+  readonly netMicros: number
+}
+
+/** The same by what was measured, the dearest first. */
+export async function readSpentByFunction(db: Database, from: Date): Promise<SpentOnFunction[]> {
+  return db.sql<SpentOnFunction[]>`
+    select t.function, count(distinct c.service_id) filter (where c.kind = 'charge') as tasks,
+      sum(c.amount_micros)::bigint as "netMicros"
+    from charge c join target t on t.id = c.target_id
+    where c.kind <> 'estimate' and c.at >= ${from}
+    group by 1 order by 3 desc, 1`
 }
 
 export interface BudgetLine {

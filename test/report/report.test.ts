@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Database, openDatabase } from '../../src/db/database.ts'
-import { readBudgets, readSpentSince } from '../../src/report/money.ts'
+import { readBudgets, readSpentByFunction, readSpentSince } from '../../src/report/money.ts'
 import { readLatestRanks, readNextDue } from '../../src/report/ranks.ts'
 import { readBacklog, readLastRuns, readProblems } from '../../src/report/status.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
@@ -106,6 +106,9 @@ describe('the money', () => {
     )
     const since = await readSpentSince(db, new Date('2026-11-01T00:00:00Z'))
     assert.deepEqual([since.tasks, since.chargedMicros], [2, 3600])
+    const functions = await readSpentByFunction(db, new Date('2026-11-01T00:00:00Z'))
+    const net = since.chargedMicros + since.duplicateMicros - since.refundedMicros
+    assert.deepEqual([...functions], [{ function: 'app_searches', tasks: 2, netMicros: net }])
   })
 
   test('left in each budget that is set counts what is reserved', async () => {

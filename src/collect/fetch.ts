@@ -1,4 +1,5 @@
 /** Fetching: one answer becomes one outcome, and an outcome of one task never disturbs another's. */
+import { gzipSync } from 'node:zlib'
 import pLimit from 'p-limit'
 import {
   ConfigurationError,
@@ -11,7 +12,6 @@ import type { AppDataClient } from '../service/client.ts'
 import { billingUnits, hasForm, type ResultForm } from '../service/functions.ts'
 import {
   type AppReviewsResult,
-  type HtmlResult,
   type InfoResult,
   parseHtmlResult,
   parseInfoResult,
@@ -23,6 +23,18 @@ import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import type { FetchItem } from './hand-out.ts'
 
+/** The store's own pages, compressed as soon as they are read: one has a megabyte, and a batch hundreds of them. */
+export interface RawPages {
+  /** When the store was asked. */
+  readonly datetime: Date | null
+  readonly pages: readonly RawPage[]
+}
+
+export interface RawPage {
+  readonly scannedAt: Date | null
+  readonly htmlGzip: Buffer
+}
+
 interface Done {
   readonly item: FetchItem
   readonly statusCode: number
@@ -30,7 +42,7 @@ interface Done {
   readonly unitsPosted: number
   readonly unitsReturned: number
   /** The raw pages, where they are wanted or nothing else is offered. */
-  readonly html: HtmlResult | null
+  readonly html: RawPages | null
   /** Why raw pages that are wanted will never come; null when nothing is missing. */
   readonly problem: string | null
 }
@@ -41,7 +53,7 @@ export type Fetched =
   | ({ readonly kind: 'snapshot'; readonly info: InfoResult | null } & Done)
   | ({ readonly kind: 'reviews'; readonly reviews: AppReviewsResult | null } & Done)
   /** Raw pages, where nothing else is offered. */
-  | ({ readonly kind: 'pages'; readonly html: HtmlResult } & Done)
+  | ({ readonly kind: 'pages'; readonly html: RawPages } & Done)
   | {
       readonly kind: 'failed'
       readonly item: FetchItem
@@ -145,7 +157,7 @@ async function addPages(
       return { kind: 'later', item, problem: 'The raw pages are not ready yet.', pauseMs: NOT_READY_PAUSE_MS }
     }
     if (outcome.kind === 'failed') return without(`${outcome.statusCode}: ${outcome.message}`)
-    return outcome.result === null ? fetched : { ...fetched, html: parseHtmlResult(outcome.result) }
+    return outcome.result === null ? fetched : { ...fetched, html: readPages(outcome.result) }
   } catch (error) {
     if (isFinal(error)) return without(error.message)
     throw error
@@ -187,7 +199,7 @@ function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched
   const done = { item, statusCode, unitsPosted, html: null, problem: null }
   if (item.kind === 'html' && result !== null) {
     // Pages do not say how many results they hold, so no refund is known.
-    return { ...done, kind: 'pages', html: parseHtmlResult(result), unitsReturned: unitsPosted }
+    return { ...done, kind: 'pages', html: readPages(result), unitsReturned: unitsPosted }
   }
   switch (item.function) {
     case 'app_searches':
@@ -204,4 +216,9 @@ function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched
       return { ...done, kind: 'reviews', reviews, unitsReturned: unitsReturned(reviews?.items) }
     }
   }
+}
+
+function readPages(result: unknown): RawPages {
+  const { datetime, items } = parseHtmlResult(result)
+  return { datetime, pages: items.map(({ date, html }) => ({ scannedAt: date, htmlGzip: gzipSync(html) })) }
 }

@@ -2,9 +2,8 @@
  * What every capture has, and the guard under which all are written: history row, task state, refund and pages in one
  * statement. However often and however a result arrives, it is stored once; a gap that a late result fills gives way to it.
  */
-import { gzipSync } from 'node:zlib'
+import type { RawPage } from '../collect/fetch.ts'
 import type { Transaction } from '../db/database.ts'
-import type { HtmlPage } from '../service/results.ts'
 
 /** What every captured result has, whatever it measured. */
 export interface Capture {
@@ -17,7 +16,7 @@ export interface Capture {
   readonly unitsPosted: number
   readonly unitsReturned: number
   /** Raw pages, kept beside the capture. */
-  readonly pages: readonly HtmlPage[]
+  readonly pages: readonly RawPage[]
   /** What is missing in spite of the capture, as a sentence; null when nothing is. */
   readonly problem: string | null
 }
@@ -82,8 +81,8 @@ export function collected(tx: Transaction, captures: readonly Capture[]) {
       insert into page (target_id, slot, number, scanned_at, html_gzip)
       select c.target_id, c.slot, p.number, p.scanned_at, p.html_gzip
       from unnest(${pages.map((page) => page.serviceId)}::text[], ${pages.map((page) => page.number)}::int[],
-        ${pages.map((page) => page.date?.toISOString() ?? null)}::timestamptz[],
-        ${pages.map((page) => `\\x${gzipSync(page.html).toString('hex')}`)}::text[]::bytea[]
+        ${pages.map((page) => page.scannedAt?.toISOString() ?? null)}::timestamptz[],
+        ${pages.map((page) => `\\x${page.htmlGzip.toString('hex')}`)}::text[]::bytea[]
       ) as p (service_id, number, scanned_at, html_gzip) join collected c using (service_id)
       on conflict do nothing
     )`

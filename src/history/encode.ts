@@ -83,7 +83,7 @@ function captureOf(
     checkUrl: result?.checkUrl ?? null,
     unitsPosted: one.unitsPosted,
     unitsReturned: one.unitsReturned,
-    pages: one.html?.items ?? [],
+    pages: one.html?.pages ?? [],
     problem: one.problem,
   }
 }

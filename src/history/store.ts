@@ -2,6 +2,7 @@
  * Storing a batch of fetched results: the dictionary first, then captures, task states and charges in one transaction. A
  * batch that the database refuses is halved until the bad result stands alone; the rest is stored.
  */
+import { gunzipSync } from 'node:zlib'
 import postgres from 'postgres'
 import type { Fetched } from '../collect/fetch.ts'
 import type { Database, Transaction } from '../db/database.ts'
@@ -110,7 +111,7 @@ function bodyOf(fetched: Fetched): unknown {
     case 'reviews':
       return fetched.reviews
     case 'pages':
-      return fetched.html
+      return fetched.html.pages.map((page) => gunzipSync(page.htmlGzip).toString())
     default:
       return null
   }

@@ -20,7 +20,7 @@ import { killRunners, type Role, type Runner, startRunnerProcess, stopRunners } 
 import { SCENARIOS } from './scenarios.ts'
 import { startPostgres, startSandboxProcess } from './servers.ts'
 import { startWire, type Wire } from './wire.ts'
-import { createWorld, type World, watchProjects } from './world.ts'
+import { createWorld, shortenHeartbeat, type World, watchProjects } from './world.ts'
 
 interface Options {
   readonly kills: number
@@ -142,6 +142,7 @@ function describe({ scenario, guardOff, kills, tasks, runners, keywords }: Optio
 type Stage = Awaited<ReturnType<typeof openStage>>
 
 async function disturbAtRandom(options: Options, stage: Stage, random: Random) {
+  await shortenHeartbeat(stage.world.sql)
   await watchProjects(stage.world.sql, options.keywords)
   stage.wire.troubleShare = TROUBLE_SHARE
   return disturb({

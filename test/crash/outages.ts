@@ -28,7 +28,7 @@ export async function occupyConnections(world: World, forMs: number): Promise<vo
   await flood.end({ timeout: 2 })
 }
 
-const WRITTEN = ['task', 'post', 'charge', 'api_call', 'ranking', 'budget_cut', 'job_run']
+const WRITTEN = ['task', 'post', 'charge', 'api_call', 'ranking', 'budget_cut', 'job_run', 'pgboss.job']
 
 /** What `failStatements` needs. */
 export async function installFailures(sql: postgres.Sql): Promise<void> {

@@ -38,7 +38,7 @@ const constant = (file: string, name: string, value: string): Rewrite => ({
 
 /**
  * Everything that takes seconds or minutes, about ten times shorter, in the same order: timeout of a call < a freeze < the
- * quiet time (`QUIET_MS`) < the heartbeat. Posts and fetch jobs are small, so that there are many of them.
+ * quiet time (`QUIET_MS`). Posts and fetch jobs are small, so that there are many of them.
  */
 export const SHORTER: readonly Rewrite[] = [
   constant('db/call-window.ts', 'CALL_TIMEOUT_MS', '2_000'),

@@ -31,7 +31,7 @@ const READY_WITHIN_MS = 30_000
 const POINTS = Object.keys(FAIL_POINTS)
 /** Some of those that were struck least: rare places would never have their turn beside those that are passed every moment. */
 const POINTS_AT_ONCE = 6
-const POINT_WITHIN_MS = [700, 2_000] as const
+const POINT_WITHIN_MS = [1_000, 3_000] as const
 const ACTIONS = ['kill', 'kill', 'kill', 'kill', 'freeze', 'cut'] as const
 /** Beyond the time of an answer; beyond the quiet time; beyond the heartbeat. */
 const FREEZE_MS: readonly (readonly [number, number])[] = [
@@ -87,7 +87,7 @@ async function disturbRunner(
 }
 
 async function strike(options: ChaosOptions, runner: Runner, random: Random, blows: Blows): Promise<void> {
-  if (random.chance(0.3)) {
+  if (random.chance(0.2)) {
     await sleep(random.between(0, 1_000))
     return strikeAnywhere(options, runner, random, blows)
   }

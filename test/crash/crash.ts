@@ -1,8 +1,6 @@
 /**
  * `npm run crash`: kills, freezes and cuts runners at work, starts them again until everything is settled, and compares what the
- * sandbox, our money book and our history say. Exit code 0 when they agree and every limit was kept, 1 when not, 2 for a wrong
- * option. `--kills` counts every blow: kills, freezes and cuts. `--guard-off` takes a guard out and must end with 1;
- * `--scenario` runs the same with the guard in place and must end with 0. A seed repeats the choices, not the timing.
+ * sandbox, our money book and our history say. `--help` says how.
  */
 import { closeSync, openSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -10,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { add } from './blows.ts'
 import { compareBooks } from './books.ts'
 import { disturb } from './chaos.ts'
 import { GUARDS, type GuardName, rewritesOf } from './guards.ts'
@@ -19,6 +18,7 @@ import { checkRewrites } from './rewrite.ts'
 import { killRunners, type Role, type Runner, startRunnerProcess, stopRunners } from './runners.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { startPostgres, startSandboxProcess } from './servers.ts'
+import { refuseOlderRunner } from './versions.ts'
 import { startWire, type Wire } from './wire.ts'
 import { createWorld, shortenHeartbeat, type World, watchProjects } from './world.ts'
 
@@ -43,15 +43,31 @@ const TROUBLE_SHARE = 0.1
 /** Without a guard some things never settle, and need not. */
 const SETTLE_WITHIN_MS = { guarded: 120_000, unguarded: 8_000 }
 const LOOK_EVERY_MS = 300
+const MIGRATING = 20
 /** How far a clock is from that of the database. */
 const MOST_SKEW_MS = 5 * 3_600_000
 
-const HELP = `usage: npm run crash -- [--kills 25] [--runners 4] [--keywords 300] [--seed N] [--minutes N]
-                        [--guard-off NAME | --scenario NAME] [--log FILE]
-guards: ${Object.keys(GUARDS).join(', ')}\n`
+const HELP = `usage: npm run crash -- [options]
+
+  --kills N         blows to strike: kills, freezes and cuts together (25)
+  --tasks N         go on until so many tasks are paid for (0)
+  --runners N       runner processes at once, 1 to 4 (4)
+  --keywords N      keywords that are watched (300)
+  --minutes N       strike no longer than that (2, and one more for every 10 blows)
+  --seed N          repeat the choices of an earlier run, not its timing
+  --guard-off NAME  the story of a guard without it: must not be clean
+  --scenario NAME   the same story with the guard: must be clean
+  --log FILE        what the runners write
+
+guards: ${Object.keys(GUARDS).join(', ')}
+exit codes: 0 clean, 1 not clean, 2 wrong option\n`
 
 const cleanups: (() => unknown)[] = [killRunners]
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => void leave(130))
+if (process.argv.includes('--help')) {
+  process.stdout.write(HELP)
+  process.exit(0)
+}
 const options = readOptions(process.argv.slice(2))
 if (options === null) {
   process.stderr.write(HELP)
@@ -128,6 +144,11 @@ async function run(options: Options): Promise<boolean> {
   wire.troubleShare = 0
   await settle(world, runners, start, SETTLE_WITHIN_MS[guardOff === null ? 'guarded' : 'unguarded'])
   const settledMs = performance.now() - startedMs - disturbedMs
+  if (options.scenario === null) {
+    await refuseOlderRunner(world.sql, start)
+    add(blows, `people: ${MIGRATING} processes migrate at once`)
+    add(blows, 'people: an older runner is refused by a newer schema')
+  }
   const findings = await compareBooks(stage, random.fork())
   const { troubles, mostInFlight } = wire
   printReport({ seed, guardOff, blows, troubles, disturbedMs, settledMs, mostInFlight, findings })
@@ -171,7 +192,7 @@ async function openStage({ seed, keywords, scenario, guardOff, logFile }: Option
   cleanups.push(sandbox.stop)
   const wire = await startWire(sandbox.url, random.fork())
   cleanups.unshift(wire.close)
-  const world = await createWorld(postgres.url, keywords)
+  const world = await createWorld(postgres.url, keywords, scenario === null ? MIGRATING : 1)
   cleanups.unshift(world.close)
   const { sql } = guardOff === null ? {} : GUARDS[guardOff]
   if (sql !== undefined) await world.sql.unsafe(sql)

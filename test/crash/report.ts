@@ -42,7 +42,8 @@ export function printReport(report: Report): void {
     ([name]) => !places.some((place) => name.endsWith(`: ${place}`)) || name.startsWith('SIGTERM'),
   )
   print([['where', 'killed', 'frozen', 'cut off'], ...rows])
-  print([...others, ...[...report.troubles].map(([name, times]): Row => [`wire: ${name}`, times])])
+  const atTheWire = [...report.troubles].map(([name, times]): Row => [`wire: ${name}`, times])
+  print([...others, ...atTheWire].toSorted(([a], [b]) => String(a).localeCompare(String(b))))
   print([
     ['blows', countBlows(blows)],
     ['tasks paid for', findings.tasks],

@@ -1,10 +1,10 @@
 /** The database of a run: watches of three projects that share targets, a business clock that jumps, and people who edit. */
 import { pino } from 'pino'
 import postgres from 'postgres'
-import { migrate } from '../../src/db/migrate.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { installFailures } from './outages.ts'
 import type { Random } from './random.ts'
+import { migrateByMany } from './versions.ts'
 
 export interface World {
   readonly url: string
@@ -34,14 +34,17 @@ const NAME = 'crash'
 /** Name of the connections that nothing happens to but what happens to Postgres. */
 export const HARNESS = 'crash harness'
 
-/** Makes a database on the server, with `keywords` watched every hour. */
-export async function createWorld(serverUrl: string, keywords: number): Promise<World> {
+/**
+ * Makes a database on the server; the overall budget of a day is made for `keywords`.
+ * @param migrating how many processes bring it up to date, all at once
+ */
+export async function createWorld(serverUrl: string, keywords: number, migrating: number): Promise<World> {
   const url = new URL(serverUrl)
   url.pathname = `/${NAME}`
   const admin = postgres(serverUrl, { max: 1, onnotice: () => {} })
   await admin`create database ${admin(NAME)}`
   await admin.end()
-  await migrate(url.href)
+  await migrateByMany(url.href, migrating)
   const sql = postgres(url.href, {
     max: 4,
     onnotice: () => {},

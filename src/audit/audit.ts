@@ -25,8 +25,8 @@ export interface Audited extends Compared {
 }
 
 /**
- * How far beyond its edges a day is listed, so that none of our tasks of that day can stand outside: the clocks may differ, and
- * what a dead runner wrote may arrive 20 minutes later (DESIGN: Reconcile).
+ * How far beyond its edges a day is listed, so that none of our tasks of that day can stand outside: a clock may have been set
+ * since, and what a dead runner wrote may arrive 20 minutes later (DESIGN: Reconcile).
  */
 const EDGE_MS = 30 * 60_000
 /** Rows that go to the database in one statement. */
@@ -43,7 +43,7 @@ export async function auditDueDays(
   job: string,
   options: AuditOptions,
 ): Promise<Audited & { readonly days: number }> {
-  const days = await readDueDays(db, job)
+  const days = await readDueDays(db, job, await client.readServiceTime())
   let total: Audited = { listed: 0, recorded: 0, adjusted: 0, missing: 0, unknown: 0 }
   for (const day of days) {
     const audited = await auditPosted(db, client, day, options)
@@ -62,11 +62,12 @@ export async function auditDueDays(
  * Each UTC day is due twice: on the next day, and on the one after, when its last tasks are done and refunded and our results of
  * them stored. So the last audit that ended well has left the day before its own to be looked at again, however long ago
  * that was, as long as the service still tells the tags.
+ * @param present by the clock of the service, whose days they are
  */
-export async function readDueDays(db: Database, job: string): Promise<Range[]> {
+export async function readDueDays(db: Database, job: string, present: Date): Promise<Range[]> {
   return db.sql<Range[]>`
     select due as "from", due + interval '1 day' as "to"
-    from (select date_trunc('day', clock_timestamp(), 'UTC') as today) clock
+    from (select date_trunc('day', ${present}::timestamptz, 'UTC') as today) clock
     cross join (
       select date_trunc('day', max(slot), 'UTC') as audited from job_run where job = ${job} and state = 'done'
     ) last
@@ -79,7 +80,9 @@ export async function readDueDays(db: Database, job: string): Promise<Range[]> {
 
 /**
  * Audits what was posted within a range, usually a day.
- * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws. Nothing was compared.
+ * @param range by the clock of the service, which may be hours from the database's
+ * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws. Nothing was
+ *   compared.
  */
 export async function auditPosted(
   db: Database,
@@ -87,10 +90,14 @@ export async function auditPosted(
   range: Range,
   options: AuditOptions,
 ): Promise<Audited> {
-  const [edges] = await db.sql<Range[]>`
-    select ${range.from}::timestamptz - make_interval(secs => ${EDGE_MS / 1000}) as "from",
-      least(${range.to}::timestamptz + make_interval(secs => ${EDGE_MS / 1000}), clock_timestamp()) as "to"`
-  const history = await scanTaskHistory(client, edges ?? range, keepListed, options.signal)
+  const present = await client.readServiceTime()
+  const [clock] = await db.sql<{ aheadMs: number }[]>`
+    select extract(epoch from ${present}::timestamptz - clock_timestamp())::float8 * 1000 as "aheadMs"`
+  const listedRange = {
+    from: new Date(range.from.getTime() - EDGE_MS),
+    to: new Date(Math.min(range.to.getTime() + EDGE_MS, present.getTime())),
+  }
+  const history = await scanTaskHistory(client, listedRange, keepListed, options.signal)
   if (!history.isComplete) {
     throw new UnavailableError(
       `The tasks that the service lists from ${range.from.toISOString()} on changed places each time they were read, so nothing ` +
@@ -104,7 +111,8 @@ export async function auditPosted(
     const evidence = await db.sql.begin((tx) => adoptOrphans(tx, created, options.overdueAfterMs))
     recorded += evidence.adopted + evidence.duplicates
   }
-  return { listed: listed.length, recorded, ...(await compareBooks(db, slicesOf(listed), range)) }
+  const compared = await compareBooks(db, slicesOf(listed), range, clock?.aheadMs ?? 0)
+  return { listed: listed.length, recorded, ...compared }
 }
 
 function keepListed(row: TaskIdRow): ListedTask {

@@ -23,17 +23,22 @@ export interface Compared {
   readonly unknown: number
 }
 
-/** @param slices the complete list of the range, and of some time around it, which only proves that a task exists */
+/**
+ * @param slices the complete list of the range, and of some time around it, which only proves that a task exists
+ * @param range by the clock of the service
+ * @param aheadMs how far that clock is before the database's
+ */
 export async function compareBooks(
   db: Database,
   slices: Iterable<readonly ListedTask[]>,
   range: Range,
+  aheadMs: number,
 ): Promise<Compared> {
   return db.sql.begin(async (tx) => {
     // Two audits write the same rows: one after the other, they never wait for each other in a circle.
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('audit'))`
     await fillListed(tx, slices)
-    await findDifferences(tx, range)
+    await findDifferences(tx, range, aheadMs)
     const adjusted = await adjustCharges(tx)
     return { adjusted, ...(await recordDifferences(tx, range)) }
   }) as Promise<Compared>
@@ -61,13 +66,14 @@ async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[
  * `cost` is compared where both sides are final: done at the service, and stored or given up by us, for until then a refund may
  * be written. It is here as well where both agree again and an adjustment still says otherwise.
  *
- * `missing` goes by the time of sending: a charge is younger when its answer was lost (its own time only leads the index). A task that was sent again later is left
- * out, because its post has forgotten when it was sent first.
+ * `missing` goes by the time of sending: a charge is younger when its answer was lost, and its own time only leads the index. A
+ * task that was sent again later is left out, because its post has forgotten when it was sent first.
  *
  * `unknown` is one row per task where the task is ours and nobody is left to charge, and else one per path and range: other
  * programs may post as many as they like.
  */
-async function findDifferences(tx: Transaction, { from, to }: Range): Promise<void> {
+async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: number): Promise<void> {
+  const ahead = tx`make_interval(secs => ${aheadMs / 1000}::float8)`
   await tx`
     create temporary table audit_found on commit drop as
     with listed as (
@@ -87,11 +93,13 @@ async function findDifferences(tx: Transaction, { from, to }: Range): Promise<vo
     from booked b join listed l using (service_id)
     where l.cost_micros <> b.micros or b.adjusted_micros <> 0
     union all
-    select 'missing', c.service_id, min(coalesce(p.send_before, c.at)), null, null, c.task_id, 1, null,
+    select 'missing', c.service_id, min(sent.at), null, null, c.task_id, 1, null,
       (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint
-    from charge c left join post p on p.id = c.post_id
-    where c.kind <> 'estimate' and c.at >= ${from}::timestamptz - interval '1 hour'
-      and coalesce(p.send_before, c.at) >= ${from} and coalesce(p.send_before, c.at) < ${to}
+    from charge c
+    left join post p on p.id = c.post_id
+    cross join lateral (select coalesce(p.send_before, c.at) + ${ahead} as at) sent
+    where c.kind <> 'estimate' and sent.at >= ${from} and sent.at < ${to}
+      and c.at >= ${from}::timestamptz - ${ahead} - interval '1 hour'
       and not exists (select from audit_listed l where l.service_id = c.service_id)
       and not exists (select from charge later where later.task_id = c.task_id and later.attempt > c.attempt)
     group by c.service_id, c.task_id

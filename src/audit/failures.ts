@@ -21,8 +21,8 @@ export interface Failures {
   readonly resent: number
 }
 
-/** Less than the 24 hours of the list: its clock may differ, and no row may leave it between two pages. */
-const LOOK_BACK_HOURS = 23
+/** Less than the 24 hours of the list, so that no row leaves it between two pages. */
+const LOOK_BACK_MS = 23 * 60 * 60_000
 /** Functions under which the list names a webhook that was not delivered (spec: Events). */
 const WEBHOOKS = ['pingback_url', 'postback_url']
 
@@ -32,12 +32,12 @@ export async function recordFailures(
   client: AppDataClient,
   options: FailureOptions,
 ): Promise<Failures> {
-  const [look] = await db.sql<{ from: Date }[]>`
-    select clock_timestamp() - make_interval(hours => ${LOOK_BACK_HOURS}) as "from"`
+  const present = await client.readServiceTime()
+  const from = new Date(present.getTime() - LOOK_BACK_MS)
   let recorded = 0
   for (let offset = 0; ; offset += MAX_FAILED_TASK_ROWS) {
     options.signal?.throwIfAborted()
-    const failed = await client.listFailedTasks({ ...look, offset, limit: MAX_FAILED_TASK_ROWS })
+    const failed = await client.listFailedTasks({ from, offset, limit: MAX_FAILED_TASK_ROWS })
     recorded += await insertFailures(db, failed)
     if (failed.length < MAX_FAILED_TASK_ROWS) break
   }

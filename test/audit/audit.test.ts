@@ -91,7 +91,7 @@ describe('the days that are due', () => {
   }
   /** How many days ago each due day was, and that they are whole. */
   async function due(world: World): Promise<number[]> {
-    const days = await readDueDays(world.db, 'audit')
+    const days = await readDueDays(world.db, 'audit', new Date())
     return days.map(({ from, to }) => {
       assert.equal(to.getTime() - from.getTime(), DAY_MS)
       return (day(0).getTime() - from.getTime()) / DAY_MS

@@ -17,13 +17,14 @@ export async function openWorld(t: TestContext, options: WorldOptions = {}): Pro
   return world
 }
 
-/** Everything that a test posts. */
-export function range() {
-  return { from: new Date(Date.now() - HOUR_MS), to: new Date(Date.now() + HOUR_MS) }
+/** Everything that a test posts, by the clock of a service that is so much ahead. */
+export function range(aheadMs = 0) {
+  const nowMs = Date.now() + aheadMs
+  return { from: new Date(nowMs - HOUR_MS), to: new Date(nowMs + HOUR_MS) }
 }
 
-export function auditAll(world: World, client: AppDataClient = world.client): Promise<Audited> {
-  return auditPosted(world.db, client, range(), { overdueAfterMs: world.settings.overdueAfterMs })
+export function auditAll(world: World, client: AppDataClient = world.client, aheadMs = 0): Promise<Audited> {
+  return auditPosted(world.db, client, range(aheadMs), { overdueAfterMs: world.settings.overdueAfterMs })
 }
 
 /** The world's client, the rows of its task history changed by the test; null: not listed. */

@@ -265,6 +265,20 @@ describe('a task that the service does not list', () => {
     assert.equal(missing, 0)
   })
 
+  for (const hours of [-5, 5]) {
+    test(`is found missing by a clock of the service that is ${hours} hours off, and no other is`, async (t) => {
+      const world = await openWorld(t, { sandbox: { faults: { clockOffsetMs: hours * HOUR_MS } } })
+      await watchKeywords(world, ['yoga', 'tea'], { depth: 100 })
+      await buy(world)
+      const lost = (await world.db.sql`select service_id from task`)[0]?.service_id
+      const client = withRows(world, (row) => (row.id === lost ? null : row))
+      const { listed, missing, unknown } = await auditAll(world, client, hours * HOUR_MS)
+      assert.deepEqual({ listed, missing, unknown }, { listed: 1, missing: 1, unknown: 0 })
+      assert.equal((await auditAll(world, world.client, hours * HOUR_MS)).missing, 0)
+      assert.deepEqual(await readProblems(world), [])
+    })
+  }
+
   test('is not missed when it was sent again later: nobody knows when it was sent first', async (t) => {
     const world = await buyOne(t)
     await world.db.sql`

@@ -7,7 +7,7 @@ import { pruneWork } from '../../src/history/housekeeping.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { FailedTask, FailedTaskQuery } from '../../src/service/failed-tasks.ts'
-import { replaceCalls } from '../post/posting.ts'
+import { replaceCalls, setServiceClock } from '../post/posting.ts'
 import { openReceiver, type Receiver } from '../sandbox/receiver.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
@@ -177,6 +177,16 @@ describe('what the service lists as failed', () => {
     const { context } = await world.openRunner()
     assert.deepEqual(await executeJob(context, failures), { recorded: 1, resent: 0 })
   })
+})
+
+test('the list is asked for by the clock of the service', async (t) => {
+  await failWebhooks(t, ['yoga'])
+  for (const hours of [-5, 5]) {
+    await setServiceClock(t, world, hours)
+    await recordFailures(world.db, world.client, NO_RESEND)
+  }
+  const rows = await world.db.sql`select service_id from service_failure`
+  assert.equal(rows.length, 1)
 })
 
 describe('a webhook that failed', () => {

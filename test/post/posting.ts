@@ -3,6 +3,7 @@
  * what we did.
  */
 import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
@@ -65,16 +66,25 @@ export function work(world: World, postId: string, changes: Partial<PostDeps> = 
   return workPost(depsOf(world, changes), postId, AbortSignal.timeout(60_000))
 }
 
+/** The sandbox's clock against ours, until the test ends. */
+export async function setServiceClock(t: TestContext, world: World, hoursAhead: number): Promise<void> {
+  const set = (clockOffsetMs: number) =>
+    fetch(`${world.sandboxUrl}/faults`, {
+      method: 'PUT',
+      headers: { authorization: `Basic ${btoa('sandbox:sandbox')}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ clockOffsetMs }),
+    })
+  assert.ok((await set(hoursAhead * 3_600_000)).ok)
+  t.after(() => set(0))
+}
+
 export interface PostCall {
   readonly tags: readonly string[]
   readonly send: SendWindow
 }
 
 /** The client, with some of its calls done by the test. */
-export function replaceCalls(
-  client: AppDataClient,
-  calls: Partial<Pick<AppDataClient, 'postTasks' | 'listTaskIds' | 'readServiceTime'>>,
-): AppDataClient {
+export function replaceCalls(client: AppDataClient, calls: Partial<AppDataClient>): AppDataClient {
   return new Proxy(client, {
     get: (target, name) => {
       const found = Reflect.get(calls, name) ?? Reflect.get(target, name)

@@ -18,6 +18,7 @@ import {
   readMoney,
   readOwnBooks,
   replaceCalls,
+  setServiceClock,
   work,
 } from './posting.ts'
 
@@ -85,7 +86,7 @@ describe('a lost answer', () => {
     ['service', 5],
   ] as const) {
     test(`is found when the clock of the ${whose} is ${hours} hours off, and its post is not given back`, async (t) => {
-      if (whose === 'service') await setServiceClock(t, hours)
+      if (whose === 'service') await setServiceClock(t, world, hours)
       else t.mock.timers.enable({ apis: ['Date'], now: Date.now() + hours * 60 * MINUTE_MS })
       await loseAnswer(t, 'answer', ['yoga'])
       await letPass('1 hour')
@@ -95,18 +96,6 @@ describe('a lost answer', () => {
     })
   }
 })
-
-/** Until the test ends. */
-async function setServiceClock(t: TestContext, hoursAhead: number): Promise<void> {
-  const set = (clockOffsetMs: number) =>
-    fetch(`${world.sandboxUrl}/faults`, {
-      method: 'PUT',
-      headers: { authorization: `Basic ${btoa('sandbox:sandbox')}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ clockOffsetMs }),
-    })
-  assert.ok((await set(hoursAhead * 60 * MINUTE_MS)).ok)
-  t.after(() => set(0))
-}
 
 describe('a POST that never arrived', () => {
   test('is given back after two scans, the second after the quiet time, and then posted once', async (t) => {

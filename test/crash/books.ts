@@ -201,14 +201,14 @@ const SILENT = `
     and not exists (select from ranking r where r.target_id = p.target_id and r.slot = s.slot)
     and not exists (select from task k where k.target_id = p.target_id and k.slot = s.slot)`
 
-/** Arrivals that were one too many of the last window, by kind and over all. */
-export function countOverCallLimit(arrivals: readonly Arrival[], callsPerWindow: number): number {
+/** Arrivals that were certainly one too many of the last window, by kind and over all. */
+function countOverCallLimit(arrivals: readonly Arrival[], callsPerWindow: number): number {
   const limits = { ...WIRE_LIMITS, all: callsPerWindow }
   return Object.entries(limits).reduce((total, [kind, limit]) => {
-    const times = arrivals.filter((one) => kind === 'all' || one.kind === kind).map((one) => one.atMs)
-    return (
-      total + times.filter((atMs, index) => atMs - (times[index - limit] ?? -WINDOW_MS) < WINDOW_MS).length
-    )
+    const counted = arrivals.filter((one) => kind === 'all' || one.kind === kind)
+    const isOver = ({ latestMs }: Arrival, index: number) =>
+      latestMs - (counted[index - limit]?.earliestMs ?? -WINDOW_MS) < WINDOW_MS
+    return total + counted.filter(isOver).length
   }, 0)
 }
 

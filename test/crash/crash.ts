@@ -194,6 +194,11 @@ async function openStage({ seed, keywords, scenario, guardOff, logFile }: Option
   cleanups.unshift(wire.close)
   const world = await createWorld(postgres.url, keywords, scenario === null ? MIGRATING : 1)
   cleanups.unshift(world.close)
+  process.on('uncaughtException', (error) => {
+    if (isLostSocket(error)) return world.renew()
+    process.stderr.write(`${error.stack}\n`)
+    void leave(1)
+  })
   const { sql } = guardOff === null ? {} : GUARDS[guardOff]
   if (sql !== undefined) await world.sql.unsafe(sql)
   const cacheFolder = await mkdtemp(join(tmpdir(), 'storerank-crash-cache-'))
@@ -214,6 +219,11 @@ async function openStage({ seed, keywords, scenario, guardOff, logFile }: Option
     return startRunnerProcess({ env: { ...env, ...own }, logFd })
   }
   return { postgres, sandbox, wire, world, callsPerWindow, start }
+}
+
+/** postgres.js throws it where nobody can catch it, when the server goes away in the wrong moment. */
+function isLostSocket(error: unknown): boolean {
+  return error instanceof TypeError && (error.stack ?? '').includes('node_modules/postgres/')
 }
 
 interface Surroundings {

@@ -56,12 +56,8 @@ export async function installFailures(sql: postgres.Sql): Promise<void> {
 
 /** For a while, this share of everybody's writes fails as Postgres may always let them fail; some at their commit. */
 export async function failStatements({ sql }: World, share: number, forMs: number): Promise<void> {
-  await sql`update crash_failure set share = ${share}`
+  const set = (now: number) => sql`update crash_failure set share = ${now}`
+  await set(share)
   await sleep(forMs)
-  await endFailures(sql)
-}
-
-/** Whatever happened meanwhile, such as a crash in the middle of it. */
-export async function endFailures(sql: postgres.Sql): Promise<void> {
-  await sql`update crash_failure set share = 0`
+  await set(0)
 }

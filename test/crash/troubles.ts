@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { add, type Blows } from './blows.ts'
 import type { ChaosOptions } from './chaos.ts'
-import { cut, endFailures, failStatements, occupyConnections } from './outages.ts'
+import { cut, failStatements, occupyConnections } from './outages.ts'
 import type { Random } from './random.ts'
 import type { SandboxFaults } from './servers.ts'
 
@@ -82,7 +82,6 @@ async function troubleDatabase(
     await work(options, random).catch(() => {})
     add(blows, name)
   }
-  await endFailures(options.world.sql)
 }
 
 /** Each spell takes some seconds, as seconds are minutes here. A rate is a share of the calls, or of the tasks. */

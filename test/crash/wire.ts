@@ -22,7 +22,9 @@ export type Trouble =
 
 export interface Arrival {
   readonly kind: string
-  readonly atMs: number
+  /** It came between the two: a busy harness looks late. */
+  readonly earliestMs: number
+  readonly latestMs: number
 }
 
 export interface Wire {
@@ -64,6 +66,7 @@ const LATE_MS = [1_000, 4_000] as const
 const SLOW_MS = [200, 2_600] as const
 
 const KEEP_ALIVE_MS = 60_000
+const LOOK_EVERY_MS = 5
 
 /** Calls of a window by kind; the harness makes the window shorter, not the limits (spec: Limits; SERVICE-NOTES: tasks_ready). */
 export const WIRE_LIMITS = { tasks_ready: 20, id_list: 10 }
@@ -82,6 +85,12 @@ export async function startWire(serviceUrl: string, random: Random): Promise<Wir
   const arrivals: Arrival[] = []
   const troubles = new Map<Trouble, number>()
   let inFlight = 0
+  // Of the last two looks, the earlier one: when the later one was late, the request may have come before it.
+  const looks = { before: performance.now(), last: performance.now() }
+  const looking = setInterval(() => {
+    looks.before = looks.last
+    looks.last = performance.now()
+  }, LOOK_EVERY_MS)
   const state = {
     mostInFlight: 0,
     deliveredLate: 0,
@@ -102,7 +111,7 @@ export async function startWire(serviceUrl: string, random: Random): Promise<Wir
 
   const server = createServer((request, response) => {
     const kind = kindOf(request.url ?? '')
-    arrivals.push({ kind, atMs: performance.now() })
+    arrivals.push({ kind, earliestMs: looks.before, latestMs: performance.now() })
     inFlight += 1
     state.mostInFlight = Math.max(state.mostInFlight, inFlight)
     response.once('close', () => {
@@ -125,6 +134,7 @@ export async function startWire(serviceUrl: string, random: Random): Promise<Wir
     arrivals,
     troubles,
     close: () => {
+      clearInterval(looking)
       server.closeAllConnections()
       server.close()
     },

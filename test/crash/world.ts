@@ -8,6 +8,7 @@ import { migrateByMany } from './versions.ts'
 
 export interface World {
   readonly url: string
+  /** Another one after `renew`. */
   readonly sql: postgres.Sql
   readonly maxDayMicros: number
   /** Business time leaps; every claim falls clearly before it or after it. */
@@ -23,6 +24,8 @@ export interface World {
   }>
   /** Tasks that we know to be paid for. */
   countPaid(): Promise<number>
+  /** Connects anew: a client that lost its server in the middle of a write is of no more use (TypeError in postgres.js). */
+  renew(): void
   close(): Promise<void>
 }
 
@@ -45,12 +48,14 @@ export async function createWorld(serverUrl: string, keywords: number, migrating
   await admin`create database ${admin(NAME)}`
   await admin.end()
   await migrateByMany(url.href, migrating)
-  const sql = postgres(url.href, {
-    max: 4,
-    onnotice: () => {},
-    connection: { application_name: HARNESS, TimeZone: 'UTC' },
-    types: { int8: { to: 20, from: [20], parse: Number, serialize: String } },
-  })
+  const open = () =>
+    postgres(url.href, {
+      max: 4,
+      onnotice: () => {},
+      connection: { application_name: HARNESS, TimeZone: 'UTC' },
+      types: { int8: { to: 20, from: [20], parse: Number, serialize: String } },
+    })
+  let sql = open()
   const queue = await openQueue(url.href, pino({ level: 'silent' }))
   await queue.stop(0)
   await installClock(sql)
@@ -58,7 +63,9 @@ export async function createWorld(serverUrl: string, keywords: number, migrating
   await installFailures(sql)
   return {
     url: url.href,
-    sql,
+    get sql() {
+      return sql
+    },
     maxDayMicros: keywords * UNIT_MICROS * 6,
     jump: (interval) => jump(sql, interval),
     edit: (random) => random.pick(EDITS)(sql, keywords),
@@ -67,6 +74,10 @@ export async function createWorld(serverUrl: string, keywords: number, migrating
       const [row] = await sql<{ paid: number }[]>`
         select count(distinct service_id) as paid from charge where kind = 'charge'`
       return row?.paid ?? 0
+    },
+    renew: () => {
+      sql.end({ timeout: 0 }).catch(() => {})
+      sql = open()
     },
     close: () => sql.end({ timeout: 2 }),
   }

@@ -215,9 +215,19 @@ function checkTogether(given: Given): string[] {
   if (given.APP_DATA_PASSWORD !== undefined && given.APP_DATA_PASSWORD_FILE !== undefined) {
     problems.push('APP_DATA_PASSWORD and APP_DATA_PASSWORD_FILE are both set: keep one of them.')
   }
+  return [...problems, ...checkRemote(given)]
+}
+
+/** What is allowed only while the service is on loopback as well. */
+function checkRemote(given: Given): string[] {
+  if (given.APP_DATA_URL === undefined || isLoopback(parseUrl(given.APP_DATA_URL))) return []
+  const problems: string[] = []
+  if (given.POSTBACK_URL !== undefined && isLoopback(parseUrl(given.POSTBACK_URL))) {
+    problems.push('POSTBACK_URL must not be on loopback, where the service of APP_DATA_URL cannot reach it.')
+  }
   const quietMs = parseDuration(given.RECONCILE_QUIET ?? RECONCILE_QUIET_DEFAULT)
   const isTooShort = quietMs !== null && quietMs < (parseDuration(RECONCILE_QUIET_DEFAULT) ?? 0)
-  if (isTooShort && given.APP_DATA_URL !== undefined && !isLoopback(parseUrl(given.APP_DATA_URL))) {
+  if (isTooShort) {
     problems.push(
       `RECONCILE_QUIET must be at least ${RECONCILE_QUIET_DEFAULT} unless the service is on loopback: before that, a post that ` +
         `looks lost may still arrive and be paid for; it is "${given.RECONCILE_QUIET}".`,

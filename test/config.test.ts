@@ -138,6 +138,18 @@ describe('readConfig', () => {
     }
   })
 
+  test('refuses a POSTBACK_URL on loopback where the service is elsewhere', () => {
+    const POSTBACK_URL = `http://127.0.0.1:8070/${SEGMENT}`
+    assert.equal(
+      refusal({ ...account, POSTBACK_URL }),
+      'POSTBACK_URL must not be on loopback, where the service of APP_DATA_URL cannot reach it.',
+    )
+    assert.notEqual(
+      readConfig({ ...account, APP_DATA_URL: 'http://127.0.0.1:8080', POSTBACK_URL }).postbackUrl,
+      null,
+    )
+  })
+
   test('needs the login and the password with the address of the service', () => {
     const message = refusal({ APP_DATA_URL: 'https://api.example.com' })
     assert.match(message, /APP_DATA_LOGIN is needed/)

@@ -21,6 +21,8 @@ export interface Receiving {
   /** What pingbacks handed out. */
   readonly handedOut: FetchItem[]
   readonly logLines: string[]
+  /** The ids of each batch that was stored. */
+  readonly batches: string[][]
   /** How many captures were new, over all batches. */
   stored(): number
   /** Sends one postback or, without a body, one pingback; resolves with the HTTP status. */
@@ -45,6 +47,7 @@ export async function openReceiver(
   const secret = randomBytes(24).toString('hex')
   const handedOut: FetchItem[] = []
   const logLines: string[] = []
+  const batches: string[][] = []
   const stores = { db, dictionary: createDictionary(db), maxAttempts: world.settings.maxAttempts }
   let stored = 0
   const deps = {
@@ -57,6 +60,7 @@ export async function openReceiver(
         handedOut.push(...items)
       }),
     store: async (batch: readonly Fetched[]) => {
+      batches.push(batch.map((one) => one.item.serviceId))
       const added = await storeFetched(stores, batch, async () => {})
       stored += added.stored
     },
@@ -71,6 +75,7 @@ export async function openReceiver(
     receiver,
     handedOut,
     logLines,
+    batches,
     stored: () => stored,
     deliver: async ({ id, tag }, body) => {
       const query = new URLSearchParams({ id, tag })

@@ -69,12 +69,16 @@ describe('a postback', () => {
   })
 
   test('that comes again and again, at once and later, counts once', async (t) => {
-    const { deliver, stored } = await openReceiver(t, world)
+    const { deliver, stored, batches } = await openReceiver(t, world)
     const task = await buyOne('xqzvbnk', 700)
     const answers = await Promise.all(Array.from({ length: 30 }, () => deliver(task, task.answer)))
     assert.deepEqual(new Set(answers), new Set([200]))
     assert.equal(await deliver(task, task.answer), 200)
     assert.equal(stored(), 1)
+    assert.ok(
+      batches.every((ids) => ids.length === 1),
+      'no batch has it twice',
+    )
     assert.deepEqual(await readMoney(world.db), { charge: 8400, refund: -7200 })
   })
 

@@ -16,7 +16,7 @@ begin
         and t.tgrelid in ('project'::regclass, 'keyword_watch'::regclass, 'app_watch'::regclass, 'chart_watch'::regclass))
     from pg_proc p
     where p.pronamespace = schema and p.proowner = (select relowner from pg_class where oid = 'project'::regclass)
-      and (p.provolatile = 'v' or p.proname in ('location_code_of', 'nearest_location', 'pending_slots'))
+      and (p.provolatile = 'v' or p.proname in ('location_code_of', 'pending_slots'))
       and not exists (select from pg_depend d where d.objid = p.oid and d.classid = 'pg_proc'::regclass and d.deptype = 'e')
   loop
     execute format('revoke execute on function %s from public', machine);
@@ -52,11 +52,12 @@ create trigger a_present_time after insert or update or delete on chart_watch
 for each row execute function refuse_simulated_time();
 --> statement-breakpoint
 
--- Roles belong to the whole server: another database of it may have made them, or make them at this moment. Views are named one
--- by one, because the schema may hold somebody else's.
+-- Roles belong to the whole server: another database of it may have made them, or make them at this moment. The views are
+-- those that the owner of the tables has beside them, so `storerank migrate` calls this again after later migrations.
 create function grant_roles() returns text language plpgsql as $$
 declare
-  schema regnamespace := (select relnamespace from pg_class where oid = 'project'::regclass);
+  schema regnamespace;
+  owner oid;
   person text;
   thing text;
 begin
@@ -73,21 +74,21 @@ begin
           'gives them their rights.', current_user);
     end;
   end loop;
+  select relnamespace, relowner into schema, owner from pg_class where oid = 'project'::regclass;
   execute format('grant usage on schema %s to storerank_editor, storerank_reader', schema);
   grant select, insert, update, delete on project, keyword_watch, app_watch, chart_watch to storerank_editor;
   grant select on location, language, category, listing_category, app to storerank_editor;
   for thing in
-    select c.oid::regclass from pg_class c
-    where c.relnamespace = schema and c.relkind = 'v' and c.relname in ('project_app', 'keyword_slot', 'app_slot', 'rank_history',
-      'rank_latest', 'rank_change', 'ranked_apps', 'coverage', 'spend_daily', 'watch_problem', 'task_problem', 'app_history')
+    select format('select on %s', c.oid::regclass) from pg_class c
+    where c.relnamespace = schema and c.relowner = owner and c.relkind = 'v'
+      and not exists (select from pg_depend d where d.objid = c.oid and d.classid = 'pg_class'::regclass and d.deptype = 'e')
+    union all
+    -- What acts as the owner and changes nothing is there for the views.
+    select format('execute on function %s', p.oid::regprocedure) from pg_proc p
+    where p.pronamespace = schema and p.proowner = owner and p.prosecdef and p.provolatile <> 'v'
+      and not exists (select from pg_depend d where d.objid = p.oid and d.classid = 'pg_proc'::regclass and d.deptype = 'e')
   loop
-    execute format('grant select on %s to storerank_editor, storerank_reader', thing);
-  end loop;
-  for thing in
-    select p.oid::regprocedure from pg_proc p
-    where p.pronamespace = schema and p.proname in ('location_code_of', 'nearest_location', 'pending_slots')
-  loop
-    execute format('grant execute on function %s to storerank_editor, storerank_reader', thing);
+    execute format('grant %s to storerank_editor, storerank_reader', thing);
   end loop;
   return null;
 end $$;

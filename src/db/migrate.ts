@@ -35,7 +35,10 @@ export async function migrate(url: string): Promise<number> {
     // Held by the session: the migrator opens transactions of its own.
     await client`select pg_advisory_lock(hashtext('storerank'), hashtext('migrate'))`
     const missing = await countMissing(client)
-    if (missing > 0) await applyMigrations(drizzle(client), { migrationsFolder: MIGRATIONS_FOLDER })
+    if (missing > 0) {
+      await applyMigrations(drizzle(client), { migrationsFolder: MIGRATIONS_FOLDER })
+      await client`select grant_roles()`
+    }
     return missing
   } finally {
     await client.end({ timeout: 5 })

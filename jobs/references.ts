@@ -3,7 +3,8 @@ import { loadReferences } from '../src/watch/references.ts'
 
 export const references: Job = {
   name: 'references',
-  description: 'Locations, languages, categories and error codes of the service, into tables.',
+  description:
+    'Locations, languages, categories (also of listings) and error codes of the service, into tables.',
   cron: '17 3 * * 1',
   catchUp: 'latest',
   timeoutMs: 10 * 60_000,

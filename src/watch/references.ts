@@ -9,17 +9,19 @@ export interface LoadedReferences {
   readonly locations: number
   readonly languages: number
   readonly categories: number
+  readonly listingCategories: number
   readonly errors: number
 }
 
 /** Fetches every list (free of charge), replaces ours, and opens the watches whose location became known. */
 export async function loadReferences(db: Database, client: AppDataClient): Promise<LoadedReferences> {
-  const loaded = { locations: 0, languages: 0, categories: 0, errors: 0 }
+  const loaded = { locations: 0, languages: 0, categories: 0, listingCategories: 0, errors: 0 }
   for (const store of STORES) {
     loaded.locations += await replaceLocations(db, store, await client.listLocations(store))
     loaded.languages += await replaceLanguages(db, store, await client.listLanguages(store))
     loaded.categories += await replaceCategories(db, store, await client.listCategories(store))
   }
+  loaded.listingCategories = await replaceListingCategories(db, await client.listListingCategories())
   loaded.errors = await replaceErrors(db, await client.listErrors())
   await db.sql`select start_missing_watch_periods()`
   return loaded
@@ -75,6 +77,22 @@ async function replaceCategories(db: Database, store: Store, names: readonly str
     await tx`insert into category (store, name) select distinct ${store}, name from unnest(${[...names]}::text[]) as c (name)`
   })
   return names.length
+}
+
+/** Only android_store has them (spec: Endpoints). */
+async function replaceListingCategories(
+  db: Database,
+  rows: Awaited<ReturnType<AppDataClient['listListingCategories']>>,
+): Promise<number> {
+  if (rows.length === 0) return 0
+  await db.sql.begin(async (tx) => {
+    await tx`delete from listing_category where store = 'android_store'`
+    await tx`
+      insert into listing_category (store, name, listings)
+      select distinct on (name) 'android_store', * from unnest(
+        ${rows.map((row) => row.category)}::text[], ${rows.map((row) => row.count)}::bigint[]) as c (name, listings)`
+  })
+  return rows.length
 }
 
 async function replaceErrors(

@@ -15,6 +15,7 @@ beforeEach(async () => {
     'location',
     'language',
     'category',
+    'listing_category',
     'service_error',
     'job_run',
     'keyword_watch',
@@ -23,7 +24,7 @@ beforeEach(async () => {
     await world.db.sql`delete from ${world.db.sql(table)}`
 })
 
-const LISTS = ['location', 'language', 'category', 'service_error'] as const
+const LISTS = ['location', 'language', 'category', 'listing_category', 'service_error'] as const
 
 const sizes = async () =>
   Object.fromEntries(
@@ -40,6 +41,7 @@ const emptyService = (): AppDataClient => ({
   listLocations: async () => [],
   listLanguages: async () => [],
   listCategories: async () => [],
+  listListingCategories: async () => [],
   listErrors: async () => [],
 })
 
@@ -64,7 +66,10 @@ describe('the references', () => {
     await sql`insert into location (store, code, name) values ('ios_store', 999999, 'Atlantis')`
     await sql`update location set name = 'Old name' where store = 'ios_store' and code = 2840`
     await sql`update service_error set message = 'Old message' where code = 20000`
+    await sql`insert into listing_category (store, name, listings) values ('android_store', 'Alchemy', 1)`
+    await sql`update listing_category set listings = -1 where name <> 'Alchemy'`
     await loadReferences(world.db, world.client)
+    assert.equal((await sql`select from listing_category where name = 'Alchemy' or listings < 0`).count, 0)
     assert.equal((await sql`select from location where name in ('Atlantis', 'Old name')`).count, 0)
     assert.equal((await sql`select from service_error where message = 'Old message'`).count, 0)
   })
@@ -73,7 +78,7 @@ describe('the references', () => {
     await loadReferences(world.db, world.client)
     const before = await sizes()
     const loaded = await loadReferences(world.db, emptyService())
-    assert.deepEqual(loaded, { locations: 0, languages: 0, categories: 0, errors: 0 })
+    assert.deepEqual(loaded, { locations: 0, languages: 0, categories: 0, listingCategories: 0, errors: 0 })
     assert.deepEqual(await sizes(), before)
   })
 
@@ -82,9 +87,15 @@ describe('the references', () => {
       (row) => row.locationCode === 2250,
     )
     assert.ok(france)
-    const stutter = { ...emptyService(), listLocations: async () => [france, { ...france }] }
+    const games = { category: 'Games', count: 3 }
+    const stutter = {
+      ...emptyService(),
+      listLocations: async () => [france, { ...france }],
+      listListingCategories: async () => [games, { ...games }],
+    }
     await loadReferences(world.db, stutter)
     assert.equal((await world.db.sql`select from location where store = 'ios_store'`).count, 1)
+    assert.equal((await world.db.sql`select from listing_category`).count, 1)
   })
 
   test('open the watches whose location was only a name', async () => {

@@ -1,14 +1,17 @@
 import { recordAccountUsage } from '../src/plan/account.ts'
+import { refreshServiceStatus } from '../src/plan/service-status.ts'
 import type { Job } from '../src/queue/job.ts'
 
 export const account: Job = {
   name: 'account',
-  description: 'Balance, limits and prices of the account, which feed the budgets.',
+  description:
+    'Balance, limits and prices of the account, which feed the budgets; the status of the service.',
   cron: '3 * * * *',
   catchUp: 'latest',
   timeoutMs: 2 * 60_000,
-  run: async ({ db, client }) => {
-    const usage = await recordAccountUsage(db, client)
+  run: async (context) => {
+    const usage = await recordAccountUsage(context.db, context.client)
+    await refreshServiceStatus(context)
     return { balanceMicros: usage.balanceMicros, dayLimitMicros: usage.dayLimitMicros }
   },
 }

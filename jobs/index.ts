@@ -7,11 +7,13 @@ import { failures } from './failures.ts'
 import { housekeeping } from './housekeeping.ts'
 import { reconcile } from './reconcile.ts'
 import { references } from './references.ts'
+import { status } from './status.ts'
 import { track } from './track.ts'
 
 export const JOBS: readonly Job[] = [
   references,
   account,
+  status,
   housekeeping,
   track,
   reconcile,

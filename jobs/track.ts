@@ -1,4 +1,5 @@
 import { closeEndedSlots } from '../src/history/close-slots.ts'
+import { lookBeforePlanning } from '../src/plan/account.ts'
 import { planDueTasks } from '../src/plan/plan.ts'
 import type { Job } from '../src/queue/job.ts'
 
@@ -9,8 +10,10 @@ export const track: Job = {
   cron: '*/10 * * * *',
   catchUp: 'latest',
   timeoutMs: 10 * 60_000,
-  run: async ({ db, queue, settings }) => {
+  run: async (context) => {
+    const { db, queue, settings } = context
     const closed = await closeEndedSlots(db)
+    await lookBeforePlanning(context)
     const planned = await planDueTasks(db, settings.budget, queue.enqueuePosts)
     return { ...planned, ...closed }
   },

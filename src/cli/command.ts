@@ -9,6 +9,7 @@ import type { Output } from './print.ts'
 export const JOB_NAMES = [
   'references',
   'account',
+  'status',
   'housekeeping',
   'track',
   'reconcile',

@@ -45,7 +45,7 @@ async function printRanks({ db }: WorkSession, context: CommandContext): Promise
     context.stdout.write(`… and ${formatCount(total - lines.length)} more: select * from rank_latest;\n`)
   }
   context.stdout.write(
-    'rank "> 100": measured, and not among the first 100; change: against the day before; out of: results in the store.\n\n',
+    'rank "> 100": measured, and not among the first 100; "not in 53": the store has no more results; change: against the day before; out of: results in the store.\n\n',
   )
 }
 
@@ -68,7 +68,9 @@ function printRankTable(title: string, lines: readonly RankLine[], context: Comm
 
 function describeRank(line: RankLine): string {
   if (line.rank !== null) return String(line.rank)
-  return line.outcome === 'not_in_top' ? `> ${line.depth}` : line.outcome
+  if (line.outcome !== 'not_in_top') return line.outcome
+  const isWholeStore = line.results !== null && line.depth !== null && line.results < line.depth
+  return isWholeStore ? `not in ${line.results}` : `> ${line.depth}`
 }
 
 /** Against the slot a day before; positive is up. */
@@ -92,7 +94,7 @@ async function printMoney(
     const cut = Number(result.plan.cut ?? 0)
     if (cut > 0)
       say(`Bought nothing: the budget does not reach the ${formatCount(cut)} measurements that are due.`)
-    else if (result.refusal !== null) say('Bought nothing.')
+    else if (result.refusal !== null || result.outstanding.outage !== null) say('Bought nothing.')
     else if (next === null) say('Bought nothing: nothing is watched.')
     else
       say(

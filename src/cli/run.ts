@@ -1,7 +1,9 @@
 /** `storerank run`: the whole cycle until nothing is outstanding, or the named jobs once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { JOBS } from '../../jobs/index.ts'
+import type { AccountError } from '../errors.ts'
 import type { Logger } from '../log.ts'
+import { describeOutage } from '../plan/service-status.ts'
 import { countSendingPosts } from '../post/reconcile.ts'
 import { type CycleResult, type Outstanding, readOutstanding, runCycle } from '../queue/cycle.ts'
 import { BUSY, executeJob } from '../queue/job.ts'
@@ -64,9 +66,12 @@ async function runJobs(
   while (runner !== null && (await session.job.queue.countOpen()) > 0 && performance.now() < deadlineMs) {
     await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
   }
-  const refusal = runner?.refusal ?? null
-  if (refusal !== null) context.stderr.write(`${refusal.message}\n`)
-  return refusal === null ? 0 : 1
+  if (runner === null) return 0
+  return explainHeld(
+    runner.refusal,
+    await readOutstanding(session.db, session.job.settings.reconcileQuietMs),
+    context,
+  )
 }
 
 async function runWholeCycle(
@@ -97,8 +102,22 @@ async function runWholeCycle(
   })
   phases.end(result)
   await printRunReport(session, result, began, context)
-  if (result.refusal !== null) context.stderr.write(`${result.refusal.message}\n`)
-  return result.refusal === null ? 0 : 1
+  return explainHeld(result.refusal, result.outstanding, context)
+}
+
+/** Says what keeps planned tasks from being posted, if anything does. Returns the exit code. */
+function explainHeld(
+  refusal: AccountError | null,
+  { planned, outage }: Outstanding,
+  context: CommandContext,
+): number {
+  if (refusal !== null) context.stderr.write(`${refusal.message}\n`)
+  else if (outage !== null && planned > 0) {
+    context.stderr.write(
+      `${describeOutage(outage)} ${formatCount(planned)} tasks stay planned; the next run posts them, when that is over and their slot lasts.\n`,
+    )
+  } else return 0
+  return 1
 }
 
 const PHASES: Readonly<Record<string, { readonly doing: string; readonly done: string }>> = {

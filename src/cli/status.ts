@@ -1,6 +1,7 @@
 /** `storerank status`: last runs, backlog, budgets, problems, next ticks. */
 import { JOBS } from '../../jobs/index.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
+import { describeOutage, readServiceTroubles } from '../plan/service-status.ts'
 import { readOutstanding } from '../queue/cycle.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
 import { readBudgets } from '../report/money.ts'
@@ -19,6 +20,7 @@ export async function run({ json }: CommandOptions['status'], context: CommandCo
     const status = {
       runs: await readLastRuns(session.db),
       backlog: await readBacklog(session.db),
+      service: await readServiceTroubles(session.db),
       outstanding: await readOutstanding(session.db, settings.reconcileQuietMs),
       budgets: await readBudgets(session.db, settings.budget),
       problems: await readProblems(session.db, PROBLEMS_SHOWN),
@@ -35,6 +37,7 @@ export async function run({ json }: CommandOptions['status'], context: CommandCo
 type Status = {
   readonly runs: Awaited<ReturnType<typeof readLastRuns>>
   readonly backlog: Awaited<ReturnType<typeof readBacklog>>
+  readonly service: Awaited<ReturnType<typeof readServiceTroubles>>
   readonly outstanding: Awaited<ReturnType<typeof readOutstanding>>
   readonly budgets: Awaited<ReturnType<typeof readBudgets>>
   readonly problems: Awaited<ReturnType<typeof readProblems>>
@@ -67,10 +70,16 @@ function printStatus(status: Status, context: CommandContext): void {
   })
   section('Jobs', runs, '')
   section('Backlog', status.backlog, 'Nothing is outstanding.')
-  const { unknownPosts, waitsUntil } = status.outstanding
+  const { unknownPosts, waitsUntil, outage } = status.outstanding
   if (unknownPosts > 0) {
     stdout.write(
       `${unknownPosts} posts are unknown: their answer was lost. They are looked for at the service, and released at ${waitsUntil === null ? 'the next scan' : formatInstant(waitsUntil)} at the earliest.\n`,
+    )
+  }
+  section('Service (what it says is not well)', status.service, 'All is well, as far as it was asked.')
+  if (outage !== null) {
+    stdout.write(
+      `${describeOutage(outage)} Nothing is posted until it is over; what is planned stays planned.\n`,
     )
   }
   const budgets = status.budgets.map((line) => ({

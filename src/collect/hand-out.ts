@@ -3,6 +3,7 @@
  * fetch job at a time; the job that loses it to a crash gives it back by the clock.
  */
 import type { Database, Transaction } from '../db/database.ts'
+import { readPatience } from '../plan/service-status.ts'
 import { adoptOrphans, type CreatedTask } from '../post/evidence.ts'
 import { parseTag } from '../post/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -74,13 +75,18 @@ export async function handOutReady(
   return { handedOut, foreign }
 }
 
-/** Tasks that no ready list named in time are asked for by id; nothing waits for ever on a list that is stuck. */
+/**
+ * Tasks that no ready list named in time are asked for by id; nothing waits for ever on a list that is stuck. While the
+ * service says that it is late they have several times as long.
+ */
 export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promise<number> {
   return db.sql.begin(async (tx) => {
+    const patience = await readPatience(tx)
     const items = await tx<FetchItem[]>`
       with overdue as (
         select k.id from task k
         where k.state = 'posted' and k.ask_at < clock_timestamp()
+          and k.posted_at + (k.ask_at - k.posted_at) * ${patience}::float8 < clock_timestamp()
           and (k.fetching_until is null or k.fetching_until < clock_timestamp())
         order by k.ask_at limit ${OVERDUE_AT_ONCE} for update skip locked
       )

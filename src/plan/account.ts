@@ -1,10 +1,11 @@
 /** The account as the service reports it: balance, limits and prices feed the budgets and the call window. */
 import type { Database } from '../db/database.ts'
 import { accountUsage, serviceAccount } from '../db/schema/index.ts'
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError, StorerankError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { SERVICE_FUNCTIONS } from '../service/functions.ts'
 import type { AccountPrices } from './price.ts'
+import { type LookContext, refreshServiceStatus } from './service-status.ts'
 
 export type AccountUsage = typeof accountUsage.$inferSelect
 
@@ -36,6 +37,27 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
     .returning()
   if (row === undefined) throw new Error('An insert returned no row.')
   return row
+}
+
+/** Shorter than from one plan to the next, as other programs may spend the same money; a run that has just looked asks once. */
+const FRESH_MINUTES = 5
+
+/**
+ * Looks at the account, when the last look is old, and at the service. When neither can be asked the plan goes by what is
+ * known: it only reserves, and whoever posts is refused then as well.
+ */
+export async function lookBeforePlanning(context: LookContext): Promise<void> {
+  const { db, client, log } = context
+  const [row] = await db.sql<{ isFresh: boolean }[]>`
+    select exists (select from account_usage
+      where fetched_at > clock_timestamp() - make_interval(mins => ${FRESH_MINUTES})) as "isFresh"`
+  try {
+    if (!row?.isFresh) await recordAccountUsage(db, client)
+    await refreshServiceStatus(context)
+  } catch (error) {
+    if (!(error instanceof StorerankError)) throw error
+    log.warn({ err: error }, 'the account could not be asked; the plan goes by what is known')
+  }
 }
 
 /**

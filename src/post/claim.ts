@@ -8,6 +8,7 @@ import { askForPermit, CALL_TIMEOUT_MS, PERMIT_VALID_MS } from '../db/call-windo
 import type { Database, Transaction } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import { lockBudget } from '../plan/budget.ts'
+import { describeOutage, type Outage, readPostingOutage } from '../plan/service-status.ts'
 import type { ServiceFunction, Store } from '../service/functions.ts'
 import type { TaskToPost } from '../service/post-tasks.ts'
 import type { SendWindow } from '../service/transport.ts'
@@ -31,6 +32,8 @@ export type Claim =
   | { readonly kind: 'taken' }
   /** Every task of it was dropped: too late, unwatched, or no money left. */
   | { readonly kind: 'empty' }
+  /** The service says that posting is in major outage: the post stays ready. */
+  | { readonly kind: 'held' }
 
 export interface ClaimOptions {
   readonly budget: OverallBudget
@@ -58,6 +61,8 @@ export function claimPost(
     const [post] = await tx<{ store: Store; function: ServiceFunction }[]>`
       select store, function from post where id = ${postId} and state = 'ready' for update`
     if (post === undefined) return { kind: 'taken' }
+    const outage = await readPostingOutage(tx)
+    if (outage !== null) return holdPost(tx, postId, outage)
     await dropStaleTasks(tx, postId)
     await moveReservation(tx, postId)
     await cutOverBudget(tx, postId, options.budget)
@@ -75,6 +80,13 @@ export function claimPost(
     const tasks = await startSending(tx, postId, token, options)
     return { kind: 'claimed', post: { postId, token, callId: permit.callId, ...post, tasks, send } }
   }) as Promise<Claim>
+}
+
+/** Says why on the post: should a slot end meanwhile, it is the reason of its gap. */
+async function holdPost(tx: Transaction, postId: string, outage: Outage): Promise<Claim> {
+  const problem = describeOutage(outage)
+  await tx`update post set problem = ${problem} where id = ${postId} and problem is distinct from ${problem}`
+  return { kind: 'held' }
 }
 
 /** What nobody watches any more ends here without a trace; what came too late leaves the post and becomes a gap. */

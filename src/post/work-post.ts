@@ -21,7 +21,7 @@ export interface PostDeps extends ClaimOptions {
 
 export type PostResult =
   | ({ readonly kind: 'settled' } & Settled)
-  /** Another runner has it, or nothing of it was left to post. */
+  /** Another runner has it, nothing of it was left to post, or the service is in outage. */
   | { readonly kind: 'nothing' }
 
 /** Longer than any pause of the call window, so that a stopping runner is never asked to wait for more. */

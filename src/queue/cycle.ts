@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
 import { AccountError, StorerankError } from '../errors.ts'
+import { type Outage, readPostingOutage } from '../plan/service-status.ts'
 import { readUnknownPosts, type UnknownPosts } from '../post/reconcile.ts'
 import { areReferencesFresh } from '../watch/references.ts'
 import { BUSY, executeJob, type Job, type JobContext, type JobSummary } from './job.ts'
@@ -15,6 +16,8 @@ export interface Outstanding extends UnknownPosts {
   readonly planned: number
   readonly posting: number
   readonly posted: number
+  /** Why nothing is posted; null when it may be. */
+  readonly outage: Outage | null
 }
 
 export interface CycleResult {
@@ -33,6 +36,7 @@ export interface CycleOptions {
 const REFERENCES_FRESH_DAYS = 7
 const LOOK_EVERY_MS = 200
 const SWEEP_EVERY_MS = 10_000
+const STATUS_EVERY_MS = 60_000
 /** Ready lists: soon at first, then at the pace of the service (SERVICE-NOTES: 20 calls a minute, for six lists). */
 const FIRST_COLLECT_MS = 1_000
 const SLOWEST_COLLECT_MS = 20_000
@@ -72,6 +76,7 @@ async function waitUntilDone(
   const tryNamed = createTrier(context, jobs)
   const startedMs = performance.now()
   let sweepAtMs = startedMs
+  let statusAtMs = startedMs + STATUS_EVERY_MS
   let collectEveryMs = FIRST_COLLECT_MS
   let collectAtMs = startedMs + collectEveryMs
   for (;;) {
@@ -83,6 +88,10 @@ async function waitUntilDone(
       await tryNamed('reconcile')
       sweepAtMs = nowMs + SWEEP_EVERY_MS
     }
+    if (nowMs >= statusAtMs) {
+      await tryNamed('status')
+      statusAtMs = nowMs + STATUS_EVERY_MS
+    }
     if (outstanding.posted + outstanding.unknownPosts > 0 && nowMs >= collectAtMs) {
       const found = await tryNamed('collect')
       const isMoving = Number(found?.handedOut ?? 0) > 0
@@ -93,19 +102,24 @@ async function waitUntilDone(
   }
 }
 
-/** When the service refuses the account, what is planned waits for another day; what is paid for is still collected. */
-function isDone(outstanding: Outstanding, runner: Runner): boolean {
-  const { planned, posting, posted } = outstanding
-  return runner.refusal === null ? planned + posting + posted === 0 : posting + posted === 0
+/**
+ * When the service refuses the account, or is in outage, what is planned waits for another run; what is paid for is still
+ * collected.
+ */
+function isDone({ planned, posting, posted, outage }: Outstanding, runner: Runner): boolean {
+  const isHeld = runner.refusal !== null || outage !== null
+  return posting + posted + (isHeld ? 0 : planned) === 0
 }
 
-/** Tasks by state, and what unknown posts wait for. */
+/** Tasks by state, what unknown posts wait for, and what holds up the planned ones. */
 export async function readOutstanding(db: Database, quietMs: number): Promise<Outstanding> {
-  const [row] = await db.sql<Omit<Outstanding, keyof UnknownPosts>[]>`
+  const [row] = await db.sql<Pick<Outstanding, 'planned' | 'posting' | 'posted'>[]>`
     select count(*) filter (where state = 'planned') as planned, count(*) filter (where state = 'posting') as posting,
       count(*) filter (where state = 'posted') as posted
     from task where state in ('planned', 'posting', 'posted')`
-  return { planned: 0, posting: 0, posted: 0, ...row, ...(await readUnknownPosts(db.sql, quietMs)) }
+  const unknown = await readUnknownPosts(db.sql, quietMs)
+  const outage = await readPostingOutage(db.sql)
+  return { planned: 0, posting: 0, posted: 0, ...row, ...unknown, outage }
 }
 
 /** Two cycles at once: the second waits for the first one's plan, and then shares its work. */

@@ -1,25 +1,90 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { claimDatabaseFor } from '../../src/plan/account.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { pino } from 'pino'
+import { track } from '../../jobs/track.ts'
+import { AccountError, UnavailableError } from '../../src/errors.ts'
+import { claimDatabaseFor, lookBeforePlanning, recordAccountUsage } from '../../src/plan/account.ts'
+import { executeJob } from '../../src/queue/job.ts'
+import type { UserData } from '../../src/service/account.ts'
+import { forgetAll, readMoney, watch } from '../post/posting.ts'
+import { createWorld, type World } from '../support/world.ts'
 
-let database: TestDatabase
-let db: Database
+let world: World
 before(async () => {
-  database = await createTestDatabase()
-  db = openDatabase(database.url)
+  world = await createWorld()
 })
-after(async () => {
-  await db.close()
-  await database.drop()
-})
+afterEach(() => forgetAll(world))
+after(() => world.close())
 
 test('a database belongs to the account that first worked with it, and no other mixes its ranks in', async () => {
-  await claimDatabaseFor(db, 'the account me@example.com')
-  await claimDatabaseFor(db, 'the account me@example.com')
-  await assert.rejects(claimDatabaseFor(db, 'the sandbox'), {
+  await claimDatabaseFor(world.db, 'the account me@example.com')
+  await claimDatabaseFor(world.db, 'the account me@example.com')
+  await assert.rejects(claimDatabaseFor(world.db, 'the sandbox'), {
     code: 'configuration',
     message: /measured with the account me@example\.com, and must not mix it with the sandbox/,
+  })
+})
+
+describe('the look before planning', () => {
+  let asked: number
+  let warnings: string[]
+  beforeEach(() => {
+    asked = 0
+    warnings = []
+  })
+  const log = pino({ level: 'warn' }, { write: (line) => warnings.push(JSON.parse(line).msg) })
+
+  /** The service, counting how often the account is asked; with an error it is that answer. */
+  const clientThatAnswers = (error?: Error) => ({
+    ...world.client,
+    getUserData: async (): Promise<UserData> => {
+      asked += 1
+      if (error !== undefined) throw error
+      return world.client.getUserData()
+    },
+  })
+  const look = (error?: Error) => lookBeforePlanning({ db: world.db, client: clientThatAnswers(error), log })
+
+  test('asks the account when nobody has within five minutes', async () => {
+    await look()
+    await look()
+    assert.equal(asked, 1)
+    await world.db.sql`update account_usage set fetched_at = fetched_at - interval '5 minutes'`
+    await look()
+    assert.equal(asked, 2)
+    assert.deepEqual(warnings, [])
+  })
+
+  test('of a run that has just asked asks nothing', async () => {
+    await recordAccountUsage(world.db, world.client)
+    await look()
+    assert.equal(asked, 0)
+  })
+
+  for (const error of [new UnavailableError('No network.'), new AccountError('Not authorized.')]) {
+    test(`that fails with ${error.name} is a warning, and the plan goes by the prices of the specification`, async () => {
+      await watch(world, ['yoga'])
+      await watch(world, ['chess'], { priority: 2 })
+      const { context } = await world.openRunner()
+      const summary = await executeJob({ ...context, client: clientThatAnswers(error), log }, track)
+      assert.deepEqual([asked, warnings.length], [1, 1])
+      assert.equal(typeof summary === 'object' ? summary.planned : null, 2)
+      assert.deepEqual(await readMoney(world.db), { reserved: 1200 + 2400 })
+    })
+  }
+
+  test('that fails is no reason to forget what was known', async () => {
+    await recordAccountUsage(world.db, world.client)
+    await world.db
+      .sql`update account_usage set balance_micros = 1200, fetched_at = fetched_at - interval '1 hour'`
+    await watch(world, ['yoga', 'chess'])
+    const { context } = await world.openRunner()
+    const client = clientThatAnswers(new UnavailableError('No network.'))
+    const summary = await executeJob({ ...context, client }, track)
+    assert.deepEqual(typeof summary === 'object' ? [summary.planned, summary.cut] : null, [1, 1])
+  })
+
+  test('does not hide a mistake of our own', async () => {
+    await assert.rejects(look(new TypeError('undefined is not a function')), TypeError)
   })
 })

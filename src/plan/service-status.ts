@@ -1,0 +1,120 @@
+/**
+ * How the service says it is (spec: Status record). While posting is in major outage nothing is posted; a delay makes the
+ * collector patient. It is advice: what cannot be asked, is old or unknown holds nothing up.
+ */
+import type { Database, SqlRunner } from '../db/database.ts'
+import { StorerankError } from '../errors.ts'
+import type { Logger } from '../log.ts'
+import type { AppDataClient } from '../service/client.ts'
+
+export interface ServiceStatus {
+  /** `app_data` or `appendix`. */
+  readonly api: string
+  /** Empty: the API as a whole. */
+  readonly endpoint: string
+  readonly status: string
+  readonly since: Date
+  readonly checkedAt: Date
+}
+
+/** A major outage of posting. */
+export interface Outage {
+  readonly since: Date
+  readonly checkedAt: Date
+}
+
+/** What a look at the service takes. */
+export interface LookContext {
+  readonly db: Database
+  readonly client: AppDataClient
+  readonly log: Logger
+}
+
+/** Two looks a minute by whoever asks, of the ten that are allowed (spec: Limits). */
+const FRESH_S = 30
+/** As many looks have failed by then. Who posts into an outage is refused, or reconciled: it costs time, no money. */
+const BELIEVED_MINUTES = 10
+/** Results are late, and will come: asking for each by id would only add to the trouble. */
+const DELAYS = ['webhook_delay', 'send_delay', 'long_execution_time', 'partial_outage']
+const PATIENCE_IN_DELAY = 3
+
+/** Asks the service unless somebody just has, records the answer, and logs what has changed. Failing is only a warning. */
+export async function refreshServiceStatus({ db, client, log }: LookContext): Promise<void> {
+  const [row] = await db.sql<{ isFresh: boolean }[]>`
+    select coalesce(max(checked_at) > clock_timestamp() - make_interval(secs => ${FRESH_S}), false) as "isFresh"
+    from service_status`
+  if (row?.isFresh) return
+  try {
+    const apis = await client.getStatus()
+    const told = apis.flatMap(({ api, status, endpoints }) => [
+      { api, endpoint: '', status },
+      ...endpoints.map((one) => ({ api, ...one })),
+    ])
+    for (const changed of await recordStatus(db, told)) {
+      log.warn(changed, 'the service says that its status has changed')
+    }
+  } catch (error) {
+    if (!(error instanceof StorerankError)) throw error
+    log.warn({ err: error }, 'the status of the service could not be learned')
+  }
+}
+
+/** Replaces what was known, unless the answer is empty. Returns what is not as it was; at the first look, what is not ok. */
+async function recordStatus(
+  db: Database,
+  told: readonly Pick<ServiceStatus, 'api' | 'endpoint' | 'status'>[],
+): Promise<Omit<ServiceStatus, 'checkedAt'>[]> {
+  if (told.length === 0) return []
+  return db.sql<Omit<ServiceStatus, 'checkedAt'>[]>`
+    with told as (
+      select distinct on (api, endpoint) * from unnest(${told.map((one) => one.api)}::text[],
+        ${told.map((one) => one.endpoint)}::text[], ${told.map((one) => one.status)}::text[]) as t (api, endpoint, status)
+    ),
+    known as materialized (select * from service_status),
+    gone as (
+      delete from service_status s where not exists (select from told t where t.api = s.api and t.endpoint = s.endpoint)
+    ),
+    recorded as (
+      insert into service_status (api, endpoint, status) select api, endpoint, status from told
+      on conflict (api, endpoint) do update set status = excluded.status, checked_at = clock_timestamp(),
+        since = case service_status.status when excluded.status then service_status.since else clock_timestamp() end
+      returning api, endpoint, status, since
+    )
+    select r.api, r.endpoint, r.status, r.since
+    from recorded r left join known k using (api, endpoint)
+    where r.status <> coalesce(k.status, 'ok')`
+}
+
+/** Everything that is not ok, as last told. */
+export async function readServiceTroubles(db: Database): Promise<ServiceStatus[]> {
+  return db.sql<ServiceStatus[]>`
+    select api, endpoint, status, since, checked_at as "checkedAt"
+    from service_status where status <> 'ok' order by api, endpoint`
+}
+
+/** The outage that forbids posting; null when there is none. An API that names no endpoints speaks for all of them. */
+export async function readPostingOutage(sql: SqlRunner): Promise<Outage | null> {
+  const [outage] = await sql<Outage[]>`
+    select s.since, s.checked_at as "checkedAt" from service_status s
+    where s.api = 'app_data' and s.status = 'major_outage'
+      and s.checked_at > clock_timestamp() - make_interval(mins => ${BELIEVED_MINUTES})
+      and s.endpoint in ('task_post', '') and (s.endpoint = 'task_post' or not exists (
+        select from service_status e where e.api = 'app_data' and e.endpoint = 'task_post'))`
+  return outage ?? null
+}
+
+/** A sentence for a person, and for the reason of a gap. */
+export function describeOutage({ since }: Outage): string {
+  const minute = since.toISOString().slice(0, 16).replace('T', ' ')
+  return `The service reports a major outage of posting since ${minute} UTC.`
+}
+
+/** How many times as long as usual a result may take before it is asked for by id. */
+export async function readPatience(sql: SqlRunner): Promise<number> {
+  const [row] = await sql<{ isDelayed: boolean }[]>`
+    select exists (
+      select from service_status s
+      where s.api = 'app_data' and s.status = any(${DELAYS})
+        and s.checked_at > clock_timestamp() - make_interval(mins => ${BELIEVED_MINUTES})) as "isDelayed"`
+  return row?.isDelayed ? PATIENCE_IN_DELAY : 1
+}

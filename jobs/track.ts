@@ -2,19 +2,21 @@ import { closeEndedSlots } from '../src/history/close-slots.ts'
 import { lookBeforePlanning } from '../src/plan/account.ts'
 import { planDueTasks } from '../src/plan/plan.ts'
 import type { Job } from '../src/queue/job.ts'
+import { warnOfBudgets } from '../src/report/money.ts'
 
 export const track: Job = {
   name: 'track',
   description:
-    'Closes the slots that ended, plans what is due within the budget, and hands it to the posters.',
+    'Closes the slots that ended, plans what is due within the budget, hands it to the posters, and warns of budgets at 80 %.',
   cron: '*/10 * * * *',
   catchUp: 'latest',
   timeoutMs: 10 * 60_000,
   run: async (context) => {
-    const { db, queue, settings } = context
+    const { db, queue, settings, log } = context
     const closed = await closeEndedSlots(db)
     await lookBeforePlanning(context)
     const planned = await planDueTasks(db, settings.budget, queue.enqueuePosts)
-    return { ...planned, ...closed }
+    const warnedOf = await warnOfBudgets(db, settings.budget, log)
+    return { ...planned, ...closed, warnedOf }
   },
 }

@@ -41,6 +41,8 @@ export interface Config {
   readonly maxUsdPerDayMicros: number
   /** Null: no limit of our own by month. */
   readonly maxUsdPerMonthMicros: number | null
+  /** What one plan may reserve; null: as far as the other budgets reach. */
+  readonly maxUsdPerRunMicros: number | null
   readonly callsPerMinute: number
   readonly maxConcurrentRequests: number
   readonly maxAttempts: number
@@ -147,6 +149,7 @@ const settings = z.object({
   POSTBACK_URL: postbackUrl.optional(),
   MAX_USD_PER_DAY: usd().prefault('5'),
   MAX_USD_PER_MONTH: usd().optional(),
+  MAX_USD_PER_RUN: usd().optional(),
   // The service's own limits (spec: Limits; SERVICE-NOTES: too many requests at once).
   CALLS_PER_MINUTE: wholeNumber(1, 2000).prefault('2000'),
   MAX_CONCURRENT_REQUESTS: wholeNumber(1, 30).prefault('30'),
@@ -307,6 +310,7 @@ function freezeConfig(values: Settings, password: string | undefined, notes: str
     postbackUrl: values.POSTBACK_URL ?? null,
     maxUsdPerDayMicros: values.MAX_USD_PER_DAY,
     maxUsdPerMonthMicros: values.MAX_USD_PER_MONTH ?? null,
+    maxUsdPerRunMicros: values.MAX_USD_PER_RUN ?? null,
     callsPerMinute: values.CALLS_PER_MINUTE,
     maxConcurrentRequests: values.MAX_CONCURRENT_REQUESTS,
     maxAttempts: values.MAX_ATTEMPTS,

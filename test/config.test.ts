@@ -37,6 +37,7 @@ describe('readConfig', () => {
       postbackUrl: null,
       maxUsdPerDayMicros: 5_000_000,
       maxUsdPerMonthMicros: null,
+      maxUsdPerRunMicros: null,
       callsPerMinute: 2000,
       maxConcurrentRequests: 30,
       maxAttempts: 3,
@@ -56,6 +57,7 @@ describe('readConfig', () => {
       POSTBACK_URL: `https://ranks.example.com:8443/hooks/${SEGMENT}`,
       MAX_USD_PER_DAY: '0.25',
       MAX_USD_PER_MONTH: '7.000001',
+      MAX_USD_PER_RUN: '0.0012',
       CALLS_PER_MINUTE: '3',
       MAX_CONCURRENT_REQUESTS: '1',
       MAX_ATTEMPTS: '10',
@@ -71,6 +73,7 @@ describe('readConfig', () => {
     assert.equal(config.postbackUrl?.reveal(), `https://ranks.example.com:8443/hooks/${SEGMENT}`)
     assert.equal(config.maxUsdPerDayMicros, 250_000)
     assert.equal(config.maxUsdPerMonthMicros, 7_000_001)
+    assert.equal(config.maxUsdPerRunMicros, 1200)
     assert.deepEqual([config.callsPerMinute, config.maxConcurrentRequests, config.maxAttempts], [3, 1, 10])
     assert.deepEqual([config.reconcileQuietMs, config.overdueAfterMs], [3_600_000, 90_000])
     assert.deepEqual([config.home, config.logLevel], ['/var/lib/storerank', 'debug'])

@@ -17,7 +17,8 @@ export async function run({ json }: CommandOptions['plan'], context: CommandCont
   const session = await openDatabaseSession(context, { migrates: false })
   try {
     await requireCurrentSchema(session.db)
-    const preview = await previewPlan(session.db, settingsOf(context).budget)
+    const { budget } = settingsOf(context)
+    const preview = await previewPlan(session.db, budget)
     if (json) {
       printJson(preview, context)
       return 0
@@ -45,6 +46,9 @@ export async function run({ json }: CommandOptions['plan'], context: CommandCont
       `Would buy ${formatCount(preview.planned)} tasks for ${formatMicros(preview.plannedMicros)}; ` +
         `the budget would cut ${formatCount(preview.cut)} (${formatMicros(preview.cutMicros)}). Nothing was posted.\n`,
     )
+    if (budget.maxRunMicros !== null) {
+      context.stdout.write(`MAX_USD_PER_RUN lets one run reserve ${formatMicros(budget.maxRunMicros)}.\n`)
+    }
     return 0
   } finally {
     await session.close()

@@ -110,9 +110,20 @@ async function printMoney(
     )
     await printFunctions(db, began, context)
   }
-  for (const line of await readBudgets(db, settingsOf(context).budget)) {
+  await printBudgets(db, result, context)
+}
+
+async function printBudgets(db: Database, result: CycleResult, context: CommandContext): Promise<void> {
+  const { budget } = settingsOf(context)
+  const say = (text: string) => context.stdout.write(`${text}\n`)
+  for (const line of await readBudgets(db, budget)) {
     const left = formatMicros(line.limitMicros - line.usedMicros)
     say(`  left of ${line.budget}: ${left} of ${formatMicros(line.limitMicros)}`)
+    if (line.warning !== null) say(`    ${line.warning}`)
+  }
+  if (budget.maxRunMicros !== null) {
+    const reserved = formatMicros(Number(result.plan.plannedMicros ?? 0))
+    say(`  reserved by this run: ${reserved} of MAX_USD_PER_RUN ${formatMicros(budget.maxRunMicros)}`)
   }
 }
 

@@ -116,7 +116,11 @@ async function openWork(session: DatabaseSession, context: CommandContext): Prom
 
 export function settingsOf({ config }: CommandContext): RunnerSettings {
   return {
-    budget: { maxDayMicros: config.maxUsdPerDayMicros, maxMonthMicros: config.maxUsdPerMonthMicros },
+    budget: {
+      maxDayMicros: config.maxUsdPerDayMicros,
+      maxMonthMicros: config.maxUsdPerMonthMicros,
+      maxRunMicros: config.maxUsdPerRunMicros,
+    },
     callsPerMinute: config.callsPerMinute,
     maxConcurrentRequests: config.maxConcurrentRequests,
     maxAttempts: config.maxAttempts,

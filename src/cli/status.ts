@@ -89,6 +89,7 @@ function printStatus(status: Status, context: CommandContext): void {
     left: formatMicros(line.limitMicros - line.usedMicros),
   }))
   section('Budgets (used includes what is reserved)', budgets, 'None is set.')
+  for (const { warning } of status.budgets) if (warning !== null) stdout.write(`${warning}\n`)
   section('Problems', status.problems.lines, 'None.')
   const hidden = status.problems.total - status.problems.lines.length
   if (hidden > 0)

@@ -10,6 +10,8 @@ import type { Price } from './price.ts'
 export interface OverallBudget {
   readonly maxDayMicros: number
   readonly maxMonthMicros: number | null
+  /** What one plan may reserve. */
+  readonly maxRunMicros: number | null
 }
 
 export interface AdmissionInput extends OverallBudget {
@@ -75,7 +77,12 @@ export function admission(sql: SqlRunner, input: AdmissionInput): postgres.Pendi
     ),
     overall_budget as materialized (
       select min(limit_micros) as whole_micros, min(limit_micros - used_micros) as left_micros
-      from overall_money(storerank_now(), ${input.maxDayMicros}::bigint, ${input.maxMonthMicros}::bigint)
+      from (
+        select limit_micros, used_micros
+        from overall_money(storerank_now(), ${input.maxDayMicros}::bigint, ${input.maxMonthMicros}::bigint)
+        union all
+        select ${input.maxRunMicros}::bigint, 0
+      ) budget
     ),
     queued as (
       select a.target_id, a.slot, a.project, p.price_micros,

@@ -34,7 +34,7 @@ export interface JobContext {
 }
 
 /** What a run did, for `job_run.summary` and the log. */
-export type JobSummary = Readonly<Record<string, number | string | boolean | null>>
+export type JobSummary = Readonly<Record<string, number | string | boolean | null | readonly string[]>>
 
 export interface Job {
   readonly name: string

@@ -1,5 +1,6 @@
-/** Money for a person: what was spent since a moment, and what each budget has left. */
+/** Money for a person: what was spent since a moment, what each budget has left, and which are nearly used up. */
 import type { Database } from '../db/database.ts'
+import type { Logger } from '../log.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 
@@ -52,17 +53,55 @@ export interface BudgetLine {
   readonly budget: string
   readonly limitMicros: number
   readonly usedMicros: number
+  /** Why it is worth a warning, as a sentence; null while there is enough. */
+  readonly warning: string | null
 }
 
-/** Every budget that is set: those of all projects together, then each project's. Used includes what is reserved. */
+/** From here on a person should know: the rest of the period may not be enough. */
+const WARN_AT_PERCENT = 80
+
+/**
+ * Every budget that is set: those of all projects together, then each project's. Used includes what is reserved. The balance
+ * has no period of its own, so it is measured by what the last 24 hours cost.
+ */
 export async function readBudgets(db: Database, budget: OverallBudget): Promise<BudgetLine[]> {
   return db.sql<BudgetLine[]>`
-    select limited_by as budget, limit_micros as "limitMicros", used_micros as "usedMicros"
-    from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
-    union all
-    select 'project ' || project || ', day', daily_micros, day_micros
-    from project_money(storerank_now()) where daily_micros is not null
-    union all
-    select 'project ' || project || ', month', monthly_micros, month_micros
-    from project_money(storerank_now()) where monthly_micros is not null`
+    with line as (
+      select limited_by as budget, limit_micros, used_micros
+      from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
+      union all
+      select 'project ' || project || ', day', daily_micros, day_micros
+      from project_money(storerank_now()) where daily_micros is not null
+      union all
+      select 'project ' || project || ', month', monthly_micros, month_micros
+      from project_money(storerank_now()) where monthly_micros is not null
+    ),
+    last_day as (
+      select coalesce(sum(amount_micros), 0)::bigint as micros from charge
+      where (kind <> 'estimate' or open) and at > storerank_now() - interval '24 hours'
+    )
+    select budget, limit_micros as "limitMicros", used_micros as "usedMicros", case
+      when budget = 'the account''s balance' then
+        case when limit_micros - used_micros <= last_day.micros
+          then format('What is left of %s is no more than the last 24 hours cost.', budget) end
+      when limit_micros > 0 and used_micros * 100 >= limit_micros * ${WARN_AT_PERCENT}::int
+        then format('%s: %s %% is used.', budget, used_micros * 100 / limit_micros)
+      end as warning
+    from line, last_day`
+}
+
+/**
+ * Logs each budget that is nearly used up, once a day (UTC) over all runs of `track`, which keep what is returned here in
+ * their summary.
+ */
+export async function warnOfBudgets(db: Database, budget: OverallBudget, log: Logger): Promise<string[]> {
+  const warned = await db.sql<{ budget: string }[]>`
+    select distinct jsonb_array_elements_text(summary->'warnedOf') as budget from job_run
+    where job = 'track' and slot >= date_trunc('day', clock_timestamp(), 'UTC')`
+  const known = new Set(warned.map((row) => row.budget))
+  const lines = (await readBudgets(db, budget)).filter(
+    (line) => line.warning !== null && !known.has(line.budget),
+  )
+  for (const line of lines) log.warn(line, 'a budget is nearly used up')
+  return lines.map((line) => line.budget)
 }

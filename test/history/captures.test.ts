@@ -7,7 +7,7 @@ let world: World
 before(async () => {
   world = await createWorld({
     sandbox: { callsPerMinute: 100_000 },
-    settings: { budget: { maxDayMicros: 500_000_000, maxMonthMicros: null } },
+    settings: { budget: { maxDayMicros: 500_000_000, maxMonthMicros: null, maxRunMicros: null } },
   })
 })
 after(() => world.close())

@@ -194,6 +194,7 @@ interface Situation {
   >
   readonly maxDay: number
   readonly maxMonth: number | null
+  readonly maxRun: number | null
 }
 
 interface Decision {
@@ -245,8 +246,9 @@ function decide(situation: Situation): Map<number, Decision> {
   const spentBefore = PROJECTS.reduce((sum, project) => sum + budgets[project].before, 0)
   const overall = walk(
     queue.filter(({ keyword }) => payersOf(keyword).length > 0),
-    leastOf(situation.maxDay, situation.maxMonth),
+    leastOf(situation.maxDay, situation.maxMonth, situation.maxRun),
     leastOf(
+      situation.maxRun,
       situation.maxDay - spentToday,
       situation.maxMonth === null ? null : situation.maxMonth - spentToday - spentBefore,
     ),
@@ -286,6 +288,7 @@ const situations: fc.Arbitrary<Situation> = fc.record({
   budgets: fc.record({ a: budget, b: budget, c: budget }),
   maxDay: micros(60_000),
   maxMonth: fc.option(micros(80_000)),
+  maxRun: fc.option(micros(20_000)),
 })
 
 /** Keywords are made first, so that their targets have the order of their numbers. */
@@ -313,7 +316,8 @@ describe('for any watchlist and any budgets', () => {
         await planning.clear()
         await arrange(situation)
         const expected = decide(situation)
-        const overall = { maxDayMicros: situation.maxDay, maxMonthMicros: situation.maxMonth }
+        const { maxDay, maxMonth, maxRun } = situation
+        const overall = { maxDayMicros: maxDay, maxMonthMicros: maxMonth, maxRunMicros: maxRun }
         const preview = await planning.preview(overall)
         const plan = await planning.plan(overall)
         assert.deepEqual(await decisionsInDatabase(), new Map([...expected].sort(([x], [y]) => x - y)))

@@ -73,6 +73,26 @@ describe('money that is spent', () => {
   })
 })
 
+describe('a plan', () => {
+  test('reserves no more than MAX_USD_PER_RUN over all projects, and the next one goes on', async () => {
+    await planning.watch('b', ['yoga', 'chess'], { priority: 2 })
+    assert.equal(await affordable({ maxRunMicros: 7200 }), 4)
+    const reasons = await cuts()
+    assert.deepEqual(new Set(reasons.map(({ reason }) => reason)), new Set(['overall_budget']))
+    assert.equal(reasons.length, 8)
+    assert.equal((await planning.plan({ maxRunMicros: 7200 })).planned, 6)
+    assert.equal((await planning.plan({ maxRunMicros: 7200 })).planned, 2)
+    assert.equal((await cuts()).length, 0)
+  })
+
+  test('sets aside what is dearer than MAX_USD_PER_RUN, and buys the rest', async () => {
+    await planning.watch('b', ['yoga'], { depth: 700 })
+    assert.equal(await affordable({ maxRunMicros: 2400 }), 2)
+    const [dear] = await planning.db.sql`select reason from budget_cut where price_micros = 8400`
+    assert.equal(dear?.reason, 'dearer_than_overall_budget')
+  })
+})
+
 describe('the day of a project', () => {
   // 13:00 UTC is the 11th at 03:00 in Kiritimati (+14) and the 10th at 06:00 in Los Angeles (-7).
   const cases = [

@@ -8,7 +8,7 @@ import { claimPost } from '../../src/post/claim.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 import { until } from '../support/world.ts'
 
-const BUDGET = { maxDayMicros: 10_000, maxMonthMicros: null }
+const BUDGET = { maxDayMicros: 10_000, maxMonthMicros: null, maxRunMicros: null }
 const TWENTY = Array.from({ length: 20 }, (_, i) => `keyword ${i}`)
 
 let planning: Planning

@@ -109,7 +109,7 @@ describe('the account', () => {
       select 'a', 'ios_store', n::text, 2840, 'en' from generate_series(1, 10) n`
     const plan = await planDueTasks(
       world.db,
-      { maxDayMicros: 1_000_000, maxMonthMicros: null },
+      { maxDayMicros: 1_000_000, maxMonthMicros: null, maxRunMicros: null },
       async () => {},
     )
     assert.equal(plan.planned, 3)

@@ -163,7 +163,7 @@ describe('a claim', () => {
   test('cuts the least urgent first when the overall budget was lowered', async () => {
     await watch(world, ['urgent'], { priority: 2 })
     const postId = await planPost(world, ['yoga', 'pilates'])
-    const budget = { maxDayMicros: 2400, maxMonthMicros: null }
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
     const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
     assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['urgent'])
     const cuts = await world.db.sql`select distinct reason from budget_cut`
@@ -173,7 +173,7 @@ describe('a claim', () => {
   test('credits what a project budget frees to the overall one, and cuts no task twice over', async () => {
     const postId = await planPost(world, ['yoga', 'pilates', 'running'])
     await world.db.sql`update project set daily_usd = 0.0024`
-    const budget = { maxDayMicros: 2400, maxMonthMicros: null }
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
     const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
     assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
     assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
@@ -185,7 +185,7 @@ describe('a claim', () => {
     await watch(world, ['chess', 'go'], { project: 'games' })
     const postId = await planPost(world, ['yoga', 'pilates'])
     await world.db.sql`update project set daily_usd = 0.0012 where name = 'fitness'`
-    const budget = { maxDayMicros: 2400, maxMonthMicros: null }
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
     const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
     assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
     assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
@@ -195,7 +195,7 @@ describe('a claim', () => {
 
   test('closes a post of which the budget leaves nothing', async () => {
     const postId = await planPost(world, ['yoga'])
-    const budget = { maxDayMicros: 0, maxMonthMicros: null }
+    const budget = { maxDayMicros: 0, maxMonthMicros: null, maxRunMicros: null }
     const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
     assert.deepEqual(claim, { kind: 'empty' })
     assert.deepEqual(await readMoney(world.db), {})

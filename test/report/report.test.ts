@@ -112,13 +112,17 @@ describe('the money', () => {
   })
 
   test('left in each budget that is set counts what is reserved', async () => {
-    const lines = await readBudgets(db, { maxDayMicros: 5_000_000, maxMonthMicros: 50_000_000 })
+    const lines = await readBudgets(db, {
+      maxDayMicros: 5_000_000,
+      maxMonthMicros: 50_000_000,
+      maxRunMicros: null,
+    })
     assert.deepEqual(
       lines.map((line) => ({ ...line })),
       [
-        { budget: 'MAX_USD_PER_DAY', limitMicros: 5_000_000, usedMicros: 2800 },
-        { budget: 'MAX_USD_PER_MONTH', limitMicros: 50_000_000, usedMicros: 4000 },
-        { budget: 'project fitness, day', limitMicros: 10_000, usedMicros: 2800 },
+        { budget: 'MAX_USD_PER_DAY', limitMicros: 5_000_000, usedMicros: 2800, warning: null },
+        { budget: 'MAX_USD_PER_MONTH', limitMicros: 50_000_000, usedMicros: 4000, warning: null },
+        { budget: 'project fitness, day', limitMicros: 10_000, usedMicros: 2800, warning: null },
       ],
     )
   })

@@ -34,7 +34,7 @@ export interface Planning {
 }
 
 /** More than any test spends, unless the test is about it. */
-const AMPLE: OverallBudget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null }
+const AMPLE: OverallBudget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
 
 export async function createPlanning(): Promise<Planning> {
   const database = await createTestDatabase()

@@ -36,7 +36,7 @@ export interface WorldOptions {
 }
 
 const SETTINGS: RunnerSettings = {
-  budget: { maxDayMicros: 5_000_000, maxMonthMicros: null },
+  budget: { maxDayMicros: 5_000_000, maxMonthMicros: null, maxRunMicros: null },
   callsPerMinute: 2000,
   maxConcurrentRequests: 30,
   maxAttempts: 3,

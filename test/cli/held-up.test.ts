@@ -1,0 +1,75 @@
+/** What keeps storerank from buying, as a person reads it: an outage of the service, and money that runs short. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import { runCommand } from '../support/command.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { putFaults } from '../support/faults.ts'
+
+const ACCOUNT = { login: 'somebody@example.com', password: 'hush' }
+const PLANNED = /2 tasks stay planned; the next run posts them/
+const OUTAGE = /The service reports a major outage of posting since [-0-9]{10} [0-9:]{5} UTC\./
+
+let sandbox: Sandbox
+let database: TestDatabase
+before(async () => {
+  sandbox = await startSandbox({ readyMs: 0, ...ACCOUNT })
+  database = await createTestDatabase()
+  await database.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('fitness', 'ios_store', 'yoga', 2840, 'en'), ('fitness', 'ios_store', 'chess', 2840, 'en')`
+})
+after(async () => {
+  await sandbox.close()
+  await database.drop()
+})
+
+function options(changes: Record<string, string> = {}) {
+  const { login: APP_DATA_LOGIN, password: APP_DATA_PASSWORD } = ACCOUNT
+  const env = { DATABASE_URL: database.url, APP_DATA_URL: sandbox.url, APP_DATA_LOGIN, APP_DATA_PASSWORD }
+  return { env: { ...env, LOG_LEVEL: 'error', ...changes } }
+}
+
+test('a run in a major outage of posting ends with 1 and says what waits and since when, and so does status', async (t) => {
+  await putFaults(sandbox.url, { status: { task_post: 'major_outage' } }, ACCOUNT)
+  for (const args of [['run'], ['run', 'track']]) {
+    const { code, stdout, stderr } = await runCommand(t, args, options())
+    assert.equal(code, 1, stderr)
+    assert.match(stderr, OUTAGE)
+    assert.match(stderr, PLANNED)
+    assert.doesNotMatch(stdout, /everything due is measured/)
+  }
+  assert.equal((await database.sql`select from api_call where kind = 'task_post'`).length, 0)
+  const { stdout } = await runCommand(t, ['status'], options())
+  assert.match(stdout, OUTAGE)
+  assert.match(stdout, /task_post +│ major_outage/)
+  const { outstanding, service } = JSON.parse((await runCommand(t, ['status', '--json'], options())).stdout)
+  assert.equal(outstanding.planned, 2)
+  assert.ok(Date.parse(outstanding.outage.since) > 0)
+  assert.deepEqual(
+    service.map(({ endpoint }: { endpoint: string }) => endpoint),
+    ['', 'task_post'],
+  )
+})
+
+test('a run after the outage posts what had waited, and names the budget that is nearly used up', async (t) => {
+  await putFaults(sandbox.url, {}, ACCOUNT)
+  await database.sql`update service_status set checked_at = checked_at - interval '1 minute'`
+  const tight = options({ MAX_USD_PER_DAY: '0.003' })
+  const { code, stdout, stderr } = await runCommand(t, ['run'], tight)
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /left of MAX_USD_PER_DAY: \$0\.0006 of \$0\.003\n +MAX_USD_PER_DAY: 80 % is used\./)
+  assert.match((await runCommand(t, ['status'], tight)).stdout, /\nMAX_USD_PER_DAY: 80 % is used\.\n/)
+})
+
+test('plan and run say how much of MAX_USD_PER_RUN they take', async (t) => {
+  await database.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('fitness', 'ios_store', 'run', 2840, 'en'), ('fitness', 'ios_store', 'swim', 2840, 'en')`
+  const small = options({ MAX_USD_PER_RUN: '0.002' })
+  const plan = await runCommand(t, ['plan'], small)
+  assert.match(plan.stdout, /Would buy 1 tasks for \$0\.0012; the budget would cut 1 /)
+  assert.match(plan.stdout, /MAX_USD_PER_RUN lets one run reserve \$0\.002\./)
+  const { stdout } = await runCommand(t, ['run'], small)
+  assert.match(stdout, /reserved by this run: \$0\.0012 of MAX_USD_PER_RUN \$0\.002\n/)
+})

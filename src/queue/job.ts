@@ -39,9 +39,9 @@ export type JobSummary = Readonly<Record<string, number | string | boolean | nul
 export interface Job {
   readonly name: string
   readonly description: string
-  /** Five or six fields, UTC. */
+  /** Five fields, UTC. */
   readonly cron: string
-  /** `latest`: the latest slot that passed while nothing ran is run at the next start; `none`: the next tick does its work. */
+  /** `latest`: of the slots that passed while nothing ran, the latest is run late; `none`: the next slot does its work. */
   readonly catchUp: 'latest' | 'none'
   readonly timeoutMs: number
   run(context: JobContext): Promise<JobSummary>
@@ -93,6 +93,27 @@ export async function recordMissedRun(db: Database, job: string, slot: Date, rea
       set: { state: 'missed', error: reason },
       setWhere: eq(jobRun.state, 'waiting'),
     })
+}
+
+/** A slot that nobody will run, and why. */
+export interface MissedSlot {
+  readonly slot: Date
+  readonly reason: string
+}
+
+/** Records slots that passed while nobody was there; what another runner has enqueued is not touched. */
+export async function recordMissedSlots(
+  db: Database,
+  job: string,
+  missed: readonly MissedSlot[],
+): Promise<void> {
+  if (missed.length === 0) return
+  await db.sql`
+    insert into job_run (job, slot, state, error)
+    select ${job}, slot, 'missed', reason from unnest(
+      ${missed.map(({ slot }) => slot.toISOString())}::timestamptz[], ${missed.map(({ reason }) => reason)}::text[]
+    ) as m (slot, reason)
+    on conflict do nothing`
 }
 
 /**

@@ -2,6 +2,7 @@
  * pg-boss carries the work: distribution over runners, retry with back-off, take-over from dead workers. Our tables carry the
  * truth, so a lost job is only enqueued again, and a job that comes twice finds nothing to do.
  */
+import { createHash } from 'node:crypto'
 import { type Job as BossJob, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import type { FetchItem } from '../collect/hand-out.ts'
@@ -85,7 +86,8 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
     },
     enqueueJobRun: async (tx, job, slot) => {
       const data = { job, slot: slot.toISOString() }
-      return (await boss.send('job', data, { singletonKey: job, db: within(tx) })) !== null
+      const id = idOfRun(data)
+      return (await boss.send('job', data, { id, singletonKey: job, db: within(tx) })) !== null
     },
     work: async <Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>) => {
       const options = {
@@ -129,6 +131,11 @@ async function startBoss(boss: PgBoss): Promise<void> {
     if ((error as { code?: string }).code !== '23505') throw error
     await boss.start()
   }
+}
+
+/** Of job and slot alone, so that whoever enqueues the same run enqueues the same row. */
+function idOfRun({ job, slot }: QueueData['job']): string {
+  return createHash('sha256').update(`${job} ${slot}`).digest('hex').slice(0, 32)
 }
 
 /** Lets pg-boss write inside our transaction. */

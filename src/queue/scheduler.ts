@@ -1,72 +1,163 @@
 /**
- * The alarm clock: node-cron wakes every runner, and each enqueues (job, slot), which the database accepts once. A tick is
- * only a hint: what passed while nothing ran is caught up at the start.
+ * The alarm clock. Every minute each runner looks which slots have begun, and enqueues (job, slot), which the database accepts
+ * once. Time is the database's: the runner's clock decides nothing, whether it is hours off, steps back, leaps or stood
+ * still. What passed while no runner was there is recorded as missed, and never jumped over.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createTask, type ScheduledTask } from 'node-cron'
-import { enqueueRun, type Job, type JobContext } from './job.ts'
+import type { Database } from '../db/database.ts'
+import { enqueueRun, type Job, type JobContext, type MissedSlot, recordMissedSlots } from './job.ts'
 
 export interface Scheduler {
   stop(): Promise<void>
 }
 
-/** node-cron drops a tick that is later than this; enqueueing late is better than not at all. */
-const LATE_TICK_MS = 30_000
+/** What a look finds of one job. */
+export interface PassedSlots {
+  /** To be run now. */
+  readonly due: Date | null
+  /** Nobody runs them any more; the latest first. */
+  readonly missed: readonly MissedSlot[]
+}
+
 const MINUTE_MS = 60_000
 /** Longer than the rarest schedule: a month. */
-const LOOK_BACK_MINUTES = 32 * 24 * 60
+const LOOK_BACK_MS = 32 * 86_400_000
+/** More rows of one job tell nobody more: these are 16 hours of a minutely one, and a week of `track`. */
+const MISSED_AT_MOST = 1_000
+const MISSED_REASON = 'No runner was there to start it.'
+/** After a look that failed, as the database was away. */
+const LOOK_AGAIN_MS = 5_000
 
-/** Catches up what was missed, then ticks until it is stopped. */
-export async function startScheduler(context: JobContext, jobs: readonly Job[]): Promise<Scheduler> {
-  const tasks: ScheduledTask[] = []
-  for (const job of jobs) {
-    const task = scheduleJob(context, job)
-    tasks.push(task)
-    const missed = job.catchUp === 'latest' ? latestSlot(task, new Date()) : null
-    if (missed !== null) await enqueueRun(context.db, context.queue, job.name, missed)
-    await task.start()
-  }
+/**
+ * Looks at once, which catches up, and then every minute until it is stopped.
+ * @param readNow the clock that slots go by
+ */
+export async function startScheduler(
+  context: JobContext,
+  jobs: readonly Job[],
+  readNow: (db: Database) => Promise<Date> = readClock,
+): Promise<Scheduler> {
+  const stopping = new AbortController()
+  const signal = AbortSignal.any([context.signal, stopping.signal])
+  const look = createLook(context, jobs, readNow)
+  const ticking = tick(await look(), signal, () =>
+    look().catch((error) => {
+      context.log.error({ err: error }, 'the slots of the jobs could not be looked at')
+      return LOOK_AGAIN_MS
+    }),
+  )
   return {
     stop: async () => {
-      for (const task of tasks) await task.destroy()
+      stopping.abort()
+      await ticking
     },
   }
 }
 
-/** The next tick of each job, for people. */
+/** Waits as long as the look before has said, and looks again, until the signal ends it. */
+async function tick(firstWaitMs: number, signal: AbortSignal, look: () => Promise<number>): Promise<void> {
+  let waitMs = firstWaitMs
+  for (;;) {
+    await sleep(waitMs, undefined, { signal }).catch(() => {})
+    if (signal.aborted) return
+    waitMs = await look()
+  }
+}
+
+/** The next slot of each job, for people. */
 export function listNextTicks(jobs: readonly Job[]): { job: string; at: Date | null }[] {
-  return jobs.map((job) => {
-    const task = createTask(job.cron, () => {}, { timezone: 'UTC' })
-    // Only a started task knows its next run.
-    void task.start()
-    const at = task.getNextRun()
-    void task.destroy()
-    return { job: job.name, at }
-  })
+  return jobs.map((job) => ({ job: job.name, at: readCron(job.cron).getNextRuns(1)[0] ?? null }))
 }
 
-/** The last slot at or before `now`, by node-cron's own reading of the expression; null when there was none in a month. */
-export function latestSlot(task: Pick<ScheduledTask, 'match'>, now: Date): Date | null {
-  const minute = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS
-  for (let back = 0; back <= LOOK_BACK_MINUTES; back += 1) {
-    const candidate = new Date(minute - back * MINUTE_MS)
-    if (task.match(candidate)) return candidate
+/**
+ * Pure: what became of the slots of a job since the look before.
+ * @param matches node-cron's own reading of the schedule
+ * @param after the look before, or the latest slot on record; null when there is none: then nothing was missed
+ */
+export function judgeSlots(
+  catchUp: Job['catchUp'],
+  matches: (minute: Date) => boolean,
+  after: Date | null,
+  now: Date,
+): PassedSlots {
+  const thisMinuteMs = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS
+  const { slots, isCut } = listSlots(matches, after, thisMinuteMs)
+  const [latest = null] = slots
+  const isDue = catchUp === 'latest' || latest?.getTime() === thisMinuteMs
+  const missed = after === null ? [] : slots.slice(isDue ? 1 : 0)
+  const reasonOfOldest = `${MISSED_REASON} The earlier ones since ${after?.toISOString()} are not listed one by one.`
+  return {
+    due: isDue ? latest : null,
+    missed: missed.map((slot) => ({
+      slot,
+      reason: isCut && slot === missed.at(-1) ? reasonOfOldest : MISSED_REASON,
+    })),
   }
-  return null
 }
 
-function scheduleJob(context: JobContext, job: Job): ScheduledTask {
-  const enqueue = async (slot: Date) => {
-    try {
-      await enqueueRun(context.db, context.queue, job.name, slot)
-    } catch (error) {
-      context.log.error({ job: job.name, slot, err: error }, 'a tick could not be enqueued')
+/** The slots since `after`, the latest first; only the latest where there is no `after`. */
+function listSlots(
+  matches: (minute: Date) => boolean,
+  after: Date | null,
+  thisMinuteMs: number,
+): { slots: Date[]; isCut: boolean } {
+  const slots: Date[] = []
+  const atMost = after === null ? 1 : 1 + MISSED_AT_MOST
+  for (let minuteMs = thisMinuteMs; minuteMs > (after?.getTime() ?? 0); minuteMs -= MINUTE_MS) {
+    if (slots.length === atMost || minuteMs < thisMinuteMs - LOOK_BACK_MS) return { slots, isCut: true }
+    const minute = new Date(minuteMs)
+    if (matches(minute)) slots.push(minute)
+  }
+  return { slots, isCut: false }
+}
+
+/** Returns what looks once, and says how long until the next minute of that clock. */
+function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Database) => Promise<Date>) {
+  const { db, queue } = context
+  const schedules = jobs.map((job) => ({ job, cron: readCron(job.cron) }))
+  let before: Date | null = null
+  return async (): Promise<number> => {
+    const now = await readNow(db)
+    const answeredMs = performance.now()
+    const recorded = before === null ? await readLatestSlots(db, jobs, now) : null
+    for (const { job, cron } of schedules) {
+      const after = before ?? recorded?.get(job.name) ?? null
+      const { due, missed } = judgeSlots(job.catchUp, (minute) => cron.match(minute), after, now)
+      // In this order: should this be cut off, the next look finds what it has not recorded.
+      await recordMissedSlots(db, job.name, missed)
+      if (due !== null) await enqueueRun(db, queue, job.name, due)
     }
+    before = now
+    // None at all, should the next minute have begun meanwhile.
+    return Math.max(0, MINUTE_MS - (now.getTime() % MINUTE_MS) - (performance.now() - answeredMs))
   }
-  const task = createTask(job.cron, (tick) => enqueue(tick.date), {
-    name: job.name,
-    timezone: 'UTC',
-    missedExecutionTolerance: LATE_TICK_MS,
-  })
-  task.on('execution:missed', (tick) => enqueue(tick.date))
+}
+
+async function readClock(db: Database): Promise<Date> {
+  const [row] = await db.sql<{ now: Date }[]>`select clock_timestamp() as now`
+  if (row === undefined) throw new Error('A function returned no row.')
+  return row.now
+}
+
+/**
+ * The latest slot on record of each job. A run by hand is recorded under its own instant, which is no whole minute; what a
+ * clock that was ahead has recorded is not reached yet.
+ */
+async function readLatestSlots(db: Database, jobs: readonly Job[], now: Date): Promise<Map<string, Date>> {
+  const rows = await db.sql<{ job: string; slot: Date }[]>`
+    select j.job, r.slot from unnest(${jobs.map((job) => job.name)}::text[]) as j (job)
+    cross join lateral (
+      select slot from job_run r
+      where r.job = j.job and r.slot <= ${now} and r.slot = date_trunc('minute', r.slot)
+      order by slot desc limit 1
+    ) r`
+  return new Map(rows.map(({ job, slot }) => [job, slot]))
+}
+
+/** node-cron as the reader of expressions; its timers are not started. */
+function readCron(cron: string): Pick<ScheduledTask, 'match' | 'getNextRuns'> {
+  const task = createTask(cron, () => {}, { timezone: 'UTC' })
+  void task.destroy()
   return task
 }

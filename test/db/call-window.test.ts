@@ -159,6 +159,45 @@ describe('the call window', () => {
   })
 })
 
+describe('while there is work', () => {
+  const SCALE = 25
+  const WINDOW_S = 60.5 / SCALE
+  const LIMIT = 2000 / SCALE
+
+  test('a permit is taken as soon as the one before it in the window has left', async (t) => {
+    // The real gate on a window that is shorter, and holds as many fewer.
+    const kinds = 'text, text, text, integer, integer, integer'
+    await db.sql.unsafe(`
+      alter function take_call_permit(${kinds}, interval) rename to take_permit_within;
+      create function take_call_permit(${kinds}, out call_id bigint, out wait_ms integer) language sql as
+        $$ select * from take_permit_within($1, $2, $3, $4, $5, $6, interval '${WINDOW_S} seconds') $$`)
+    t.after(() =>
+      db.sql.unsafe(`
+        drop function take_call_permit(${kinds});
+        alter function take_permit_within(${kinds}, interval) rename to take_call_permit`),
+    )
+    const over = new AbortController()
+    const gate = createCallGate(db, { ...LIMITS, callsPerMinute: LIMIT }, over.signal)
+    let taken = 0
+    const caller = async () => {
+      while (taken < LIMIT * 3) {
+        taken += 1
+        const permit = await gate.open('task_get', '/v3')
+        await permit.end({ httpStatus: 200 })
+      }
+    }
+    await Promise.all(Array.from({ length: 5 }, caller))
+    // By the database's own stamps, and in the middle: a machine that is held up now and then fails nothing.
+    const [late] = await db.sql<{ earliest: number; median: number }[]>`
+      select extract(epoch from min(late))::float8 as earliest,
+        extract(epoch from percentile_cont(0.5) within group (order by late))::float8 as median
+      from (select permit_at - lag(permit_at, ${LIMIT}::int) over (order by permit_at) - make_interval(secs => ${WINDOW_S}) as late
+        from api_call) as waited`
+    assert.ok(late !== undefined && late.earliest > 0)
+    assert.ok(late.median < WINDOW_S / 10, `half of the permits were ${late.median} s late`)
+  })
+})
+
 describe('calls in flight', () => {
   test('are never more than allowed, however many ask at once', async () => {
     let inFlight = 0

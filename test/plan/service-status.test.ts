@@ -209,7 +209,11 @@ describe('a major outage of posting', () => {
     await sql`
       insert into keyword_watch (project, store, keyword, location_code, language_code)
       values ('fitness', 'ios_store', 'yoga', 2840, 'en')`
-    const quiet = { waitMs: 60_000, onPhase: () => {}, onProgress: () => {} }
+    let looks = 0
+    const onProgress = () => {
+      looks += 1
+    }
+    const quiet = { waitMs: 60_000, onPhase: () => {}, onProgress }
     const cycle = async () => {
       const { context, stop } = await world.openRunner()
       const result = await runCycle(context, await startRunner(context, []), JOBS, quiet)
@@ -218,6 +222,7 @@ describe('a major outage of posting', () => {
     }
     await putFaults(world.sandboxUrl, { status: { task_post: 'major_outage' } })
     const held = await cycle()
+    assert.equal(looks, 1)
     assert.deepEqual([held.outstanding.planned, held.outstanding.posting], [1, 0])
     assert.ok(held.outstanding.outage !== null)
     await putFaults(world.sandboxUrl, {})

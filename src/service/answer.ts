@@ -111,6 +111,9 @@ export function errorOf(failure: Failure, what: string, reason: string): Error {
       return new UnreadableError(message, 'body')
     case 'network':
     case 'not_an_envelope':
+      return new UnavailableError(
+        `${message} Check the address of the service (APP_DATA_URL), and the way to it.`,
+      )
     case 'server':
       return new UnavailableError(message)
   }

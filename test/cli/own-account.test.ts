@@ -135,7 +135,10 @@ describe('with an own database and account', () => {
         settings(database, { APP_DATA_URL: 'http://127.0.0.1:1', LOG_LEVEL: 'error' }),
       )
       assert.equal(code, 1)
-      assert.match(stderr, /^[^\n]*ECONNREFUSED[^\n]*\n$/)
+      assert.match(
+        stderr,
+        /^[^\n]*ECONNREFUSED[^\n]* Check the address of the service \(APP_DATA_URL\)[^\n]*\n$/,
+      )
     }))
 
   test('a job that only looks spends nothing, whatever waits in the queue', (t) =>

@@ -108,16 +108,18 @@ async function runWholeCycle(
 /** Says what keeps planned tasks from being posted, if anything does. Returns the exit code. */
 function explainHeld(
   refusal: AccountError | null,
-  { planned, outage }: Outstanding,
+  outstanding: Outstanding,
   context: CommandContext,
 ): number {
-  if (refusal !== null) context.stderr.write(`${refusal.message}\n`)
-  else if (outage !== null && planned > 0) {
-    context.stderr.write(
-      `${describeOutage(outage)} ${formatCount(planned)} tasks stay planned; the next run posts them, when that is over and their slot lasts.\n`,
-    )
-  } else return 0
+  const held = refusal?.message ?? describeHeld(outstanding)
+  if (held === null) return 0
+  context.stderr.write(`${held}\n`)
   return 1
+}
+
+function describeHeld({ planned, outage }: Outstanding): string | null {
+  if (outage === null || planned === 0) return null
+  return `${describeOutage(outage)} ${formatCount(planned)} tasks stay planned; the next run posts them, when that is over and their slot lasts.`
 }
 
 const PHASES: Readonly<Record<string, { readonly doing: string; readonly done: string }>> = {

@@ -38,7 +38,7 @@ export const MESSAGES = {
   40500: 'POST Data Is Invalid.',
   40501: 'Invalid Field.',
   40502: 'POST Data Is Empty.',
-  40503: 'Pingback or postback is not supported in this function.',
+  40503: 'pingback or postback not supported in this function.',
   40504: 'Invalid Content-Type.',
   40601: 'Task Handed.',
   40602: 'Task In Queue.',

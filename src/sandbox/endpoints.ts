@@ -13,7 +13,7 @@ import { listIds } from './id-list.ts'
 import { LANGUAGES } from './languages.ts'
 import { LOCATIONS } from './locations.ts'
 import { type Offer, STORES, type Store } from './offers.ts'
-import { openCounter } from './posting.ts'
+import { isRecord, openCounter } from './posting.ts'
 import { resendWebhooks } from './resending.ts'
 import type { Answers } from './results.ts'
 import { showStatus } from './status.ts'
@@ -63,8 +63,8 @@ const requireTasks = (body: unknown): readonly unknown[] => {
 
 /** Endpoints that take one object take it bare, or as the only element of an array (spec: Endpoints says both). */
 const requireOne = (body: unknown): unknown => {
-  if (!Array.isArray(body)) return body
-  if (body.length > 1) throw new Refusal(40000)
+  if (isRecord(body)) return body
+  if (Array.isArray(body) && body.length > 1) throw new Refusal(40000)
   return requireTasks(body)[0]
 }
 

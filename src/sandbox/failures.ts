@@ -6,6 +6,7 @@ import { MESSAGES } from './codes.ts'
 import type { TaskAnswer } from './envelope.ts'
 import { MAX_ROWS } from './limits.ts'
 import { type Offer, resultPath } from './offers.ts'
+import { isRecord } from './posting.ts'
 import { type FailedDelivery, outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { DAY_MS, formatTimestamp, Timestamp } from './timestamp.ts'
 
@@ -80,7 +81,7 @@ const listRecords = ({ tasks, offers }: TaskSource, request: z.output<typeof Req
 /** Lists what failed, the oldest in front; a refused request is a task answer with 40501. */
 export const listFailures = (source: TaskSource, body: unknown, nowMs: number): TaskAnswer => {
   const id = randomUUID()
-  const data = { api: 'app_data', function: 'errors', ...(body as Record<string, unknown>) }
+  const data = { api: 'app_data', function: 'errors', ...(isRecord(body) && body) }
   const parsed = Request.safeParse(body)
   const invalid = parsed.success
     ? findInvalidField(parsed.data, nowMs)

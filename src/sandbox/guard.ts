@@ -29,14 +29,14 @@ export const buildLoginCheck = ({ login, password }: { login: string; password: 
 export const guardCalls = (
   app: FastifyInstance,
   service: Service,
-  isKnown: LoginCheck,
-  now: () => number,
+  { isKnown, isVerified, now }: { isKnown: LoginCheck; isVerified: boolean; now: () => number },
 ): void => {
   app.addHook('onRequest', async (request, reply) => {
     if (!request.url.startsWith('/v3')) return
     reply.raw.once('close', () => service.calls.leave())
     if (!service.calls.enter()) return sendJson(reply, wrapRefusal(40209))
     if (!isKnown(request, reply)) return reply
+    if (!isVerified) return sendJson(reply, wrapRefusal(40104))
     const { countAs, window } = request.routeOptions.config as unknown as Partial<Endpoint>
     if (!service.calls.admit(countAs ?? 'unknown', window, now())) return sendJson(reply, wrapRefusal(40202))
     return

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { TaskAnswer } from './envelope.ts'
 import { MAX_ROWS } from './limits.ts'
+import { isRecord } from './posting.ts'
 import { toUsd } from './prices.ts'
 import { outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { formatTimestamp, monthsBefore, Timestamp } from './timestamp.ts'
@@ -51,7 +52,7 @@ const executedAt = (task: Task, nowMs: number): number =>
 /** Lists tasks by the time of posting; a refused request is a task answer with 40501. */
 export const listIds = (tasks: Tasks, body: unknown, nowMs: number): TaskAnswer => {
   const id = randomUUID()
-  const data = { api: 'app_data', function: 'id_list', ...(body as Record<string, unknown>) }
+  const data = { api: 'app_data', function: 'id_list', ...(isRecord(body) && body) }
   const parsed = Request.safeParse(body)
   const invalid = parsed.success
     ? findInvalidField(parsed.data, nowMs)

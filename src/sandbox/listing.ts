@@ -182,6 +182,19 @@ const showAndroidExtras = (app: App, votes: number) => {
   }
 }
 
+/** Every seventh app of android_store varies with the device: its page names no version, system and size. */
+const variesWithDevice = (store: Store, app: App): boolean => store === 'android_store' && app.hash % 7 === 0
+
+/** What the page of an app says of its package. */
+const showPackage = (store: Store, app: App, day: number) => {
+  if (variesWithDevice(store, app)) return { version: null, minimum_os_version: null, size: null }
+  return {
+    version: versionOn(app, day),
+    minimum_os_version: `${12 + (app.hash % 5)}.0`,
+    size: `${(20 + (app.hash % 1800) / 10).toFixed(1)} MB`,
+  }
+}
+
 /** The page of an app, as the one item of an app_info result. */
 export const showInfoItem = (catalogue: Catalogue, app: App, view: View) => {
   const { store } = catalogue
@@ -200,9 +213,7 @@ export const showInfoItem = (catalogue: Catalogue, app: App, view: View) => {
     developer: app.developer,
     developer_id: developerId(app),
     developer_url: developerUrl(store, app),
-    version: versionOn(app, view.day),
-    minimum_os_version: `${12 + (app.hash % 5)}.0`,
-    size: `${(20 + (app.hash % 1800) / 10).toFixed(1)} MB`,
+    ...showPackage(store, app, view.day),
     released_date: formatTimestamp(releaseDay(app) * DAY_MS),
     last_update_date: formatTimestamp(updatedDay * DAY_MS),
     update_notes: pick(UPDATE_NOTES, mix(app.hash, version)),

@@ -17,6 +17,8 @@ export const Options = z.strictObject({
   strictPort: z.boolean().default(false),
   login: z.string().min(1).default('sandbox'),
   password: z.string().min(1).default('sandbox'),
+  /** Whether the account may be used; one that was never verified is refused with 40104. */
+  verified: z.boolean().default(true),
   /** The longest that a task of normal priority takes; high priority takes half. */
   readyMs: z.number().int().nonnegative().default(2000),
   seed: z.number().int().nonnegative().default(1),

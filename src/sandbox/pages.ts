@@ -74,7 +74,9 @@ export const writeInfoPage = (item: ReturnType<typeof showInfoItem>, view: View)
       `<div itemprop="description">${escapeHtml(item.description).replaceAll('\n', '<br>')}</div>`,
       ...item.images.map((url) => `<img src="${escapeHtml(url)}" alt="Screenshot">`),
       '<dl>',
-      ...Object.entries(facts).map(([name, value]) => `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>`),
+      ...Object.entries(facts).map(
+        ([name, value]) => `<dt>${name}</dt><dd>${escapeHtml(value ?? 'Varies with device')}</dd>`,
+      ),
       '</dl>',
     ].join('\n'),
   )

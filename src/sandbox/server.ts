@@ -85,6 +85,7 @@ const showErrors = (app: FastifyInstance): void => {
     if (!request.url.startsWith('/v3')) {
       return reply.code(error.statusCode ?? 500).send({ error: error.message })
     }
+    if (request.is404) return refuse(reply, 40400, 404)
     if (error.statusCode === 413) return refuse(reply, 40007)
     if (error.statusCode === 415) return refuse(reply, 40504)
     if (error.statusCode === 400) return refuse(reply, 40500)
@@ -145,14 +146,19 @@ export const startSandbox = async (input: OptionsInput & { now?: () => number } 
   }
   let lastRequestMs = performance.now()
   const build = () => {
-    const app = Fastify({ bodyLimit: MAX_BODY_BYTES, forceCloseConnections: true })
+    const app = Fastify({
+      bodyLimit: MAX_BODY_BYTES,
+      forceCloseConnections: true,
+      // A path that cannot be read, or an id longer than any, names no endpoint.
+      frameworkErrors: (_error, _request, reply) => sendJson(reply, wrapRefusal(40400), 404),
+    })
     app.removeContentTypeParser('text/plain')
     app.addHook('onRequest', async (_request, reply) => {
       lastRequestMs = performance.now()
       reply.header('date', new Date(now()).toUTCString())
     })
     const isKnown = buildLoginCheck(options)
-    guardCalls(app, service, isKnown, now)
+    guardCalls(app, service, { isKnown, isVerified: options.verified, now })
     showErrors(app)
     app.get('/', () => greeting)
     addControl(app, service, isKnown)

@@ -5,18 +5,23 @@ import type { Priority, ServiceFunction } from './functions.ts'
 import { rowsOf } from './replies.ts'
 import type { Transport } from './transport.ts'
 
-/** One period of a table of limits or statistics: counts of calls, or micro-dollars. Null and missing: not known. */
+/** One period of a table of limits or statistics, in calls or in micro-dollars. */
 export interface UsagePeriod {
   /** Which period statistics are of, `yyyy-MM-dd` or `yyyy-MM-dd HH:mm`; null for limits. */
   readonly period: string | null
+  /** Of everything; null when not known. */
   readonly total: number | null
+  /** Of the app_data API alone; null when not known. */
   readonly totalAppData: number | null
-  /** By the path of keys inside `app_data`, such as `app_searches.task_get.advanced`. */
+  /** By the path of keys inside `app_data`, such as `app_searches.task_get.advanced`; what is missing is not known. */
   readonly byCall: Readonly<Record<string, number>>
 }
 
+/** Limits or statistics (spec: Account data record). */
 export interface UsageTable {
+  /** A UTC day; null when not known. */
   readonly day: UsagePeriod | null
+  /** A minute; null when not known. */
   readonly minute: UsagePeriod | null
 }
 
@@ -30,24 +35,31 @@ export interface PriceEntry {
   readonly priority: string
   /** `per_request`, or `per_result`: for every row of the result. */
   readonly costType: string
+  /** Micro-dollars. */
   readonly costMicros: number
 }
 
+/** The account (spec: Account data record). */
 export interface UserData {
+  /** Null when missing. */
   readonly login: string | null
-  /** Shown to people; the money days of the service are UTC. */
+  /** Shown to people; the money days of the service are UTC. Null when missing. */
   readonly timezone: string | null
+  /** Money left, micro-dollars; null when not known. */
   readonly balanceMicros: number | null
+  /** Money ever paid in, micro-dollars; null when not known. */
   readonly depositedMicros: number | null
+  /** Calls allowed. */
   readonly callLimits: UsageTable
+  /** Calls made. */
   readonly callStatistics: UsageTable
-  /** Micro-dollars. */
+  /** Spending allowed, micro-dollars. */
   readonly moneyLimits: UsageTable
-  /** Micro-dollars. */
+  /** Spent, micro-dollars. */
   readonly moneyStatistics: UsageTable
   /** The whole price list as it stands; an entry without a cost is left out. */
   readonly prices: readonly PriceEntry[]
-  /** Price of one billing unit; null when the price list does not say. The list makes no difference by store. */
+  /** Price of one billing unit, micro-dollars; null when the price list does not say. The list makes no difference by store. */
   pricePerUnitMicros(fn: ServiceFunction, priority: Priority): number | null
 }
 

@@ -7,16 +7,26 @@ import { wireInteger, wireText } from './fields.ts'
 import { fetchRows } from './replies.ts'
 import type { Transport } from './transport.ts'
 
+/** How one part of the service says it is. */
 export interface ApiStatus {
   /** `app_data` or `appendix`. */
   readonly api: string
   /** `ok` when healthy (spec: Status record). */
   readonly status: string
-  readonly endpoints: readonly { readonly endpoint: string; readonly status: string }[]
+  /** Each part by itself, such as `task_post`; empty when the service names none. */
+  readonly endpoints: readonly {
+    /** `task_get`, `task_post`, `live` or `postback/pingback`. */
+    readonly endpoint: string
+    /** As above. */
+    readonly status: string
+  }[]
 }
 
+/** What a status code means. */
 export interface ServiceErrorCode {
+  /** A status code, 10000 to 60000. */
   readonly code: number
+  /** What it means, in the words of the service. */
   readonly message: string
 }
 

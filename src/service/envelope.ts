@@ -10,16 +10,23 @@ const MAX_TAG_LENGTH = 255
 
 /** One element of `tasks` (spec: Task object). */
 export interface TaskReply {
+  /** Null when missing. */
   readonly id: string | null
+  /** 10000 to 60000. */
   readonly statusCode: number
+  /** At most 500 characters; empty when missing. */
   readonly message: string
-  /** Null when missing or not a number. */
+  /** Micro-dollars; null when missing or not a number. */
   readonly costMicros: number | null
+  /** Ours, as posted; null when the answer has none. */
   readonly tag: string | null
+  /** How many elements `result` has; null when missing. */
   readonly resultCount: number | null
   /** How long the service worked on it; null when it does not say. */
   readonly timeSeconds: number | null
-  /** The parameters of the request as echoed; `readEcho` reads it. */
+  /** As sent: the segments of the path that was called. */
+  readonly path: unknown
+  /** As sent: the parameters of the request. */
   readonly data: unknown
   /** As sent. */
   readonly result: unknown
@@ -27,14 +34,19 @@ export interface TaskReply {
 
 /** What stands above the tasks of an answer (spec: Response envelope). Sums and counts are shown, never trusted. */
 export interface EnvelopeHead {
+  /** Of the whole call, 10000 to 60000. */
   readonly statusCode: number
+  /** At most 500 characters; empty when missing. */
   readonly message: string
   /** `<major>.<minor>.<yyyymmdd>`; null when missing. */
   readonly version: string | null
+  /** How long the service worked on the call; null when it does not say. */
   readonly timeSeconds: number | null
-  /** Of all tasks together, micro-dollars. */
+  /** Of all tasks together, micro-dollars; null when missing. */
   readonly costMicros: number | null
+  /** How many tasks the service counts in the answer; null when missing. */
   readonly tasksCount: number | null
+  /** How many of them it counts as errors; null when missing. */
   readonly tasksError: number | null
 }
 
@@ -72,6 +84,7 @@ function readTask(value: unknown): TaskReply | null {
     tag: isObject(value.data) ? readTag(value.data.tag) : null,
     resultCount: readInteger(value.result_count),
     timeSeconds: readSeconds(value.time),
+    path: value.path ?? null,
     data: value.data ?? null,
     result: value.result ?? null,
   }

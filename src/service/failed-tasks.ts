@@ -31,23 +31,27 @@ export interface FailedTaskQuery {
   readonly to?: Date
 }
 
-/** spec: Failed-task record */
+/** One failure of a task or of a webhook (spec: Failed-task record). */
 export interface FailedTask {
+  /** Of the task, the service's own. */
   readonly id: string
-  /** When it failed. */
+  /** When it failed, UTC; null when missing. */
   readonly datetime: Date | null
-  /** Such as `pingback_url`, `postback_url` or `app_data/task_get/advanced`. */
+  /** Such as `pingback_url`, `postback_url` or `app_data/task_get/advanced`; null when missing. */
   readonly function: string | null
+  /** A status code of the service; null when missing. */
   readonly errorCode: number | null
-  /** What went wrong, or the URL that did. */
+  /** What went wrong, or the URL that did; null when missing. */
   readonly errorMessage: string | null
-  /** The URL of the call, or of the webhook. */
+  /** The URL of the call, or of the webhook; null when missing. */
   readonly httpUrl: string | null
+  /** `GET` or `POST`; null when missing. */
   readonly httpMethod: string | null
-  /** HTTP status code; null when there was no answer. */
+  /** HTTP status code, 0 or null when there was no answer. */
   readonly httpCode: number | null
   /** How long the HTTP request took, as the service gives it; for a webhook, how long the receiver did. */
   readonly httpTime: number | null
+  /** What was answered, cut to 10,000 characters; null when missing. */
   readonly httpResponse: string | null
 }
 

@@ -38,19 +38,23 @@ export interface TaskIdQuery {
   readonly sort: 'asc' | 'desc'
 }
 
+/** One task of the account (spec: Task id history record). */
 export interface TaskIdRow {
+  /** Of the task, the service's own. */
   readonly id: string
+  /** UTC, to the second. */
   readonly datetimePosted: Date
-  /** Null while the task is not finished. */
+  /** UTC, to the second; null while the task is not finished. */
   readonly datetimeDone: Date | null
   /** The task's status code, or the message that some answers hold instead. */
   readonly status: string
-  /** Net after refund. */
+  /** Net after refund, micro-dollars. */
   readonly costMicros: number
+  /** Ours, out of `metadata`; null without that. */
   readonly tag: string | null
   /** The parameters as posted; null when they were not asked for, or are older than a month. */
   readonly metadata: Readonly<Record<string, unknown>> | null
-  /** Path of the call that made the task. */
+  /** Path of the call that made the task; null when missing. */
   readonly url: string | null
 }
 

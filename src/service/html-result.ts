@@ -12,30 +12,35 @@ import {
   wireTimestamp,
 } from './fields.ts'
 
+/** One raw page. */
 export interface HtmlPage {
-  /** Serial number. */
+  /** Serial number, from 1; null when missing. */
   readonly page: number | null
-  /** When it was scanned. */
+  /** When it was scanned, UTC; null when missing. */
   readonly date: Date | null
   /** The page to the byte: neither cut nor cleaned. */
   readonly html: string
 }
 
-/** spec: Html result */
+/** Everything that a task in html form gives (spec: Html result). */
 export interface HtmlResult {
-  /** `app_info`, `app_list` or `organic`. */
+  /** `app_info`, `app_list` or `organic`; null when missing. */
   readonly type: string | null
-  /** app_info only. */
+  /** Id of the app; app_info only, else null. */
   readonly appId: string | null
   /** The keyword of app_searches, the app collection of app_list; else null. */
   readonly keyword: string | null
-  /** Domain of the store. */
+  /** Domain of the store; null when missing. */
   readonly seDomain: string | null
+  /** As in the locations list; null when missing. */
   readonly locationCode: number | null
+  /** As in the languages list; null when missing. */
   readonly languageCode: string | null
-  /** When the store was asked. */
+  /** When the store was asked, UTC; null when missing. */
   readonly datetime: Date | null
+  /** How many pages the service counts; null when missing. */
   readonly itemsCount: number | null
+  /** The pages in the order sent. */
   readonly items: readonly HtmlPage[]
 }
 

@@ -18,72 +18,89 @@ import { type Price, price, type Rating, rating } from './rating-and-price.ts'
 
 /** An app that the page of another one links to. */
 export interface LinkedApp {
+  /** Id of the app in the store. */
   readonly appId: string
+  /** At most 500 characters; null when missing. */
   readonly title: string | null
+  /** Page of the app in the store; null when missing. */
   readonly url: string | null
 }
 
-/** One app (spec: App info result). Text and numbers are null where the store gives none; so are lists, which may also be empty. */
+/** One app (spec: App info result). */
 export interface AppInfo {
+  /** Id of the app in the store. */
   readonly appId: string
+  /** At most 500 characters; null when missing. */
   readonly title: string | null
-  /** Page of the app in the store. */
+  /** Page of the app in the store; null when missing. */
   readonly url: string | null
-  /** URL. */
+  /** URL of the icon; null when missing. */
   readonly icon: string | null
+  /** At most 100,000 characters; null when missing. */
   readonly description: string | null
-  /** Of all time. */
+  /** Reviews of all time; null when missing. */
   readonly reviewsCount: number | null
+  /** Null when missing. */
   readonly rating: Rating | null
+  /** Null when missing. */
   readonly price: Price | null
+  /** Null when missing. */
   readonly isFree: boolean | null
+  /** Null when missing. */
   readonly mainCategory: string | null
-  /** Name of the developer. */
+  /** Name of the developer; null when missing. */
   readonly developer: string | null
+  /** Id of the developer in the store; null when missing. */
   readonly developerId: string | null
-  /** Page of the developer in the store. */
+  /** Page of the developer in the store; null when missing. */
   readonly developerUrl: string | null
+  /** Current version; null where android_store has one for each device. */
   readonly version: string | null
+  /** Oldest system that it runs on; null where android_store has one for each device. */
   readonly minimumOsVersion: string | null
-  /** As the store writes it, with its unit. */
+  /** As the store writes it, with its unit; null where android_store has one for each device. */
   readonly size: string | null
+  /** When it came out, UTC; null when missing. */
   readonly releasedDate: Date | null
+  /** When it was last changed, UTC; null when missing. */
   readonly lastUpdateDate: Date | null
-  /** The developer's notes on the current version. */
+  /** The developer's notes on the current version, at most 100,000 characters; null when missing. */
   readonly updateNotes: string | null
-  /** URLs. */
+  /** URLs; null when missing. */
   readonly images: readonly (string | null)[] | null
+  /** Null when missing, which is not the same as empty. */
   readonly similarApps: readonly LinkedApp[] | null
+  /** Null when missing, which is not the same as empty. */
   readonly moreAppsByDeveloper: readonly LinkedApp[] | null
-  /** ios_store only. */
+  /** Every category that it is in; ios_store only, else null. */
   readonly categories: readonly (string | null)[] | null
-  /** Language tags; ios_store only. */
+  /** Language tags; ios_store only, else null. */
   readonly languages: readonly (string | null)[] | null
-  /** Age rating and content advisories; ios_store only. */
+  /** Age rating and content advisories; ios_store only, else null. */
   readonly advisories: readonly (string | null)[] | null
-  /** About how many, as the store writes it; android_store only. */
+  /** About how many, as the store writes it; android_store only, else null. */
   readonly installs: string | null
-  /** Exactly how many; android_store only. */
+  /** Exactly how many; android_store only, else null. */
   readonly installsCount: number | null
-  /** android_store only. */
+  /** android_store only, else null. */
   readonly developerEmail: string | null
-  /** android_store only. */
+  /** Postal; android_store only, else null. */
   readonly developerAddress: string | null
-  /** android_store only. */
+  /** URL; android_store only, else null. */
   readonly developerWebsite: string | null
-  /** URLs; android_store only. */
+  /** URLs; android_store only, else null. */
   readonly videos: readonly (string | null)[] | null
-  /** android_store only. */
+  /** android_store only, else null. */
   readonly genres: readonly (string | null)[] | null
-  /** android_store only. */
+  /** android_store only, else null. */
   readonly tags: readonly (string | null)[] | null
 }
 
 /** The app that was asked for, as the collector stores it. */
 export interface InfoResult extends AppInfo {
-  /** Where a person can check the data. */
+  /** Where a person can check the data; null when missing. */
   readonly checkUrl: string | null
-  /** When the store was asked. */
+  /** When the store was asked, UTC; null when missing. */
   readonly datetime: Date | null
 }
 
@@ -91,27 +108,31 @@ export interface InfoResult extends AppInfo {
 export interface AppInfoItem extends AppInfo {
   /** `ios_store_info_organic` or `android_store_info_organic`. */
   readonly type: string
-  /** Place among the items of its type, from 1. */
+  /** Place among the items of its type, from 1; null when missing. */
   readonly rankGroup: number | null
-  /** Place among all items, from 1. */
+  /** Place among all items, from 1; null when missing. */
   readonly rankAbsolute: number | null
-  /** `left`. */
+  /** Alignment, `left`; null when missing. */
   readonly position: string | null
 }
 
 /** Everything that an app_info task gives. */
 export interface AppInfoResult {
+  /** Id of the app that was asked for; null when missing. */
   readonly appId: string | null
-  /** Domain of the store. */
+  /** Domain of the store; null when missing. */
   readonly seDomain: string | null
+  /** As in the locations list; null when missing. */
   readonly locationCode: number | null
+  /** As in the languages list; null when missing. */
   readonly languageCode: string | null
-  /** Where a person can check the data. */
+  /** Where a person can check the data; null when missing. */
   readonly checkUrl: string | null
-  /** When the store was asked. */
+  /** When the store was asked, UTC; null when missing. */
   readonly datetime: Date | null
+  /** How many results the store says there are; null when missing. */
   readonly seResultsCount: number | null
-  /** Items of any type. */
+  /** Items of any type; null when missing. */
   readonly itemsCount: number | null
   /** Apps only. */
   readonly items: readonly AppInfoItem[]

@@ -49,12 +49,15 @@ export interface TaskToPost {
   readonly pingbackUrl?: string
 }
 
+/** What became of one posted task. */
 export interface TaskAnswer {
+  /** Ours, as posted. */
   readonly tag: string
   /** Null for some tasks that are refused, and for those that were never sent. */
   readonly serviceId: string | null
   /** 20100 when it was created. */
   readonly statusCode: number
+  /** In the words of the service; a sentence of ours for a task that was never sent. */
   readonly message: string
   /** Before refund, micro-dollars; 0 when it was refused. */
   readonly costMicros: number

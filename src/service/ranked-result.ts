@@ -16,21 +16,26 @@ import {
 export interface RankedItem extends SearchItem {
   /** `…_search_organic` or `…_list_organic`, with the store in front. */
   readonly type: string
-  /** `left`. */
+  /** Alignment, `left`; null when missing. */
   readonly position: string | null
-  /** Of all time. */
+  /** Reviews of all time; null when missing. */
   readonly reviewsCount: number | null
+  /** Null when missing. */
   readonly rating: Rating | null
+  /** Null when missing. */
   readonly isFree: boolean | null
+  /** Null when missing. */
   readonly price: Price | null
-  /** Page of the developer in the store; android_store only. */
+  /** Page of the developer in the store; android_store only, else null. */
   readonly developerUrl: string | null
 }
 
 interface RankedPage {
-  /** Domain of the store. */
+  /** Domain of the store; null when missing. */
   readonly seDomain: string | null
+  /** As in the locations list; null when missing. */
   readonly locationCode: number | null
+  /** As in the languages list; null when missing. */
   readonly languageCode: string | null
   /** Organic items only, in the order sent; an app that comes twice is here once, at its best rank. */
   readonly items: readonly RankedItem[]

@@ -4,25 +4,31 @@ import { z } from 'zod'
 
 import { optionalFlag, optionalInteger, optionalNumber, orNull, wireText } from './fields.ts'
 
-/** How people rate an app. Each field is null when the store does not say. */
+/** How people rate an app. */
 export interface Rating {
-  /** `Max5`, `Percents` or `CustomMax`. */
+  /** `Max5`, `Percents` or `CustomMax`; null when missing. */
   readonly ratingType: string | null
+  /** On the scale of `ratingType`; null when nobody has voted, or missing. */
   readonly value: number | null
+  /** How many people have voted; null when the store does not say, as in a single review. */
   readonly votesCount: number | null
-  /** The best value there is, 5 for `Max5`. */
+  /** The best value there is, 5 for `Max5`; null when missing. */
   readonly ratingMax: number | null
 }
 
-/** What an app costs, in units of `currency`. Each field is null when the store does not say. */
+/** What an app costs. */
 export interface Price {
+  /** What it costs now, in units of `currency`; null when the store does not say. */
   readonly current: number | null
+  /** What it costs without discount, in units of `currency`; null when the store does not say. */
   readonly regular: number | null
+  /** The upper end of a price range, in units of `currency`; null when there is none. */
   readonly maxValue: number | null
-  /** ISO code. */
+  /** ISO 4217 code; null when missing. */
   readonly currency: string | null
+  /** Null when missing. */
   readonly isPriceRange: boolean | null
-  /** As the store writes it. */
+  /** As the store writes it, with its currency; null when it shows none. */
   readonly displayedPrice: string | null
 }
 

@@ -7,18 +7,23 @@ import { findRule, type ResultForm, type ServiceFunction, type Store } from './f
 import { rowsOf } from './replies.ts'
 import type { Transport } from './transport.ts'
 
+/** One task whose result waits to be fetched. */
 export interface ReadyRow {
+  /** Of the task, the service's own. */
   readonly id: string
   /** Null when the service sends none: the task may belong to another program of the account. */
   readonly tag: string | null
   /** Where the result is fetched, in advanced form where there is one; always a path of the service itself. */
   readonly path: string
+  /** The form of the result at `path`. */
   readonly kind: ResultForm
   /** Where the raw pages are fetched; null when the service does not offer them. */
   readonly htmlPath: string | null
-  /** The store. */
+  /** The store; null when missing. */
   readonly se: string | null
+  /** Kind of the search, such as `organic`; null when missing. */
   readonly seType: string | null
+  /** UTC, to the second; null when missing. */
   readonly datePosted: Date | null
 }
 

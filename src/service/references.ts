@@ -7,17 +7,25 @@ import type { Store } from './functions.ts'
 import { fetchRows } from './replies.ts'
 import type { Transport } from './transport.ts'
 
+/** One place that a store can be asked from (spec: Reference records). */
 export interface Location {
+  /** What a task names the location by. */
   readonly locationCode: number
+  /** Full name, which a task may give instead of the code. */
   readonly locationName: string
-  /** Only for regions below a country. */
+  /** Name of what it lies in; null for a country, and so always in ios_store. */
   readonly parentName: string | null
+  /** ISO 3166-1, two letters; null when missing. */
   readonly countryIsoCode: string | null
+  /** Such as `Country`; null when missing. */
   readonly locationType: string | null
 }
 
+/** One language that a store can be asked in (spec: Reference records). */
 export interface Language {
+  /** Full English name, which a task may give instead of the code. */
   readonly languageName: string
+  /** ISO 639-1. */
   readonly languageCode: string
 }
 
@@ -25,6 +33,7 @@ export interface Language {
 export interface ListingCategory {
   /** As shown to people. */
   readonly category: string
+  /** Listings in it. */
   readonly count: number
 }
 

@@ -16,47 +16,58 @@ import { type Rating, rating } from './rating-and-price.ts'
 
 /** One review (spec: Reviews result). */
 export interface Review {
-  /** `ios_store_reviews_search`. */
+  /** `ios_store_reviews_search`; null when missing. */
   readonly type: string | null
-  /** Place among the items of its type, from 1. */
+  /** Place among the items of its type, from 1; null when missing. */
   readonly rankGroup: number | null
-  /** Place among all items, from 1. */
+  /** Place among all items, from 1; null when missing. */
   readonly rankAbsolute: number | null
-  /** `left`. */
+  /** Alignment, `left`; null when missing. */
   readonly position: string | null
-  /** Version of the app that it is about. */
+  /** Version of the app that it is about; null when missing. */
   readonly version: string | null
-  /** Of this review alone, so it has no votes. */
+  /** Of this review alone, so it has no votes; null when missing. */
   readonly rating: Rating | null
-  /** When it was written. */
+  /** When it was written, UTC; null when missing. */
   readonly timestamp: Date | null
+  /** Id of the review in the store. */
   readonly id: string
+  /** At most 2,000 characters; null when missing. */
   readonly title: string | null
+  /** At most 100,000 characters; null when missing. */
   readonly reviewText: string | null
+  /** Who wrote it; null when missing. */
   readonly userProfile: {
+    /** Null when missing. */
     readonly profileName: string | null
-    /** Null for a person without a picture. */
+    /** URL; null for a person without a picture. */
     readonly profileImageUrl: string | null
   } | null
 }
 
+/** Everything that an app_reviews task gives (spec: Reviews result). */
 export interface AppReviewsResult {
+  /** Id of the app that was asked for. */
   readonly appId: string
+  /** Kind of the result; null when missing. */
   readonly type: string | null
-  /** Domain of the store. */
+  /** Domain of the store; null when missing. */
   readonly seDomain: string | null
+  /** As in the locations list; null when missing. */
   readonly locationCode: number | null
+  /** As in the languages list; null when missing. */
   readonly languageCode: string | null
-  /** Where a person can check the data. */
+  /** Where a person can check the data; null when missing. */
   readonly checkUrl: string | null
-  /** When the store was asked. */
+  /** When the store was asked, UTC; null when missing. */
   readonly datetime: Date | null
-  /** Title of the app. */
+  /** Title of the app; null when missing. */
   readonly title: string | null
-  /** Of the app. */
+  /** Of the app; null when missing. */
   readonly rating: Rating | null
-  /** Of the app; null because the store gives no total. */
+  /** Reviews of the app of all time; null because the store gives no total. */
   readonly reviewsCount: number | null
+  /** How many `items` the service counts; null when missing. */
   readonly itemsCount: number | null
   /** A larger depth at posting brings more. */
   readonly items: readonly Review[]

@@ -14,25 +14,33 @@ import {
   wireTimestamp,
 } from './fields.ts'
 
+/** One ranked app. */
 export interface SearchItem {
   /** Place among the organic results, from 1 (`rank_group`). */
   readonly rank: number
-  /** Place among all results (`rank_absolute`). */
+  /** Place among all results, from 1 (`rank_absolute`). */
   readonly absolute: number
+  /** Id of the app in the store. */
   readonly appId: string
+  /** At most 500 characters; null when missing. */
   readonly title: string | null
+  /** Name of the developer; null in ios_store, which gives none here. */
   readonly developer: string | null
+  /** URL of the icon; null when missing. */
   readonly icon: string | null
+  /** Page of the app in the store; null when missing. */
   readonly url: string | null
 }
 
+/** The ranks of a search or a chart, as the collector stores them. */
 export interface SearchResult {
   /** As sent back, which is how a person typed it; null when missing. */
   readonly keyword: string | null
+  /** Where a person can check the data; null when the service gives none. */
   readonly checkUrl: string | null
-  /** When the store was asked. */
+  /** When the store was asked, UTC; null when missing. */
   readonly datetime: Date | null
-  /** How many results the store says there are. */
+  /** How many results the store says there are; null when missing. */
   readonly resultsCount: number | null
   /** How many items of any type the answer holds. */
   readonly itemsCount: number

@@ -7,22 +7,27 @@ import { readResultPath } from './ready-list.ts'
 import { classifyStatus } from './status-codes.ts'
 import type { Reply, Transport } from './transport.ts'
 
-export type ResultOutcome =
+export type ResultOutcome = Done | Undone
+
+type Undone =
   /** 40601, 40602: keep waiting. */
   | { readonly kind: 'pending'; readonly statusCode: number }
-  | {
-      readonly kind: 'done'
-      readonly serviceId: string
-      readonly tag: string | null
-      /** 40102: a measurement that found nothing. */
-      readonly statusCode: 20000 | 40102
-      /** `result[0]` as sent; null with 40102. */
-      readonly result: unknown
-      /** Size of the whole answer. */
-      readonly rawBytes: number
-    }
   /** 40101, 40401, 40403 and other 4xxxx: the caller decides by code. */
   | { readonly kind: 'failed'; readonly statusCode: number; readonly message: string }
+
+interface Done {
+  readonly kind: 'done'
+  /** The service's own id of the task. */
+  readonly serviceId: string
+  /** Ours; null when the task was posted without one. */
+  readonly tag: string | null
+  /** 40102: a measurement that found nothing. */
+  readonly statusCode: 20000 | 40102
+  /** `result[0]` as sent; null with 40102. */
+  readonly result: unknown
+  /** Size of the whole answer. */
+  readonly rawBytes: number
+}
 
 /** A path out of the ready list, or a task to ask for by its id. */
 export type ResultAddress = string | TaskAddress
@@ -36,11 +41,8 @@ export interface TaskAddress {
   readonly form?: ResultForm
 }
 
-/** An answer of task_get: what it means, and the task as it came. */
-export interface FetchedTask {
-  readonly outcome: ResultOutcome
-  readonly task: TaskReply | null
-}
+/** What an answer of task_get means; one that is done holds the task as it came. */
+export type FetchedTask = Undone | (Done & { readonly task: TaskReply })
 
 /**
  * Fetches one result. A cost in the answer is never a new charge, and is not given on.
@@ -48,7 +50,10 @@ export interface FetchedTask {
  * form that the function does not have; what `callFree` throws
  */
 export async function getResult(transport: Transport, address: ResultAddress): Promise<ResultOutcome> {
-  return (await fetchTask(transport, address)).outcome
+  const fetched = await fetchTask(transport, address)
+  if (fetched.kind !== 'done') return fetched
+  const { task: _, ...outcome } = fetched
+  return outcome
 }
 
 /** As `getResult`, with the task that was answered. */
@@ -56,7 +61,7 @@ export async function fetchTask(transport: Transport, address: ResultAddress): P
   const path = toPath(address)
   const reply = await transport.callFree({ kind: 'task_get', method: 'GET', path })
   const askedId = path.slice(path.lastIndexOf('/') + 1)
-  return { outcome: readReply(reply, askedId, `GET ${path}`), task: reply.task }
+  return readReply(reply, askedId, `GET ${path}`)
 }
 
 /**
@@ -64,7 +69,7 @@ export async function fetchTask(transport: Transport, address: ResultAddress): P
  * @param what the call that was answered, for messages
  * @throws UnreadableError when it is for another task, or done without a result; UnavailableError when it says nothing
  */
-export function readReply(reply: Reply, id: string, what: string): ResultOutcome {
+export function readReply(reply: Reply, id: string, what: string): FetchedTask {
   if (reply.task !== null) checkId(reply.task, id, what)
   return readOutcome(reply, what)
 }
@@ -93,7 +98,7 @@ function checkId(task: TaskReply, askedId: string, what: string): void {
   )
 }
 
-function readOutcome(reply: Reply, what: string): ResultOutcome {
+function readOutcome(reply: Reply, what: string): FetchedTask {
   const { statusCode, message, task, rawBytes } = reply
   switch (classifyStatus(statusCode)) {
     case 'pending':
@@ -110,10 +115,10 @@ function readOutcome(reply: Reply, what: string): ResultOutcome {
   )
 }
 
-function readDone(task: TaskReply, rawBytes: number, what: string): ResultOutcome {
+function readDone(task: TaskReply, rawBytes: number, what: string): FetchedTask {
   const serviceId = task.id
   if (serviceId === null) throw new UnreadableError(`${what} was answered without an id.`, 'tasks[0].id')
-  const done = { kind: 'done', serviceId, tag: task.tag, rawBytes } as const
+  const done = { kind: 'done', serviceId, tag: task.tag, rawBytes, task } as const
   if (classifyStatus(task.statusCode) === 'no_results') return { ...done, statusCode: 40102, result: null }
   const result: unknown = Array.isArray(task.result) ? task.result[0] : null
   if (result == null) {

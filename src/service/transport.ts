@@ -62,9 +62,11 @@ export interface TransportOptions {
 
 /** What stands above the tasks of an answer, and which call it answers. */
 export interface AnswerHead extends EnvelopeHead {
+  /** Of the call that is answered. */
   readonly method: 'GET' | 'POST'
   /** Begins with `/v3/`. */
   readonly path: string
+  /** HTTP status code. */
   readonly httpStatus: number
 }
 

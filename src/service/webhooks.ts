@@ -12,6 +12,7 @@ import type { Transport } from './transport.ts'
 export const MAX_IDS_PER_RESEND = 100
 const MAX_ID_LENGTH = 64
 
+/** What became of one id of a resend. */
 export interface ResendAnswer {
   /** Of the task. */
   readonly id: string
@@ -19,6 +20,7 @@ export interface ResendAnswer {
   readonly isResent: boolean
   /** 20100 when it is; 40503 for a task that was posted without a webhook; null when the service said nothing of it. */
   readonly statusCode: number | null
+  /** In the words of the service. */
   readonly message: string
 }
 

@@ -49,7 +49,7 @@ export interface FailedTask {
   readonly httpMethod: string | null
   /** HTTP status code, 0 or null when there was no answer. */
   readonly httpCode: number | null
-  /** How long the HTTP request took, as the service gives it; for a webhook, how long the receiver did. */
+  /** How long the HTTP request took, in the unit of the service; for a webhook, the receiver. Null when missing. */
   readonly httpTime: number | null
   /** What was answered, cut to 10,000 characters; null when missing. */
   readonly httpResponse: string | null

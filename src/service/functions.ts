@@ -15,6 +15,7 @@ export type Priority = 1 | 2
 export interface FunctionRule {
   /** Results fetched when a task names no depth; null for a function without depth. */
   readonly defaultDepth: number | null
+  /** The most results that a task may ask for; null for a function without depth. */
   readonly maximumDepth: number | null
   /** Results that one unit cost pays for. */
   readonly billingUnitResults: number

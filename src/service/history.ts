@@ -29,6 +29,7 @@ export interface TaskIdQuery {
   readonly from: Date
   /** Not later than the service's now. */
   readonly to: Date
+  /** Rows to skip. */
   readonly offset: number
   /** At most 1000. */
   readonly limit: number

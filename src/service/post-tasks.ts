@@ -69,19 +69,24 @@ export type PostOutcome =
   /** HTTP 401, 402, 404, or a general account, money or pace code: nothing was created. */
   | {
       readonly kind: 'refused'
+      /** What to mend: the account, its money, the pace or the path. */
       readonly cause: 'account' | 'money' | 'rate_limit' | 'not_found'
       /** HTTP status × 100 when the answer holds no code. */
       readonly statusCode: number
       readonly httpStatus: number
+      /** In the words of the service, or `HTTP 402` where it has none. */
       readonly message: string
+      /** How long the service asks to be left alone; with `rate_limit` only. */
       readonly retryAfterMs?: number
     }
   /** Each task by itself; a task whose tag is not among the answers is unknown, and a tag may come twice. */
   | {
       readonly kind: 'answered'
+      /** Those of tasks that were never sent come first. */
       readonly answers: readonly TaskAnswer[]
       /** Missing when no task was fit to be sent. */
       readonly httpStatus?: number
+      /** Of the call; 40501 when no task was fit to be sent. */
       readonly statusCode: number
     }
   /** Everything else: the tasks may or may not exist. */

@@ -30,6 +30,7 @@ export interface RankedItem extends SearchItem {
   readonly developerUrl: string | null
 }
 
+/** What a search and a chart share. */
 interface RankedPage {
   /** Domain of the store; null when missing. */
   readonly seDomain: string | null

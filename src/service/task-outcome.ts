@@ -69,6 +69,7 @@ export type TaskOutcome<T> =
       readonly resultCount: number | null
       /** The path of the call in segments, the last one the id; null when missing. */
       readonly path: readonly string[] | null
+      /** The parameters that the task was posted with. */
       readonly data: TaskEcho
       /** Null with 40102. */
       readonly result: T | null

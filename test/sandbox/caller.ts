@@ -1,7 +1,6 @@
 /** Calls a sandbox over real HTTP with plain fetch, and holds the clock that the sandbox reads. */
 
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import type { OptionsInput } from '../../src/sandbox/options.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
@@ -12,6 +11,9 @@ export const USA = 2840
 
 // biome-ignore lint/suspicious/noExplicitAny: the answers of the wire are looked into by hand here.
 export type Json = any
+
+/** What a sandbox, a receiver or a client ends with: a test, or all tests of a file. */
+export type Owner = { after(end: () => unknown): void }
 
 export type Caller = {
   url: string
@@ -30,8 +32,8 @@ export const authorize = (login: string, password: string): string =>
 export const stamp = (timeMs: number): string =>
   `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} +00:00`
 
-/** Starts a sandbox whose clock stands still until the test moves it; stopped with the test. */
-export const openSandbox = async (t: TestContext, options: OptionsInput = {}): Promise<Caller> => {
+/** Starts a sandbox whose clock stands still until the test moves it; stopped with its owner. */
+export const openSandbox = async (owner: Owner, options: OptionsInput = {}): Promise<Caller> => {
   const clock = { nowMs: Date.UTC(2026, 9, 15, 12) }
   const sandbox = await startSandbox({ ...options, now: () => clock.nowMs })
   let closed: Promise<void> | undefined
@@ -39,7 +41,7 @@ export const openSandbox = async (t: TestContext, options: OptionsInput = {}): P
     closed ??= sandbox.close()
     return closed
   }
-  t.after(close)
+  owner.after(close)
   const { login = 'sandbox', password = 'sandbox' } = options
   const headers = { authorization: authorize(login, password), 'content-type': 'application/json' }
   const call = (path: string, init: RequestInit = {}) => fetch(sandbox.url + path, { headers, ...init })

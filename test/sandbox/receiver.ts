@@ -5,10 +5,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
-import type { Json } from './caller.ts'
+import type { Json, Owner } from './caller.ts'
 
 /** A webhook as it came in; `body` is what a postback carried, decompressed and read. */
 export type Received = {
@@ -34,8 +33,8 @@ export const until = async (isTrue: () => boolean | Promise<boolean>): Promise<v
   }
 }
 
-/** Starts a receiver that answers 200 until the test changes that; stopped with the test. */
-export const openReceiver = async (t: TestContext): Promise<Receiver> => {
+/** Starts a receiver that answers 200 until the test changes that; stopped with its owner. */
+export const openReceiver = async (owner: Owner): Promise<Receiver> => {
   const server = createServer(async (request, response) => {
     const bytes = await buffer(request).catch(() => undefined)
     if (!bytes) return
@@ -50,7 +49,7 @@ export const openReceiver = async (t: TestContext): Promise<Receiver> => {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.after(() => {
+  owner.after(() => {
     server.closeAllConnections()
     server.close()
   })

@@ -2,10 +2,10 @@
 
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { TestContext } from 'node:test'
 
 import { type AppDataClient, createClient } from '../../src/service/client.ts'
 import type { TransportOptions } from '../../src/service/transport.ts'
+import type { Owner } from '../sandbox/caller.ts'
 
 export interface ReceivedRequest {
   readonly method: string
@@ -24,7 +24,7 @@ export interface WireServer {
 export type Answer = (request: ReceivedRequest, response: ServerResponse, socket: Socket) => void
 
 /** Answers each request, once its body is read, with the next of `answers`; the last one answers all further ones. */
-export async function startWireServer(t: TestContext, ...answers: Answer[]): Promise<WireServer> {
+export async function startWireServer(owner: Owner, ...answers: Answer[]): Promise<WireServer> {
   const received: ReceivedRequest[] = []
   const sockets = new Set<Socket>()
   let closedBytes = 0
@@ -43,7 +43,7 @@ export async function startWireServer(t: TestContext, ...answers: Answer[]): Pro
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
+  owner.after(() => {
     server.closeAllConnections()
     server.close()
   })
@@ -54,9 +54,9 @@ export async function startWireServer(t: TestContext, ...answers: Answer[]): Pro
   }
 }
 
-/** A client that ends with the test, and does not wait between attempts. */
+/** A client that ends with its owner, and does not wait between attempts. */
 export function openClient(
-  t: TestContext,
+  owner: Owner,
   baseUrl: string,
   options: Partial<TransportOptions> = {},
 ): AppDataClient {
@@ -67,14 +67,14 @@ export function openClient(
     clock: testClock(),
     ...options,
   })
-  t.after(() => client.close())
+  owner.after(() => client.close())
   return client
 }
 
 /** Makes one call to a server that answers so; shows its value or error and what was asked. */
-export async function ask<T>(t: TestContext, answer: Answer, call: (client: AppDataClient) => Promise<T>) {
-  const server = await startWireServer(t, answer)
-  const value = await call(openClient(t, server.baseUrl))
+export async function ask<T>(owner: Owner, answer: Answer, call: (client: AppDataClient) => Promise<T>) {
+  const server = await startWireServer(owner, answer)
+  const value = await call(openClient(owner, server.baseUrl))
   const [request] = server.received
   return { value, asked: `${request?.method} ${request?.path}`, body: request?.body }
 }

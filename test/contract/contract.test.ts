@@ -1,0 +1,15 @@
+/** Every row of the specification, through the client and with plain fetch, against the sandbox over HTTP. */
+
+import './account.ts'
+import './endpoints.ts'
+import './envelope.ts'
+import './errors.ts'
+import './events.ts'
+import './limits.ts'
+import './lists.ts'
+import './notes-money.ts'
+import './notes.ts'
+import './posting.ts'
+import './queries.ts'
+import './results.ts'
+import './mapping.ts'

@@ -1,0 +1,45 @@
+/**
+ * Ties each test of the contract to the row of the specification that it is about, and remembers what every row has.
+ * A row has two sides: the sandbox alone, asked with plain fetch, and the client, which asks the same sandbox.
+ */
+
+import { type TestContext, test } from 'node:test'
+
+export const SIDES = ['fetch', 'client'] as const
+export type Side = (typeof SIDES)[number]
+
+type Check = (t: TestContext) => unknown
+/** A test of another file has this side: it is about more than the client or the sandbox. */
+type Elsewhere = { readonly file: string; readonly test: string }
+/** The row says nothing about this side, and why. */
+type Nothing = { readonly because: string }
+
+/** One side of a row, and who sees to it. */
+type Coverage = {
+  readonly row: string
+  readonly side: Side
+  readonly by: 'a test here' | Elsewhere | Nothing
+}
+
+/** In the order of registration; a row may be there more than once. */
+export const coverage: Coverage[] = []
+
+/** Registers the tests of a row under its name, or one that several rows share under theirs. */
+export const covers = (
+  rows: string | readonly string[],
+  sentence: string,
+  sides: Readonly<Record<Side, Check | Elsewhere | Nothing>>,
+): void => {
+  const names = [rows].flat()
+  for (const side of SIDES) {
+    const by = sides[side]
+    const isHere = typeof by === 'function'
+    for (const row of names) coverage.push({ row, side, by: isHere ? 'a test here' : by })
+    if (isHere) test(`${names.join(', ')}: ${sentence} (${side})`, async (t) => void (await by(t)))
+  }
+}
+
+/** What becomes of a row with us, beyond the client, is tested where it happens. */
+export const coversElsewhere = (row: string, file: string, name: string): void => {
+  coverage.push({ row, side: 'client', by: { file, test: name } })
+}

@@ -1,0 +1,306 @@
+/** Rows of the endpoints themselves: each by its path, with its method, through its own function of the client. */
+
+import assert from 'node:assert/strict'
+import type { AppDataClient } from '../../src/service/client.ts'
+import type { ServiceFunction } from '../../src/service/functions.ts'
+import { DAY_MS, type Json, stamp } from '../sandbox/caller.ts'
+import { ask, envelope, openClient, startWireServer, taskWith } from '../service/wire-server.ts'
+import { covers } from './covers.ts'
+import { NOTED_PATHS, PATHS, STORES, type Store } from './paths.ts'
+import { KINDS, type KindName, readingOf, sampleOf } from './samples.ts'
+import { openSharedWorld, openWorld, postAnswered, postOne, postWire, task, wireTask } from './world.ts'
+
+const SUBJECTS: Readonly<Record<ServiceFunction, (store: Store) => [field: string, subject: string]>> = {
+  app_searches: () => ['keyword', 'yoga'],
+  app_info: (store) => ['app_id', store === 'ios_store' ? '1480010017' : 'com.ashlune.yoga'],
+  app_list: () => ['app_collection', 'topgrossing'],
+  app_reviews: () => ['app_id', '1480010017'],
+}
+
+type Parts = { method: string; path: string; store: Store; fn: ServiceFunction; action: string; form: string }
+const partsOf = (endpoint: string): Parts => {
+  const [method = '', path = ''] = endpoint.split(' ')
+  const [, , , store, fn, action = '', form = ''] = path.split('/')
+  return { method, path, store: store as Store, fn: fn as ServiceFunction, action, form }
+}
+
+const kindOf = ({ store, fn, form }: Parts): KindName => {
+  const found = Object.entries(KINDS).find(
+    ([, kind]) => kind.store === store && kind.fn === fn && kind.form === form,
+  )
+  assert.ok(found)
+  return found[0] as KindName
+}
+
+/** The path with an id in it where it takes one. */
+const withId = async (parts: Parts): Promise<string> =>
+  parts.path.includes('{id}')
+    ? parts.path.replace('{id}', (await sampleOf(kindOf(parts))).task.id)
+    : parts.path
+
+/** What plain fetch sends. */
+const bodyOf = async ({ path, store, fn, action }: Parts, nowMs: number): Promise<unknown> => {
+  if (action === 'task_post') {
+    const [field, subject] = SUBJECTS[fn](store)
+    return [{ [field]: subject, location_code: 2840, language_code: 'en' }]
+  }
+  if (path.endsWith('webhook_resend')) return [{ id: (await sampleOf('iosSearches')).task.id }]
+  if (!path.endsWith('id_list')) return [{}]
+  return [{ datetime_from: stamp(nowMs - DAY_MS), datetime_to: stamp(nowMs) }]
+}
+
+/** The method of the client that is for this endpoint. */
+const callHere = async (client: AppDataClient, parts: Parts, nowMs: number): Promise<unknown> => {
+  const { path, store, fn, action } = parts
+  if (action === 'task_post') {
+    return postOne(client, { subject: SUBJECTS[fn](store)[1] }, [store, fn])
+  }
+  if (action === 'tasks_ready') return client.listReady(store, fn)
+  if (action === 'task_get')
+    return KINDS[kindOf(parts)].read(client, (await withId(parts)).split('/').at(-1) ?? '')
+  const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+    languages: () => client.listLanguages(store),
+    locations: () => client.listLocations(store),
+    categories: () => client.listCategories(store),
+    app_listings: () => client.listListingCategories(),
+    '/v3/appendix/status': () => client.getStatus(),
+    '/v3/appendix/errors': () => client.listErrors(),
+    '/v3/appendix/user_data': () => client.getUserData(),
+    '/v3/appendix/webhook_resend': async () =>
+      client.resendWebhooks([(await sampleOf('iosSearches')).task.id]),
+    '/v3/app_data/errors': () => client.listFailedTasks({}),
+    '/v3/app_data/id_list': () => {
+      const range = { from: new Date(nowMs - DAY_MS), to: new Date(nowMs) }
+      return client.listTaskIds({ ...range, offset: 0, limit: 1000, sort: 'asc', includeMetadata: false })
+    },
+  }
+  const call = calls[path] ?? calls[fn]
+  assert.ok(call, path)
+  return call()
+}
+
+const coverEndpoint = (rows: string | readonly string[], endpoint: string): void => {
+  const parts = partsOf(endpoint)
+  covers(rows, `${endpoint} is answered in the envelope, with its own path`, {
+    fetch: async () => {
+      const world = await openSharedWorld()
+      const path = await withId(parts)
+      const isPost = parts.method === 'POST'
+      const body = isPost ? JSON.stringify(await bodyOf(parts, world.clock.nowMs)) : null
+      const response = await world.fetch(path, { method: parts.method, body })
+      const { status_code, tasks_count, tasks } = (await response.json()) as Json
+      assert.deepEqual([response.status, status_code, tasks_count, tasks.length], [200, 20000, 1, 1])
+      assert.match(response.headers.get('content-type') ?? '', /^application\/json; charset=utf-8$/)
+      assert.equal(`/${tasks[0].path.join('/')}`, path)
+      const isResult = parts.action !== 'task_post' && !path.endsWith('webhook_resend')
+      assert.equal(Array.isArray(tasks[0].result), isResult)
+    },
+    client: async () => {
+      const { client, heads, clock } = await openSharedWorld()
+      await callHere(client, parts, clock.nowMs)
+      const { method, path, httpStatus } = heads.at(-1) ?? {}
+      assert.deepEqual([method, path, httpStatus], [parts.method, await withId(parts), 200])
+    },
+  })
+}
+
+for (const [number, endpoints] of Object.entries(PATHS)) {
+  for (const endpoint of endpoints) coverEndpoint(`endpoint.${number}`, endpoint)
+}
+for (const endpoint of NOTED_PATHS) {
+  const { store, fn, action } = partsOf(endpoint)
+  const isIosSearch = store === 'ios_store' && fn === 'app_searches'
+  if (isIosSearch) coverEndpoint('notes.tasks_ready_and_task_get_of_ios_store_app_searches', endpoint)
+  else if (action === 'task_get') coverEndpoint('notes.advanced_results_of_android_store', endpoint)
+  else if (action === 'task_post') coverEndpoint('notes.task_post_of_android', endpoint)
+  else coverEndpoint('service.4', endpoint)
+}
+for (const store of STORES) {
+  covers(`store.${store}`, 'is one of the two that paths may name', {
+    fetch: async () => {
+      const world = await openSharedWorld()
+      assert.equal((await world.fetch(`/v3/app_data/${store}/categories`)).status, 200)
+      assert.equal((await world.fetch('/v3/app_data/third_store/categories')).status, 404)
+    },
+    client: async () => {
+      const { client } = await openSharedWorld()
+      assert.ok((await client.listCategories(store)).length > 0)
+      await assert.rejects(client.listReady('third_store' as Store, 'app_info'), { code: 'configuration' })
+    },
+  })
+}
+
+// What the service does, in the words of its paths
+
+covers('service.3', 'pages are of android_store, charts of android_store, reviews of ios_store', {
+  fetch: async () => {
+    const world = await openSharedWorld()
+    const isThere = async (store: Store, rest: string) =>
+      (await world.fetch(`/v3/app_data/${store}/${rest}`)).status === 200
+    for (const fn of ['app_searches', 'app_info', 'app_list', 'app_reviews']) {
+      const isIn = (list: readonly string[]) => list.includes(fn)
+      for (const store of STORES) {
+        const has = store === 'ios_store' ? !isIn(['app_list']) : !isIn(['app_reviews'])
+        assert.equal(await isThere(store, `${fn}/task_get/advanced/x`), has, `${fn} of ${store}`)
+        const hasPages = store === 'android_store' && has
+        assert.equal(await isThere(store, `${fn}/task_get/html/x`), hasPages, `pages of ${fn} of ${store}`)
+      }
+    }
+  },
+  client: async () => {
+    const { client } = await openSharedWorld()
+    const pages = { store: 'ios_store', fn: 'app_info', form: 'html', id: 'x' } as const
+    await assert.rejects(client.getResult(pages), { code: 'configuration' })
+    for (const [store, fn] of [
+      ['ios_store', 'app_list'],
+      ['android_store', 'app_reviews'],
+    ] as const) {
+      await assert.rejects(client.getResult({ store, fn, id: 'x' }), { code: 'configuration' })
+      await assert.rejects(client.listReady(store, fn), { code: 'configuration' })
+    }
+  },
+})
+for (const number of [13, 14, 15, 16, 17, 18]) {
+  const [endpoint = ''] = PATHS[number] ?? []
+  coverEndpoint('service.5', endpoint)
+}
+coverEndpoint('service.4', 'GET /v3/app_data/android_store/languages')
+covers('service.6', 'who asks, and with what history, changes nothing; the data can be checked', {
+  fetch: async (t) => {
+    const [one, other] = [await openWorld(t), await openWorld(t, { login: 'other' })]
+    const look = async (world: typeof one, headers: Record<string, string>) => {
+      const { id } = await postWire(world)
+      const path = `/v3/app_data/ios_store/app_searches/task_get/advanced/${id}`
+      const login = world === one ? 'sandbox' : 'other'
+      const authorization = `Basic ${btoa(`${login}:sandbox`)}`
+      const response = await fetch(world.url + path, { headers: { ...headers, authorization } })
+      return ((await response.json()) as Json).tasks[0].result[0]
+    }
+    await postWire(other, { keyword: 'chess' })
+    const result = await look(one, {})
+    assert.deepEqual(await look(one, { cookie: 'a=b', 'accept-language': 'ja', 'user-agent': 'x' }), result)
+    assert.deepEqual(await look(other, {}), result)
+    for (const name of ['iosInfo', 'androidInfo', 'androidSearches', 'androidList', 'iosReviews'] as const) {
+      assert.match((await sampleOf(name)).result.check_url, /^https:\/\//)
+    }
+  },
+  client: async () => {
+    for (const name of ['iosInfo', 'androidInfo', 'androidSearches', 'androidList', 'iosReviews'] as const) {
+      assert.match((await readingOf(name)).result.checkUrl, /^https:\/\//)
+    }
+  },
+})
+covers('service.7', 'what a task costs is taken from the balance, in dollars', {
+  fetch: async (t) => {
+    const world = await openWorld(t, { balanceUsd: 2 })
+    const { cost } = await postWire(world)
+    const { balance } = (await world.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money
+    assert.deepEqual([cost, balance], [0.0012, 2 - 0.0012])
+  },
+  client: async (t) => {
+    const { client } = await openWorld(t, { balanceUsd: 2 })
+    const [answer] = await postAnswered(client, [task()])
+    const { balanceMicros } = await client.getUserData()
+    assert.deepEqual([answer?.costMicros, balanceMicros], [1200, 2_000_000 - 1200])
+  },
+})
+
+// Bodies and headers
+
+const SEARCH_POST = '/v3/app_data/ios_store/app_searches/task_post'
+
+covers('statement.bodies_are_json_in_utf_8', 'both ways', {
+  fetch: async () => {
+    const world = await openSharedWorld()
+    const { data } = await postWire(world, { keyword: 'naïve 日本語 🧘', tag: 'ß' })
+    assert.deepEqual([data.keyword, data.tag], ['naïve 日本語 🧘', 'ß'])
+    const response = await world.fetch('/v3/appendix/errors')
+    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
+  },
+  client: async () => {
+    const { client } = await openSharedWorld()
+    const outcome = await client.getAppSearches('ios_store', await postOne(client, { tag: 'ß 日本語 🧘' }))
+    assert.equal(outcome.kind === 'done' && outcome.data.tag, 'ß 日本語 🧘')
+  },
+})
+covers('statement.post_bodies_are_a_json_array', 'of task objects, also for what takes one', {
+  fetch: async () => {
+    const world = await openSharedWorld()
+    assert.equal((await world.post(SEARCH_POST, wireTask())).status_code, 40500)
+    assert.equal((await world.post('/v3/appendix/webhook_resend', {})).status_code, 40500)
+    for (const body of [5, 'text', null]) {
+      assert.equal((await world.post('/v3/app_data/errors', body)).status_code, 40500)
+    }
+    assert.equal((await world.post('/v3/app_data/errors', [{}])).tasks[0].status_code, 20000)
+    assert.equal((await world.post('/v3/app_data/errors', {})).tasks[0].status_code, 20000)
+  },
+  client: async (t) => {
+    const list = (client: AppDataClient) => client.listFailedTasks({ limit: 3 })
+    assert.equal((await ask(t, envelope([taskWith([])]), list)).body, '[{"limit":3}]')
+    const resend = (client: AppDataClient) => client.resendWebhooks(['00000000-0000-4000-8000-000000000000'])
+    assert.match((await ask(t, envelope([taskWith(null)]), resend)).body ?? '', /^\[\{"id":/)
+  },
+})
+covers('statement.every_response_is_the_envelope', 'whatever is asked', {
+  fetch: async () => {
+    const world = await openSharedWorld()
+    for (const path of ['/v3/appendix/errors', '/v3/nothing', '/v3/%zz', '/v3/appendix/status?a=b']) {
+      assert.equal(Object.keys(await world.get(path)).length, 8, path)
+    }
+  },
+  client: async () => {
+    const { client, heads } = await openSharedWorld()
+    await client.listErrors()
+    const { method: _, path: __, httpStatus: ___, ...head } = heads.at(-1) ?? {}
+    assert.equal(Object.keys(head).length, 7, 'all but the tasks')
+  },
+})
+covers('authentication.1', 'is the header of HTTP Basic authentication', {
+  fetch: async (t) => {
+    const { url } = await openWorld(t, { login: 'me', password: 'pässword:with:colons' })
+    const encoded = Buffer.from('me:pässword:with:colons').toString('base64')
+    const ask = async (authorization: string) =>
+      (await fetch(`${url}/v3/appendix/errors`, { headers: { authorization } })).status
+    assert.equal(await ask(`Basic ${encoded}`), 200)
+    assert.equal(await ask(encoded), 401)
+    assert.equal(await ask(`Bearer ${encoded}`), 401)
+  },
+  client: async (t) => {
+    const { client } = await openWorld(t, { login: 'me', password: 'pässword:with:colons' })
+    assert.equal((await client.listErrors()).length, 46)
+  },
+})
+covers('authentication.2', 'a request with a body says that it is JSON', {
+  fetch: async () => {
+    const { url } = await openSharedWorld()
+    const send = async (type: Record<string, string>) => {
+      const headers = { authorization: `Basic ${btoa('sandbox:sandbox')}`, ...type }
+      const body = new Blob([JSON.stringify([wireTask()])])
+      const response = await fetch(url + SEARCH_POST, { method: 'POST', headers, body })
+      return ((await response.json()) as Json).status_code
+    }
+    assert.equal(await send({ 'content-type': 'application/json' }), 20000)
+    assert.equal(await send({}), 40504)
+    assert.equal(await send({ 'content-type': 'text/plain' }), 40504)
+  },
+  client: async (t) => {
+    const server = await startWireServer(t, envelope([taskWith([])]))
+    const client = openClient(t, server.baseUrl)
+    await client.listFailedTasks({})
+    await client.postTasks('ios_store', 'app_searches', [task()], { deadlineMs: Infinity })
+    await client.listErrors()
+    const types = server.received.map(({ headers }) => headers['content-type'])
+    assert.deepEqual(types, ['application/json', 'application/json', undefined])
+  },
+})
+covers('authentication.4', 'the credentials are those of the account, and any are', {
+  fetch: async (t) => {
+    const { url } = await openWorld(t, { login: '<LOGIN>', password: '<PASSWORD>' })
+    const headers = { authorization: `Basic ${btoa('<LOGIN>:<PASSWORD>')}` }
+    assert.equal((await fetch(`${url}/v3/appendix/errors`, { headers })).status, 200)
+  },
+  client: async (t) => {
+    const { client } = await openWorld(t, { login: '<LOGIN>', password: '<PASSWORD>' })
+    assert.equal((await client.getUserData()).login, '<LOGIN>')
+  },
+})

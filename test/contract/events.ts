@@ -1,0 +1,340 @@
+/** Rows of what happens to a task in time: its states, how long its result is kept, and its webhooks. */
+
+import assert from 'node:assert/strict'
+import { Options } from '../../src/sandbox/options.ts'
+import { DAY_MS, type Json, type Owner } from '../sandbox/caller.ts'
+import { openReceiver, type Receiver, until } from '../sandbox/receiver.ts'
+import { covers } from './covers.ts'
+import { AMPLE, openWorld, postOne, postWire, type World } from './world.ts'
+
+const SEARCH = '/v3/app_data/ios_store/app_searches'
+const ADVANCED = `${SEARCH}/task_get/advanced`
+
+const readyIds = async (world: World, path = SEARCH): Promise<string[]> =>
+  (await world.get(`${path}/tasks_ready`)).tasks[0].result.map(({ id }: Json) => id)
+const readyHere = async ({ client }: World): Promise<string[]> =>
+  (await client.listReady('ios_store', 'app_searches')).map(({ id }) => id)
+
+// States
+
+covers('state.created', 'posting answers 20100 and no result, and there is none to fetch', {
+  fetch: async (t) => {
+    const world = await openWorld(t, { readyMs: 10_000 })
+    const { id, status_code, result } = await postWire(world)
+    assert.deepEqual([status_code, result, await readyIds(world)], [20100, null, []])
+    assert.equal((await world.get(`${ADVANCED}/${id}`)).tasks[0].result, null)
+  },
+  client: async (t) => {
+    const world = await openWorld(t, { readyMs: 10_000 })
+    const id = await postOne(world.client)
+    assert.deepEqual(await readyHere(world), [])
+    assert.equal((await world.client.getAppSearches('ios_store', id)).kind, 'pending')
+  },
+})
+covers('state.ready', 'the task is listed as ready until it is fetched by its id', {
+  fetch: async (t) => {
+    const world = await openWorld(t)
+    const { id } = await postWire(world)
+    assert.deepEqual(await readyIds(world), [id])
+    assert.equal((await world.get(`${ADVANCED}/${id}`)).tasks[0].status_code, 20000)
+    assert.deepEqual(await readyIds(world), [])
+  },
+  client: async (t) => {
+    const world = await openWorld(t)
+    const id = await postOne(world.client)
+    assert.deepEqual(await readyHere(world), [id])
+    assert.equal((await world.client.getAppSearches('ios_store', id)).kind, 'done')
+    assert.deepEqual(await readyHere(world), [])
+  },
+})
+covers(
+  ['state.error', 'notes.failed_task_list'],
+  'a task of 40000 and more is listed as failed for 24 hours',
+  {
+    fetch: async (t) => {
+      const world = await openWorld(t, { faults: { storeError: 1 } })
+      const { id } = await postWire(world)
+      assert.equal((await world.get(`${ADVANCED}/${id}`)).tasks[0].status_code, 40101)
+      const failed = async () => (await world.post('/v3/app_data/errors', [{}])).tasks[0].result
+      assert.deepEqual([(await failed())[0].id, (await failed())[0].error_code], [id, 40101])
+      world.clock.nowMs += DAY_MS
+      assert.equal((await failed()).length, 1)
+      world.clock.nowMs += 1
+      assert.deepEqual(await failed(), [])
+    },
+    client: async (t) => {
+      const { client, clock } = await openWorld(t, { faults: { storeError: 1 } })
+      const id = await postOne(client)
+      const outcome = await client.getAppSearches('ios_store', id)
+      assert.equal(outcome.kind === 'failed' && outcome.statusCode, 40101)
+      const [failed] = await client.listFailedTasks({})
+      assert.deepEqual([failed?.id, failed?.errorCode], [id, 40101])
+      clock.nowMs += DAY_MS + 1
+      assert.deepEqual(await client.listFailedTasks({}), [])
+    },
+  },
+)
+
+// Retention
+
+const KEPT = [
+  ['retention.30_days_app_info_and_app_reviews_advanced', 30, 'ios_store', 'app_info', 'advanced'],
+  ['retention.30_days_app_info_and_app_reviews_advanced', 30, 'android_store', 'app_info', 'advanced'],
+  ['retention.30_days_app_info_and_app_reviews_advanced', 30, 'ios_store', 'app_reviews', 'advanced'],
+  ['retention.7_days_html', 7, 'android_store', 'app_info', 'html'],
+  ['retention.7_days_html', 7, 'android_store', 'app_list', 'html'],
+  ['retention.7_days_html', 7, 'android_store', 'app_searches', 'html'],
+  ['notes.retention_of_advanced_app_searches_and_app_list', 30, 'ios_store', 'app_searches', 'advanced'],
+  ['notes.retention_of_advanced_app_searches_and_app_list', 30, 'android_store', 'app_searches', 'advanced'],
+  ['notes.retention_of_advanced_app_searches_and_app_list', 30, 'android_store', 'app_list', 'advanced'],
+] as const
+const appOf = { ios_store: '1480010017', android_store: 'com.ashlune.yoga' }
+const FIELD = {
+  app_searches: 'keyword',
+  app_list: 'app_collection',
+  app_info: 'app_id',
+  app_reviews: 'app_id',
+} as const
+
+for (const [row, days, store, fn, form] of KEPT) {
+  const subject = {
+    app_searches: 'yoga',
+    app_list: 'topgrossing',
+    app_info: appOf[store],
+    app_reviews: appOf[store],
+  }[fn]
+  covers(
+    [row, 'limits.result_retention', 'notes.asked_for_after_retention'],
+    `${form} results of ${fn} in ${store} are kept for ${days} days`,
+    {
+      fetch: async (t) => {
+        const world = await openWorld(t)
+        const path = `/v3/app_data/${store}/${fn}`
+        const { id } = await postWire(world, { [FIELD[fn]]: subject }, `${path}/task_post`)
+        const codeAfter = async (ms: number) => {
+          world.clock.nowMs += ms
+          const [task] = (await world.get(`${path}/task_get/${form}/${id}`)).tasks
+          return `${task.status_code} ${task.status_message}`
+        }
+        assert.equal(await codeAfter(days * DAY_MS - 1), '20000 Ok.')
+        assert.equal(await codeAfter(1), '40403 Results Expired.')
+      },
+      client: async (t) => {
+        const { client, clock } = await openWorld(t)
+        const id = await postOne(client, { subject }, [store, fn])
+        clock.nowMs += days * DAY_MS - 1
+        assert.equal((await client.getResult({ store, fn, id, form })).kind, 'done')
+        clock.nowMs += 1
+        const expired = await client.getResult({ store, fn, id, form })
+        assert.deepEqual(expired, { kind: 'failed', statusCode: 40403, message: 'Results Expired.' })
+      },
+    },
+  )
+}
+
+// Webhooks
+
+type Side = (world: World, fields: { url: string; hook: 'pingback' | 'postback' }) => Promise<string>
+/** Posts a task with a webhook whose tag and address want encoding, by each side. */
+const postHooked: Readonly<Record<'fetch' | 'client', Side>> = {
+  fetch: async (world, { url, hook }) => {
+    const data = hook === 'postback' ? { postback_data: 'advanced' } : {}
+    return (await postWire(world, { tag: 'a b&c', [`${hook}_url`]: url, ...data })).id
+  },
+  client: ({ client }, { url, hook }) =>
+    postOne(client, {
+      tag: 'a b&c',
+      ...(hook === 'postback' ? { postbackUrl: url, postbackData: 'advanced' } : { pingbackUrl: url }),
+    }),
+}
+
+const openBoth = async (
+  t: Owner,
+  options: Parameters<typeof openWorld>[1] = {},
+): Promise<[World, Receiver]> => [await openWorld(t, { ...AMPLE, ...options }), await openReceiver(t)]
+
+const checkPingback = async (t: Owner, side: 'fetch' | 'client') => {
+  const [world, receiver] = await openBoth(t, { readyMs: 10_000 })
+  const url = `${receiver.url}/ü p/$id?t=$tag`
+  const id = await postHooked[side](world, { url, hook: 'pingback' })
+  assert.deepEqual(receiver.received, [], 'not before the task is done')
+  world.clock.nowMs += 10_000
+  await until(() => receiver.received.length > 0)
+  const { method, path, body } = receiver.received[0] ?? ({} as Json)
+  assert.deepEqual([method, path, body], ['GET', `/%C3%BC%20p/${id}?t=a%20b%26c`, undefined])
+}
+const checkPostback = async (t: Owner, side: 'fetch' | 'client') => {
+  const [world, receiver] = await openBoth(t)
+  const id = await postHooked[side](world, { url: `${receiver.url}/p?i=$id&t=$tag`, hook: 'postback' })
+  await until(() => receiver.received.length > 0)
+  const { method, path, headers, body } = receiver.received[0] ?? ({} as Json)
+  assert.deepEqual([method, path], ['POST', `/p?i=${id}&t=a%20b%26c`])
+  assert.equal(headers['content-encoding'], 'gzip')
+  assert.deepEqual([body.tasks[0].id, body.tasks[0].data.tag], [id, 'a b&c'])
+  assert.equal(body.tasks[0].result[0].keyword, 'yoga')
+  return { world, id, body }
+}
+
+covers(
+  ['event.pingback', 'task_post.pingback_url'],
+  'is asked by GET on completion, with id and tag put in and special symbols encoded',
+  {
+    fetch: (t) => checkPingback(t, 'fetch'),
+    client: (t) => checkPingback(t, 'client'),
+  },
+)
+covers(
+  ['event.postback', 'task_post.postback_url', 'service.2'],
+  'brings the result by POST on completion, gzip-compressed, with id and tag put in',
+  {
+    fetch: (t) => checkPostback(t, 'fetch'),
+    client: (t) => checkPostback(t, 'client'),
+  },
+)
+covers('notes.postback_body', 'is the envelope that task_get gives', {
+  fetch: async (t) => {
+    const { world, id, body } = await checkPostback(t, 'fetch')
+    const withoutTime = (envelope: Json) =>
+      JSON.parse(JSON.stringify(envelope, (key, value) => (key === 'time' ? undefined : value)))
+    assert.deepEqual(withoutTime(body), withoutTime(await world.get(`${ADVANCED}/${id}`)))
+  },
+  client: { because: 'The receiver reads postbacks, not the client: it has tests of its own.' },
+})
+
+const checkTimeout = async (t: Owner, side: 'fetch' | 'client') => {
+  assert.equal(Options.parse({}).webhookTimeoutMs, 10_000)
+  const [world, receiver] = await openBoth(t, { webhookTimeoutMs: 50 })
+  receiver.answer = () => {}
+  const id = await postHooked[side](world, { url: `${receiver.url}/$id`, hook: 'postback' })
+  await until(async () => (side === 'fetch' ? await readyIds(world) : await readyHere(world)).includes(id))
+  const [failure] = await world.client.listFailedTasks({ filteredFunction: 'postback_url' })
+  assert.deepEqual([failure?.id, failure?.httpCode], [id, 0])
+  assert.ok((failure?.httpTime ?? 0) >= 0.05)
+}
+covers(
+  ['rule.events.1', 'limits.webhook_timeout'],
+  'a receiver that does not answer in time is cut off, and the task is listed as ready',
+  {
+    fetch: (t) => checkTimeout(t, 'fetch'),
+    client: (t) => checkTimeout(t, 'client'),
+  },
+)
+const checkResend = async (t: Owner, side: 'fetch' | 'client') => {
+  const [world, receiver] = await openBoth(t, { balanceUsd: 1 })
+  receiver.answer = (response) => void response.writeHead(500).end()
+  for (const hook of ['pingback', 'postback'] as const) {
+    const id = await postHooked[side](world, { url: `${receiver.url}/${hook}`, hook })
+    const failures = () => world.client.listFailedTasks({ filteredFunction: `${hook}_url` })
+    await until(async () => (await failures()).some((each) => each.id === id))
+    const before = receiver.received.length
+    if (side === 'fetch') {
+      const { cost, tasks } = await world.post('/v3/appendix/webhook_resend', [{ id }])
+      assert.deepEqual([cost, tasks[0].status_code, tasks[0].cost, tasks[0].result], [0, 20100, 0, null])
+    } else {
+      const expected = { id, isResent: true, statusCode: 20100, message: 'Task Created.' }
+      assert.deepEqual(await world.client.resendWebhooks([id]), [expected])
+    }
+    await until(() => receiver.received.length === before + 1)
+    assert.deepEqual(receiver.received.at(-1)?.method, hook === 'pingback' ? 'GET' : 'POST')
+  }
+  assert.equal((await world.client.getUserData()).balanceMicros, 1_000_000 - 2 * 1200)
+}
+covers(
+  [
+    'rule.events.2',
+    'webhook_resend.no_second_charge',
+    'webhook_resend.status_20100',
+    'webhook_resend.go_out_through_the_delivery_method',
+  ],
+  'what failed is listed under its kind, and sent again as it was, free of charge',
+  {
+    fetch: (t) => checkResend(t, 'fetch'),
+    client: (t) => checkResend(t, 'client'),
+  },
+)
+covers(
+  ['webhook_resend.without_pingback_or_postback_40503', 'errors.40503'],
+  'a task without webhook has none to send again',
+  {
+    fetch: async (t) => {
+      const world = await openWorld(t)
+      const { id } = await postWire(world)
+      const [task] = (await world.post('/v3/appendix/webhook_resend', [{ id }])).tasks
+      assert.equal(
+        `${task.status_code} ${task.status_message}`,
+        '40503 pingback or postback not supported in this function.',
+      )
+    },
+    client: async (t) => {
+      const { client } = await openWorld(t)
+      const [answer] = await client.resendWebhooks([await postOne(client)])
+      assert.deepEqual([answer?.isResent, answer?.statusCode], [false, 40503])
+    },
+  },
+)
+const STRANGER = '00000000-0000-4000-8000-000000000000'
+covers(
+  ['webhook_resend.up_to_100_tasks', 'limits.ids_per_webhook_resend'],
+  'a hundred ids of a call are looked at, each by itself, and those beyond refused',
+  {
+    fetch: async (t) => {
+      const ids = Array.from({ length: 102 }, () => ({ id: STRANGER }))
+      const { tasks } = await (await openWorld(t)).post('/v3/appendix/webhook_resend', ids)
+      const codes = tasks.map((each: Json) => each.status_code)
+      assert.deepEqual(codes, [...Array(100).fill(40401), 40006, 40006])
+    },
+    client: async (t) => {
+      const { client } = await openWorld(t)
+      await assert.rejects(client.resendWebhooks(Array(101).fill(STRANGER)), { code: 'configuration' })
+      assert.equal((await client.resendWebhooks(Array(100).fill(STRANGER))).length, 100)
+    },
+  },
+)
+covers('rule.events.3', 'a webhook that waits is a delay of the status, and a delay of sending can be said', {
+  fetch: async (t) => {
+    const [world, receiver] = await openBoth(t)
+    const said = async () => (await world.get('/v3/appendix/status')).tasks[0].result[0].status
+    receiver.answer = () => {}
+    await postHooked.fetch(world, { url: receiver.url, hook: 'pingback' })
+    await until(() => receiver.received.length > 0)
+    world.clock.nowMs += 61_000
+    assert.equal(await said(), 'webhook_delay')
+    await world.setFaults({ status: { 'postback/pingback': 'send_delay' } })
+    assert.equal(await said(), 'send_delay')
+  },
+  client: async (t) => {
+    const [world, receiver] = await openBoth(t)
+    receiver.answer = () => {}
+    await postHooked.client(world, { url: receiver.url, hook: 'pingback' })
+    await until(() => receiver.received.length > 0)
+    world.clock.nowMs += 61_000
+    const [status] = await world.client.getStatus()
+    assert.equal(
+      status?.endpoints.find(({ endpoint }) => endpoint === 'postback/pingback')?.status,
+      'webhook_delay',
+    )
+  },
+})
+
+covers('notes.after_a_delivered_postback', 'the task is off the ready list, and in no list of failures', {
+  fetch: async (t) => {
+    const { world } = await checkPostback(t, 'fetch')
+    await until(async () => (await world.get('/v3/appendix/status')).tasks[0].result[0].status === 'ok')
+    assert.deepEqual(await readyIds(world), [])
+    assert.deepEqual((await world.post('/v3/app_data/errors', [{}])).tasks[0].result, [])
+  },
+  client: { because: 'The receiver answers webhooks, not the client: it has tests of its own.' },
+})
+covers('notes.webhooks_are_unsigned', 'nothing in a webhook proves who sent it', {
+  fetch: async (t) => {
+    const [world, receiver] = await openBoth(t)
+    await postHooked.fetch(world, { url: receiver.url, hook: 'pingback' })
+    await until(() => receiver.received.length > 0)
+    const names = Object.keys(receiver.received[0]?.headers ?? {})
+    assert.deepEqual(
+      names.filter((name) => /auth|sign|token|key/i.test(name)),
+      [],
+    )
+  },
+  client: { because: 'The receiver keeps a secret in its path, not the client: it has tests of its own.' },
+})

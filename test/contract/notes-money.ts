@@ -1,0 +1,284 @@
+/** Rows of the notes on accounts, trouble and money: what is refused, what is charged, what is never trusted. */
+
+import assert from 'node:assert/strict'
+import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
+import type { AppDataClient } from '../../src/service/client.ts'
+import { DAY_MS, type Json, stamp } from '../sandbox/caller.ts'
+import { ask, envelope } from '../service/wire-server.ts'
+import { covers, coversElsewhere } from './covers.ts'
+import {
+  openSharedWorld,
+  openWorld,
+  post,
+  postAnswered,
+  postOne,
+  postWire,
+  soon,
+  task,
+  type World,
+  wireTask,
+} from './world.ts'
+
+const SEARCH = '/v3/app_data/ios_store/app_searches'
+
+covers('notes.account', 'one that was never verified is refused with HTTP 200 and no tasks', {
+  fetch: async (t) => {
+    const world = await openWorld(t, { verified: false })
+    const response = await world.fetch('/v3/appendix/errors')
+    const { status_code, tasks } = (await response.json()) as Json
+    assert.deepEqual([response.status, status_code, tasks], [200, 40104, null])
+    assert.equal((await world.post(`${SEARCH}/task_post`, [wireTask()])).status_code, 40104)
+  },
+  client: async (t) => {
+    const { client } = await openWorld(t, { verified: false })
+    await assert.rejects(client.getUserData(), { code: 'account' })
+    const outcome = await post(client, [task()])
+    assert.equal(outcome.kind === 'refused' && outcome.cause, 'account')
+  },
+})
+coversElsewhere(
+  'notes.account',
+  'test/post/settle.test.ts',
+  'for a wrong password is an error of the account, and nothing is lost',
+)
+
+// Trouble
+
+/** Trouble that strikes once: a GET comes through all the same, and a post may or may not have done its work. */
+const TROUBLES: readonly (readonly [name: string, faults: FaultSettingsInput])[] = [
+  ['HTTP 500', { http500: { times: 1, when: 'before' } }],
+  ['an internal code', { internalCode: { times: 1, when: 'before' } }],
+  ['a connection reset before the work', { reset: { times: 1, when: 'before' } }],
+  ['a connection reset after the work', { reset: { times: 1, when: 'after' } }],
+  ['a lost answer', { lost: { times: 1 } }],
+  ['half a body', { halfBody: { times: 1 } }],
+  ['a body that is not JSON', { notJson: { times: 1, when: 'after' } }],
+]
+/** What plain fetch makes of an answer in trouble. */
+const seeTrouble = async (world: World): Promise<string> => {
+  try {
+    const response = await world.fetch('/v3/appendix/errors')
+    const body = await response.text()
+    return `${response.status} ${JSON.parse(body).status_code}`
+  } catch {
+    return 'no answer to read'
+  }
+}
+const SEEN: Readonly<Record<string, RegExp>> = {
+  'HTTP 500': /^500 50000$/,
+  'an internal code': /^200 (50000|50301|50401)$/,
+}
+for (const [name, faults] of TROUBLES) {
+  covers('notes.server_trouble', `${name} passes for a GET, and leaves a post unknown`, {
+    fetch: async (t) => {
+      const world = await openWorld(t, { faults })
+      assert.match(await seeTrouble(world), SEEN[name] ?? /^no answer to read$/)
+      assert.equal(await seeTrouble(world), '200 20000')
+    },
+    client: async (t) => {
+      const world = await openWorld(t, { faults })
+      assert.equal((await world.client.listErrors()).length, 46)
+      await world.setFaults(faults)
+      const outcome = await post(world.client, [task()])
+      assert.equal(outcome.kind, 'unknown')
+    },
+  })
+}
+coversElsewhere(
+  'notes.server_trouble',
+  'test/post/reconcile.test.ts',
+  'is given back after two scans, the second after the quiet time, and then posted once',
+)
+
+// Posts
+
+const listAll = ({ client, clock }: World) =>
+  client.listTaskIds({
+    from: new Date(clock.nowMs - DAY_MS),
+    to: new Date(clock.nowMs),
+    offset: 0,
+    limit: 1000,
+    sort: 'asc',
+    includeMetadata: true,
+  })
+
+covers('notes.invalid_task_in_a_batch', 'fails alone, with the name of its field', {
+  fetch: async (t) => {
+    const world = await openWorld(t)
+    const posted = [wireTask(), wireTask({ location_code: 1 }), wireTask()]
+    const { status_code, tasks } = await world.post(`${SEARCH}/task_post`, posted)
+    assert.equal(status_code, 20000)
+    assert.deepEqual(
+      tasks.map((each: Json) => `${each.status_code} ${each.status_message} ${each.cost}`),
+      ['20100 Task Created. 0.0012', "40501 Invalid Field: 'location_code'. 0", '20100 Task Created. 0.0012'],
+    )
+  },
+  client: async (t) => {
+    const { client } = await openWorld(t)
+    const tasks = [task({ tag: 'a' }), task({ tag: 'b', locationCode: 1 }), task({ tag: 'c' })]
+    const answers = await postAnswered(client, tasks)
+    assert.deepEqual(
+      answers.map(({ tag, statusCode }) => `${tag} ${statusCode}`),
+      ['a 20100', 'b 40501', 'c 20100'],
+    )
+  },
+})
+coversElsewhere(
+  'notes.invalid_task_in_a_batch',
+  'test/post/settle.test.ts',
+  'an invalid task fails alone at the service too',
+)
+covers('notes.duplicates', 'are created and charged again, and told apart by their ids', {
+  fetch: async (t) => {
+    const world = await openWorld(t, { balanceUsd: 1 })
+    const { tasks } = await world.post(`${SEARCH}/task_post`, [
+      wireTask({ tag: 'same' }),
+      wireTask({ tag: 'same' }),
+    ])
+    assert.notEqual(tasks[0].id, tasks[1].id)
+    const { balance } = (await world.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money
+    assert.equal(balance, 1 - 0.0024)
+  },
+  client: async (t) => {
+    const world = await openWorld(t, { balanceUsd: 1 })
+    const ids = [await postOne(world.client, { tag: 'same' }), await postOne(world.client, { tag: 'same' })]
+    const rows = await listAll(world)
+    assert.deepEqual(rows.map(({ id, tag }) => `${id} ${tag}`).sort(), ids.map((id) => `${id} same`).sort())
+    await assert.rejects(post(world.client, [task(), task()]), /a tag comes twice/)
+  },
+})
+covers('notes.missing_or_additional_answers', 'there are as many answers as tasks', {
+  fetch: async () => {
+    const posted = [wireTask({ tag: 'a' }), null, 7, wireTask({ tag: 'b' })]
+    const { tasks } = await (await openSharedWorld()).post(`${SEARCH}/task_post`, posted)
+    assert.deepEqual(
+      tasks.map((each: Json) => each.data.tag),
+      ['a', undefined, undefined, 'b'],
+    )
+    assert.deepEqual(
+      tasks.map((each: Json) => each.status_code),
+      [20100, 40501, 40501, 20100],
+    )
+  },
+  client: async (t) => {
+    const created = (id: string, tag: string) => ({
+      id,
+      status_code: 20100,
+      cost: 0.0012,
+      result: null,
+      data: { tag },
+    })
+    const send = (client: AppDataClient) =>
+      client.postTasks('ios_store', 'app_searches', [task({ tag: 'a' }), task({ tag: 'b' })], soon())
+    const { value } = await ask(
+      t,
+      envelope([created('1', 'a'), created('2', 'stranger'), created('3', 'a')]),
+      send,
+    )
+    assert.ok(value.kind === 'answered')
+    assert.deepEqual(
+      value.answers.map(({ tag, serviceId }) => `${tag} ${serviceId}`),
+      ['a 1', 'stranger 2', 'a 3'],
+    )
+  },
+})
+coversElsewhere(
+  'notes.missing_or_additional_answers',
+  'test/post/settle.test.ts',
+  'what has no answer is unknown, and keeps its money',
+)
+covers('notes.tasks_error_cost_tasks_count', 'are right, and not what anything is decided by', {
+  fetch: async () => {
+    const posted = [wireTask(), wireTask({ depth: 701 }), wireTask({ depth: 300, priority: 2 })]
+    const { cost, tasks_count, tasks_error } = await (await openSharedWorld()).post(
+      `${SEARCH}/task_post`,
+      posted,
+    )
+    assert.deepEqual([cost, tasks_count, tasks_error], [0.0084, 3, 1])
+  },
+  client: async (t) => {
+    const answer = { id: '1', status_code: 20100, cost: 0.0012, result: null, data: { tag: 'contract' } }
+    const send = (client: AppDataClient) => client.postTasks('ios_store', 'app_searches', [task()], soon())
+    // The envelope of the wire server says one task, no error and no cost, whatever stands in it.
+    const { value } = await ask(t, envelope([answer, { ...answer, id: '2', data: { tag: 'b' } }]), send)
+    assert.ok(value.kind === 'answered')
+    assert.deepEqual(
+      value.answers.map(({ costMicros }) => costMicros),
+      [1200, 1200],
+    )
+  },
+})
+coversElsewhere(
+  'notes.tasks_error_cost_tasks_count',
+  'test/history/captures.test.ts',
+  'are not taken from the cost that a result names',
+)
+covers('notes.tag_that_is_not_ours', 'rows have the tag that was posted, or none', {
+  fetch: async (t) => {
+    const world = await openWorld(t)
+    await postWire(world, { tag: 'theirs' })
+    await postWire(world)
+    const rows: Json[] = (await world.get(`${SEARCH}/tasks_ready`)).tasks[0].result
+    assert.deepEqual(rows.map(({ tag }) => tag).sort(), ['theirs', null].sort())
+  },
+  client: {
+    file: 'test/collect/hand-out.test.ts',
+    test: 'never make anybody fetch what another program bought, or what nobody knows',
+  },
+})
+
+// Charges
+
+covers('notes.refunds', 'a search is charged for what it returned, and the rest comes back when it is done', {
+  fetch: async (t) => {
+    const world = await openWorld(t, { readyMs: 1000, idListsPerMinute: 100 })
+    const { id, cost } = await postWire(world, { depth: 700 })
+    assert.equal(cost, 0.0084)
+    const costIn = async () => {
+      const range = {
+        datetime_from: stamp(world.clock.nowMs - DAY_MS),
+        datetime_to: stamp(world.clock.nowMs),
+      }
+      return (await world.post('/v3/app_data/id_list', [range])).tasks[0].result[0].cost
+    }
+    assert.equal(await costIn(), 0.0084)
+    world.clock.nowMs += 1000
+    const { items } = (await world.get(`${SEARCH}/task_get/advanced/${id}`)).tasks[0].result[0]
+    const found = items.filter(({ type }: Json) => type.endsWith('_organic')).length
+    assert.ok(found < 600)
+    assert.equal(await costIn(), (Math.ceil(found / 100) * 1200) / 1_000_000)
+  },
+  client: async (t) => {
+    const world = await openWorld(t, { readyMs: 1000 })
+    await postOne(world.client, { depth: 700 })
+    world.clock.nowMs += 1000
+    const [row] = await listAll(world)
+    assert.equal(row?.costMicros, 3600)
+    assert.equal((await world.client.getUserData()).balanceMicros, 1_000_000_000 - 3600)
+  },
+})
+coversElsewhere(
+  'notes.refunds',
+  'test/history/captures.test.ts',
+  'leave exactly what the service charged, for any keyword, depth and priority in both stores',
+)
+coversElsewhere(
+  'notes.40101_and_40102',
+  'test/collect/fetch.test.ts',
+  'that the store failed is posted again, each attempt in the ledger, and fails after the last',
+)
+covers('notes.user_data_layout', 'money and prices stand in the rates, and may stand beside them', {
+  fetch: async () => {
+    const [record] = (await (await openSharedWorld()).get('/v3/appendix/user_data')).tasks[0].result
+    assert.deepEqual(Object.keys(record), ['login', 'timezone', 'rates'])
+    assert.ok(record.rates.money && record.rates.price)
+  },
+  client: { file: 'test/service/account.test.ts', test: 'money and prices may stand beside the rates' },
+})
+covers('notes.user_data_layout', 'a limit that is missing is none that is known', {
+  fetch: { because: 'The sandbox leaves no limit out.' },
+  client: {
+    file: 'test/service/account.test.ts',
+    test: 'what is missing or of another kind is not known, and no error',
+  },
+})

@@ -1,0 +1,372 @@
+/** Rows of the notes on what the specification leaves open, as far as no row of the specification has them too. */
+
+import assert from 'node:assert/strict'
+import { Options } from '../../src/sandbox/options.ts'
+import type { AppDataClient } from '../../src/service/client.ts'
+import { billingUnits, findRule } from '../../src/service/functions.ts'
+import type { Json } from '../sandbox/caller.ts'
+import { ask, envelope, taskWith } from '../service/wire-server.ts'
+import { covers, coversElsewhere } from './covers.ts'
+import type { Store } from './paths.ts'
+import { openSharedWorld, openWorld, postAnswered, postOne, postWire, task, wireTask } from './world.ts'
+
+const SEARCH = '/v3/app_data/ios_store/app_searches'
+
+// Paths and forms
+
+covers('notes.tasks_ready_and_task_get_of_ios_store_app_searches', 'an answer for another task is an error', {
+  fetch: async (t) => {
+    const world = await openWorld(t, { faults: { wrongId: 1 } })
+    const { id } = await postWire(world)
+    assert.notEqual((await world.get(`${SEARCH}/task_get/advanced/${id}`)).tasks[0].id, id)
+  },
+  client: async (t) => {
+    const { client } = await openWorld(t, { faults: { wrongId: 1 } })
+    const id = await postOne(client)
+    await assert.rejects(client.getAppSearches('ios_store', id), { code: 'unreadable', path: 'tasks[0].id' })
+  },
+})
+coversElsewhere(
+  'notes.tasks_ready_and_task_get_of_ios_store_app_searches',
+  'test/collect/hand-out.test.ts',
+  'say where a result is fetched, and that path is followed',
+)
+coversElsewhere(
+  'notes.tasks_ready_and_task_get_of_ios_store_app_searches',
+  'test/service/endpoints.test.ts',
+  'drops and counts rows that lead elsewhere or nowhere',
+)
+covers('notes.advanced_results_of_android_store', 'a ready list may offer pages alone', {
+  fetch: async (t) => {
+    const world = await openWorld(t, { htmlOnly: true })
+    for (const [fn, type, subject] of [
+      ['app_searches', 'organic', {}],
+      ['app_list', 'app_list', { app_collection: 'topgrossing' }],
+      ['app_info', 'app_info', { app_id: 'com.ashlune.yoga' }],
+    ] as const) {
+      const base = `/v3/app_data/android_store/${fn}`
+      await postWire(world, subject, `${base}/task_post`)
+      const [row] = (await world.get(`${base}/tasks_ready`)).tasks[0].result
+      assert.equal(row.endpoint_advanced === null, fn !== 'app_info')
+      assert.equal((await world.get(row.endpoint_html)).tasks[0].result[0].type, type)
+    }
+  },
+  client: async (t) => {
+    const { client } = await openWorld(t, { htmlOnly: true })
+    await postOne(client, {}, ['android_store', 'app_searches'])
+    const [row] = await client.listReady('android_store', 'app_searches')
+    assert.deepEqual([row?.kind, row?.path], ['html', row?.htmlPath])
+    assert.equal((await client.getResult(row?.path ?? '')).kind, 'done')
+  },
+})
+coversElsewhere(
+  'notes.advanced_results_of_android_store',
+  'test/history/pages.test.ts',
+  'what is offered as raw pages only is kept, and measured as html_only',
+)
+covers('notes.tasks_ready_rows', 'need an id and one path, and nothing more', {
+  fetch: { because: 'The sandbox sends every field.' },
+  client: async (t) => {
+    const path = '/v3/app_data/android_store/app_list/task_get/html/id-1'
+    const bare = envelope([taskWith([{ id: 'id-1', endpoint_html: path }])])
+    const { value } = await ask(t, bare, (client) => client.listReady('android_store', 'app_list'))
+    assert.deepEqual(
+      [value.length, value[0]?.path, value[0]?.tag, value[0]?.datePosted],
+      [1, path, null, null],
+    )
+  },
+})
+
+// Results
+
+/** All items of some searches and one chart of a store, so that every kind of item is among them. */
+const itemsOf = async (store: Store): Promise<Json[][]> => {
+  const world = await openSharedWorld()
+  const keywords = ['yoga', 'puzzle', 'budget', 'fitness', 'photo', 'math', 'running', 'free']
+  const lists = keywords.map(async (keyword) => {
+    const { id } = await postWire(
+      world,
+      { keyword, depth: 60 },
+      `/v3/app_data/${store}/app_searches/task_post`,
+    )
+    return (await world.get(`/v3/app_data/${store}/app_searches/task_get/advanced/${id}`)).tasks[0].result[0]
+      .items
+  })
+  return Promise.all(lists)
+}
+covers(
+  'notes.app_searches_advanced_result',
+  'advertisements and bundles shift the absolute rank, and have none',
+  {
+    fetch: async () => {
+      for (const store of ['ios_store', 'android_store'] as const) {
+        const kinds = new Set<string>()
+        for (const items of await itemsOf(store)) {
+          for (const { type } of items) kinds.add(type)
+          const organic = items.filter(({ type }) => type === `${store}_search_organic`)
+          const count = (list: Json[]) => list.map((_, index) => index + 1)
+          assert.deepEqual(
+            organic.map(({ rank_group }) => rank_group),
+            count(organic),
+          )
+          assert.deepEqual(
+            items.map(({ rank_absolute }) => rank_absolute),
+            count(items),
+          )
+        }
+        const expected = ['bundle', 'organic', 'paid'].map((kind) => `${store}_search_${kind}`)
+        assert.deepEqual([...kinds].sort(), expected)
+      }
+    },
+    client: async () => {
+      const { client } = await openSharedWorld()
+      for (const subject of ['yoga', 'puzzle', 'budget', 'fitness']) {
+        const outcome = await client.getAppSearches(
+          'ios_store',
+          await postOne(client, { subject, depth: 60 }),
+        )
+        assert.ok(outcome.kind === 'done' && outcome.result)
+        const { items, itemsCount } = outcome.result
+        assert.deepEqual(
+          items.map(({ rank }) => rank),
+          Array.from({ length: 60 }, (_, index) => index + 1),
+        )
+        assert.ok(items.every(({ rank, absolute }) => absolute >= rank && absolute <= itemsCount))
+      }
+    },
+  },
+)
+coversElsewhere(
+  'notes.app_searches_advanced_result',
+  'test/service/search-result.test.ts',
+  'an app that comes twice keeps its best rank',
+)
+coversElsewhere(
+  'notes.app_searches_advanced_result',
+  'test/service/search-result.test.ts',
+  'numbers may be strings, an app id may be a number, and optional fields may be missing',
+)
+covers('notes.app_list_advanced_result', 'a chart is a search with the collection for a keyword', {
+  fetch: async () => {
+    const world = await openSharedWorld()
+    const base = '/v3/app_data/android_store/app_list'
+    const { id } = await postWire(world, { app_collection: 'topgrossing', depth: 40 }, `${base}/task_post`)
+    const [{ keyword, items }] = (await world.get(`${base}/task_get/advanced/${id}`)).tasks[0].result
+    assert.deepEqual([keyword, items.length], ['topgrossing', 40])
+    assert.ok(items.every(({ type }: Json) => type === 'android_store_list_organic'))
+  },
+  client: async () => {
+    const { client } = await openSharedWorld()
+    const id = await postOne(client, { subject: 'topgrossing', depth: 40 }, ['android_store', 'app_list'])
+    const outcome = await client.getAppList(id)
+    assert.ok(outcome.kind === 'done' && outcome.result)
+    assert.deepEqual([outcome.result.collection, outcome.result.items.at(-1)?.rank], ['topgrossing', 40])
+  },
+})
+covers('notes.locations_of_android_store', 'a region names what it lies in', {
+  fetch: async () => {
+    const path = '/v3/app_data/android_store/locations'
+    const rows: Json[] = (await (await openSharedWorld()).get(path)).tasks[0].result
+    const names = new Set(rows.map(({ location_name }) => location_name))
+    const regions = rows.filter(({ location_name_parent }) => location_name_parent !== null)
+    assert.ok(regions.length > 0 && regions.every((each) => names.has(each.location_name_parent)))
+  },
+  client: async () => {
+    const rows = await (await openSharedWorld()).client.listLocations('android_store')
+    const region = rows.find(({ locationCode }) => locationCode === 21137)
+    assert.deepEqual(
+      [region?.locationName, region?.parentName],
+      ['California,United States', 'United States'],
+    )
+  },
+})
+
+// Depth and price by function
+
+/** Default, maximum and billing unit, and the price of a unit in dollars. */
+const DEPTHS = [
+  ['ios_store', 'app_searches', [100, 700, 100], 0.0012, { keyword: 'yoga' }],
+  ['android_store', 'app_searches', [30, 200, 30], 0.0012, { keyword: 'yoga' }],
+  ['android_store', 'app_list', [100, 200, 100], 0.0012, { app_collection: 'topgrossing' }],
+  ['ios_store', 'app_reviews', [50, 500, 50], 0.00075, { app_id: '1480010017' }],
+] as const
+const micros = (usd: number): number => Math.round(usd * 1_000_000)
+
+for (const [store, fn, [standard, maximum, unit], usd, subject] of DEPTHS) {
+  const path = `/v3/app_data/${store}/${fn}/task_post`
+  covers('notes.depth_rules', `${fn} of ${store} fetches ${standard}, at most ${maximum}`, {
+    fetch: async () => {
+      const world = await openSharedWorld()
+      assert.equal((await postWire(world, subject, path)).data.depth, standard)
+      assert.equal((await postWire(world, { ...subject, depth: maximum }, path)).status_code, 20100)
+      assert.equal((await postWire(world, { ...subject, depth: maximum + 1 }, path)).status_code, 40501)
+    },
+    client: async () => {
+      const rule = findRule(store, fn)
+      assert.deepEqual(
+        [rule?.defaultDepth, rule?.maximumDepth, rule?.billingUnitResults, rule?.unitCostMicros],
+        [standard, maximum, unit, micros(usd)],
+      )
+      assert.equal(rule?.source, fn === 'app_searches' && store === 'ios_store' ? 'spec' : 'assumed')
+      const { client } = await openSharedWorld()
+      const one = { subject: Object.values(subject)[0] ?? '' }
+      await postOne(client, { ...one, depth: maximum }, [store, fn])
+      await assert.rejects(postOne(client, { ...one, depth: maximum + 1 }, [store, fn]), /depth must be/)
+    },
+  })
+  covers('notes.rounding_of_the_billing_unit', `${fn} of ${store} costs $${usd} for each ${unit} begun`, {
+    fetch: async () => {
+      const world = await openSharedWorld()
+      for (const [depth, units] of [
+        [1, 1],
+        [unit, 1],
+        [unit + 1, 2],
+        [maximum, Math.ceil(maximum / unit)],
+      ] as const) {
+        const { cost } = await postWire(world, { ...subject, depth }, path)
+        assert.equal(micros(cost), units * micros(usd), `depth ${depth}`)
+      }
+    },
+    client: async () => {
+      const { client } = await openSharedWorld()
+      for (const depth of [1, unit, unit + 1, maximum]) {
+        const tasks = [task({ subject: Object.values(subject)[0] ?? '', depth })]
+        const [answer] = await postAnswered(client, tasks, [store, fn])
+        assert.equal(answer?.costMicros, billingUnits(store, fn, depth) * micros(usd))
+      }
+    },
+  })
+}
+covers('notes.depth_rules', 'app_info has none', {
+  fetch: async () => {
+    const path = '/v3/app_data/ios_store/app_info/task_post'
+    const { data, cost } = await postWire(await openSharedWorld(), { app_id: '1480010017' }, path)
+    assert.deepEqual([data.depth, cost], [undefined, 0.0006])
+  },
+  client: async () => {
+    const { client } = await openSharedWorld()
+    const deep = { subject: '1480010017', depth: 10 }
+    await assert.rejects(postOne(client, deep, ['ios_store', 'app_info']), /app_info has none/)
+  },
+})
+covers('notes.task_post_of_android', 'a postback may hold pages, and each function has its own subject', {
+  fetch: async () => {
+    const world = await openSharedWorld()
+    const hook = { postback_url: 'http://127.0.0.1:9/', postback_data: 'html' }
+    const codeOf = async (kind: string, fields: Json): Promise<number> =>
+      (await postWire(world, { ...fields, ...hook }, `/v3/app_data/${kind}/task_post`)).status_code
+    assert.equal(await codeOf('android_store/app_searches', {}), 20100)
+    assert.equal(await codeOf('android_store/app_info', { app_id: 'com.ashlune.yoga' }), 20100)
+    assert.equal(await codeOf('android_store/app_list', { app_collection: 'topgrossing' }), 20100)
+    const chart = { app_collection: 'topgrossing', app_category: 'game' }
+    assert.equal(await codeOf('android_store/app_list', chart), 20100)
+    assert.equal(await codeOf('android_store/app_list', { ...chart, app_category: 'games' }), 40501)
+    assert.equal(await codeOf('ios_store/app_reviews', { app_id: '1480010017' }), 40501)
+    for (const kind of ['android_store/app_info', 'android_store/app_list', 'ios_store/app_reviews']) {
+      assert.equal(await codeOf(kind, {}), 40501, `${kind} takes no keyword`)
+    }
+  },
+  client: async () => {
+    const { client } = await openSharedWorld()
+    const hook = { postbackUrl: 'http://127.0.0.1:9/', postbackData: 'html' } as const
+    await postOne(client, hook, ['android_store', 'app_searches'])
+    await postOne(client, { ...hook, subject: 'com.ashlune.yoga' }, ['android_store', 'app_info'])
+    const chart = { ...hook, subject: 'topgrossing', category: 'game' }
+    await postOne(client, chart, ['android_store', 'app_list'])
+    const reviews = { ...hook, subject: '1480010017' }
+    await assert.rejects(
+      postOne(client, reviews, ['ios_store', 'app_reviews']),
+      /postback_data must be advanced/,
+    )
+  },
+})
+covers('notes.priority', 'doubles the price of every function, and numbers may come back as text', {
+  fetch: async () => {
+    const world = await openSharedWorld()
+    const kinds = [...DEPTHS, ['ios_store', 'app_info', [], 0.0006, { app_id: '1480010017' }]] as const
+    for (const [store, fn, , usd, subject] of kinds) {
+      const path = `/v3/app_data/${store}/${fn}/task_post`
+      const depth = fn === 'app_info' ? {} : { depth: 1 }
+      const { cost } = await postWire(world, { ...subject, ...depth, priority: 2 }, path)
+      assert.equal(micros(cost), 2 * micros(usd))
+    }
+  },
+  client: async (t) => {
+    const texts = { depth: '300', location_code: '2840', priority: '2' }
+    const page = { items: [], items_count: '0', datetime: '2026-10-15 12:00:00 +00:00' }
+    const answer = envelope([taskWith([page], { data: texts })])
+    const look = (client: AppDataClient) => client.getAppSearches('ios_store', 'id-1')
+    const { value } = await ask(t, answer, look)
+    assert.ok(value.kind === 'done')
+    assert.deepEqual([value.data.depth, value.data.locationCode, value.data.priority], [300, 2840, 2])
+  },
+})
+
+// Time
+
+covers('notes.asked_for_too_early', 'it is handed over, then queued, then there, and asking is free', {
+  fetch: async (t) => {
+    const world = await openWorld(t, { readyMs: 10_000 })
+    const { id } = await postWire(world)
+    const codeAfter = async (ms: number) => {
+      world.clock.nowMs += ms
+      const [{ status_code, status_message, cost, result }] = (
+        await world.get(`${SEARCH}/task_get/advanced/${id}`)
+      ).tasks
+      assert.equal(result === null, status_code !== 20000)
+      return `${status_code} ${status_message} ${cost}`
+    }
+    assert.equal(await codeAfter(0), '40601 Task Handed. 0')
+    assert.equal(await codeAfter(3000), '40602 Task In Queue. 0')
+    assert.equal(await codeAfter(7000), '20000 Ok. 0')
+  },
+  client: async (t) => {
+    const { client, clock } = await openWorld(t, { readyMs: 10_000 })
+    const id = await postOne(client)
+    const look = () => client.getAppSearches('ios_store', id)
+    assert.deepEqual(await look(), { kind: 'pending', statusCode: 40601 })
+    clock.nowMs += 3000
+    assert.deepEqual(await look(), { kind: 'pending', statusCode: 40602 })
+    clock.nowMs += 7000
+    assert.equal((await look()).kind, 'done')
+  },
+})
+coversElsewhere(
+  'notes.asked_for_after_retention',
+  'test/collect/fetch.test.ts',
+  'whose result has expired fails with that reason, and is never bought again',
+)
+covers('notes.unknown_id', 'is not found', {
+  fetch: async () => {
+    const [task] = (await (await openSharedWorld()).get(`${SEARCH}/task_get/advanced/no-such-id`)).tasks
+    assert.deepEqual(
+      [task.status_code, task.status_message, task.result, task.data.id],
+      [40401, 'Task Not Found.', null, 'no-such-id'],
+    )
+  },
+  client: {
+    file: 'test/collect/fetch.test.ts',
+    test: 'that the service does not find stays open, is asked for daily, and is shown',
+  },
+})
+covers('notes.pace_of_completion', 'is a second or two, and half of it for high priority', {
+  fetch: async (t) => {
+    assert.equal(Options.parse({}).readyMs, 2000)
+    const world = await openWorld(t, { readyMs: 10_000 })
+    const posted = Array.from({ length: 40 }, (_, index) => wireTask({ priority: 1 + (index % 2) }))
+    const { tasks } = await world.post(`${SEARCH}/task_post`, posted)
+    const doneAfter = async (ms: number) => {
+      world.clock.nowMs += ms
+      const rows: Json[] = (await world.get(`${SEARCH}/tasks_ready`)).tasks[0].result
+      const priorityOf = (id: string) => tasks.find((each: Json) => each.id === id).data.priority
+      return rows.map(({ id }) => priorityOf(id))
+    }
+    assert.ok((await doneAfter(4999)).every((priority) => priority === 2))
+    assert.equal((await doneAfter(1)).filter((priority) => priority === 2).length, 20)
+    assert.equal((await doneAfter(5000)).length, 40)
+  },
+  client: {
+    file: 'test/collect/hand-out.test.ts',
+    test: 'is asked for by its id, by one at a time, and each time twice as late, at most a day',
+  },
+})

@@ -1,0 +1,110 @@
+/** A sandbox over HTTP and the two who ask it: plain fetch, and the client, which has the sandbox's clock. */
+
+import { after } from 'node:test'
+import type { OptionsInput } from '../../src/sandbox/options.ts'
+import type { AppDataClient } from '../../src/service/client.ts'
+import type { ServiceFunction } from '../../src/service/functions.ts'
+import type { PostOutcome, TaskAnswer, TaskToPost } from '../../src/service/post-tasks.ts'
+import type { AnswerHead } from '../../src/service/transport.ts'
+import { type Caller, type Json, type Owner, openSandbox, USA } from '../sandbox/caller.ts'
+import { openClient, testClock } from '../service/wire-server.ts'
+import type { Store } from './paths.ts'
+
+export type World = Caller & {
+  client: AppDataClient
+  /** What the client was told of answers, the last one at the end. */
+  heads: AnswerHead[]
+}
+
+/** Limits that a test may forget, except those that it sets. */
+export const AMPLE = { callsPerMinute: 100_000, readyListsPerMinute: 100_000, idListsPerMinute: 100_000 }
+
+/** Starts a sandbox whose tasks are done at once, and a client of it; both end with their owner. */
+export const openWorld = async (owner: Owner, options: OptionsInput = {}): Promise<World> => {
+  const caller = await openSandbox(owner, { readyMs: 0, ...options })
+  const { login = 'sandbox', password = 'sandbox' } = options
+  const heads: AnswerHead[] = []
+  const client = openClient(owner, caller.url, {
+    login,
+    password,
+    clock: { ...testClock(), wallMs: () => caller.clock.nowMs },
+    onAnswer: (head) => heads.push(head),
+  })
+  return { ...caller, client, heads }
+}
+
+const ends: (() => unknown)[] = []
+after(async () => {
+  for (const end of ends) await end()
+})
+
+/** Owns what all tests of this process look at. */
+export const everyTest: Owner = { after: (end) => ends.push(end) }
+
+/** Makes a value when it is first asked for, and once for each key. */
+export const once = <Value, Key = void>(make: (key: Key) => Promise<Value>) => {
+  const made = new Map<Key, Promise<Value>>()
+  return (key: Key): Promise<Value> => {
+    const value = made.get(key) ?? make(key)
+    made.set(key, value)
+    return value
+  }
+}
+
+/** The world of everything that only looks, the same for all of them. Its clock stands still. */
+export const openSharedWorld = once(() => openWorld(everyTest, AMPLE))
+
+/** A task of the client on its way, with what every task needs. */
+export const task = (fields: Partial<TaskToPost> = {}): TaskToPost => ({
+  tag: 'contract',
+  subject: 'yoga',
+  locationCode: USA,
+  languageCode: 'en',
+  ...fields,
+})
+
+/** A task on the wire, with what every search needs. */
+export const wireTask = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
+  keyword: 'yoga',
+  location_code: USA,
+  language_code: 'en',
+  ...fields,
+})
+
+export const soon = () => ({ deadlineMs: performance.now() + 30_000 })
+
+/** Posts through the client. */
+export const post = (
+  client: AppDataClient,
+  tasks: readonly TaskToPost[],
+  [store, fn]: readonly [Store, ServiceFunction] = ['ios_store', 'app_searches'],
+): Promise<PostOutcome> => client.postTasks(store, fn, tasks, soon())
+
+/** Posts through the client and returns what became of each task. */
+export const postAnswered = async (
+  client: AppDataClient,
+  tasks: readonly TaskToPost[],
+  kind?: readonly [Store, ServiceFunction],
+): Promise<readonly TaskAnswer[]> => {
+  const outcome = await post(client, tasks, kind)
+  if (outcome.kind !== 'answered') throw new Error(`The post was ${outcome.kind}: ${JSON.stringify(outcome)}`)
+  return outcome.answers
+}
+
+/** Posts one task through the client and returns its id. */
+export const postOne = async (
+  client: AppDataClient,
+  fields: Partial<TaskToPost> = {},
+  kind?: readonly [Store, ServiceFunction],
+): Promise<string> => {
+  const [answer] = await postAnswered(client, [task(fields)], kind)
+  if (answer?.statusCode !== 20100) throw new Error(`Not created: ${JSON.stringify(answer)}`)
+  return answer.serviceId ?? ''
+}
+
+/** One task of plain fetch: its answer. */
+export const postWire = async (
+  caller: Caller,
+  fields: Record<string, unknown> = {},
+  path = '/v3/app_data/ios_store/app_searches/task_post',
+): Promise<Json> => (await caller.post(path, [wireTask(fields)])).tasks[0]

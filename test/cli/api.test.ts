@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 
 import { type ApiOptions, run } from '../../src/cli/api.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from '../../src/cli/api-endpoints.ts'
@@ -7,6 +10,7 @@ import type { Output } from '../../src/cli/print.ts'
 import { readConfig } from '../../src/config.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import { NOTED_PATHS, PATHS, STORES } from '../contract/paths.ts'
 
 let sandbox: Sandbox
 before(async () => {
@@ -55,22 +59,41 @@ describe('storerank api', () => {
     await assert.rejects(api('app_list/tasks_ready', [], { store: 'ios_store' }), /ios_store has no app_list/)
   })
 
-  test('calls every endpoint there is', async () => {
-    const fields: Partial<Record<string, string[]>> = {
-      task_post: ['keyword=yoga', 'app_id=389801252', 'app_collection=topselling_free'],
-      task_get: ['id=00000000-0000-4000-8000-000000000000'],
-      webhook_resend: ['id=00000000-0000-4000-8000-000000000000'],
+  test('calls every endpoint of the specification and of the notes by the end of its path', async () => {
+    const subjects = {
+      app_searches: 'keyword=yoga',
+      app_info: 'app_id=389801252',
+      app_list: 'app_collection=topgrossing',
+      app_reviews: 'app_id=389801252',
     }
-    for (const endpoint of API_ENDPOINTS) {
-      const [first, second = ''] = endpoint.split('/')
-      const subject = { app_searches: 'keyword', app_list: 'app_collection' }[first ?? ''] ?? 'app_id'
-      const given = (fields[second] ?? []).filter(
-        (field) => second !== 'task_post' || field.startsWith(subject),
-      )
-      const where = second === 'task_post' ? ['location_code=2840'] : []
-      const { stderr } = await api(endpoint, [...given, ...where])
-      assert.match(stderr, /^(GET|POST) \/v3\/\S+: \d{5} /, endpoint)
+    const unknown = '00000000-0000-4000-8000-000000000000'
+    const called = new Set<string>()
+    for (const asked of [...Object.values(PATHS).flat(), ...NOTED_PATHS]) {
+      const [, , part, ...rest] = asked.split('/')
+      const store = STORES.find((name) => name === rest[0])
+      const end = rest.filter((segment) => segment !== store && segment !== '{id}').join('/')
+      const endpoint = API_ENDPOINTS.find((name) => name === end || name === `${part}/${end}`)
+      assert.ok(endpoint, `${asked} has a name`)
+      called.add(endpoint)
+      const [fn] = endpoint.split('/')
+      const fields = [
+        ...(endpoint.endsWith('task_post') ? [subjects[fn as 'app_info'], 'location_code=2840'] : []),
+        ...(endpoint.includes('task_get') || endpoint.endsWith('resend') ? [`id=${unknown}`] : []),
+      ]
+      const { stderr } = await api(endpoint, fields, store ? { store } : {})
+      assert.match(stderr, new RegExp(`^${asked.replace('{id}', unknown)}: \\d{5} `))
     }
+    assert.deepEqual([...called].sort(), [...API_ENDPOINTS].sort(), 'every name is one of them')
+  })
+
+  test('names every endpoint in its help', async () => {
+    const program = join(import.meta.dirname, '../../src/cli/storerank.js')
+    const { stdout } = await promisify(execFile)(process.execPath, [program, 'api', '--help'])
+    const listed = stdout.split('Endpoints:\n')[1]?.match(/^ {2}\S+$/gm) ?? []
+    assert.deepEqual(
+      listed.map((line) => line.trim()),
+      [...API_ENDPOINTS],
+    )
   })
 
   test('prints tables for people, and a lost or refused task is exit code 1', async () => {

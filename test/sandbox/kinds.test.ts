@@ -10,7 +10,6 @@ import {
   openSandbox,
   organicIds,
   postTasks,
-  stamp,
   USA,
 } from './caller.ts'
 
@@ -28,45 +27,6 @@ const reviews = (fields: Record<string, unknown> = {}) => ({
 })
 
 describe('charts of android_store', () => {
-  test('a chart is posted, listed as ready in both forms, and fetched with every field', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0 })
-    const [posted] = await postTasks(caller, [chart({ app_category: 'game', tag: 'c.1' })], CHART)
-    assert.equal(posted.cost, 0.0012)
-    assert.deepEqual(posted.data, {
-      app_collection: 'topselling_free',
-      location_code: USA,
-      app_category: 'game',
-      tag: 'c.1',
-      language_code: 'en',
-      depth: 100,
-      api: 'app_data',
-      function: 'app_list',
-      se: 'android_store',
-      se_type: 'app_list',
-      device: 'desktop',
-      os: 'windows',
-    })
-    const [row] = await listReady(caller, CHART)
-    assert.equal(row.tag, 'c.1')
-    assert.equal(row.se_type, 'app_list')
-    const { result } = (await caller.get(row.endpoint_advanced)).tasks[0]
-    assert.deepEqual(
-      Object.keys(result[0]),
-      'keyword se_domain location_code language_code check_url datetime se_results_count items_count items'.split(
-        ' ',
-      ),
-    )
-    assert.equal(result[0].keyword, 'topselling_free')
-    const { items } = result[0]
-    assert.equal(items.length, 100)
-    assert.deepEqual(
-      items.map((item: Json) => [item.type, item.rank_group, item.rank_absolute]),
-      items.map((_: Json, index: number) => ['android_store_list_organic', index + 1, index + 1]),
-    )
-    assert.ok(items.every((item: Json) => item.is_free && item.developer && item.developer_url))
-    assert.equal((await caller.get(row.endpoint_html)).tasks[0].result[0].type, 'app_list')
-  })
-
   test('collection, category, place and day each make a chart of their own, and a day changes it by a few places', async (t) => {
     const caller = await openSandbox(t, { readyMs: 0 })
     const ids = async (fields: Record<string, unknown> = {}) =>
@@ -121,40 +81,6 @@ describe('charts of android_store', () => {
 })
 
 describe('reviews of ios_store', () => {
-  test('reviews are posted, ready and fetched with every field of the specification', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0 })
-    const [posted] = await postTasks(caller, [reviews({ tag: 'r.1' })], REVIEWS)
-    assert.equal(posted.cost, 0.00075)
-    assert.equal(posted.data.depth, 50)
-    const [row] = await listReady(caller, REVIEWS)
-    assert.equal(row.endpoint_html, null)
-    const [result] = (await caller.get(row.endpoint_advanced)).tasks[0].result
-    assert.deepEqual(
-      Object.keys(result).toSorted(),
-      `app_id type se_domain location_code language_code check_url datetime title rating reviews_count items_count
-      items`
-        .split(/\s+/)
-        .toSorted(),
-    )
-    assert.equal(result.title, 'Ashlune: Yoga for Everyone')
-    assert.equal(result.reviews_count, null)
-    assert.equal(result.items_count, 50)
-    for (const [index, item] of result.items.entries()) {
-      assert.deepEqual(
-        Object.keys(item),
-        `type rank_group rank_absolute position version rating timestamp id title review_text user_profile`.split(
-          ' ',
-        ),
-      )
-      assert.equal(item.type, 'ios_store_reviews_search')
-      assert.equal(item.rank_group, index + 1)
-      assert.ok(item.timestamp <= stamp(caller.clock.nowMs))
-      assert.equal(item.rating.votes_count, null)
-      assert.equal(typeof item.user_profile.profile_name, 'string')
-    }
-    assert.equal(new Set(result.items.map((item: Json) => item.id)).size, 50)
-  })
-
   test('a later look finds new reviews in front of the same old ones', async (t) => {
     const caller = await openSandbox(t, { readyMs: 0 })
     const look = async () => (await measure(caller, reviews({ depth: 200 }), REVIEWS)).items as Json[]
@@ -225,62 +151,4 @@ describe('html results of android_store', () => {
       assert.deepEqual(await listReady(caller, kind), [])
     })
   }
-
-  test('html stays for 7 days and advanced for 30', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0 })
-    for (const [name, task] of kinds) {
-      const startMs = caller.clock.nowMs
-      const kind = { store: 'android_store', name }
-      const [{ id }] = await postTasks(caller, [{ location_code: USA, ...task }], kind)
-      const codesAt = async (ms: number) => {
-        caller.clock.nowMs = startMs + ms
-        const codes = ['html', 'advanced'].map(
-          async (form) => (await fetchTask(caller, id, { ...kind, form })).status_code,
-        )
-        return Promise.all(codes)
-      }
-      assert.deepEqual(await codesAt(7 * DAY_MS - 1), [20000, 20000])
-      assert.deepEqual(await codesAt(7 * DAY_MS), [40403, 20000])
-      assert.deepEqual(await codesAt(30 * DAY_MS), [40403, 40403])
-    }
-  })
-
-  test('ios_store has no html, and a service without advanced rankings offers only html', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, htmlOnly: true })
-    const [ios] = await postTasks(caller, [{ keyword: 'yoga', location_code: USA }])
-    const path = '/v3/app_data/ios_store/app_searches/task_get/html/'
-    assert.equal((await caller.fetch(path + ios.id)).status, 404)
-    for (const [name, task] of kinds) {
-      const kind = { store: 'android_store', name }
-      await postTasks(caller, [{ location_code: USA, ...task }], kind)
-      const [row] = await listReady(caller, kind)
-      assert.equal(typeof row.endpoint_html, 'string')
-      assert.equal(row.endpoint_advanced === null, name !== 'app_info')
-    }
-  })
-})
-
-describe('paths and ids that do not belong together', () => {
-  test('each mistake has its own code', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0 })
-    const [search] = await postTasks(caller, [{ keyword: 'yoga', location_code: USA }], {
-      store: 'android_store',
-    })
-    const codeIn = async (store: string, name: string) =>
-      (await fetchTask(caller, search.id, { store, name })).status_code
-    assert.equal(await codeIn('ios_store', 'app_searches'), 40002)
-    assert.equal(await codeIn('ios_store', 'app_reviews'), 40002)
-    assert.equal(await codeIn('android_store', 'app_list'), 40003)
-    assert.equal(await codeIn('android_store', 'app_info'), 40004)
-    assert.equal(await codeIn('android_store', 'app_searches'), 20000)
-  })
-
-  test('the listing categories of android_store have display names and counts', async (t) => {
-    const caller = await openSandbox(t)
-    const records = (await caller.get('/v3/app_data/android_store/app_listings/categories')).tasks[0].result
-    assert.equal(records.length, 53)
-    assert.equal(records[0].category, 'Art & Design')
-    assert.ok(records.every((record: Json) => Number.isInteger(record.count) && record.count > 0))
-    assert.equal((await caller.fetch('/v3/app_data/ios_store/app_listings/categories')).status, 404)
-  })
 })

@@ -7,19 +7,6 @@ import { CallWindow } from '../../src/sandbox/limits.ts'
 import { authorize, type Json, MINUTE_MS, openSandbox } from './caller.ts'
 
 describe('limits and access', () => {
-  test('a call without the right login and password is refused with 401', async (t) => {
-    const caller = await openSandbox(t, { login: 'me', password: 'pässword' })
-    const ask = async (authorization?: string) => {
-      const headers: Record<string, string> = authorization ? { authorization } : {}
-      const response = await fetch(`${caller.url}/v3/appendix/errors`, { headers })
-      return [response.status, ((await response.json()) as Json).status_code]
-    }
-    assert.deepEqual(await ask(), [401, 40100])
-    assert.deepEqual(await ask(authorize('me', 'wrong')), [401, 40100])
-    assert.deepEqual(await ask('Bearer x'), [401, 40100])
-    assert.deepEqual(await ask(authorize('me', 'pässword')), [200, 20000])
-  })
-
   test('an unknown path is 404 with an envelope, and the root says who is here without a login', async (t) => {
     const caller = await openSandbox(t, { seed: 7 })
     const response = await caller.fetch('/v3/app_data/ios_store/app_list/tasks_ready')
@@ -49,22 +36,6 @@ describe('limits and access', () => {
     assert.equal((await caller.get('/v3/app_data/ios_store/categories')).status_code, 40202)
     caller.clock.nowMs += 1
     assert.equal((await caller.get('/v3/app_data/ios_store/categories')).status_code, 20000)
-  })
-
-  test('status, id_list and the ready lists together have limits of their own', async (t) => {
-    const caller = await openSandbox(t)
-    const served = async (calls: (() => Promise<Json>)[]) => {
-      let count = 0
-      for (let turn = 0; turn < 30; turn += 1) {
-        const call = calls[turn % calls.length]
-        if ((await call?.())?.status_code === 20000) count += 1
-      }
-      return count
-    }
-    const ready = (kind: string) => () => caller.get(`/v3/app_data/${kind}/tasks_ready`)
-    assert.equal(await served([() => caller.get('/v3/appendix/status')]), 10)
-    assert.equal(await served([() => caller.post('/v3/app_data/id_list', {})]), 10)
-    assert.equal(await served([ready('ios_store/app_searches'), ready('android_store/app_info')]), 20)
   })
 
   test('no window of 60 seconds holds more calls than the limit, whenever they come', () => {

@@ -2,56 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { decodeKeyword } from '../../src/sandbox/keyword.ts'
-import { fetchTask, type Json, measure, openSandbox, postTasks, USA } from './caller.ts'
+import { type Json, measure, openSandbox, postTasks, USA } from './caller.ts'
 
 const task = (fields: Record<string, unknown> = {}) => ({ keyword: 'yoga', location_code: USA, ...fields })
 /** How a client writes a keyword (spec: Task posting). */
 const encode = (keyword: string) => keyword.replaceAll('%', '%25').replaceAll('+', '%2B')
 
 describe('posting tasks', () => {
-  test('a created task echoes its parameters and what the service adds', async (t) => {
-    const caller = await openSandbox(t)
-    const posted = task({ language_code: 'en', tag: 'mine.1', priority: 2, depth: 150 })
-    const envelope = await caller.post('/v3/app_data/ios_store/app_searches/task_post', [posted])
-    assert.match(envelope.version, /^\d+\.\d+\.\d{8}$/)
-    assert.match(envelope.time, /^[\d.]+ sec\.$/)
-    const { tasks, version, time, ...counts } = envelope
-    assert.deepEqual(counts, {
-      status_code: 20000,
-      status_message: 'Ok.',
-      cost: 0.0048,
-      tasks_count: 1,
-      tasks_error: 0,
-    })
-    assert.match(tasks[0].id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
-    assert.equal(tasks[0].status_code, 20100)
-    assert.equal(tasks[0].status_message, 'Task Created.')
-    assert.equal(tasks[0].cost, 0.0048)
-    assert.equal(tasks[0].result, null)
-    assert.equal(tasks[0].result_count, 0)
-    assert.deepEqual(tasks[0].path, ['v3', 'app_data', 'ios_store', 'app_searches', 'task_post'])
-    assert.deepEqual(tasks[0].data, {
-      api: 'app_data',
-      function: 'app_searches',
-      se: 'ios_store',
-      se_type: 'organic',
-      ...posted,
-      device: 'desktop',
-      os: 'windows',
-    })
-  })
-
-  for (const keyword of ['c++', '100% free', '3+ math', 'naïve', '日本語', '🧘‍♀️ yoga', '%41', 'a+b%2B']) {
-    test(`the keyword ${keyword} comes back exactly as it was meant`, async (t) => {
-      const caller = await openSandbox(t, { readyMs: 0 })
-      const [posted] = await postTasks(caller, [task({ keyword: encode(keyword) })])
-      const fetched = await fetchTask(caller, posted.id)
-      assert.equal(fetched.data.keyword, encode(keyword))
-      if (fetched.status_code === 20000) assert.equal(fetched.result[0].keyword, keyword)
-      else assert.equal(fetched.status_code, 40102)
-    })
-  }
-
   test('every encoded keyword decodes to itself, percent-encoded UTF-8 decodes, and a lone percent sign stays', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (keyword) => {
@@ -138,57 +95,6 @@ describe('posting tasks', () => {
       await codes('android_store', 'app_info', [info('com.ashlune.yoga'), info('1480010017')]),
       ['20100 0.0006', '40501 0'],
     )
-  })
-
-  test('names of locations and languages are as good as codes', async (t) => {
-    const caller = await openSandbox(t)
-    const [answer] = await postTasks(caller, [
-      { keyword: 'yoga', location_name: 'Germany', language_name: 'German' },
-    ])
-    assert.equal(answer.data.location_code, 2276)
-    assert.equal(answer.data.language_code, 'de')
-  })
-
-  test('the tasks beyond the hundredth are refused, the first hundred are not', async (t) => {
-    const caller = await openSandbox(t)
-    const answers = await postTasks(
-      caller,
-      Array.from({ length: 103 }, () => task()),
-    )
-    assert.deepEqual(
-      answers.map((answer) => answer.status_code),
-      [...Array(100).fill(20100), ...Array(3).fill(40006)],
-    )
-  })
-
-  test('identical tasks are created and charged again', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0 })
-    const ids = (await postTasks(caller, [task({ tag: 'same' }), task({ tag: 'same' })])).map(
-      (answer) => answer.id,
-    )
-    assert.notEqual(ids[0], ids[1])
-    assert.equal(
-      (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money.balance,
-      999.9976,
-    )
-  })
-
-  test('a body that holds no tasks is refused as a whole', async (t) => {
-    const caller = await openSandbox(t)
-    const path = '/v3/app_data/ios_store/app_searches/task_post'
-    const send = async (body: string, type = 'application/json') => {
-      const headers = { authorization: `Basic ${btoa('sandbox:sandbox')}`, 'content-type': type }
-      const response = await caller.fetch(path, { method: 'POST', body, headers })
-      const envelope = (await response.json()) as Json
-      return [response.status, envelope.status_code, envelope.tasks]
-    }
-    assert.deepEqual(await send('[{"keyword":'), [200, 40500, null])
-    assert.deepEqual(await send('{}'), [200, 40500, null])
-    assert.deepEqual(await send('[]'), [200, 40502, null])
-    assert.deepEqual(await send('[]', 'text/plain'), [200, 40504, null])
-    assert.deepEqual(await send(`[${' '.repeat(4_000_001)}]`), [200, 40007, null])
-    const [nothing] = await postTasks(caller, [null])
-    assert.equal(nothing.status_code, 40501)
   })
 
   test('an app that the store does not have ends without result', async (t) => {

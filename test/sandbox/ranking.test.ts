@@ -25,6 +25,14 @@ describe('rankings', () => {
     }
   })
 
+  test('a search of 100 apps is as large as a real one', async (t) => {
+    const caller = await openSandbox(t, { readyMs: 0 })
+    for (const store of STORES) {
+      const bytes = JSON.stringify(await measure(caller, { keyword: 'yoga', depth: 100 }, { store })).length
+      assert.ok(bytes > 45_000 && bytes < 95_000, `${bytes} bytes`)
+    }
+  })
+
   test('the same seed gives the same answer, another seed another one', async (t) => {
     const callers = await Promise.all([1, 1, 2].map((seed) => openSandbox(t, { readyMs: 0, seed })))
     const [one, same, other] = await Promise.all(

@@ -342,24 +342,6 @@ describe('the failed-task list', () => {
     caller.clock.nowMs = startMs + DAY_MS + 1000
     assert.deepEqual(await listErrors(caller), all.slice(1))
   })
-
-  test('requests that break a rule name the field', async (t) => {
-    const caller = await openSandbox(t)
-    const ask = async (fields: Json): Promise<string> => {
-      const answer = (await caller.post('/v3/app_data/errors', fields)).tasks[0]
-      return `${answer.status_code} ${answer.status_message}`
-    }
-    const invalid = (field: string) => `40501 Invalid Field: '${field}'.`
-    assert.equal(await ask({}), '20000 Ok.')
-    assert.equal(await ask({ limit: 1000, datetime_from: '2026-10-14 12:00:00 +00:00' }), '20000 Ok.')
-    assert.equal(await ask({ limit: 1001 }), invalid('limit'))
-    assert.equal(await ask({ offset: -1 }), invalid('offset'))
-    assert.equal(await ask({ filtered_function: 7 }), invalid('filtered_function'))
-    assert.equal(await ask({ datetime_from: '2026-10-14 11:59:59 +00:00' }), invalid('datetime_from'))
-    assert.equal(await ask({ datetime_to: '2026-10-15 12:00:01 +00:00' }), invalid('datetime_to'))
-    assert.equal(await ask({ datetime_to: 'today' }), invalid('datetime_to'))
-    assert.equal((await caller.post('/v3/app_data/errors', [{}, {}])).status_code, 40000)
-  })
 })
 
 describe('another client', () => {

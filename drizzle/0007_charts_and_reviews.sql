@@ -686,11 +686,10 @@ return (
 comment on function nearest_name(text, text[]) is 'The name that is nearest to what was meant, of several the first; null when none is near.';
 --> statement-breakpoint
 
--- `* 0.000001` is exact in numeric, and has six decimals.
-create function format_usd(micros bigint) returns text language sql immutable parallel safe
-return '$' || regexp_replace((micros * 0.000001)::text, '0{1,4}$', '');
+create function dollars(micros bigint) returns text language sql immutable parallel safe
+return case when micros < 0 then '-' else '' end || '$' || to_char(abs(micros) * 0.000001, 'FM9999999999990.009999');
 --> statement-breakpoint
-comment on function format_usd(bigint) is 'Micro-dollars as a person reads them, exact: $0.0012, $5.00.';
+comment on function dollars(bigint) is 'Money as a person reads it: at least two decimals, and no zeros after what counts.';
 --> statement-breakpoint
 
 -- An app_watch has two parts; what is wrong with the whole row is said by the first. All look-ups go by the key of one watch,
@@ -795,7 +794,7 @@ cross join lateral (
         'depth or the priority of the watch.'
       else 'This slot costs %s, and the budget %s is used up: it is bought when money comes, and else becomes a gap. '
         'Raise %s, or watch less, or less often.'
-      end, format_usd(cut.price_micros), budget.whose, budget.setting)
+      end, dollars(cut.price_micros), budget.whose, budget.setting)
   from (values
     ('%project_budget', 'of the project', 'its daily_usd or monthly_usd'),
     ('%overall_budget', 'of all projects', 'MAX_USD_PER_DAY, MAX_USD_PER_MONTH or the limits of the account')
@@ -813,48 +812,3 @@ comment on column watch_problem.subject is 'The keyword, the collection, or the 
 comment on column watch_problem.problem is 'project_disabled, references_missing, location_unknown, language_unknown, category_unknown, followed_already, money, dearer_than_budget or last_slot_failed.';
 --> statement-breakpoint
 drop function nearest_location(text, text);
---> statement-breakpoint
-
-create or replace view task_problem as
-select t.ended_at as at, 'failed' as kind, g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
-  t.id as task_id, t.service_id, t.status_code, coalesce(t.problem, 'The task failed.') as message
-from task t
-join target g on g.id = t.target_id
-where t.state = 'failed' and not exists (select from rejected_result r where r.task_id = t.id)
-union all
-select r.received_at, 'rejected', g.store, g.function, g.subject, g.location_code, g.language_code, r.slot,
-  r.task_id, r.service_id, null,
-  format('The result was refused at %s: %s. Its body is kept in rejected_result.', r.path, rtrim(r.problem, '.'))
-from rejected_result r
-join target g on g.id = r.target_id
-union all
-select p.send_before, 'unknown', p.store, p.function, null, null, null, null, null, null, null,
-  format('Whether the service took %s tasks is unknown since %s: %s. Their money stays reserved until %s.', count(t.id),
-    to_char(p.send_before at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
-    coalesce(rtrim(p.problem, '.'), 'no answer came'),
-    case when p.scanned_at is null then 'the service''s own list has been searched for them twice'
-      else format('the service''s own list is searched for them a second time; the first search began %s',
-        to_char(p.scanned_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')) end)
-from post p
-left join task t on t.post_id = p.id and t.state = 'posting'
-where p.state = 'unknown'
-group by p.id
-union all
-select min(c.at), 'duplicate', g.store, g.function, g.subject, g.location_code, g.language_code, c.slot,
-  c.task_id, c.service_id, null,
-  format('The service took another %s for a task that was paid for already.', format_usd(sum(c.amount_micros)::bigint))
-from charge c
-join target g on g.id = c.target_id
-where c.kind = 'duplicate'
-group by g.id, c.slot, c.task_id, c.service_id
-union all
-select coalesce(t.ask_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
-  t.id, t.service_id, t.status_code, format('It was posted at %s, and %s. It stays open and is asked for by its id.',
-    to_char(t.posted_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
-    coalesce('the last answer was: ' || rtrim(t.problem, '.'), 'no ready list has named it'))
-from task t
-join target g on g.id = t.target_id
-where t.state = 'posted' and (t.ask_at < now() or t.problem is not null);
---> statement-breakpoint
-comment on column task_problem.function is 'app_searches, app_list, app_info or app_reviews.';
-comment on column task_problem.subject is 'The keyword, the collection, or the id of the app; null for a whole post.';

@@ -4,12 +4,6 @@
 alter table audit_difference add column tasks integer not null default 1;
 --> statement-breakpoint
 
-create function dollars(micros bigint) returns text language sql immutable parallel safe
-return case when micros < 0 then '-' else '' end || '$' || to_char(abs(micros) * 0.000001, 'FM9999999999990.009999');
---> statement-breakpoint
-comment on function dollars(bigint) is 'Money as a person reads it: at least two decimals, and no zeros after what counts.';
---> statement-breakpoint
-
 -- As before, and adjustments: what the account had spent when it was asked last holds what was charged until then, however
 -- late we learn how much it was. An adjustment is dated like the charge that it corrects.
 create or replace function overall_money(at_time timestamptz, max_day_micros bigint, max_month_micros bigint)

@@ -67,10 +67,16 @@ async function insertGaps(tx: Transaction): Promise<ClosedSlots> {
       where slot_of(p.every, u.slot) = u.slot and u.slot >= p.first_slot and (p.last_slot is null or u.slot <= p.last_slot)
         and u.slot + p.every <= least(p.closed_to, p.ended_at)
     ),
-    closed_to as (
-      update watch_period p set closed_to = least(storerank_now(), coalesce(p.ended_at, storerank_now()))
+    -- What a person has changed and not committed yet is left for the next time: behind the budget lock everybody would wait.
+    settled as (
+      select p.id from watch_period p
       where ((p.ended_at is null and slot_of(p.every, storerank_now()) > p.closed_to) or p.closed_to < p.ended_at)
         and not exists (select from owed o where o.period_id = p.id and o.is_running)
+      for no key update skip locked
+    ),
+    closed_to as (
+      update watch_period p set closed_to = least(storerank_now(), coalesce(p.ended_at, storerank_now()))
+      from settled s where p.id = s.id
     ),
     gap as materialized (
       select o.target_id, o.slot,

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { insertRankings } from '../../src/history/rankings.ts'
 import { buy, clear, collect, fetchItems, handOut, store, tamper, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -34,6 +36,27 @@ async function readOurCosts(): Promise<Map<string, number>> {
   const rows = await world.db.sql<{ id: string; micros: number }[]>`
     select service_id as id, sum(amount_micros)::bigint as micros from charge where kind <> 'estimate' group by 1`
   return new Map(rows.map((row) => [row.id, row.micros]))
+}
+
+/** A posted task for each bill, `task 0` and on, charged to as many projects as pay it. */
+async function chargeTasks(bills: readonly { chargedMicros: number; payers: number }[]): Promise<void> {
+  const { sql } = world.db
+  await sql`insert into project (name) select 'p' || n from generate_series(1, 6) n`
+  await sql`select ensure_history_partitions('2026-03-10', '2026-03-10')`
+  await sql`
+    with bill as (
+      select 'task ' || (n - 1) as service_id, charged, payers, target_of('ios_store', 'app_searches', 'word ' || n, 2840, 'en') as target_id
+      from unnest(${bills.map((one) => one.chargedMicros)}::bigint[], ${bills.map((one) => one.payers)}::int[])
+        with ordinality b (charged, payers, n)
+    ), posted as (
+      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, service_id)
+      select target_id, '2026-03-10', '2026-03-11', 'posted', 100, 1, charged, service_id from bill
+      returning id, target_id, service_id
+    )
+    insert into charge (kind, project, amount_micros, task_id, attempt, target_id, slot, service_id)
+    select 'charge', 'p' || place, charged / payers + case place when 1 then charged % payers else 0 end, p.id, 1,
+      p.target_id, '2026-03-10', p.service_id
+    from posted p join bill using (service_id) cross join generate_series(1, payers) place`
 }
 
 describe('refunds', () => {
@@ -111,6 +134,46 @@ describe('refunds', () => {
         { subject: 'xqzvbnk', kind: 'charge', shares: [2801, 2800, 2800] },
         { subject: 'xqzvbnk', kind: 'refund', shares: [-2400, -2400, -2400] },
       ],
+    )
+  })
+
+  test('are what was charged for the units that did not come, to the millionth, whatever it cost and however many pay', async () => {
+    const bill = fc.record({
+      chargedMicros: fc.integer({ min: 0, max: 20_000_000 }),
+      payers: fc.integer({ min: 1, max: 6 }),
+      unitsPosted: fc.integer({ min: 1, max: 24 }),
+      unitsReturned: fc.integer({ min: 1, max: 24 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(bill, { minLength: 1, maxLength: 40 }), async (bills) => {
+        await clear(world)
+        const captures = bills.map((one, i) => ({
+          serviceId: `task ${i}`,
+          statusCode: 20000,
+          capturedAt: null,
+          checkUrl: null,
+          unitsPosted: one.unitsPosted,
+          unitsReturned: Math.min(one.unitsPosted, one.unitsReturned),
+          pages: [],
+          problem: null,
+          resultsCount: null,
+          appIds: [],
+          absolute: null,
+        }))
+        await chargeTasks(bills)
+        await world.db.sql.begin((tx) => insertRankings(tx, captures))
+        const refunds = await world.db.sql<{ serviceId: string; micros: number; most: number }[]>`
+          select service_id as "serviceId", sum(amount_micros)::bigint as micros, max(amount_micros) as most
+          from charge where kind = 'refund' group by 1`
+        const expected = bills.flatMap(({ chargedMicros }, i) => {
+          const { serviceId, unitsPosted, unitsReturned } = captures[i]!
+          const micros = Math.floor((chargedMicros * (unitsPosted - unitsReturned)) / unitsPosted)
+          return micros === 0 ? [] : [[serviceId, -micros]]
+        })
+        assert.deepEqual(refunds.map(({ serviceId, micros }) => [serviceId, micros]).sort(), expected.sort())
+        assert.ok(refunds.every(({ most }) => most <= 0))
+      }),
+      { numRuns: 10 },
     )
   })
 

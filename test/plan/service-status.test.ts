@@ -17,7 +17,7 @@ import { runCycle } from '../../src/queue/cycle.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import type { ApiStatus } from '../../src/service/diagnostics.ts'
-import { countStates, depsOf, forgetAll, planPost, readMoney, work } from '../post/posting.ts'
+import { countStates, depsOf, forgetAll, planPost, readMoney, watch, work } from '../post/posting.ts'
 import { putFaults } from '../support/faults.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -204,32 +204,39 @@ describe('a major outage of posting', () => {
     })
   }
 
-  test('ends a run, which says what waits; the next one posts it', async () => {
-    const { sql } = world.db
-    await sql`
-      insert into keyword_watch (project, store, keyword, location_code, language_code)
-      values ('fitness', 'ios_store', 'yoga', 2840, 'en')`
+  /** A whole run; `looks` is how often it looked at what is outstanding. */
+  async function cycle() {
     let looks = 0
     const onProgress = () => {
       looks += 1
     }
-    const quiet = { waitMs: 60_000, onPhase: () => {}, onProgress }
-    const cycle = async () => {
-      const { context, stop } = await world.openRunner()
-      const result = await runCycle(context, await startRunner(context, []), JOBS, quiet)
-      await stop()
-      return result
-    }
+    const { context, stop } = await world.openRunner()
+    const options = { waitMs: 60_000, onPhase: () => {}, onProgress }
+    const { outstanding } = await runCycle(context, await startRunner(context, []), JOBS, options)
+    await stop()
+    return { ...outstanding, looks }
+  }
+
+  test('ends a run, which says what waits; the next one posts it', async () => {
+    await watch(world, ['yoga'])
     await putFaults(world.sandboxUrl, { status: { task_post: 'major_outage' } })
     const held = await cycle()
-    assert.equal(looks, 1)
-    assert.deepEqual([held.outstanding.planned, held.outstanding.posting], [1, 0])
-    assert.ok(held.outstanding.outage !== null)
+    assert.deepEqual([held.planned, held.posting, held.looks], [1, 0, 1])
+    assert.ok(held.outage !== null)
     await putFaults(world.sandboxUrl, {})
     await forget('31 seconds')
     const posted = await cycle()
-    assert.deepEqual([posted.outstanding.planned, posted.outstanding.outage], [0, null])
+    assert.deepEqual([posted.planned, posted.outage], [0, null])
     assert.deepEqual(await countStates(world.db), { collected: 1 })
+  })
+
+  test('keeps no run from collecting what was posted before', async () => {
+    await work(world, await planPost(world, ['yoga']))
+    await watch(world, ['chess'])
+    await putFaults(world.sandboxUrl, { status: { task_post: 'major_outage' } })
+    const held = await cycle()
+    assert.deepEqual([held.planned, held.posted], [1, 0])
+    assert.deepEqual(await countStates(world.db), { collected: 1, planned: 1 })
   })
 
   test('is asked again by the job `status`, which asks nothing while all is well', async () => {

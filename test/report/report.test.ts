@@ -107,7 +107,7 @@ describe('the money', () => {
     const since = await readSpentSince(db, new Date('2026-11-01T00:00:00Z'))
     assert.deepEqual([since.tasks, since.chargedMicros], [2, 3600])
     const functions = await readSpentByFunction(db, new Date('2026-11-01T00:00:00Z'))
-    const net = since.chargedMicros + since.duplicateMicros - since.refundedMicros
+    const net = since.chargedMicros + since.duplicateMicros + since.adjustedMicros - since.refundedMicros
     assert.deepEqual([...functions], [{ function: 'app_searches', tasks: 2, netMicros: net }])
   })
 

@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, type TestContext, test } from 'nod
 import fc from 'fast-check'
 import { failures } from '../../jobs/failures.ts'
 import { describeFailure, recordFailures } from '../../src/audit/failures.ts'
+import { Secret } from '../../src/config.ts'
 import { pruneWork } from '../../src/history/housekeeping.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
@@ -172,10 +173,15 @@ describe('what the service lists as failed', () => {
     assert.equal((await pruneWork(world.db)).failures, 1)
   })
 
-  test('is read by the job', async (t) => {
+  test('is read by the job, which has webhooks sent again only when there is a POSTBACK_URL', async (t) => {
     await failWebhooks(t, ['yoga'])
     const { context } = await world.openRunner()
     assert.deepEqual(await executeJob(context, failures), { recorded: 1, resent: 0 })
+    const listening = { ...context.settings, postbackUrl: new Secret(`http://127.0.0.1:9/${SECRET}`) }
+    assert.deepEqual(await executeJob({ ...context, settings: listening }, failures), {
+      recorded: 0,
+      resent: 1,
+    })
   })
 })
 

@@ -8,8 +8,9 @@ test('a few hundred results, delivered at full speed and some of them again and 
   const database = await createTestDatabase()
   const db = openDatabase(database.url)
   try {
-    const { deliveries, statuses, problems } = await deliver(db, 400)
+    const { deliveries, statuses, fetched, problems } = await deliver(db, 400)
     assert.deepEqual(problems, [])
+    assert.ok(fetched > 0, 'some were fetched at the same time')
     assert.equal(deliveries, 440)
     assert.deepEqual(statuses, { 200: deliveries })
   } finally {

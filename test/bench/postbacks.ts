@@ -8,8 +8,8 @@ import { type DeliveryReport, deliver } from './deliveries.ts'
 const RESULTS = 20_000
 /** spec: Events */
 const WEBHOOK_TIMEOUT_MS = 10_000
-/** Memory is warm when a third has been stored. Its median may grow by so much from the second third to the last. */
-const MAX_GROWTH = 0.15
+/** Memory is warm after half of the time. Its median may grow by so much from the third quarter to the last. */
+const MAX_GROWTH = 0.12
 const MIB = 1024 * 1024
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
@@ -20,9 +20,9 @@ function medianOf(values: readonly number[]): number {
 
 function check(report: DeliveryReport): string[] {
   const { results, deliveries, seconds, statuses, p50Ms, p99Ms, maxMs, rss, problems } = report
-  const third = Math.floor(rss.length / 3)
-  const warm = rss.slice(third)
-  const growth = medianOf(rss.slice(-third)) / medianOf(rss.slice(third, -third)) - 1
+  const quarter = Math.floor(rss.length / 4)
+  const warm = rss.slice(-2 * quarter)
+  const growth = medianOf(warm.slice(-quarter)) / medianOf(warm.slice(0, quarter)) - 1
   const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`
   print(
     `results stored:      ${Math.round(results / seconds)} a second (${results} in ${seconds.toFixed(1)} s)`,
@@ -41,6 +41,7 @@ function check(report: DeliveryReport): string[] {
     ...problems,
     ...(statuses[200] === deliveries ? [] : ['not every delivery was answered with 200']),
     ...(maxMs < WEBHOOK_TIMEOUT_MS ? [] : ['an answer took longer than the service waits']),
+    ...(report.fetched > 0 ? [] : ['nothing was fetched beside the deliveries']),
     ...(growth < MAX_GROWTH ? [] : ['memory grows']),
   ]
 }

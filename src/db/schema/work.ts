@@ -39,13 +39,14 @@ export const target = pgTable(
     /** When it was last measured: the older, the earlier it is bought when money is short. */
     capturedAt: instant('captured_at'),
   },
-  (t) => [
+  () => [
     check(
       'target_function_of_store',
       sql`function in ('app_searches', 'app_info') or (store, function) in (('android_store', 'app_list'), ('ios_store', 'app_reviews'))`,
     ),
     check('target_category_of_charts', sql`category is null or function = 'app_list'`),
-    index('target_by_subject').using('hash', t.subject),
+    // What the rank views call keyword, written as they write it.
+    index('target_by_keyword').using('hash', sql`(case function when 'app_searches' then subject end)`),
     // A keyword of 700 characters is longer than a b-tree entry may be, so its digest stands in.
     uniqueIndex('target_once').on(
       sql`store`,

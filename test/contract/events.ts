@@ -1,10 +1,13 @@
 /** Rows of what happens to a task in time: its states, how long its result is kept, and its webhooks. */
 
 import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
 import { Options } from '../../src/sandbox/options.ts'
+import { readPostback } from '../../src/service/postback.ts'
+import { parseSearchResult } from '../../src/service/results.ts'
 import { DAY_MS, type Json, type Owner } from '../sandbox/caller.ts'
 import { openReceiver, type Receiver, until } from '../sandbox/receiver.ts'
-import { covers } from './covers.ts'
+import { covers, coversElsewhere } from './covers.ts'
 import { AMPLE, openWorld, postOne, postWire, type World } from './world.ts'
 
 const SEARCH = '/v3/app_data/ios_store/app_searches'
@@ -132,6 +135,12 @@ for (const [row, days, store, fn, form] of KEPT) {
   )
 }
 
+coversElsewhere(
+  'notes.retention_of_advanced_app_searches_and_app_list',
+  'test/collect/give-up.test.ts',
+  'a result that cannot be at the service any more is given up, and its slot says what the last answer was',
+)
+
 // Webhooks
 
 type Side = (world: World, fields: { url: string; hook: 'pingback' | 'postback' }) => Promise<string>
@@ -198,7 +207,15 @@ covers('notes.postback_body', 'is the envelope that task_get gives', {
       JSON.parse(JSON.stringify(envelope, (key, value) => (key === 'time' ? undefined : value)))
     assert.deepEqual(withoutTime(body), withoutTime(await world.get(`${ADVANCED}/${id}`)))
   },
-  client: { because: 'The receiver reads postbacks, not the client: it has tests of its own.' },
+  client: async (t) => {
+    const { id, body } = await checkPostback(t, 'client')
+    const json = Buffer.from(JSON.stringify(body))
+    for (const bytes of [json, gzipSync(json)]) {
+      const outcome = readPostback(bytes, id)
+      assert.ok(outcome.kind === 'done')
+      assert.deepEqual([outcome.tag, parseSearchResult(outcome.result).keyword], ['a b&c', 'yoga'])
+    }
+  },
 })
 
 const checkTimeout = async (t: Owner, side: 'fetch' | 'client') => {
@@ -323,7 +340,7 @@ covers('notes.after_a_delivered_postback', 'the task is off the ready list, and 
     assert.deepEqual(await readyIds(world), [])
     assert.deepEqual((await world.post('/v3/app_data/errors', [{}])).tasks[0].result, [])
   },
-  client: { because: 'The receiver answers webhooks, not the client: it has tests of its own.' },
+  client: { file: 'test/collect/receiver.test.ts', test: 'never comes before the commit' },
 })
 covers('notes.webhooks_are_unsigned', 'nothing in a webhook proves who sent it', {
   fetch: async (t) => {
@@ -336,5 +353,8 @@ covers('notes.webhooks_are_unsigned', 'nothing in a webhook proves who sent it',
       [],
     )
   },
-  client: { because: 'The receiver keeps a secret in its path, not the client: it has tests of its own.' },
+  client: {
+    file: 'test/collect/receiver.test.ts',
+    test: 'is answered alike whatever is wrong with it: 404 and nothing else',
+  },
 })

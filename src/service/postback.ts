@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib'
 import { UnreadableError } from '../errors.ts'
 import { parseBody } from './answer.ts'
 import { MAX_BODY_BYTES } from './exchange.ts'
-import { type ResultOutcome, readReply } from './task-result.ts'
+import { type ResultOutcome, readReply, toOutcome } from './task-result.ts'
 import { toReply } from './transport.ts'
 
 /** A search of 100 apps: unpacked in one piece, it takes half the time that it takes in pieces of 16 KiB. */
@@ -26,7 +26,7 @@ export function readPostback(body: Buffer, id: string): ResultOutcome {
     throw new UnreadableError(`The postback of ${id} is no answer of the service for one task.`, 'tasks')
   }
   const reply = toReply(envelope, { rawBytes: json.byteLength, answeredAt: null })
-  return readReply(reply, id, `The postback of ${id}`)
+  return toOutcome(readReply(reply, id, `The postback of ${id}`))
 }
 
 /** By its first two bytes: a proxy may have unpacked it and left the header, or the other way round. */

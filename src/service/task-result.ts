@@ -50,7 +50,11 @@ export type FetchedTask = Undone | (Done & { readonly task: TaskReply })
  * form that the function does not have; what `callFree` throws
  */
 export async function getResult(transport: Transport, address: ResultAddress): Promise<ResultOutcome> {
-  const fetched = await fetchTask(transport, address)
+  return toOutcome(await fetchTask(transport, address))
+}
+
+/** What an answer means, without the task as it came. */
+export function toOutcome(fetched: FetchedTask): ResultOutcome {
   if (fetched.kind !== 'done') return fetched
   const { task: _, ...outcome } = fetched
   return outcome

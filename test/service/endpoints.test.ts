@@ -71,7 +71,7 @@ describe('the ready list', () => {
     assert.equal((await ask(t, envelope([taskWith([])]), list)).value.length, 0)
     assert.equal((await ask(t, envelope([taskWith(null, { result_count: 0 })]), list)).value.length, 0)
     await assert.rejects(ask(t, envelope([taskWith(null)]), list), UnreadableError)
-    await assert.rejects(ask(t, envelope(null), list), UnreadableError)
+    await assert.rejects(ask(t, envelope(null), list), { code: 'unavailable' })
   })
 })
 

@@ -89,17 +89,25 @@ async function holdPost(tx: Transaction, postId: string, outage: Outage): Promis
   return { kind: 'held' }
 }
 
-/** What nobody watches any more ends here without a trace; what came too late leaves the post and becomes a gap. */
+/**
+ * What nobody watches any more ends here without a trace, unless it was charged before: its status code says so, and it
+ * ends as failed. What came too late leaves the post and becomes a gap.
+ */
 async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
   await tx`
-    with dropped as (
-      delete from task k
+    with stale as materialized (
+      select k.id, k.status_code from task k
       where k.post_id = ${postId} and k.state = 'planned' and not exists (
         select from watch_period p
         where p.target_id = k.target_id and p.ended_at is null and slot_of(p.every, k.slot) = k.slot)
-      returning k.id
+    ),
+    dropped as (delete from task k using stale s where k.id = s.id and s.status_code is null),
+    ended as (
+      update task k set state = 'failed', ended_at = clock_timestamp(),
+        problem = 'Nobody watches it any more, and it was not posted again after: ' || k.problem
+      from stale s where k.id = s.id and s.status_code is not null
     )
-    update charge c set open = false from dropped d where c.task_id = d.id and c.open`
+    update charge c set open = false from stale s where c.task_id = s.id and c.open`
   await tx`
     update task set post_id = null
     where post_id = ${postId} and state = 'planned' and slot_ends_at <= storerank_now()`
@@ -117,7 +125,8 @@ async function moveReservation(tx: Transaction, postId: string): Promise<void> {
 
 /**
  * From the least urgent task on, until what is reserved fits again: first each project, then, less what that frees, all
- * together. What is cut is recorded like a cut of the plan; the next plan lifts it where another project can pay.
+ * together. What is cut is recorded like a cut of the plan; the next plan lifts it where another project can pay. What was
+ * charged before ends as failed.
  */
 async function cutOverBudget(tx: Transaction, postId: string, budget: OverallBudget): Promise<void> {
   await tx`
@@ -154,12 +163,17 @@ async function cutOverBudget(tx: Transaction, postId: string, budget: OverallBud
       select l.id, 'overall_budget' from left_over l, over_all o, freed_by_project f
       where l.before < o.micros - f.micros
     ),
+    ended as (
+      update task k set state = 'failed', ended_at = clock_timestamp(),
+        problem = 'No budget was left to post it again after: ' || k.problem
+      from verdict v where k.id = v.id and k.status_code is not null
+    ),
     cut as (
-      delete from task k using verdict v where k.id = v.id
+      delete from task k using verdict v where k.id = v.id and k.status_code is null
       returning k.id, k.target_id, k.slot, k.slot_ends_at, k.estimate_micros, v.reason
     ),
     freed as (
-      update charge c set open = false from cut where c.task_id = cut.id and c.open
+      update charge c set open = false from verdict v where c.task_id = v.id and c.open
     )
     insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
     select target_id, slot, slot_ends_at, reason, estimate_micros from cut

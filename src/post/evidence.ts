@@ -22,7 +22,8 @@ export interface Evidence {
 const HIGH_PRIORITY_OVERDUE_MS = 5 * 60_000
 
 /**
- * Records created tasks: service id, charge by project, the end of the reservation.
+ * Records created tasks: service id, charge by project, the end of the reservation. Whose they are is read from what was
+ * reserved for them, which outlives a task that was dropped after it had been released.
  * @param overdueAfterMs when a task at priority 1 is asked for by id
  */
 export async function recordCreated(
@@ -43,10 +44,15 @@ export async function recordCreated(
       order by f.service_id, f.place
     ),
     known as materialized (
-      select f.task_id, f.attempt, f.service_id, k.target_id, k.slot, k.post_id, k.priority,
-        coalesce(f.cost_micros, k.estimate_micros) as cost_micros,
+      select f.task_id, f.attempt, f.service_id, e.target_id, e.slot, k.post_id, k.priority,
+        coalesce(f.cost_micros, e.micros) as cost_micros,
         f.service_id = coalesce(k.service_id, first_value(f.service_id) over (partition by f.task_id order by f.place)) as is_own
-      from fact f join task k on k.id = f.task_id
+      from fact f
+      cross join lateral (
+        select target_id, slot, sum(amount_micros)::bigint as micros from charge
+        where task_id = f.task_id and kind = 'estimate'
+        group by attempt, target_id, slot order by attempt desc limit 1) e
+      left join task k on k.id = f.task_id
     ),
     payer as (
       select o.service_id, c.project,
@@ -90,8 +96,9 @@ export async function adoptOrphans(
     select f.service_id as "serviceId", k.post_id as "postId"
     from unnest(${created.map((one) => one.taskId)}::uuid[], ${created.map((one) => one.serviceId)}::text[])
       as f (task_id, service_id)
-    join task k on k.id = f.task_id
-    where not exists (select from charge c where c.service_id = f.service_id and c.kind <> 'estimate')`
+    left join task k on k.id = f.task_id
+    where exists (select from charge e where e.task_id = f.task_id and e.kind = 'estimate')
+      and not exists (select from charge c where c.service_id = f.service_id and c.kind <> 'estimate')`
   if (orphans.length === 0) return { adopted: 0, duplicates: 0 }
   const orphanIds = new Set(orphans.map((orphan) => orphan.serviceId))
   const evidence = await recordCreated(

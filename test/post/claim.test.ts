@@ -63,6 +63,12 @@ async function chargedWhenClaimedAt(postId: string, beforeMidnight: string): Pro
   return true
 }
 
+/** As a task is that the service charged and failed, and that is planned again. */
+async function failAtService(): Promise<void> {
+  await world.db.sql`update task set attempt = 2, status_code = 40101, problem = '40101: It failed.'`
+  await world.db.sql`update charge set attempt = 2`
+}
+
 async function instantIn(interval: string): Promise<string> {
   const [row] = await world.db.sql<{ at: Date }[]>`select now() + ${interval}::interval as at`
   return row?.at.toISOString() ?? ''
@@ -97,6 +103,18 @@ describe('a claim', () => {
     assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['yoga'])
     assert.deepEqual(await countStates(world.db), { posting: 1 })
     assert.deepEqual(await readMoney(world.db), { reserved: 1200 })
+  })
+
+  test('ends a task that was charged before and that nobody watches any more as failed', async () => {
+    const postId = await planPost(world, ['yoga'])
+    await failAtService()
+    await world.db.sql`delete from keyword_watch`
+    assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
+    assert.deepEqual(await countStates(world.db), { failed: 1 })
+    assert.deepEqual(await readMoney(world.db), {})
+    const gaps = await world.db.sql`select gap, reason from ranking`
+    const reason = 'Nobody watches it any more, and it was not posted again after: 40101: It failed.'
+    assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
   })
 
   test('brings what the service has to be told of each task', async () => {
@@ -158,6 +176,19 @@ describe('a claim', () => {
     assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
     const cuts = await world.db.sql`select reason, price_micros from budget_cut`
     assert.deepEqual([...cuts], [{ reason: 'project_budget', price_micros: 1200 }])
+  })
+
+  test('ends a task that was charged before and has no budget left as failed, not as cut', async () => {
+    const postId = await planPost(world, ['yoga'])
+    await failAtService()
+    await world.db.sql`update project set daily_usd = 0`
+    assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
+    assert.deepEqual(await countStates(world.db), { failed: 1 })
+    assert.deepEqual(await readMoney(world.db), {})
+    assert.equal((await world.db.sql`select from budget_cut`).count, 0)
+    const gaps = await world.db.sql`select gap, reason from ranking`
+    const reason = 'No budget was left to post it again after: 40101: It failed.'
+    assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
   })
 
   test('cuts the least urgent first when the overall budget was lowered', async () => {

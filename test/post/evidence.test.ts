@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { claimPost } from '../../src/post/claim.ts'
-import { type CreatedTask, recordCreated } from '../../src/post/evidence.ts'
+import { adoptOrphans, type CreatedTask, recordCreated } from '../../src/post/evidence.ts'
 import { parseTag } from '../../src/post/tag.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 import { countStates, depsOf, forgetAll, planPost, readMoney, watch } from './posting.ts'
@@ -31,6 +31,10 @@ async function claimKeywords(
 
 function record(created: readonly CreatedTask[]) {
   return world.db.sql.begin((tx) => recordCreated(tx, created, 60_000))
+}
+
+function adopt(created: readonly CreatedTask[]) {
+  return world.db.sql.begin((tx) => adoptOrphans(tx, created, 60_000))
 }
 
 describe('evidence', () => {
@@ -112,6 +116,33 @@ describe('evidence', () => {
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
   })
 
+  test('of a task that was released and dropped since is charged to those who had reserved for it', async () => {
+    await watch(world, ['yoga'], { project: 'health' })
+    const [fact] = await claimKeywords(['yoga'], null)
+    assert.ok(fact !== undefined)
+    await world.db.sql`update post set state = 'ready', token = null`
+    await world.db.sql`update task set state = 'planned', attempt = 2`
+    await world.db.sql`update charge set attempt = 2`
+    await world.db.sql`delete from keyword_watch`
+    const [post] = await world.db.sql<{ id: string }[]>`select id from post`
+    assert.deepEqual(await claimPost(world.db, post?.id ?? '', randomUUID(), depsOf(world)), {
+      kind: 'empty',
+    })
+    assert.deepEqual(await countStates(world.db), {})
+    assert.deepEqual({ ...(await adopt([fact])) }, { adopted: 1, duplicates: 0 })
+    assert.deepEqual({ ...(await adopt([fact])) }, { adopted: 0, duplicates: 0 })
+    const charges = await world.db.sql`
+      select c.project, c.amount_micros, t.subject from charge c join target t on t.id = c.target_id
+      where kind = 'charge' order by project`
+    assert.deepEqual(
+      [...charges],
+      [
+        { project: 'fitness', amount_micros: 600, subject: 'yoga' },
+        { project: 'health', amount_micros: 600, subject: 'yoga' },
+      ],
+    )
+  })
+
   test('of nobody’s task is none of ours', async () => {
     const stranger = {
       taskId: '01a1fe40-5038-79f3-b915-9d60b7ec36b2',
@@ -120,6 +151,7 @@ describe('evidence', () => {
       costMicros: 1200,
     }
     assert.deepEqual({ ...(await record([stranger])) }, { adopted: 0, duplicates: 0 })
+    assert.deepEqual({ ...(await adopt([stranger])) }, { adopted: 0, duplicates: 0 })
   })
 
   test('the shares of a charge add up, whatever it costs and however many pay', async () => {

@@ -117,16 +117,17 @@ const workAtFullPace: Play = async ({ world, start, keywords, depth }) => {
   return runners
 }
 
-/** A day's plan that nobody posts stands when the next day begins with as much again to buy: both are twice its budget. */
+/** A plan that nobody posts is twice the budget of the next day, to which each claim brings its own part. */
 const meetOnOneDay: Play = async ({ world, start, keywords, depth }) => {
-  await allowAsMuchAs(world, keywords)
+  await world.jump('4 hours 50 minutes')
+  await allowAsMuchAs(world.sql, keywords)
   await watchKeywords(world.sql, keywords, depth)
   const planner = start('plan')
-  await until('the first day is planned', async () => (await world.countOpen()).planned >= keywords)
+  await until('everything is planned', async () => (await world.countOpen()).planned >= keywords)
   planner.signal('SIGKILL')
   await planner.ended
+  await allowAsMuchAs(world.sql, keywords / 2)
   await world.jump('30 minutes')
-  await watchKeywords(world.sql, keywords, depth, keywords)
   return [start(), start(), start()]
 }
 
@@ -180,7 +181,7 @@ export const SCENARIOS: Readonly<Record<GuardName, Scenario>> = {
   // No ready list may tell of the tasks before they are posted again.
   fence: { ...ONE_POST, play: freezeBeforeSending, readyMs: 10_000, damage: 'chargedTwice' },
   'call-window': { keywords: 200, play: workAtFullPace, callsPerWindow: 100, damage: 'overCallLimit' },
-  'budget-lock': { keywords: 40, play: meetOnOneDay, damage: 'overBudget' },
+  'budget-lock': { keywords: 80, play: meetOnOneDay, damage: 'overBudget' },
   // Deeper than the store goes, so that every result brings a refund.
   'collect-once': { keywords: 10, play: freezeBeforeStoring, depth: 650, damage: 'moneyDiffers' },
 }

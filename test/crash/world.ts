@@ -164,22 +164,21 @@ export async function watchProjects(sql: postgres.Sql, keywords: number): Promis
   await watch(sql, 'gamma', [part(0.35), part(0.45)], { depth: 250, priority: 2, every: '12 hours' })
 }
 
-/** One project, every day: `count` keywords after the first `after`. */
-export async function watchKeywords(
-  sql: postgres.Sql,
-  count: number,
-  depth: number,
-  after = 0,
-): Promise<void> {
-  await sql`insert into project (name, timezone) values ('alpha', 'Asia/Tokyo') on conflict do nothing`
-  await watch(sql, 'alpha', [after + 1, after + count], { depth, priority: 1, every: '1 day' })
+/** One project, every day. */
+export async function watchKeywords(sql: postgres.Sql, count: number, depth: number): Promise<void> {
+  await addAlpha(sql)
+  await watch(sql, 'alpha', [1, count], { depth, priority: 1, every: '1 day' })
 }
 
-/** A budget for one day of these keywords, ten minutes before the day ends. */
-export async function allowAsMuchAs({ sql, jump }: World, keywords: number): Promise<void> {
-  await sql`insert into project (name, timezone) values ('alpha', 'Asia/Tokyo')`
+/** A budget of a day for so many of these keywords. */
+export async function allowAsMuchAs(sql: postgres.Sql, keywords: number): Promise<void> {
+  await addAlpha(sql)
   await setBudget(sql, 'alpha', keywords * UNIT_MICROS)
-  await jump('4 hours 50 minutes')
+}
+
+/** At 10:00 UTC, when business time begins, it is five hours to the end of its day. */
+async function addAlpha(sql: postgres.Sql): Promise<void> {
+  await sql`insert into project (name, timezone) values ('alpha', 'Asia/Tokyo') on conflict do nothing`
 }
 
 const betaMicros = (keywords: number) => Math.round(keywords * 0.6) * UNIT_MICROS * 3

@@ -797,7 +797,7 @@ cross join lateral (
       end, dollars(cut.price_micros), budget.whose, budget.setting)
   from (values
     ('%project_budget', 'of the project', 'its daily_usd or monthly_usd'),
-    ('%overall_budget', 'of all projects', 'MAX_USD_PER_DAY, MAX_USD_PER_MONTH or the limits of the account')
+    ('%overall_budget', 'of all projects', 'MAX_USD_PER_RUN, MAX_USD_PER_DAY, MAX_USD_PER_MONTH or the limits of the account')
   ) budget (reason, whose, setting)
   where cut.reason like budget.reason
   union all

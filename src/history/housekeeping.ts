@@ -8,12 +8,14 @@ export interface Pruned {
   readonly runs: number
   readonly differences: number
   readonly failures: number
+  /** Looks at the account; the latest is kept, however old. */
+  readonly looks: number
 }
 
 /** Longer than the service keeps any result, and than anybody asks what a call was. */
 const KEEP_DAYS = 90
 
-/** Removes ended tasks whose slot is in the history, their settled posts, and old calls, runs, differences of the audit and failures of the service. */
+/** Removes ended tasks whose slot is in the history with their settled posts, and what else was only looked at. */
 export async function pruneWork(db: Database): Promise<Pruned> {
   const keep = db.sql`make_interval(days => ${KEEP_DAYS})`
   const tasks = await db.sql`
@@ -27,6 +29,9 @@ export async function pruneWork(db: Database): Promise<Pruned> {
   const runs = await db.sql`delete from job_run where slot < clock_timestamp() - ${keep}`
   const differences = await db.sql`delete from audit_difference where posted_at < clock_timestamp() - ${keep}`
   const failures = await db.sql`delete from service_failure where at < clock_timestamp() - ${keep}`
+  const looks = await db.sql`
+    delete from account_usage
+    where fetched_at < clock_timestamp() - ${keep} and fetched_at < (select max(fetched_at) from account_usage)`
   return {
     tasks: tasks.count,
     posts: posts.count,
@@ -34,5 +39,6 @@ export async function pruneWork(db: Database): Promise<Pruned> {
     runs: runs.count,
     differences: differences.count,
     failures: failures.count,
+    looks: looks.count,
   }
 }

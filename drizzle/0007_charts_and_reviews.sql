@@ -56,7 +56,7 @@ begin
   values (new_period.kind, new_period.watch_id, new_period.project, new_period.target_id, new_period.app,
     new_period.role, new_period.label, new_period.every, new_period.depth, new_period.html, new_period.priority,
     present, coalesce(after, first), present)
-  on conflict (kind, watch_id) where ended_at is null do nothing; -- two runners may find it missing at once
+  on conflict do nothing; -- two runners may find it missing at once, and two people may follow one target at once
 end $$;
 --> statement-breakpoint
 

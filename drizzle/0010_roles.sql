@@ -1,3 +1,13 @@
+-- Two watches of a project on one target that were written at the same moment did not see each other, and both were followed.
+update watch_period p set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
+where ended_at is null and exists (
+  select from watch_period earlier
+  where (earlier.project, earlier.target_id) = (p.project, p.target_id) and earlier.ended_at is null and earlier.id < p.id
+);
+--> statement-breakpoint
+create unique index watch_period_target_once on watch_period using btree (target_id, project) where last_slot is null;
+--> statement-breakpoint
+
 -- People beside the runner, who owns it all: `storerank_editor` writes watchlists and reads the views, `storerank_reader` reads the
 -- views.
 

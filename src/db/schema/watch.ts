@@ -233,6 +233,8 @@ export const watchPeriod = pgTable(
     ),
     check('watch_period_ended_whole', sql`(ended_at is null) = (last_slot is null)`),
     uniqueIndex('watch_period_one_open').on(t.kind, t.watchId).where(sql`ended_at is null`),
+    // A rule and not a way to find anything: by last_slot, which is null where ended_at is, so that no query takes it.
+    uniqueIndex('watch_period_target_once').on(t.targetId, t.project).where(sql`last_slot is null`),
     index('watch_period_of_target').on(t.targetId),
     index('watch_period_of_app').on(t.app).where(sql`kind = 'app'`),
     index('watch_period_of_project').on(t.project, t.kind),

@@ -1,7 +1,8 @@
 /**
  * What `npm test` runs: one PostgreSQL for all tests, a template database with the migrations applied, then
  * `node --test` with the arguments of this command (default: every test). `TEST_DATABASE_URL`, the URL of a
- * superuser on a PostgreSQL 15 or later, replaces the temporary server. Nothing is left behind.
+ * superuser on a PostgreSQL 15 or later, replaces the temporary server. Nothing is left behind but the two roles that the
+ * migration makes: they belong to the whole server.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'

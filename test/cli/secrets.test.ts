@@ -1,6 +1,7 @@
 /**
- * The two passwords that storerank is given (of the service, of the database) are looked for wherever it writes: outputs,
- * logs at their most talkative, the process list, and every column of every table, in runs that go well and in runs that fail.
+ * What storerank is told in confidence (the passwords of service and database, and the end of the address for deliveries) is
+ * looked for wherever it writes: outputs, logs at their most talkative, the process list, and every column of every table,
+ * in runs that go well and in runs that fail.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -19,9 +20,11 @@ const CORE = 'Kd83hushQuiet'
 const DATABASE_CORE = 'Wq52hushStill'
 const PASSWORD = `a "${CORE}"/é+%?`
 const DATABASE_PASSWORD = `b "${DATABASE_CORE}"/@:%?`
+const POSTBACK_SECRET = 'Zr97hushSilent-0123456789'
 const FORMS = [
   CORE,
   DATABASE_CORE,
+  POSTBACK_SECRET,
   ...[`${LOGIN}:${PASSWORD}`, PASSWORD, DATABASE_PASSWORD].map((text) =>
     Buffer.from(text).toString('base64'),
   ),
@@ -64,6 +67,7 @@ function settings(changes: Record<string, string> = {}) {
       APP_DATA_URL: sandbox.url,
       APP_DATA_LOGIN: LOGIN,
       APP_DATA_PASSWORD: PASSWORD,
+      POSTBACK_URL: `http://127.0.0.1:1/hooks/${POSTBACK_SECRET}`,
       LOG_LEVEL: 'trace',
       ...changes,
     },
@@ -71,12 +75,12 @@ function settings(changes: Record<string, string> = {}) {
 }
 
 function assertSilent(what: string, text: string): void {
-  for (const form of FORMS) assert.ok(!text.includes(form), `${what} has a password:\n${text}`)
+  for (const form of FORMS) assert.ok(!text.includes(form), `${what} has a secret:\n${text}`)
 }
 
 const assertOutputSilent = (what: string, { stdout, stderr }: Ended) => assertSilent(what, stdout + stderr)
 
-/** Rows of any table of the database that hold a password in any column, as `table: row`. */
+/** Rows of any table of the database that hold a secret in any column, as `table: row`. */
 async function searchDatabase(): Promise<string[]> {
   const tables = await database.sql<{ name: string }[]>`
     select c.oid::regclass::text as name from pg_class c
@@ -128,7 +132,7 @@ function listProcesses(): string[] {
     })
 }
 
-describe('no password is written', () => {
+describe('no secret is written', () => {
   test('by a run that fails, wherever and with whatever error', async (t) => {
     const fails = async (what: string, job: string[], changes: Record<string, string>) => {
       const ended = await runCommand(t, ['run', ...job, '--wait', '1s'], settings(changes))
@@ -184,6 +188,9 @@ describe('no password is written', () => {
     assert.equal(ended.code, 0, ended.stderr)
     assert.ok(looked > 0, 'the run was in the list')
     assertOutputSilent('the run', ended)
+    // Nobody listens where results are delivered: the service lists the failures, with the address.
+    assertOutputSilent('the list of failures', await runCommand(t, ['run', 'failures'], settings()))
+    assert.ok((await database.sql`select from service_failure where function = 'postback_url'`).count > 0)
   })
 
   test('by the commands that look', async (t) => {

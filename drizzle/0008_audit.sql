@@ -158,10 +158,16 @@ cross join lateral (
 ) booked
 join task t on t.id = booked.task_id
 join target g on g.id = t.target_id
-where t.state not in ('collected', 'failed');
+where t.state not in ('collected', 'failed')
+union all
+select t.ended_at, 'without_pages', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
+  t.id, t.service_id, t.status_code, t.problem
+from task t
+join target g on g.id = t.target_id
+where t.state = 'collected' and t.problem is not null;
 --> statement-breakpoint
 comment on view task_problem is
-  'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, overdue, or listed as failed by the service.';
-comment on column task_problem.kind is 'failed, rejected, unknown, duplicate, overdue or service_failure.';
+  'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, overdue, listed as failed by the service, or stored without the pages that were asked for.';
+comment on column task_problem.kind is 'failed, rejected, unknown, duplicate, overdue, service_failure or without_pages.';
 comment on column task_problem.function is 'app_searches, app_info, app_list or app_reviews.';
 comment on column task_problem.subject is 'The keyword, the id of the app, or the collection of a chart; null for a whole post.';

@@ -312,6 +312,22 @@ describe('the views of money and trouble', () => {
       )
     })
 
+    test('has a measurement that was stored without its pages, and none that has them', async () => {
+      await list.addKeyword()
+      await addTask({ state: 'collected', ended_at: SLOT, slot: '2026-03-09 00:00+00' })
+      await addTask({
+        state: 'collected',
+        ended_at: SLOT,
+        status_code: 20000,
+        problem: 'Gone.',
+        service_id: 's',
+      })
+      assert.deepEqual(
+        [...(await troubles())],
+        [{ kind: 'without_pages', subject: 'yoga', service_id: 's', status_code: 20000, message: 'Gone.' }],
+      )
+    })
+
     test('has a refused result once, with the path of the bad field', async () => {
       await list.addKeyword()
       const task = await addTask({ state: 'failed', ended_at: SLOT, problem: 'not a number' })

@@ -48,8 +48,11 @@ function explainStandIns({ embedded, sandboxUrl }: WorkSession, { log }: Command
   }
 }
 
-/** Begins to take webhooks, before anything is posted that could bring one. */
-async function listen(job: JobContext, options: CommandOptions['start']): Promise<Receiver | null> {
+/** Begins to take webhooks, before anything is posted that could bring one. Null when nobody is to be listened to. */
+export async function listen(
+  job: JobContext,
+  options: Pick<CommandOptions['start'], 'listen'>,
+): Promise<Receiver | null> {
   const { db, queue, settings, log } = job
   if (options.listen === undefined || settings.postbackUrl === null) return null
   const stores = { db, dictionary: createDictionary(db), maxAttempts: settings.maxAttempts }

@@ -17,7 +17,7 @@ import { isClean, printReport } from './report.ts'
 import { checkRewrites } from './rewrite.ts'
 import { killRunners, type Role, type Runner, startRunnerProcess, stopRunners } from './runners.ts'
 import { SCENARIOS } from './scenarios.ts'
-import { startPostgres, startSandboxProcess } from './servers.ts'
+import { drawPostbackUrl, startPostgres, startSandboxProcess } from './servers.ts'
 import { refuseOlderRunner } from './versions.ts'
 import { startWire, type Wire } from './wire.ts'
 import { createWorld, shortenHeartbeat, type World, watchProjects } from './world.ts'
@@ -208,6 +208,7 @@ async function openStage({ seed, keywords, scenario, guardOff, logFile }: Option
   const env = {
     ...makeSettings({ world, wire, callsPerWindow, scenario }),
     NODE_COMPILE_CACHE: cacheFolder,
+    ...(scenario === null ? { POSTBACK_URL: drawPostbackUrl() } : {}),
     ...(guardOff === null ? {} : { CRASH_GUARD_OFF: guardOff }),
     ...(scenario === null ? {} : { CRASH_SCENARIO: scenario }),
   }

@@ -147,6 +147,16 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
     'const stored = await storeFetched(',
     'between fetching and storing',
   ),
+  'between delivery and storing': before(
+    'collect/webhooks.ts',
+    'if (fetched.length > 0) await deps.store(fetched)',
+    'between delivery and storing',
+  ),
+  'between storing and the answer to a delivery': before(
+    'collect/webhooks.ts',
+    'return readings.map((reading) => reading.verdict)',
+    'between storing and the answer to a delivery',
+  ),
   'between dictionary and captures': after(
     'history/store.ts',
     'const ids = await deps.dictionary.learn(batch.flatMap(appsOf))',

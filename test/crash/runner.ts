@@ -4,7 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { JOBS } from '../../jobs/index.ts'
 import { openWorkSession } from '../../src/cli/session.ts'
+import { listen } from '../../src/cli/start.ts'
+import type { Receiver } from '../../src/collect/receiver.ts'
 import { readConfig } from '../../src/config.ts'
+import { ConfigurationError } from '../../src/errors.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import type { Role } from './runners.ts'
@@ -18,10 +21,11 @@ process.once('SIGTERM', () => stopping.abort())
 // Without the harness there is nothing to do.
 process.once('disconnect', () => process.exit(1))
 
+const config = readConfig()
 const log = pino({ level: 'info' })
 const { signal } = stopping
 const session = await openWorkSession({
-  config: readConfig(),
+  config,
   log,
   stdout: process.stdout,
   stderr: process.stderr,
@@ -33,13 +37,26 @@ await work('account')
 process.send?.('ready')
 // It is written at the end of a process, and these are killed.
 flushCompileCache()
+let receiver: Receiver | null = null
 while (!signal.aborted) {
+  receiver ??= await takePort()
   for (const name of NAMES) await work(name)
   await sleep(ROUND_MS, undefined, { signal }).catch(() => {})
 }
+await receiver?.close()
 await session.drain()
 await session.close()
 process.exit(0)
+
+/** The service delivers to one port, which one of the runners has; when that one is gone the next one takes it. */
+async function takePort(): Promise<Receiver | null> {
+  if (config.postbackUrl === null) return null
+  const { hostname: host, port } = new URL(config.postbackUrl.reveal())
+  return listen(session.job, { listen: { host, port: Number(port) } }).catch((error) => {
+    if (error instanceof ConfigurationError) return null
+    throw error
+  })
+}
 
 async function work(name: string): Promise<void> {
   const job = JOBS.find((one) => one.name === name)

@@ -39,9 +39,12 @@ const MAX_STARTS = 50
 /** Few, so that it is soon full. */
 export const MAX_CONNECTIONS = 100
 /** Below those that the kernel gives out. */
-const PORTS = [20_000, 32_000] as const
+const PORTS = [20_000, 31_000] as const
+const POSTBACK_PORTS = [31_000, 32_000] as const
 const ANNOUNCED_WITHIN_MS = 20_000
 export const SANDBOX_LOGIN = { authorization: `Basic ${btoa('sandbox:sandbox')}` }
+/** Beyond it a frozen runner has not taken what is delivered. */
+const WEBHOOK_TIMEOUT_MS = 2_000
 /** The sandbox has no limits of calls here: the wire counts them. */
 const UNLIMITED = 1_000_000
 
@@ -90,6 +93,11 @@ async function startAgain(cluster: Cluster): Promise<number | undefined> {
   return (await readLockFile(cluster))?.port
 }
 
+/** Where the service delivers, whichever runner listens there. */
+export function drawPostbackUrl(): string {
+  return `http://127.0.0.1:${randomInt(...POSTBACK_PORTS)}/hooks/${'crash'.repeat(5)}`
+}
+
 async function removeCluster({ folder }: Cluster, home: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await rm(home, { recursive: true, force: true })
@@ -121,6 +129,7 @@ export async function startSandboxProcess({
     idListsPerMinute: UNLIMITED,
     statusPerMinute: UNLIMITED,
     requestsInFlight: UNLIMITED,
+    webhookTimeoutMs: WEBHOOK_TIMEOUT_MS,
     faults: { clockOffsetMs },
   }
   child.stdin.end(JSON.stringify(options))

@@ -180,7 +180,7 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
         return { kind: 'later', item, problem: `${statusCode}: ${message}`, pauseMs: DAY_MS }
       }
       const kind = classifyStatus(statusCode) === 'store_failed' ? 'store_failed' : 'failed'
-      return { kind, item, statusCode, message: `${statusCode}: ${message}` }
+      return { kind, item, statusCode, message }
     }
     case 'done':
       try {

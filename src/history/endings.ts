@@ -31,7 +31,7 @@ export async function endFailed(tx: Transaction, failed: readonly FailedResult[]
   if (failed.length === 0) return
   await tx`
     update task k set state = 'failed', ended_at = clock_timestamp(), status_code = f.status_code,
-      problem = f.message, fetching_until = null
+      problem = explain_status(f.status_code, f.message), fetching_until = null
     from unnest(${failed.map((one) => one.serviceId)}::text[], ${failed.map((one) => one.statusCode)}::int[],
       ${failed.map((one) => one.message)}::text[]) as f (service_id, status_code, message)
     where k.service_id = f.service_id and k.state in ('planned', 'posting', 'posted')`
@@ -51,7 +51,8 @@ export async function postAgain(
   const rows = await tx<{ serviceId: string }[]>`
     with again as (
       update task k set state = 'planned', attempt = k.attempt + 1, post_id = null, service_id = null, posted_at = null,
-        ask_at = null, fetching_until = null, status_code = f.status_code, problem = f.message
+        ask_at = null, fetching_until = null, status_code = f.status_code,
+        problem = explain_status(f.status_code, f.message)
       from (select id, service_id as old_id from task where service_id = any(${failed.map((one) => one.serviceId)})) o,
         unnest(${failed.map((one) => one.serviceId)}::text[], ${failed.map((one) => one.statusCode)}::int[],
           ${failed.map((one) => one.message)}::text[]) as f (service_id, status_code, message)

@@ -95,7 +95,8 @@ async function failTasks(tx: Transaction, postId: string, failed: readonly Refus
         as r (task_id, attempt, status_code, message)
     ),
     ended as (
-      update task k set state = 'failed', status_code = r.status_code, problem = r.message, ended_at = clock_timestamp()
+      update task k set state = 'failed', status_code = r.status_code,
+        problem = explain_status(r.status_code, r.message), ended_at = clock_timestamp()
       from refusal r
       where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = 'posting'
       returning k.id

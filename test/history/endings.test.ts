@@ -31,7 +31,7 @@ async function readTask() {
 
 const again = (maxAttempts: number, id = serviceId) =>
   world.db.sql.begin((tx) =>
-    postAgain(tx, [{ serviceId: id, statusCode: 40101, message: '40101: It failed.' }], maxAttempts),
+    postAgain(tx, [{ serviceId: id, statusCode: 40101, message: 'It failed.' }], maxAttempts),
   )
 
 const readGap = async () => {
@@ -104,7 +104,13 @@ describe('what has ended', () => {
     const [row] = await world.db
       .sql`select sum(amount_micros)::int as micros from charge where kind <> 'estimate'`
     assert.equal(row?.micros, 1200)
-    assert.deepEqual(await readGap(), { gap: 'failed', reason: 'Expired.' })
+    assert.deepEqual(await readGap(), { gap: 'failed', reason: '40403: Expired.' })
+  })
+
+  test('says what the service calls the code when it said nothing itself', async () => {
+    await world.db.sql`insert into service_error (code, message) values (40403, 'Results Expired.')`
+    await world.db.sql.begin((tx) => endFailed(tx, [{ serviceId, statusCode: 40403, message: '' }]))
+    assert.deepEqual(await readGap(), { gap: 'failed', reason: '40403: Results Expired.' })
   })
 })
 

@@ -123,7 +123,7 @@ describe('each answer stands for its own task', () => {
     assert.deepEqual(await countStates(world.db), { failed: 1, posted: 1 })
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
     const gaps = await world.db.sql`select gap, reason from ranking`
-    assert.deepEqual([...gaps], [{ gap: 'failed', reason: message }])
+    assert.deepEqual([...gaps], [{ gap: 'failed', reason: `40501: ${message}` }])
   })
 
   test('an invalid task fails alone at the service too', async () => {

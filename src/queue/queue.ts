@@ -66,7 +66,8 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
     monitorIntervalSeconds: SUPERVISE_S,
     useListenNotify: true,
   })
-  boss.on('error', (error) => log.warn({ err: error }, 'the queue reports trouble'))
+  // Its message alone: such an error carries the whole connection along.
+  boss.on('error', (error) => log.warn({ reason: error.message }, 'the queue reports trouble'))
   await startBoss(boss)
   await boss.createQueue('post', { ...QUEUE_OPTIONS, policy: 'exclusive', retryLimit: 10, retryDelay: 1 })
   await boss.createQueue('fetch', { ...QUEUE_OPTIONS, retryLimit: 5, retryDelay: 1 })

@@ -316,7 +316,10 @@ covers(
 )
 covers('statement.messages_come_from_there', 'when an answer has none', {
   fetch: { because: 'An answer of the sandbox always has a message.' },
-  client: { because: 'The client gives the message that came, if any: to look one up needs the database.' },
+  client: {
+    file: 'test/history/endings.test.ts',
+    test: 'says what the service calls the code when it said nothing itself',
+  },
 })
 covers('statement.a_client_treats_a_task_as_failed', 'from 40000 on, and when it is done without a result', {
   fetch: { because: 'It is about the client.' },

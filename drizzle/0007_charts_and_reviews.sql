@@ -769,8 +769,14 @@ cross join lateral (
   where w.needs_place and w.location_code is not null and exists (select from location l where l.store = w.store)
     and not exists (select from location l where l.store = w.store and l.code = w.location_code)
   union all
-  select 'language_unknown', format('%s has no language with the code "%s". Correct language_code; the table language '
-    'has them all.', w.store, w.language_code)
+  select 'language_unknown', format('%s has no language with the code "%s".', w.store, w.language_code)
+    || coalesce((
+      -- Those who write eng, ger or en-us: by the beginning of its name, or of its code.
+      select format(' Did you mean "%s" (%s)?', l.code, l.name) from language l
+      where l.store = w.store
+        and (starts_with(lower(l.name), lower(w.language_code)) or left(l.code, 2) = left(lower(w.language_code), 2))
+      order by starts_with(lower(l.name), lower(w.language_code)) desc, l.code limit 1
+    ), '') || ' Correct language_code; the table language has them all.'
   where w.needs_place and exists (select from language l where l.store = w.store)
     and not exists (select from language l where l.store = w.store and l.code = w.language_code)
   union all

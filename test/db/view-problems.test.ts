@@ -149,6 +149,24 @@ describe('the views of money and trouble', () => {
       )
     })
 
+    test('names the language that was meant, by the beginning of its code or name', async () => {
+      await list.sql`insert into language values ('ios_store', 'de', 'German'), ('ios_store', 'en', 'English')`
+      for (const [code, meant] of [
+        ['en-gb', ' Did you mean "en" (English)?'],
+        ['ger', ' Did you mean "de" (German)?'],
+        ['xx', ''],
+      ] as const) {
+        await list.addKeyword({ keyword: code, language_code: code })
+        const row = (await problems()).find(
+          (each) => each.subject === code && each.problem === 'language_unknown',
+        )
+        assert.equal(
+          row?.message,
+          `ios_store has no language with the code "${code}".${meant} Correct language_code; the table language has them all.`,
+        )
+      }
+    })
+
     test('names the watch that follows the same already', async () => {
       await knowPlaces()
       const first = await list.addKeyword()

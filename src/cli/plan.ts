@@ -43,7 +43,7 @@ export async function run({ json }: CommandOptions['plan'], context: CommandCont
     const columns = ['project', 'store', 'function', 'decision', 'tasks'].map((key) => ({ key }))
     printTable(rows, [...columns, { key: 'cost', align: 'right' }], context)
     context.stdout.write(
-      `Would buy ${formatCount(preview.planned)} tasks for ${formatMicros(preview.plannedMicros)}; ` +
+      `Would buy ${formatCount(preview.planned)} ${preview.planned === 1 ? 'task' : 'tasks'} for ${formatMicros(preview.plannedMicros)}; ` +
         `the budget would cut ${formatCount(preview.cut)} (${formatMicros(preview.cutMicros)}). Nothing was posted.\n`,
     )
     if (budget.maxRunMicros !== null) {

@@ -111,7 +111,7 @@ test('a first run without any setting', { concurrency: 1 }, async (t) => {
 
     assert.match(
       (await runCommand(t, ['plan'], { home })).stdout,
-      /Would buy 1 tasks for \$0\.0012; .* Nothing was posted/,
+      /Would buy 1 task for \$0\.0012; .* Nothing was posted/,
     )
     const { code, stdout } = await runCommand(t, ['run'], { home })
     assert.equal(code, 0)

@@ -68,7 +68,7 @@ test('plan and run say how much of MAX_USD_PER_RUN they take', async (t) => {
     values ('fitness', 'ios_store', 'run', 2840, 'en'), ('fitness', 'ios_store', 'swim', 2840, 'en')`
   const small = options({ MAX_USD_PER_RUN: '0.002' })
   const plan = await runCommand(t, ['plan'], small)
-  assert.match(plan.stdout, /Would buy 1 tasks for \$0\.0012; the budget would cut 1 /)
+  assert.match(plan.stdout, /Would buy 1 task for \$0\.0012; the budget would cut 1 /)
   assert.match(plan.stdout, /MAX_USD_PER_RUN lets one run reserve \$0\.002\./)
   const { stdout } = await runCommand(t, ['run'], small)
   assert.match(stdout, /reserved by this run: \$0\.0012 of MAX_USD_PER_RUN \$0\.002\n/)

@@ -28,13 +28,19 @@ export interface SortedAnswers {
   readonly failed: readonly Refusal[]
   /** The service refuses the task as long as the account is as it is: no money, login, pace. */
   readonly refused: readonly Refusal[]
+  /** The service delivers no such result: posted again they are fetched, in the form that there is. */
+  readonly undelivered: readonly Refusal[]
 }
+
+/** A form that the service does not post back, such as where it has raw pages only (spec: Html result). */
+const UNDELIVERED_FIELD = 'postback_data'
 
 /** Pure: what each answer of a POST says of its task. An answer that proves nothing leaves its task unknown. */
 export function sortAnswers(answers: readonly TaskAnswer[]): SortedAnswers {
   const created: CreatedTask[] = []
   const failed: Refusal[] = []
   const refused: Refusal[] = []
+  const undelivered: Refusal[] = []
   for (const { tag, serviceId, statusCode, message, costMicros } of answers) {
     const parsed = parseTag(tag)
     if (parsed === null) continue
@@ -44,7 +50,7 @@ export function sortAnswers(answers: readonly TaskAnswer[]): SortedAnswers {
         if (serviceId !== null) created.push({ ...parsed, serviceId, costMicros })
         break
       case 'rejected':
-        failed.push({ ...parsed, statusCode, message })
+        ;(message.includes(UNDELIVERED_FIELD) ? undelivered : failed).push({ ...parsed, statusCode, message })
         break
       case 'money':
       case 'account':
@@ -56,7 +62,7 @@ export function sortAnswers(answers: readonly TaskAnswer[]): SortedAnswers {
         break
     }
   }
-  return { created, failed, refused }
+  return { created, failed, refused, undelivered }
 }
 
 /** Records what a POST was answered with. With no answers at all, its tasks are unknown. */
@@ -67,7 +73,7 @@ export async function settlePost(
   overdueAfterMs: number,
   problem: string | null,
 ): Promise<Settled> {
-  const { created, failed, refused } = sortAnswers(answers)
+  const { created, failed, refused, undelivered } = sortAnswers(answers)
   return db.sql.begin(async (tx) => {
     await recordCreated(tx, created, overdueAfterMs)
     const holdsClaim = await tx`
@@ -75,8 +81,9 @@ export async function settlePost(
     let failedCount = 0
     let releasedCount = 0
     if (holdsClaim.length > 0) {
-      failedCount = await failTasks(tx, claim.postId, failed)
-      releasedCount = await releaseTasks(tx, claim.postId, refused)
+      const fetchable = await wantPages(tx, claim.postId, undelivered)
+      releasedCount = await releaseTasks(tx, claim.postId, [...refused, ...fetchable])
+      failedCount = await failTasks(tx, claim.postId, [...failed, ...undelivered])
       await tx`
         update post set state = 'unknown', problem = ${problem ?? 'The answer was incomplete.'}
         where id = ${claim.postId}`
@@ -104,6 +111,16 @@ async function failTasks(tx: Transaction, postId: string, failed: readonly Refus
     freed as (update charge c set open = false from ended e where c.task_id = e.id and c.open)
     select id from ended`
   return rows.length
+}
+
+/** Who wants the pages is told when they are ready, and fetches what there is. Once: those that did already are not returned. */
+async function wantPages(tx: SqlRunner, postId: string, refused: readonly TaskTag[]): Promise<TaskTag[]> {
+  return tx<TaskTag[]>`
+    update task k set html = true
+    from unnest(${refused.map((one) => one.taskId)}::uuid[], ${refused.map((one) => one.attempt)}::int[])
+      as r (task_id, attempt)
+    where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = 'posting' and not k.html
+    returning k.id as "taskId", k.attempt`
 }
 
 /** A released task gets a new attempt, and with it a new tag: a tag is never used twice. */

@@ -109,3 +109,22 @@ test('what was sent twice, not sent or lost on the way is stored once in the end
   const charges = await world.db.sql`select from charge where kind = 'charge'`
   assert.equal(charges.length, 200)
 })
+
+test('where only raw pages are offered nothing is posted back: it is told of, fetched and archived', async (t) => {
+  const pagesOnly = await createWorld({ sandbox: { htmlOnly: true } })
+  t.after(() => pagesOnly.close())
+  const { origin, secret } = await openReceiver(t, pagesOnly, {
+    enqueue: async (tx, items) => runner.context.queue.enqueueFetch(tx, items),
+  })
+  const postbackUrl = new Secret(`${origin}/hooks/${secret}`)
+  const runner = await pagesOnly.openRunner({ settings: { postbackUrl } })
+  await watch(pagesOnly, keywordsOf(3), { store: 'android_store', depth: 30 })
+  await runCycle(runner.context, await startRunner(runner.context, []), JOBS, QUIET)
+  await runner.stop()
+  assert.deepEqual(await countStates(pagesOnly.db), { collected: 3 })
+  const gaps = await pagesOnly.db.sql`select distinct gap from ranking`
+  assert.deepEqual([...gaps], [{ gap: 'html_only' }])
+  const [kept] = await pagesOnly.db.sql`select count(distinct target_id) as lists from page`
+  assert.equal(kept?.lists, 3)
+  assert.equal((await readOwnBooks(pagesOnly)).length, 3)
+})

@@ -17,6 +17,7 @@ import {
   forgetAll,
   type PostCall,
   planPost,
+  planPosts,
   readMoney,
   readOwnBooks,
   work,
@@ -30,7 +31,11 @@ afterEach(() => forgetAll(world))
 after(() => world.close())
 
 async function claimKeywords(keywords: readonly string[]): Promise<ClaimedPost> {
-  const claim = await claimPost(world.db, await planPost(world, keywords), randomUUID(), depsOf(world))
+  return claimOne(await planPost(world, keywords))
+}
+
+async function claimOne(postId: string): Promise<ClaimedPost> {
+  const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
   assert.ok(claim.kind === 'claimed')
   return claim.post
 }
@@ -124,6 +129,22 @@ describe('each answer stands for its own task', () => {
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
     const gaps = await world.db.sql`select gap, reason from ranking`
     assert.deepEqual([...gaps], [{ gap: 'failed', reason: `40501: ${message}` }])
+  })
+
+  test('a task whose result is not delivered in the form asked for is posted again to be fetched, once', async () => {
+    const refusal = "Invalid Field: 'postback_data'."
+    const claim = await claimKeywords(['yoga'])
+    const settled = await settle(claim, [answerOf(claim.tasks[0]?.tag ?? '', 40501, refusal)])
+    assert.deepEqual(settled, { created: 0, failed: 0, released: 1, unknown: 0 })
+    const [task] = await world.db.sql`select state, attempt, html, problem from task`
+    assert.deepEqual({ ...task }, { state: 'planned', attempt: 2, html: true, problem: null })
+    assert.deepEqual(await readMoney(world.db), { reserved: 1200 })
+
+    const [postId = ''] = await planPosts(world)
+    const again = await claimOne(postId)
+    const last = await settle(again, [answerOf(again.tasks[0]?.tag ?? '', 40501, refusal)])
+    assert.deepEqual(last, { created: 0, failed: 1, released: 0, unknown: 0 })
+    assert.deepEqual(await readMoney(world.db), {})
   })
 
   test('an invalid task fails alone at the service too', async () => {

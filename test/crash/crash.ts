@@ -40,8 +40,11 @@ const READY_MS = 400
 const CALLS_PER_WINDOW = 600
 /** Of the requests, at the wire; the sandbox makes trouble of its own. */
 const TROUBLE_SHARE = 0.1
-/** Without a guard some things never settle, and need not. */
-const SETTLE_WITHIN_MS = { guarded: 120_000, unguarded: 8_000 }
+/**
+ * With the guards: longer than the five minutes after which a result is asked for again whose fetch job has died with all its
+ * retries. Without a guard some things never settle, and need not.
+ */
+const SETTLE_WITHIN_MS = { guarded: 400_000, unguarded: 8_000 }
 const LOOK_EVERY_MS = 300
 const MIGRATING = 20
 /** How far a clock is from that of the database. */
@@ -74,7 +77,7 @@ if (options === null) {
   process.exit(2)
 }
 // Nothing may hang longer than that, whatever it is.
-setTimeout(() => void leave(1), (options.minutes + 5) * 60_000).unref()
+setTimeout(() => void leave(1), (options.minutes + 8) * 60_000).unref()
 try {
   await leave((await run(options)) ? 0 : 1)
 } catch (error) {

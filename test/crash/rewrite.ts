@@ -71,7 +71,10 @@ const after = (file: string, find: string, point: string, detail = 'null'): Rewr
   replace: `${find}\nglobalThis.crashPoint('${point}', ${detail})\n`,
 })
 
-/** The body of a POST of tasks leaves in two halves, with a fail point before, between and after. */
+/**
+ * The body of a POST of tasks leaves in two halves, with a fail point before, between and after. The second half is looked at
+ * like the whole: a body that leaves in one piece is never finished by a process that has slept.
+ */
 const BODY: Rewrite = {
   file: 'service/exchange.ts',
   find: 'yield this.#body\n',
@@ -80,6 +83,7 @@ const BODY: Rewrite = {
     globalThis.crashPoint('before the first byte', null)
     yield this.#body.subarray(0, half)
     globalThis.crashPoint('in the middle of the body', null)
+    if (this.#request.refuseToBegin() !== null) throw new Error('its time to be sent passed in the middle of the body')
     yield this.#body.subarray(half)
     globalThis.crashPoint('after the body', null)
 `,

@@ -49,9 +49,11 @@ export function sortAnswers(answers: readonly TaskAnswer[]): SortedAnswers {
       case 'ok':
         if (serviceId !== null) created.push({ ...parsed, serviceId, costMicros })
         break
-      case 'rejected':
-        ;(message.includes(UNDELIVERED_FIELD) ? undelivered : failed).push({ ...parsed, statusCode, message })
+      case 'rejected': {
+        const pile = message.includes(UNDELIVERED_FIELD) ? undelivered : failed
+        pile.push({ ...parsed, statusCode, message })
         break
+      }
       case 'money':
       case 'account':
       case 'rate_limited':

@@ -58,7 +58,7 @@ export function listErrors(transport: Transport): Promise<ServiceErrorCode[]> {
 }
 
 /**
- * The present by the service's own clock, whole seconds, from the Date of an answer that was asked for now.
+ * The present by the service's own clock, whole seconds, from the Date of an answer to this very call.
  * @throws UnreadableError when the answer has none; what `callFree` throws
  */
 export async function readServiceTime(transport: Transport): Promise<Date> {

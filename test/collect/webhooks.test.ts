@@ -212,7 +212,7 @@ describe('a postback that brings no result', () => {
     })
   }
 
-  test('for now does not keep a result of the same moment from being stored', async (t) => {
+  test('that says only that it is not done holds up no result of the same moment', async (t) => {
     const { deliver } = await openReceiver(t, world)
     const task = await buyOne()
     const pending = bend(task.answer, (sent) => {

@@ -27,6 +27,8 @@ export interface CommandOptions {
   run: { readonly jobs: readonly JobName[]; readonly waitMs?: number }
   plan: { readonly json: boolean }
   status: { readonly json: boolean }
+  /** `file` may be `-`, which is stdin. */
+  import: { readonly file: string; readonly isTrial: boolean }
   sql: { readonly query: string; readonly format: 'table' | 'json' | 'csv' }
   sandbox: {
     readonly login: string

@@ -31,6 +31,7 @@ const COMMANDS: CommandModules = {
   run: () => import('./run.ts'),
   plan: () => import('./plan.ts'),
   status: () => import('./status.ts'),
+  import: () => import('./import.ts'),
   sql: () => import('./sql.ts'),
   sandbox: () => import('./sandbox.ts'),
   migrate: () => import('./migrate.ts'),
@@ -244,6 +245,19 @@ function addReports(program: Command, host: Host, state: Invocation) {
     .option('--json', 'print JSON instead of tables', false)
     .action((options: { json: boolean }) => invoke('status', options, host, state))
   addExample(status, 'storerank status')
+
+  const importing = program
+    .command('import')
+    .description('bring watches in from a CSV file: adds and changes what it names, deletes nothing')
+    .argument(
+      '<file>',
+      'CSV whose first line names columns of keyword_watch, app_watch or chart_watch; - is stdin',
+    )
+    .option('--trial', 'say what would happen, and change nothing', false)
+    .action((file: string, { trial }: { trial: boolean }) =>
+      invoke('import', { file, isTrial: trial }, host, state),
+    )
+  addExample(importing, 'storerank import keywords.csv --trial')
 
   const sql = program
     .command('sql')

@@ -1,7 +1,9 @@
 /** The database of a run: watches of three projects that share targets, a business clock that jumps, and people who edit. */
 import { pino } from 'pino'
 import postgres from 'postgres'
+import type { Sql } from '../../src/db/database.ts'
 import { openQueue } from '../../src/queue/queue.ts'
+import { importWatches } from '../../src/watch/import.ts'
 import { installFailures } from './outages.ts'
 import type { Random } from './random.ts'
 import { migrateByMany } from './versions.ts'
@@ -138,6 +140,8 @@ async function setBudget(sql: postgres.Sql, project: string, micros: number | nu
   })
 }
 
+const SUBJECTS = ['yoga', 'puzzle', 'budget', 'piano', 'recipes', 'chess']
+
 async function watch(
   sql: postgres.Sql,
   project: string,
@@ -146,7 +150,7 @@ async function watch(
 ): Promise<void> {
   await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code, depth, priority, every)
-    select ${project}, 'ios_store', (array['yoga', 'puzzle', 'budget', 'piano', 'recipes', 'chess'])[1 + i % 6] || ' ' || i,
+    select ${project}, 'ios_store', (${SUBJECTS}::text[])[1 + i % 6] || ' ' || i,
       2840, 'en', ${fields.depth}, ${fields.priority}, ${fields.every}::interval
     from generate_series(${from}::int, ${to}::int) i
     on conflict do nothing`
@@ -183,7 +187,7 @@ async function addAlpha(sql: postgres.Sql): Promise<void> {
 
 const betaMicros = (keywords: number) => Math.round(keywords * 0.6) * UNIT_MICROS * 3
 
-type Edit = (sql: postgres.Sql, keywords: number) => Promise<string>
+type Edit = (sql: Sql, keywords: number) => Promise<string>
 
 const EDITS: readonly Edit[] = [
   async (sql) => {
@@ -201,6 +205,15 @@ const EDITS: readonly Edit[] = [
   async (sql, keywords) => {
     await watch(sql, 'alpha', [1, Math.round(keywords * 0.7)], { depth: 100, priority: 1, every: '4 hours' })
     return 'watches put back'
+  },
+  async (sql, keywords) => {
+    const rows = Array.from({ length: Math.round(keywords * 0.7) }, (_, index) => {
+      const number = index + 1
+      return `alpha,ios_store,${SUBJECTS[number % SUBJECTS.length]} ${number},2840,en,4 hours`
+    })
+    const csv = `project,store,keyword,location_code,language_code,every\n${rows.join('\n')}\n`
+    await Promise.all([importWatches({ sql }, csv, false), importWatches({ sql }, csv, false)])
+    return 'the same CSV imported twice'
   },
   async (sql, keywords) => {
     await setBudget(sql, 'beta', Math.round(betaMicros(keywords) / 10))

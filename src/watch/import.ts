@@ -1,0 +1,224 @@
+/**
+ * Watches from a CSV file: what it names is added, what is there already is made as the file says, and nothing is deleted, so
+ * that the same file may come again. A row that breaks a rule is refused by itself, with its line and the rule.
+ */
+import { parse } from 'csv-parse/sync'
+import type { Database, Transaction } from '../db/database.ts'
+import { ConfigurationError } from '../errors.ts'
+import { didYouMean } from '../suggest.ts'
+
+const SETTINGS = ['every', 'priority', 'enabled', 'tags', 'note', 'html'] as const
+const PLACE = ['location_code', 'location_name', 'language_code'] as const
+const PLACE_KEY = `coalesce(location_code, 0), lower(coalesce(location_name, ''))`
+
+/** `subject` is the column that tells a file of these watches from the others; `unique` is the index of the same name. */
+const WATCHES = [
+  {
+    table: 'keyword_watch',
+    subject: 'keyword',
+    identity: ['project', 'store', 'keyword', ...PLACE],
+    unique: `project, store, md5(keyword), ${PLACE_KEY}, language_code`,
+    settings: [...SETTINGS, 'depth'],
+  },
+  {
+    table: 'app_watch',
+    subject: 'app_id',
+    identity: ['project', 'store', 'app_id', ...PLACE],
+    unique: `project, store, app_id, ${PLACE_KEY}, coalesce(language_code, '')`,
+    settings: [...SETTINGS, 'label', 'role', 'info', 'reviews', 'reviews_depth'],
+  },
+  {
+    table: 'chart_watch',
+    subject: 'collection',
+    identity: ['project', 'store', 'collection', 'category', ...PLACE],
+    unique: `project, store, collection, coalesce(category, ''), ${PLACE_KEY}, language_code`,
+    settings: [...SETTINGS, 'depth'],
+  },
+] as const
+type Watch = (typeof WATCHES)[number]
+
+/** A row of the file: its cells that say something, by column. */
+interface FileRow {
+  readonly line: number
+  readonly cells: ReadonlyMap<string, string>
+}
+
+export interface RefusedRow {
+  readonly line: number
+  /** The keyword, app or collection. */
+  readonly subject: string
+  readonly reason: string
+}
+
+export interface Import {
+  readonly table: Watch['table']
+  readonly added: number
+  readonly changed: number
+  readonly unchanged: number
+  /** By line. */
+  readonly refused: readonly RefusedRow[]
+}
+
+const ROWS_AT_ONCE = 500
+const LONGEST_ROW_BYTES = 65_536
+/** SQLSTATE classes of what is wrong with a row: its data, a rule, the same row twice in one statement. */
+const ROW_AT_FAULT = /^(21|22|23|P0)/
+
+/**
+ * Brings a CSV file in: its header names columns of keyword_watch, app_watch or chart_watch, and an empty cell says nothing. Separated
+ * by comma, semicolon or tab.
+ * @param isTrial looks what would happen, and changes nothing
+ * @throws ConfigurationError when the file as a whole cannot be read; then nothing has changed
+ */
+export async function importWatches(
+  { sql }: Pick<Database, 'sql'>,
+  csv: string,
+  isTrial: boolean,
+): Promise<Import> {
+  const records = parseRecords(csv)
+  const watch = chooseWatch(records[0]?.cells ?? [])
+  const rows = readRows(records, watch)
+  const counts = { added: 0, changed: 0 }
+  const refused: RefusedRow[] = []
+  const work = async (tx: Transaction) => {
+    // One file after the other: two that name the same rows in another order would wait for each other in a circle.
+    await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('import'))`
+    for (const alike of groupByColumns(rows)) {
+      for (let from = 0; from < alike.length; from += ROWS_AT_ONCE) {
+        await storeRows(tx, watch, alike.slice(from, from + ROWS_AT_ONCE), counts, refused)
+      }
+    }
+    if (isTrial) throw new TrialOver()
+  }
+  await sql.begin(work).catch((error) => {
+    if (!(error instanceof TrialOver)) throw error
+  })
+  const { added, changed } = counts
+  const unchanged = rows.length - added - changed - refused.length
+  return {
+    table: watch.table,
+    added,
+    changed,
+    unchanged,
+    refused: refused.toSorted((a, b) => a.line - b.line),
+  }
+}
+
+class TrialOver extends Error {}
+
+interface CsvRecord {
+  readonly line: number
+  readonly cells: readonly string[]
+}
+
+function parseRecords(csv: string): CsvRecord[] {
+  const header = csv.slice(0, csv.search(/[\r\n]|$/))
+  try {
+    const parsed = parse(csv, {
+      bom: true,
+      delimiter: /[;\t]/.exec(header)?.[0] ?? ',',
+      trim: true,
+      info: true,
+      skip_empty_lines: true,
+      skip_records_with_empty_values: true,
+      max_record_size: LONGEST_ROW_BYTES,
+    }) as unknown as { record: string[]; info: { lines: number } }[]
+    return parsed.map(({ record, info }) => ({ cells: record, line: info.lines }))
+  } catch (error) {
+    throw new ConfigurationError(`The file is not readable as CSV: ${(error as Error).message}.`, {
+      cause: error,
+    })
+  }
+}
+
+function chooseWatch(header: readonly string[]): Watch {
+  const [watch, ...others] = WATCHES.filter(({ subject }) => header.includes(subject))
+  if (watch === undefined || others.length > 0) {
+    throw new ConfigurationError(
+      'The first line must name the columns, and among them one of keyword, app_id and collection: by that one it is known what is watched.',
+    )
+  }
+  const columns: readonly string[] = [...watch.identity, ...watch.settings]
+  const unknown = header.find((name) => !columns.includes(name))
+  if (unknown !== undefined) {
+    throw new ConfigurationError(
+      `A file for ${watch.table} has no column ${JSON.stringify(unknown)}.${didYouMean(unknown, columns)} Columns: ${columns.join(', ')}.`,
+    )
+  }
+  const twice = header.find((name, index) => header.indexOf(name) !== index)
+  if (twice !== undefined) throw new ConfigurationError(`The column ${twice} is in the file twice.`)
+  return watch
+}
+
+function readRows([header, ...records]: readonly CsvRecord[], { subject }: Watch): FileRow[] {
+  if (records.length === 0) throw new ConfigurationError(`The file names no ${subject}.`)
+  return records.map(({ line, cells }) => ({
+    line,
+    cells: new Map(
+      (header?.cells ?? []).flatMap((name, index) => (cells[index] ? [[name, cells[index]]] : [])),
+    ),
+  }))
+}
+
+/** What a row leaves out gets the column's default, which a statement has for all of its rows or for none. */
+function groupByColumns(rows: readonly FileRow[]): readonly FileRow[][] {
+  return Object.values(Object.groupBy(rows, ({ cells }) => [...cells.keys()].join())) as FileRow[][]
+}
+
+/** Where one of the rows is at fault, halves find it, and the others are stored. */
+async function storeRows(
+  tx: Transaction,
+  watch: Watch,
+  rows: readonly FileRow[],
+  counts: { added: number; changed: number },
+  refused: RefusedRow[],
+): Promise<void> {
+  try {
+    const stored = await tx.savepoint((inner) => upsert(inner, watch, rows))
+    for (const { added } of stored) counts[added ? 'added' : 'changed'] += 1
+  } catch (error) {
+    const { code = '', message } = error as { code?: string; message: string }
+    const [first, second] = rows
+    if (!ROW_AT_FAULT.test(code) || first === undefined) throw error
+    if (second === undefined) {
+      refused.push({ line: first.line, subject: first.cells.get(watch.subject) ?? '', reason: message })
+      return
+    }
+    const half = rows.length >> 1
+    await storeRows(tx, watch, rows.slice(0, half), counts, refused)
+    await storeRows(tx, watch, rows.slice(half), counts, refused)
+  }
+}
+
+/** Rows of the same columns. Returns those that were added or changed. */
+function upsert(tx: Transaction, { table, unique, settings }: Watch, rows: readonly FileRow[]) {
+  const columns = [...(rows[0]?.cells.keys() ?? [])]
+  const given = settings.filter((name) => columns.includes(name))
+  const list = (prefix: string) => given.map((name) => `${prefix}.${name}`).join(', ')
+  const action =
+    given.length === 0
+      ? 'do nothing'
+      : `do update set ${given.map((name) => `${name} = excluded.${name}`).join(', ')}
+         where (${list('w')}) is distinct from (${list('excluded')})`
+  const values = rows.map(({ cells }) =>
+    Object.fromEntries([...cells].map(([name, cell]) => [name, name === 'tags' ? splitTags(cell) : cell])),
+  )
+  // Every name in the text is one of ours: the header has been compared with them.
+  return tx.unsafe<{ added: boolean }[]>(
+    `insert into ${table} as w (${columns.join(', ')})
+     select ${columns.join(', ')} from json_populate_recordset(null::${table}, $1::text::json)
+     on conflict (${unique}) ${action}
+     returning xmax = 0 as added`,
+    [JSON.stringify(values)],
+  )
+}
+
+/** `brand, core`, or as `storerank sql --csv` prints them: `["brand","core"]`. */
+function splitTags(cell: string): unknown {
+  if (!cell.startsWith('[')) return cell.split(',').map((tag) => tag.trim())
+  try {
+    return JSON.parse(cell)
+  } catch {
+    return cell
+  }
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { makeCommandHome, runCommand } from '../support/command.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+before(async () => {
+  database = await createTestDatabase()
+})
+after(() => database.drop())
+
+async function importFile(t: TestContext, content: string | Uint8Array, ...options: string[]) {
+  const file = join(dirname(await makeCommandHome(t)), 'keywords.csv')
+  await writeFile(file, content)
+  return runCommand(t, ['import', file, ...options], { env: { DATABASE_URL: database.url } })
+}
+
+test('what was refused stands on stderr with its line, and what came in is counted', async (t) => {
+  const file =
+    'project,store,keyword,location_code,language_code\nfit,ios_store,yoga,2840,en\nfit,ios_store,calm,-1,en\n'
+  const trial = await importFile(t, file, '--trial')
+  assert.match(trial.stdout, /1 added, .* 1 refused\. Nothing was changed: this was a trial\.\n$/)
+  const { code, stdout, stderr } = await importFile(t, file)
+  assert.equal(code, 1)
+  assert.match(stdout, /^keyword_watch: 1 added, 0 changed, 0 as they were, 1 refused\.\n.*storerank plan/)
+  assert.match(stderr, /Line 3, "calm", is refused: .*keyword_watch_location_code_positive/)
+})
+
+test('what is printed as CSV comes in again as it was', async (t) => {
+  const env = { DATABASE_URL: database.url }
+  await database.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code, every, tags, note)
+    values ('fit', 'ios_store', '3+ "math", ヨガ', 2392, 'ja', '6 hours', '{brand,"two words"}', 'ours')`
+  const query = `select project, store, keyword, location_code, location_name, language_code, depth, every, priority,
+    enabled, tags, note from keyword_watch where note = 'ours'`
+  const { stdout } = await runCommand(t, ['sql', query, '--csv'], { env })
+  assert.match((await importFile(t, stdout)).stdout, /0 added, 0 changed, 1 as they were, 0 refused/)
+})
+
+test('a file that is not there or not UTF-8 is a mistake in the usage', async (t) => {
+  const latin = await importFile(t, Buffer.from('project,keyword\nfit,café\n', 'latin1'))
+  assert.equal(latin.code, 2)
+  assert.match(latin.stderr, /not UTF-8\. Save it as "CSV UTF-8"/)
+  const { code, stderr } = await runCommand(t, ['import', 'nowhere.csv'], {
+    env: { DATABASE_URL: database.url },
+  })
+  assert.equal(code, 2)
+  assert.match(stderr, /nowhere\.csv cannot be read: ENOENT/)
+})

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { ConfigurationError } from '../../src/errors.ts'
+import { importWatches } from '../../src/watch/import.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+let db: Database
+before(async () => {
+  database = await createTestDatabase()
+  db = openDatabase(database.url)
+})
+after(async () => {
+  await db.close()
+  await database.drop()
+})
+beforeEach(async () => {
+  await db.sql`delete from keyword_watch`
+  await db.sql`delete from app_watch`
+  await db.sql`delete from chart_watch`
+  await db.sql`delete from watch_period`
+})
+
+const HEADER = 'project,store,keyword,location_code,language_code'
+const keywords = (count: number, from = 1) =>
+  Array.from({ length: count }, (_, index) => `fitness,ios_store,yoga ${from + index},2840,en`)
+const csv = (...lines: string[]) => `${lines.join('\n')}\n`
+const load = (text: string, isTrial = false) => importWatches(db, text, isTrial)
+const counts = async (text: string) => {
+  const { added, changed, unchanged, refused } = await load(text)
+  return [added, changed, unchanged, refused.length]
+}
+
+test('the same file twice changes nothing the second time, and opens no second period', async () => {
+  const file = csv(HEADER, ...keywords(1_200))
+  assert.deepEqual(await counts(file), [1_200, 0, 0, 0])
+  assert.deepEqual(await counts(file), [0, 0, 1_200, 0])
+  const [row] = await db.sql<{ watches: number; periods: number; open: number }[]>`
+    select (select count(*) from keyword_watch) as watches, count(*) as periods,
+      count(*) filter (where ended_at is null) as open from watch_period`
+  assert.deepEqual(row, { watches: 1_200, periods: 1_200, open: 1_200 })
+})
+
+test('the same file by two at once is the same as by one', async () => {
+  const lines = keywords(600)
+  const files = [csv(HEADER, ...lines), csv(HEADER, ...lines.toReversed())]
+  const done = await Promise.all(files.map((file) => load(file)))
+  assert.deepEqual(done.map(({ added }) => added).toSorted(), [0, 600])
+  const [row] = await db.sql<{ periods: number }[]>`select count(*) as periods from watch_period`
+  assert.equal(row?.periods, 600)
+})
+
+test('a row that breaks a rule is refused with its line and the rule; the others are in', async () => {
+  const [first = '', ...others] = keywords(700)
+  const bad = [
+    'fitness,ios_store,calm,2840,english!',
+    'fitness,shop,calm,2840,en',
+    'fitness,ios_store,calm,x,en',
+  ]
+  const done = await load(csv(HEADER, first, '', ...bad, ...others))
+  assert.equal(done.added, 700)
+  assert.deepEqual(
+    done.refused.map(({ line, subject }) => [line, subject]),
+    [4, 5, 6].map((line) => [line, 'calm']),
+  )
+  assert.match(done.refused[0]?.reason ?? '', /keyword_watch_language_code_form/)
+  assert.match(done.refused[1]?.reason ?? '', /keyword_watch_store_known/)
+  assert.match(done.refused[2]?.reason ?? '', /type integer: "x"/)
+})
+
+test('cells that say something change a watch, empty ones leave it, and the period goes on', async () => {
+  await load(
+    csv(`${HEADER},depth,priority,tags,note`, 'fitness,ios_store,yoga,2840,en,50,2,"brand, core",ours'),
+  )
+  assert.deepEqual(
+    await counts(csv(`${HEADER},depth,priority,tags`, 'fitness,ios_store,yoga,2840,en,,1,"[""core""]"')),
+    [0, 1, 0, 0],
+  )
+  assert.deepEqual(
+    [...(await db.sql`select depth, priority, tags, note from keyword_watch`)],
+    [{ depth: 50, priority: 1, tags: ['core'], note: 'ours' }],
+  )
+  assert.deepEqual(
+    [...(await db.sql`select priority, ended_at from watch_period`)],
+    [{ priority: 1, ended_at: null }],
+  )
+})
+
+test('a keyword comes in as it is written, with a mark at the start, semicolons and Windows lines', async () => {
+  const file = `\uFEFF${HEADER.replaceAll(',', ';')}\r\nfitness;ios_store;"3+ math, ""naïve"" ヨガ; 100%";2392;ja\r\n`
+  assert.deepEqual(await counts(file), [1, 0, 0, 0])
+  const [row] = await db.sql<{ keyword: string }[]>`select keyword from keyword_watch`
+  assert.equal(row?.keyword, '3+ math, "naïve" ヨガ; 100%')
+})
+
+test('apps and charts come in by their own columns', async () => {
+  assert.deepEqual(
+    await counts(
+      csv('project,store,app_id,role', 'fitness,ios_store,1480010017,own', 'fitness,ios_store,1,own'),
+    ),
+    [1, 0, 0, 1],
+  )
+  const chart = csv(
+    'project,collection,location_name,language_code,every',
+    'fitness,topselling_free,United States,en,12 hours',
+  )
+  assert.deepEqual(await counts(chart), [1, 0, 0, 0])
+  assert.deepEqual(await counts(chart), [0, 0, 1, 0])
+})
+
+test('a trial says what would happen, and changes nothing', async () => {
+  const { added, refused } = await load(csv(HEADER, ...keywords(2), 'fitness,ios_store,calm,0,en'), true)
+  assert.deepEqual([added, refused.length], [2, 1])
+  assert.deepEqual([...(await db.sql`select from keyword_watch`)], [])
+})
+
+test('a file that is not a watchlist is refused whole, with a sentence', async () => {
+  const cases: readonly [string, RegExp][] = [
+    ['', /must name the columns/],
+    [csv('a,b', '1,2'), /one of keyword, app_id and collection/],
+    [csv('project,keyword,app_id', 'a,b,c'), /one of keyword, app_id and collection/],
+    [
+      csv('project,store,keyword,langage_code', 'a,b,c,d'),
+      /no column "langage_code"\. Did you mean language_code\?/,
+    ],
+    [csv('project,keyword,keyword', 'a,b,c'), /keyword is in the file twice/],
+    [csv(HEADER), /names no keyword/],
+    [csv(HEADER, 'fitness,ios_store,yoga'), /not readable as CSV: .*line 2/],
+    [
+      csv(HEADER, `fitness,ios_store,${'x'.repeat(70_000)},2840,en`),
+      /not readable as CSV: .*Max Record Size/,
+    ],
+  ]
+  for (const [file, reason] of cases) {
+    await assert.rejects(
+      load(file),
+      (error) => error instanceof ConfigurationError && reason.test(error.message),
+      file.slice(0, 80),
+    )
+  }
+})

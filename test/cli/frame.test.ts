@@ -12,7 +12,7 @@ import { runCommandLine } from '../../src/cli/main.ts'
 import { type Output, printCsv, printJson, printTable } from '../../src/cli/print.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 
-const COMMAND_NAMES: CommandName[] = ['start', 'run', 'plan', 'status', 'sql', 'sandbox', 'migrate', 'api']
+const COMMAND_NAMES = 'start run plan status import sql sandbox migrate api'.split(' ') as CommandName[]
 const entry = new URL('../../src/cli/storerank.js', import.meta.url)
 
 function makeOutput(terminal: { isTTY?: boolean; columns?: number } = {}) {

@@ -110,8 +110,11 @@ const usd = () =>
   setting('must be an amount in dollars such as 5 or 0.25, with at most six decimals', parseUsdMicros)
 
 const databaseUrl = setting(
-  'must be a URL such as postgres://db.example.com:5432/storerank, with user and password before the host',
-  (text) => (['postgres:', 'postgresql:'].includes(parseUrl(text)?.protocol ?? '') ? new Secret(text) : null),
+  'must be a URL such as postgres://db.example.com:5432/storerank, with user and password before the host, and a % in them as %25',
+  (text) => {
+    const isPostgres = ['postgres:', 'postgresql:'].includes(parseUrl(text)?.protocol ?? '')
+    return isPostgres && canDecode(text) ? new Secret(text) : null
+  },
 )
 
 const serviceUrl = setting(
@@ -163,7 +166,13 @@ const settings = z.object({
 
 type Settings = z.output<typeof settings>
 type SettingName = keyof Settings
-const SECRETS: readonly SettingName[] = ['APP_DATA_PASSWORD', 'DATABASE_URL', 'POSTBACK_URL']
+/** A login that is refused holds a colon, and so most likely the password behind it. */
+const SECRETS: readonly SettingName[] = [
+  'APP_DATA_LOGIN',
+  'APP_DATA_PASSWORD',
+  'DATABASE_URL',
+  'POSTBACK_URL',
+]
 /** What the environment holds of our settings, before it is checked. */
 type Given = Partial<Record<SettingName, string>>
 
@@ -289,8 +298,8 @@ function checkNames(env: NodeJS.ProcessEnv, given: Given): { problems: string[];
 function describeIssue(issue: z.core.$ZodIssue, given: Given): string {
   const name = issue.path[0] as SettingName
   const value = given[name] ?? ''
-  // A URL with a name in it may hold a password too, wherever a typing error has put it.
-  const isSecret = SECRETS.includes(name) || value.includes('@')
+  // A URL with a name or a query in it may hold a password too, wherever a typing error has put it.
+  const isSecret = SECRETS.includes(name) || /[@?]/.test(value)
   const shown = isSecret ? '' : `; it is ${JSON.stringify(value.slice(0, 80))}`
   return `${name} ${issue.message}${shown}.${name === 'LOG_LEVEL' ? didYouMean(value.toLowerCase(), LOG_LEVELS) : ''}`
 }
@@ -324,6 +333,16 @@ function freezeConfig(values: Settings, password: string | undefined, notes: str
 
 function parseUrl(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null
+}
+
+/** The drivers decode a URL, and fail on a % that begins nothing. */
+function canDecode(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** What is sent there can be read by nobody on the way. */

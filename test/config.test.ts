@@ -91,6 +91,7 @@ describe('readConfig', () => {
   const refused: [name: string, value: string, rule: RegExp][] = [
     ['DATABASE_URL', 'mysql://u:p@h/d', /^DATABASE_URL must be a URL such as postgres:/],
     ['DATABASE_URL', 'localhost', /^DATABASE_URL must be a URL/],
+    ['DATABASE_URL', 'postgres://u:100%@h/d', /^DATABASE_URL must be a URL .* a % in them as %25\.$/],
     ['APP_DATA_URL', 'http://api.example.com', /^APP_DATA_URL must be .*https.*"http:\/\/api\.example\.com"/],
     ['APP_DATA_URL', 'https://api.example.com/v3/', /the \/v3 that begins every path/],
     ['APP_DATA_URL', 'https://api.example.com?x=1', /^APP_DATA_URL must be/],
@@ -304,13 +305,15 @@ describe('secrets', () => {
   test('appear in no refusal', () => {
     const message = refusal({
       APP_DATA_URL: `htp://me:${password}@api.example.com`,
-      APP_DATA_LOGIN: 'a:b',
+      APP_DATA_LOGIN: `me:${password}`,
       APP_DATA_PASSWORD: password,
       APP_DATA_PASSWORD_FILE: '/nowhere',
       DATABASE_URL: `me:${password}`,
     })
     assert.match(message, /^5 settings are wrong/)
     assert.ok(!message.includes(password), message)
+    const inQuery = refusal({ ...account, APP_DATA_URL: `https://api.example.com?password=${password}` })
+    assert.ok(!inQuery.includes(password), inQuery)
   })
 })
 

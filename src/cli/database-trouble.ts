@@ -6,8 +6,10 @@ const UNREACHABLE =
   /^(ECONN\w+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE|CONNECT_TIMEOUT|CONNECTION_\w+)$/
 /** SQLSTATE: connection exceptions, too many connections, the server starts, stops or has crashed. */
 const NOT_NOW = /^(08\w{3}|53300|57P0[1-5])$/
-/** SQLSTATE: wrong login or password, no such database, no right to it. */
-const REFUSED = /^(28\w{3}|3D000|42501)$/
+/** SQLSTATE: wrong login or password, no such database. */
+const REFUSED = /^(28\w{3}|3D000)$/
+/** SQLSTATE: insufficient privilege. */
+const NOT_ALLOWED = '42501'
 
 /**
  * The sentence for an error that a database driver threw, wrapped or not; null when the error is about something else. The service's
@@ -22,6 +24,10 @@ export function describeDatabaseTrouble(error: unknown): StorerankError | null {
   const options = { cause: error }
   if (REFUSED.test(code)) {
     const message = `The database refuses us: ${reason}. Check the login, the password and the name of the database in DATABASE_URL.`
+    return new ConfigurationError(message, options)
+  }
+  if (code === NOT_ALLOWED) {
+    const message = `The login of DATABASE_URL may not do that: ${reason}. The work needs the login that owns the tables of storerank, or may make them; those of storerank_editor and storerank_reader use \`storerank sql\`.`
     return new ConfigurationError(message, options)
   }
   if (!UNREACHABLE.test(code) && !NOT_NOW.test(code)) return describeDatabaseTrouble(error.cause)

@@ -7,7 +7,8 @@ import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 import { makeCommandHome, runCommand, startCommand } from '../support/command.ts'
-import { createEmptyDatabase } from '../support/database.ts'
+import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
+import { addPerson } from '../support/people.ts'
 
 const OWN = (url: string) => ({ env: { DATABASE_URL: url, LOG_LEVEL: 'error' } })
 
@@ -33,6 +34,31 @@ describe('a database that cannot be used is told in one sentence', () => {
     const { code, stderr } = await runCommand(t, ['run'], OWN(url.href))
     assert.equal(code, 2)
     assert.match(stderr, /^The database refuses us: database "not_there" does not exist\.[^\n]*\n$/)
+  })
+
+  test('an editor or a reader tries what the owner does, and may look', async (t) => {
+    const database = await createTestDatabase()
+    const people = [
+      await addPerson(database.sql, 'storerank_editor'),
+      await addPerson(database.sql, 'storerank_reader'),
+    ]
+    t.after(async () => {
+      for (const person of people) await person.remove()
+      await database.drop()
+    })
+    for (const { url } of people) {
+      for (const command of [['status'], ['migrate']]) {
+        const { code, stdout, stderr } = await runCommand(t, command, OWN(url))
+        assert.deepEqual([command, code, stdout], [command, 2, ''])
+        assert.match(
+          stderr,
+          /^The login of DATABASE_URL may not do that: permission denied [^\n]+ use `storerank sql`\.\n$/,
+        )
+      }
+      const { code, stdout, stderr } = await runCommand(t, ['sql', 'table watch_problem', '--csv'], OWN(url))
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, /^watch_table,/)
+    }
   })
 
   test('the server is older than PostgreSQL 15', async () => {

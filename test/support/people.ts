@@ -6,6 +6,8 @@ export type Role = 'storerank_editor' | 'storerank_reader'
 
 export interface Person {
   readonly name: string
+  /** With the password, for a command that logs in. */
+  readonly url: string
   /** Logged in over TCP, on one connection, so that what is set stays set. */
   readonly sql: Sql
   /** Takes the login off the server. */
@@ -18,17 +20,11 @@ export async function addPerson(owner: Sql, role: Role): Promise<Person> {
   const password = randomBytes(12).toString('hex')
   await owner.unsafe(`create role ${name} login password '${password}' in role ${role}`)
   const { host, port, database } = owner.options
-  const sql = postgres({
-    host: host[0] ?? '',
-    port: port[0] ?? 0,
-    database,
-    username: name,
-    password,
-    max: 1,
-    onnotice: () => undefined,
-  })
+  const url = `postgres://${name}:${password}@${host[0]}:${port[0]}/${database}`
+  const sql = postgres(url, { max: 1, onnotice: () => undefined })
   return {
     name,
+    url,
     sql,
     async remove() {
       await sql.end()

@@ -51,6 +51,8 @@ describe('the embedded server', () => {
 
     const { mode } = await stat(join(server.dataDirectory, '..', 'password'))
     assert.equal(mode & 0o777, 0o600)
+    const another = await readFile(join(await makeHome(t), 'postgres', 'password'), 'utf8')
+    assert.notEqual(new URL(server.url).password, another)
     await assert.rejects(query(server.url.replace(/:[0-9a-f]{48}@/, ':guess@'), 'select 1'), {
       code: '28P01',
     })

@@ -99,8 +99,8 @@ async function strike(options: ChaosOptions, runner: Runner, random: Random, blo
   })
   const reached = await reaching
   if (reached !== null) {
-    add(blows, `${reached.action}: ${reached.point}`)
-    await follow(options, runner, reached, random).catch(() => {})
+    const isStruck = await follow(options, runner, reached, random).catch(() => true)
+    if (isStruck) add(blows, `${reached.action}: ${reached.point}`)
   } else if (runner.isAlive()) {
     runner.arm(null)
     await strikeAnywhere(options, runner, random, blows)
@@ -116,16 +116,20 @@ function leastStruck(blows: Blows, random: Random): Armed['points'] {
     .map(({ point }) => point)
 }
 
+/** @returns whether there was a blow: a cut may find no connection */
 async function follow(
   { world }: ChaosOptions,
   runner: Runner,
   reached: Reached,
   random: Random,
-): Promise<void> {
-  if (reached.action === 'kill') return runner.ended
-  if (reached.action === 'cut') return cut(world, 0.6)
-  await sleep(random.between(...random.pick(FREEZE_MS)))
-  runner.signal('SIGCONT')
+): Promise<boolean> {
+  if (reached.action === 'cut') return (await cut(world, 0.6)) > 0
+  if (reached.action === 'kill') await runner.ended
+  else {
+    await sleep(random.between(...random.pick(FREEZE_MS)))
+    runner.signal('SIGCONT')
+  }
+  return true
 }
 
 async function strikeAnywhere(
@@ -135,6 +139,8 @@ async function strikeAnywhere(
   blows: Blows,
 ): Promise<void> {
   const kind = random.pick(['kill', 'kill', 'kill', 'kill', 'freeze', 'cut', 'term'] as const)
+  if (!runner.isAlive()) return
+  if (kind === 'cut' && (await cut(world, 0.4)) === 0) return
   add(blows, `${kind === 'term' ? 'SIGTERM' : kind}: at a random instant`)
   switch (kind) {
     case 'kill':
@@ -144,8 +150,6 @@ async function strikeAnywhere(
       runner.signal('SIGSTOP')
       await sleep(random.between(100, 3_500))
       return runner.signal('SIGCONT')
-    case 'cut':
-      return cut(world, 0.4)
     case 'term':
       runner.signal('SIGTERM')
       await Promise.race([runner.ended, sleep(random.between(100, 3_000), undefined, { ref: false })])

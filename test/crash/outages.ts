@@ -4,13 +4,14 @@ import postgres from 'postgres'
 import { MAX_CONNECTIONS } from './servers.ts'
 import { HARNESS, type World } from './world.ts'
 
-/** Cuts this share of everybody's connections. */
-export async function cut({ sql }: World, share: number): Promise<void> {
-  await sql`
+/** Cuts this share of everybody's connections; returns how many these were, none while Postgres starts again. */
+export async function cut({ sql }: World, share: number): Promise<number> {
+  const ended = await sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where backend_type = 'client backend' and application_name <> ${HARNESS} and random() < ${share}`.catch(
-    ignoreRestart,
+    () => [],
   )
+  return ended.length
 }
 
 /** While Postgres starts again nobody is connected. */
@@ -55,8 +56,8 @@ export async function installFailures(sql: postgres.Sql): Promise<void> {
 }
 
 /** For a while, this share of everybody's writes fails as Postgres may always let them fail; some at their commit. */
-export async function failStatements({ sql }: World, share: number, forMs: number): Promise<void> {
-  const set = (now: number) => sql`update crash_failure set share = ${now}`
+export async function failStatements(world: World, share: number, forMs: number): Promise<void> {
+  const set = (now: number) => world.sql`update crash_failure set share = ${now}`
   await set(share)
   await sleep(forMs)
   await set(0)

@@ -35,17 +35,19 @@ export function printReport(report: Report): void {
   const { blows, findings } = report
   const at = (kind: string, place: string) => blows.get(`${kind}: ${place}`) ?? 0
   const places = [...Object.keys(FAIL_POINTS), 'at a random instant']
-  const rows = places
-    .map((place): Row => [place, at('kill', place), at('freeze', place), at('cut', place)])
-    .filter(([, ...times]) => times.some((time) => Number(time) > 0))
+  const rows = places.map((place): Row => [place, at('kill', place), at('freeze', place), at('cut', place)])
+  // A place that is never struck proves nothing, so it is shown.
+  const isRandom = blows.size > 0
+  const missed = rows.filter(([, ...times]) => times.every((time) => time === 0))
   const others = [...blows].filter(
     ([name]) => !places.some((place) => name.endsWith(`: ${place}`)) || name.startsWith('SIGTERM'),
   )
-  print([['where', 'killed', 'frozen', 'cut off'], ...rows])
+  print([['where', 'killed', 'frozen', 'cut off'], ...(isRandom ? rows : [])])
   const atTheWire = [...report.troubles].map(([name, times]): Row => [`wire: ${name}`, times])
   print([...others, ...atTheWire].toSorted(([a], [b]) => String(a).localeCompare(String(b))))
   print([
     ['blows', countBlows(blows)],
+    ...(isRandom ? [['places never struck', missed.length] as const] : []),
     ['tasks paid for', findings.tasks],
     ['results stored', findings.captures],
     ...Object.entries(findings.gaps).map(([gap, slots]): Row => [`slots without a result: ${gap}`, slots]),

@@ -66,7 +66,7 @@ export async function compareBooks(
     moneyDiffers: (await count(MONEY_DIFFERS)) + (await count(RESERVED_FOR_NOTHING)),
     overBudget: (await count(OVER_PROJECT_BUDGET)) + (await count(OVER_ALL, world.maxDayMicros)),
     overCallLimit: countOverCallLimit(wire.arrivals, callsPerWindow),
-    silent: await count(SILENT),
+    silent: (await count(SILENT)) + (await count(NOT_CLOSED)),
     unsettled: open.planned + open.posting + open.posted + open.posts,
     samples,
   }
@@ -90,7 +90,10 @@ interface BookRow {
   readonly metadata: { readonly tag: string }
 }
 
-/** The slot of a paid task is what our money book says of its task id, and of the book alone where we know nothing. */
+/**
+ * The slot of a paid task is what our money book says of its task id, and of the book alone where we know nothing. It was
+ * claimed by the last claim of its post before it was booked: a post that is given back in part is claimed again.
+ */
 async function copyBook(sql: postgres.Sql, { url, clockOffsetMs }: SandboxServer): Promise<void> {
   const sandboxNowMs = Date.now() + clockOffsetMs
   const rows: BookRow[] = []
@@ -108,29 +111,28 @@ async function copyBook(sql: postgres.Sql, { url, clockOffsetMs }: SandboxServer
   }
   await sql`
     create table crash_book as
-    select b.service_id, b.task_id, b.cost_micros, b.status, k.target_id, coalesce(k.slot, 'infinity') as slot, 
-      p.claimed_at
+    select b.service_id, b.task_id, b.cost_micros, b.status, k.target_id, coalesce(k.slot, 'infinity') as slot,
+      coalesce(p.claimed_at, c.at) as claimed_at
     from unnest(${rows.map((row) => row.id)}::text[], ${rows.map((row) => row.metadata.tag.split('.')[0] ?? '')}::uuid[],
       ${rows.map((row) => Math.round(row.cost * 1_000_000))}::bigint[], ${rows.map((row) => row.status)}::text[])
       as b (service_id, task_id, cost_micros, status)
     left join lateral (select e.target_id, e.slot from charge e where e.task_id = b.task_id limit 1) k on true
     left join lateral (
-      select e.post_id from charge e where e.service_id = b.service_id and e.kind in ('charge', 'duplicate') limit 1) c on true
+      select e.post_id, e.at from charge e where e.service_id = b.service_id and e.kind in ('charge', 'duplicate')
+      limit 1) c on true
     left join lateral (
-      select s.send_before - interval '0.5 s' + (select j.ahead from crash_jump j
-        where j.at <= s.send_before - interval '0.5 s' order by j.at desc limit 1) as claimed_at
-      from post s where s.id = c.post_id) p on true`
+      select max(m.at) as claimed_at from crash_claim m where m.post_id = c.post_id and m.at <= c.at) p on true`
   await sql`create index on crash_book (service_id)`
   await sql`create index on crash_book (target_id, slot)`
 }
 
-/** What the service failed by itself (40101) may be bought again, so many times in all. */
+/** What the service failed by itself (40101) may be bought again, three times in all. */
 const CHARGED_TWICE = `
   select 'charged twice' as what, * from (
-    select *, row_number() over (partition by coalesce(target_id::text, task_id::text), slot, status = '40101'
-      order by service_id) as time
-    from crash_book) as paid
-  where time > case status when '40101' then 3 else 1 end`
+    select *, row_number() over (partition by subject_key, slot order by service_id) as time_in_all,
+      row_number() over (partition by subject_key, slot, status = '40101' order by service_id) as time
+    from (select *, coalesce(target_id::text, task_id::text) as subject_key from crash_book) as book) as paid
+  where time_in_all > 3 or time > case status when '40101' then 3 else 1 end`
 
 /** What the service failed has no result. */
 const LOST = `
@@ -201,6 +203,11 @@ const SILENT = `
     and not exists (select from ranking r where r.target_id = p.target_id and r.slot = s.slot)
     and not exists (select from task k where k.target_id = p.target_id and k.slot = s.slot)`
 
+/** `closed_to` is ours: were it never moved, no slot would seem to have ended. Longer than any slot and any leap. */
+const NOT_CLOSED = `
+  select 'not closed' as what, p.* from watch_period p
+  where p.kind = 'keyword' and p.closed_to < least(storerank_now() - interval '2 days', p.ended_at)`
+
 /** Arrivals that were certainly one too many of the last window, by kind and over all. */
 function countOverCallLimit(arrivals: readonly Arrival[], callsPerWindow: number): number {
   const limits = { ...WIRE_LIMITS, all: callsPerWindow }
@@ -214,6 +221,7 @@ function countOverCallLimit(arrivals: readonly Arrival[], callsPerWindow: number
 
 interface Stored {
   readonly subject: string
+  /** By rank; empty for a hole. */
   readonly ids: string[]
   readonly serviceIds: string[]
 }
@@ -221,8 +229,8 @@ interface Stored {
 /** Asks the sandbox again for the results of what we stored, and counts those that say something else. */
 async function countWrongRanks(sql: postgres.Sql, sandboxUrl: string, random: Random): Promise<number> {
   const all = await sql<(Stored & { place: number })[]>`
-    select t.subject, array(select a.app_id from unnest(r.app_ids) with ordinality i (id, n) join app a on a.id = i.id
-        order by i.n) as ids,
+    select t.subject, array(select coalesce(a.app_id, '') from unnest(r.app_ids) with ordinality i (id, n)
+        left join app a on a.id = i.id order by i.n) as ids,
       array(select b.service_id from crash_book b where b.target_id = r.target_id and b.slot = r.slot
         and b.status <> '40101') as "serviceIds"
     from ranking r join target t on t.id = r.target_id where r.gap is null`
@@ -251,9 +259,9 @@ async function isTrue(stored: Stored, sandboxUrl: string): Promise<boolean> {
     )
     const given = result?.[0]
     const organic = (given?.items ?? []).filter((item) => item.type.endsWith('_organic'))
-    const ids = organic.toSorted((a, b) => a.rank_group - b.rank_group).map((item) => item.app_id)
     const isSame =
-      ids.length === stored.ids.length && ids.every((appId, index) => appId === stored.ids[index])
+      organic.length === stored.ids.length &&
+      organic.every((item) => item.app_id === stored.ids[item.rank_group - 1])
     if (isSame && (given === undefined || given.keyword === stored.subject)) return true
   }
   return false

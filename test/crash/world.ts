@@ -61,6 +61,7 @@ export async function createWorld(serverUrl: string, keywords: number, migrating
   const queue = await openQueue(url.href, pino({ level: 'silent' }))
   await queue.stop(0)
   await installClock(sql)
+  await noteClaims(sql)
   await shortenWindow(sql)
   await installFailures(sql)
   return {
@@ -88,13 +89,25 @@ export async function createWorld(serverUrl: string, keywords: number, migrating
 /** Business time is the database's clock plus what the table says, so that it changes for everybody at once. */
 async function installClock(sql: postgres.Sql): Promise<void> {
   await sql`create table crash_clock (ahead interval not null)`
-  await sql`create table crash_jump (at timestamptz not null, ahead interval not null)`
   await sql`create table crash_budget (project text not null, at timestamptz not null, micros bigint)`
   await sql`insert into crash_clock select date_trunc('day', now()) + interval '1 day 10 hours 10 seconds' - now()`
-  await sql`insert into crash_jump select '-infinity', ahead from crash_clock`
   await sql`
     create or replace function storerank_now() returns timestamptz language sql stable parallel safe
     return (select now() + c.ahead from crash_clock c)`
+}
+
+/** When each post was claimed, by business time: of its claims a post itself knows only the last. */
+async function noteClaims(sql: postgres.Sql): Promise<void> {
+  await sql.unsafe(`
+    create table crash_claim (post_id uuid not null, at timestamptz not null);
+    create index on crash_claim (post_id);
+    create function crash_claim() returns trigger language plpgsql as $$
+    begin
+      insert into crash_claim select new.id, clock_timestamp() + ahead from crash_clock;
+      return null;
+    end $$;
+    create trigger crash_claim after update on post for each row
+    when (new.state = 'sending' and new.token is distinct from old.token) execute function crash_claim()`)
 }
 
 async function shortenWindow(sql: postgres.Sql): Promise<void> {
@@ -119,7 +132,6 @@ async function jump(sql: postgres.Sql, interval: string): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('budget'))`
     await tx`update crash_clock set ahead = ahead + ${interval}::interval`
-    await tx`insert into crash_jump select clock_timestamp(), ahead from crash_clock`
   })
 }
 

@@ -156,44 +156,52 @@ const RESERVED_FOR_NOTHING = `
   select 'reserved for nothing' as what, c.* from charge c where c.open
     and not exists (select from task k where k.id = c.task_id and k.state in ('planned', 'posting'))`
 
-/** The budget of a day is the highest that held on it. A refund of another day's task is money to spend again. */
+/**
+ * The budget of a day is the highest that held on it. At each claim, what was paid in full for the claims of its day so far
+ * must fit in, less what had come back by then, for tasks of any day: the end of the day would hide what was lent by refunds.
+ */
 const OVER_PROJECT_BUDGET = `
-  with paid as (
-    select c.project, c.kind, c.amount_micros,
-      date_trunc('day', b.claimed_at at time zone p.timezone) as claim_day,
-      date_trunc('day', c.at at time zone p.timezone) as entry_day
+  with entry as (
+    select c.project, c.kind, c.amount_micros, x.at, date_trunc('day', x.at at time zone p.timezone) as day
     from charge c join crash_book b using (service_id) join project p on p.name = c.project
+    cross join lateral (select case c.kind when 'refund' then c.at else b.claimed_at end as at) x
     where c.kind <> 'estimate'
   ),
   spent as (
-    select project, claim_day as day, sum(amount_micros) as micros from paid group by 1, 2
-  ),
-  returned as (
-    select project, entry_day as day, -sum(amount_micros) as micros from paid
-    where kind = 'refund' and entry_day <> claim_day group by 1, 2
+    select *, sum(amount_micros) over (partition by project, day order by at) as micros from entry
   ),
   held as (
     select g.project, g.at at time zone p.timezone as since,
       lead(g.at, 1, 'infinity') over (partition by g.project order by g.at) at time zone p.timezone as until, g.micros
     from crash_budget g join project p on p.name = g.project
   )
-  select 'over project budget' as what, s.*
-  from spent s left join returned r using (project, day)
-  where s.micros > coalesce(r.micros, 0) + (
-    select max(h.micros) from held h where h.project = s.project and h.since < s.day + interval '1 day' and h.until > s.day)`
+  select distinct on (s.project, s.day) 'over project budget' as what, s.project, s.day, s.at, s.micros
+  from spent s
+  where s.kind <> 'refund' and s.micros > (
+    select max(h.micros) from held h where h.project = s.project and h.since < s.day + interval '1 day' and h.until > s.day)
+  order by s.project, s.day, s.at`
 
-/** By what the sandbox was paid; our own book says only when it was claimed, and what came back of other days. */
+/** The same by what the sandbox was paid; our own book says only when it was claimed, and what came back when. */
 const OVER_ALL = `
-  with spent as (
-    select date_trunc('day', claimed_at, 'UTC') as day, sum(cost_micros) as micros from crash_book group by 1
+  with refund as (
+    select c.service_id, c.at, c.amount_micros as micros
+    from charge c join crash_book b using (service_id) where c.kind = 'refund'
   ),
-  returned as (
-    select date_trunc('day', c.at, 'UTC') as day, -sum(c.amount_micros) as micros
-    from charge c join crash_book b using (service_id)
-    where c.kind = 'refund' and date_trunc('day', c.at, 'UTC') <> date_trunc('day', b.claimed_at, 'UTC') group by 1
+  entry as (
+    select true as is_claim, claimed_at as at,
+      cost_micros - coalesce((select sum(micros) from refund r where r.service_id = b.service_id), 0) as micros
+    from crash_book b
+    union all
+    select false, at, micros from refund
+  ),
+  dated as (
+    select *, date_trunc('day', at, 'UTC') as day from entry
+  ),
+  spent as (
+    select *, sum(micros) over (partition by day order by at) as spent_micros from dated
   )
-  select 'over budget' as what, s.* from spent s left join returned r using (day)
-  where s.micros > coalesce(r.micros, 0) + $1::bigint`
+  select distinct on (day) 'over budget' as what, day, at, spent_micros from spent
+  where is_claim and spent_micros > $1::bigint order by day, at`
 
 const SILENT = `
   select 'silent' as what, p.*, s.slot

@@ -32,8 +32,8 @@ export interface Findings {
 }
 
 const PAGE = 1000
-/** Results that are asked for again and compared item by item; beyond that a sample. */
-const COMPARED_AT_MOST = 3_000
+/** Results that are asked for again and compared item by item, some 700 a second; beyond that a sample. */
+const COMPARED_AT_MOST = 30_000
 const AT_ONCE = 16
 const SAMPLE = 3
 const DAY_MS = 86_400_000

@@ -77,7 +77,7 @@ if (options === null) {
   process.exit(2)
 }
 // Nothing may hang longer than that, whatever it is.
-setTimeout(() => void leave(1), (options.minutes + 8) * 60_000).unref()
+setTimeout(() => void leave(1), (options.minutes + 10) * 60_000).unref()
 try {
   await leave((await run(options)) ? 0 : 1)
 } catch (error) {

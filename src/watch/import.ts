@@ -3,35 +3,38 @@
  * that the same file may come again. A row that breaks a rule is refused by itself, with its line and the rule.
  */
 import { parse } from 'csv-parse/sync'
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
 
 const SETTINGS = ['every', 'priority', 'enabled', 'tags', 'note', 'html'] as const
 const PLACE = ['location_code', 'location_name', 'language_code'] as const
-const PLACE_KEY = `coalesce(location_code, 0), lower(coalesce(location_name, ''))`
 
-/** `subject` is the column that tells a file of these watches from the others; `unique` is the index of the same name. */
+/** `subject` is the column that tells a file of these watches from the others; `unique` is what their unique index is of. */
 const WATCHES = [
   {
     table: 'keyword_watch',
     subject: 'keyword',
     identity: ['project', 'store', 'keyword', ...PLACE],
-    unique: `project, store, md5(keyword), ${PLACE_KEY}, language_code`,
+    unique: (sql: SqlRunner) => sql`
+      project, store, md5(keyword), coalesce(location_code, 0), lower(coalesce(location_name, '')), language_code`,
     settings: [...SETTINGS, 'depth'],
   },
   {
     table: 'app_watch',
     subject: 'app_id',
     identity: ['project', 'store', 'app_id', ...PLACE],
-    unique: `project, store, app_id, ${PLACE_KEY}, coalesce(language_code, '')`,
+    unique: (sql: SqlRunner) => sql`
+      project, store, app_id, coalesce(location_code, 0), lower(coalesce(location_name, '')), coalesce(language_code, '')`,
     settings: [...SETTINGS, 'label', 'role', 'info', 'reviews', 'reviews_depth'],
   },
   {
     table: 'chart_watch',
     subject: 'collection',
     identity: ['project', 'store', 'collection', 'category', ...PLACE],
-    unique: `project, store, collection, coalesce(category, ''), ${PLACE_KEY}, language_code`,
+    unique: (sql: SqlRunner) => sql`
+      project, store, collection, coalesce(category, ''), coalesce(location_code, 0), lower(coalesce(location_name, '')),
+      language_code`,
     settings: [...SETTINGS, 'depth'],
   },
 ] as const
@@ -194,23 +197,19 @@ async function storeRows(
 function upsert(tx: Transaction, { table, unique, settings }: Watch, rows: readonly FileRow[]) {
   const columns = [...(rows[0]?.cells.keys() ?? [])]
   const given = settings.filter((name) => columns.includes(name))
-  const list = (prefix: string) => given.map((name) => `${prefix}.${name}`).join(', ')
-  const action =
-    given.length === 0
-      ? 'do nothing'
-      : `do update set ${given.map((name) => `${name} = excluded.${name}`).join(', ')}
-         where (${list('w')}) is distinct from (${list('excluded')})`
+  const of = (row: 'w' | 'excluded') => tx(given.map((name) => `${row}.${name}`))
+  // How the driver writes a list of names goes by what stands before it: here a bracket, with a space on its left.
+  const update = tx`
+    do update set (${tx(given)}) = row (${of('excluded')})
+    where row (${of('w')}) is distinct from row (${of('excluded')})`
   const values = rows.map(({ cells }) =>
     Object.fromEntries([...cells].map(([name, cell]) => [name, name === 'tags' ? splitTags(cell) : cell])),
   )
-  // Every name in the text is one of ours: the header has been compared with them.
-  return tx.unsafe<{ added: boolean }[]>(
-    `insert into ${table} as w (${columns.join(', ')})
-     select ${columns.join(', ')} from json_populate_recordset(null::${table}, $1::text::json)
-     on conflict (${unique}) ${action}
-     returning xmax = 0 as added`,
-    [JSON.stringify(values)],
-  )
+  return tx<{ added: boolean }[]>`
+    insert into ${tx(table)} as w (${tx(columns)})
+    select ${tx(columns)} from json_populate_recordset(null::${tx(table)}, ${JSON.stringify(values)}::text::json)
+    on conflict (${unique(tx)}) ${given.length === 0 ? tx`do nothing` : update}
+    returning xmax = 0 as added`
 }
 
 /** `brand, core`, or as `storerank sql --csv` prints them: `["brand","core"]`. */

@@ -6,10 +6,8 @@ export function add(blows: Blows, name: string, times = 1): void {
 }
 
 /** Kills, SIGTERMs, freezes, cuts and crashes; not the clock, people, or an answer that went wrong. */
-export function countBlows(blows: Blows): number {
-  return [...blows].reduce((total, [name, times]) => (isBlow(name) ? total + times : total), 0)
-}
+const ANY = /^(kill|SIGTERM|freeze|cut)/
 
-function isBlow(name: string): boolean {
-  return /^(kill|SIGTERM|freeze|cut)/.test(name)
+export function countBlows(blows: Blows, kind = ANY): number {
+  return [...blows].reduce((total, [name, times]) => (kind.test(name) ? total + times : total), 0)
 }

@@ -47,6 +47,7 @@ export function printReport(report: Report): void {
   print([...others, ...atTheWire].toSorted(([a], [b]) => String(a).localeCompare(String(b))))
   print([
     ['blows', countBlows(blows)],
+    ['of these, runners killed (-9)', countBlows(blows, /^kill: /)],
     ...(isRandom ? [['places never struck', missed.length] as const] : []),
     ['tasks paid for', findings.tasks],
     ['results stored', findings.captures],

@@ -31,8 +31,11 @@ export interface StoredBatch {
 /** Run at the end of the batch's transaction: completes the job that brought it. */
 export type FinishBatch = (tx: Transaction) => Promise<void>
 
-/** SQLSTATE classes that speak of the data, not of the server: cardinality, data exception, constraint, program limit. */
-const DATA_ERROR = /^(21|22|23|54)/
+/**
+ * SQLSTATE classes that speak of the data, not of the server: cardinality, data exception, constraint, program limit. A foreign
+ * key (23503) does not: no result names a row of ours, but a project may be renamed while its refund is written.
+ */
+const DATA_ERROR = /^(21|22|23(?!503)|54)/
 
 /**
  * Stores a batch of any size.

@@ -183,6 +183,21 @@ describe('a result', () => {
     assert.equal(row?.apps, 3)
   })
 
+  test('that gives money back while its project is renamed is no bad result: the next try stores it', async () => {
+    await watchKeywords(world, ['yoga'], { depth: 650 })
+    await buy(world)
+    const batch = await fetchItems(world, await handOut(world))
+    const { storing } = await world.db.sql.begin(async (tx) => {
+      await tx`update project set name = 'renamed'`
+      const storing = store(world, batch).catch((error) => error)
+      await until('the refund waits', async () => (await countWaiting()) === 1)
+      return { storing }
+    })
+    assert.equal((await storing).code, '23503')
+    assert.equal((await store(world, batch)).stored, 1)
+    assert.deepEqual(await countRows(), { captures: 1, rows: 1, collected: 1, refunds: 1 })
+  })
+
   test('of a task that has failed stays out of the history', async () => {
     const batch = await fetchBatch(1)
     await world.db.sql`update task set state = 'failed', problem = 'It had expired.'`

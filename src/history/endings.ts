@@ -75,19 +75,27 @@ export async function postAgain(
   return reposted.size
 }
 
-/** A paid result that breaks the contract fails its task alone, and its body is kept for inspection. */
+/**
+ * A paid result that breaks the contract fails its task alone, and its body is kept for inspection. The task is locked before
+ * its state is believed: whoever stores the same result at the same moment goes first, or not at all.
+ */
 export async function endUnreadable(tx: Transaction, unreadable: readonly UnreadableResult[]): Promise<void> {
   if (unreadable.length === 0) return
   await tx`
-    with kept as (
+    with open as materialized (
+      select k.id, k.service_id, k.target_id, k.slot from task k
+      where k.service_id = any(${unreadable.map((one) => one.serviceId)}::text[])
+        and k.state in ('planned', 'posting', 'posted')
+      order by k.id for update
+    ),
+    kept as (
       insert into rejected_result (task_id, service_id, target_id, slot, path, problem, body_gzip)
       select k.id, k.service_id, k.target_id, k.slot, u.path, u.problem, u.body
-      from task k join unnest(
+      from open k join unnest(
         ${unreadable.map((one) => one.serviceId)}::text[], ${unreadable.map((one) => one.path)}::text[],
         ${unreadable.map((one) => one.problem)}::text[],
         ${unreadable.map((one) => compress(one.body))}::text[]::bytea[]
       ) as u (service_id, path, problem, body) using (service_id)
-      where k.state in ('planned', 'posting', 'posted')
       on conflict (task_id) do nothing
       returning task_id, path, problem
     )

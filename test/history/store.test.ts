@@ -159,6 +159,22 @@ describe('a result', () => {
     for (const other of others) await other.close()
   })
 
+  test('that is found unreadable while another runner stores it stays stored', async () => {
+    const batch = await fetchBatch(1)
+    const [one] = batch
+    assert.ok(one !== undefined)
+    const bad: Fetched = { kind: 'unreadable', item: one.item, path: 'items', problem: 'Bad.', body: null }
+    const deps = { db: world.db, dictionary: createDictionary(world.db), maxAttempts: 3 }
+    let refusing: Promise<unknown> = Promise.resolve()
+    await storeFetched(deps, batch, async () => {
+      refusing = store(world, [bad])
+      await until('the other one waits', async () => (await countWaiting()) === 1)
+    })
+    await refusing
+    assert.deepEqual(await countRows(), { captures: 1, rows: 1, collected: 1, refunds: 0 })
+    assert.equal((await world.db.sql`select from rejected_result`).count, 0)
+  })
+
   test('that comes late fills the gap that was left for it', async () => {
     const batch = await fetchBatch(2)
     await world.db.sql`select ensure_history_partitions(slot, slot) from task`

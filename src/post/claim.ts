@@ -91,7 +91,8 @@ async function holdPost(tx: Transaction, postId: string, outage: Outage): Promis
 
 /**
  * What nobody watches any more ends here without a trace, unless it was charged before: its status code says so, and it
- * ends as failed. What came too late leaves the post and becomes a gap.
+ * ends as failed. What came too late leaves the post and becomes a gap. The state is the guard, here and in the cut: what is
+ * adopted meanwhile is no longer `planned`, and its result will be fetched.
  */
 async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
   await tx`
@@ -101,11 +102,11 @@ async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
         select from watch_period p
         where p.target_id = k.target_id and p.ended_at is null and slot_of(p.every, k.slot) = k.slot)
     ),
-    dropped as (delete from task k using stale s where k.id = s.id and s.status_code is null),
+    dropped as (delete from task k using stale s where k.id = s.id and k.state = 'planned' and s.status_code is null),
     ended as (
       update task k set state = 'failed', ended_at = clock_timestamp(),
         problem = 'Nobody watches it any more, and it was not posted again after: ' || k.problem
-      from stale s where k.id = s.id and s.status_code is not null
+      from stale s where k.id = s.id and k.state = 'planned' and s.status_code is not null
     )
     update charge c set open = false from stale s where c.task_id = s.id and c.open`
   await tx`
@@ -166,10 +167,10 @@ async function cutOverBudget(tx: Transaction, postId: string, budget: OverallBud
     ended as (
       update task k set state = 'failed', ended_at = clock_timestamp(),
         problem = 'No budget was left to post it again after: ' || k.problem
-      from verdict v where k.id = v.id and k.status_code is not null
+      from verdict v where k.id = v.id and k.state = 'planned' and k.status_code is not null
     ),
     cut as (
-      delete from task k using verdict v where k.id = v.id and k.status_code is null
+      delete from task k using verdict v where k.id = v.id and k.state = 'planned' and k.status_code is null
       returning k.id, k.target_id, k.slot, k.slot_ends_at, k.estimate_micros, v.reason
     ),
     freed as (

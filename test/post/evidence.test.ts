@@ -6,7 +6,7 @@ import { claimPost } from '../../src/post/claim.ts'
 import { adoptOrphans, type CreatedTask, recordCreated } from '../../src/post/evidence.ts'
 import { parseTag } from '../../src/post/tag.ts'
 import { createWorld, until, type World } from '../support/world.ts'
-import { countStates, depsOf, forgetAll, planPost, readMoney, watch } from './posting.ts'
+import { countStates, countWaiting, depsOf, forgetAll, planPost, readMoney, watch } from './posting.ts'
 
 let world: World
 before(async () => {
@@ -65,11 +65,7 @@ describe('evidence', () => {
     const second = await world.db.sql.begin(async (tx) => {
       await recordCreated(tx, facts, 60_000)
       const waiting = record(facts.toReversed())
-      await until('the second recorder waits', async () => {
-        const waiters = await world.db.sql`
-          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-        return waiters.length > 0
-      })
+      await until('the second recorder waits', async () => (await countWaiting(world)) > 0)
       return [waiting]
     })
     assert.deepEqual({ ...(await second[0]) }, { adopted: 0, duplicates: 0 })
@@ -142,6 +138,30 @@ describe('evidence', () => {
       ],
     )
   })
+
+  for (const [why, edit] of [
+    ['nobody watches it any more', 'delete from keyword_watch'],
+    ['there is no money for it', 'update project set daily_usd = 0'],
+  ] as const) {
+    test(`of a task that a claim drops at the same moment, as ${why}, goes first: what was paid for is fetched`, async () => {
+      const postId = await planPost(world, ['yoga'])
+      await world.db.sql`update task set attempt = 2`
+      await world.db.sql`update charge set attempt = 2`
+      await world.db.sql.unsafe(edit)
+      const [task] = await world.db.sql<{ id: string }[]>`select id from task`
+      const found = { taskId: task?.id ?? '', attempt: 1, serviceId: 's', costMicros: 1200 }
+      const { claiming } = await world.db.sql.begin(async (tx) => {
+        await recordCreated(tx, [found], 60_000)
+        const claiming = claimPost(world.db, postId, randomUUID(), depsOf(world))
+        await until('the claim waits', async () => (await countWaiting(world)) === 1)
+        return { claiming }
+      })
+      assert.deepEqual(await claiming, { kind: 'empty' })
+      assert.deepEqual(await countStates(world.db), { posted: 1 })
+      assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+      assert.equal((await world.db.sql`select from budget_cut`).count, 0)
+    })
+  }
 
   test('of nobody’s task is none of ours', async () => {
     const stranger = {

@@ -183,6 +183,13 @@ export async function readMoney(db: Database): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map((row) => [row.kind, row.micros]))
 }
 
+/** Sessions that wait for a lock. */
+export async function countWaiting(world: World): Promise<number> {
+  const [row] = await world.db.sql<{ waiting: number }[]>`
+    select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  return row?.waiting ?? 0
+}
+
 /** Everything that was watched, planned and paid is gone; the sandbox keeps its books. */
 export async function forgetAll(world: World): Promise<void> {
   await world.db.sql`

@@ -39,7 +39,7 @@ export async function endFailed(tx: Transaction, failed: readonly FailedResult[]
 
 /**
  * 40101: the service failed to process the task, which is charged all the same. It is planned again under a new tag, while its
- * slot lasts and fewer than `maxAttempts` posts of it were charged, with money reserved anew; else it fails.
+ * slot lasts and fewer than `maxAttempts` posts of it were charged, with money reserved anew, as much as it cost; else it fails.
  * @returns how many will be posted again
  */
 export async function postAgain(
@@ -52,7 +52,9 @@ export async function postAgain(
     with again as (
       update task k set state = 'planned', attempt = k.attempt + 1, post_id = null, service_id = null, posted_at = null,
         ask_at = null, fetching_until = null, status_code = f.status_code,
-        problem = explain_status(f.status_code, f.message)
+        problem = explain_status(f.status_code, f.message),
+        estimate_micros = coalesce((
+          select sum(c.amount_micros) from charge c where c.service_id = o.old_id and c.kind = 'charge'), k.estimate_micros)
       from (select id, service_id as old_id from task where service_id = any(${failed.map((one) => one.serviceId)})) o,
         unnest(${failed.map((one) => one.serviceId)}::text[], ${failed.map((one) => one.statusCode)}::int[],
           ${failed.map((one) => one.message)}::text[]) as f (service_id, status_code, message)

@@ -1,11 +1,24 @@
-/** What a claim may spend: by the day on which it sends. */
+/** What a claim may spend: by the day on which it sends, and by what is reserved. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { postAgain } from '../../src/history/endings.ts'
 import { lockBudget } from '../../src/plan/budget.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { createWorld, until, type World } from '../support/world.ts'
-import { countWaiting, depsOf, forgetAll, planPost, planPosts, readMoney, watch } from './posting.ts'
+import {
+  answered,
+  answerOf,
+  clientThat,
+  countWaiting,
+  depsOf,
+  forgetAll,
+  planPost,
+  planPosts,
+  readMoney,
+  watch,
+  work,
+} from './posting.ts'
 
 let world: World
 before(async () => {
@@ -38,5 +51,22 @@ describe('a claim', () => {
     await watch(world, ['pilates'])
     assert.deepEqual(await planPosts(world), [])
     assert.deepEqual(await readMoney(world.db), { reserved: 1200 })
+  })
+
+  test('cuts by what is reserved: the second post of a task costs what the first one did, not what was expected', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    const client = clientThat(world, [], ({ tags }) =>
+      answered(tags.map((tag) => ({ ...answerOf(tag, 20100), costMicros: 600 }))),
+    )
+    await work(world, postId, { client })
+    const posted = await world.db.sql<{ serviceId: string }[]>`select service_id as "serviceId" from task`
+    const failed = posted.map(({ serviceId }) => ({ serviceId, statusCode: 40101, message: 'It failed.' }))
+    assert.equal(await world.db.sql.begin((tx) => postAgain(tx, failed, 3)), 2)
+    assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
+    const budget = { maxDayMicros: 1200, maxMonthMicros: null, maxRunMicros: null }
+    const [again] = await planPosts(world)
+    const claim = await claimPost(world.db, again ?? '', randomUUID(), { ...depsOf(world), budget })
+    assert.deepEqual(claim, { kind: 'empty' })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
   })
 })

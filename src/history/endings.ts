@@ -117,9 +117,9 @@ export async function putOff(tx: Transaction, later: readonly LaterResult[]): Pr
       ask_at = case when l.problem is null then k.ask_at
         else least(k.ask_at, clock_timestamp() + greatest(l.pause, clock_timestamp() - k.posted_at)) end
     from (
-      select service_id, problem, make_interval(secs => pause_ms / 1000.0) as pause
+      select service_id, problem, make_interval(secs => pause_ms / 1000) as pause
       from unnest(${later.map((one) => one.serviceId)}::text[], ${later.map((one) => one.problem)}::text[],
-        ${later.map((one) => one.pauseMs)}::int[]) as l (service_id, problem, pause_ms)
+        ${later.map((one) => one.pauseMs)}::float8[]) as l (service_id, problem, pause_ms)
     ) l
     where k.service_id = l.service_id and k.state in ('planned', 'posting', 'posted')`
 }

@@ -175,6 +175,19 @@ describe('a result', () => {
     assert.equal((await world.db.sql`select from rejected_result`).count, 0)
   })
 
+  test('that is put off for no whole number of milliseconds stays open', async () => {
+    const [one] = await fetchBatch(1)
+    assert.ok(one !== undefined)
+    const later: Fetched = { kind: 'later', item: one.item, problem: 'Slower.', pauseMs: 1000.1 }
+    assert.deepEqual(await store(world, [later]), {
+      stored: 0,
+      failed: 0,
+      unreadable: 0,
+      postedAgain: 0,
+      later: 1,
+    })
+  })
+
   test('that comes late fills the gap that was left for it', async () => {
     const batch = await fetchBatch(2)
     await world.db.sql`select ensure_history_partitions(slot, slot) from task`

@@ -173,6 +173,21 @@ describe('the account', () => {
     assert.equal(await affordable(), 10)
   })
 
+  test('is compared without reading what was spent before it was asked, for a claim does that behind the lock', async () => {
+    await reported({ balance_micros: 6000 })
+    await planning.setBudget('b', {})
+    await planning.db.sql`
+      insert into charge (kind, project, amount_micros, at, task_id, attempt, target_id, slot, service_id)
+      select 'charge', 'b', 1, timestamptz '2026-03-10 11:00+00' - n * interval '1 hour', uuid_v7(), 1, 0, now(), n::text
+      from generate_series(1, 5000) n`
+    await planning.db.sql`analyze charge`
+    const [plan] = await planning.db.sql<{ 'QUERY PLAN': string }[]>`
+      explain (analyze, costs off, timing off, summary off, format json)
+      select * from overall_money(storerank_now(), 1000000, null) where limited_by = 'the account''s balance'`
+    const read = [...JSON.stringify(plan).matchAll(/"(?:Actual Rows|Rows Removed by [\w ]+)":(\d+)/g)]
+    assert.ok(Math.max(...read.map(([, rows]) => Number(rows))) < 100)
+  })
+
   test('is asked before the stamp of its answer, so that no charge falls between the two', async () => {
     await reported({ balance_micros: 6000 })
     await planning.setBudget('b', {})

@@ -160,6 +160,8 @@ export const charge = pgTable(
       .on(t.project, t.at, t.amountMicros)
       .where(sql`kind <> 'estimate' or open`),
     index('charge_counts').on(t.at, t.amountMicros).where(sql`kind <> 'estimate' or open`),
+    // What is reserved, however long ago: each claim sums it up behind the budget lock.
+    index('charge_open').on(t.amountMicros).where(sql`open`),
     index('charge_of_task').on(t.taskId),
   ],
 )

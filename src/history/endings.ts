@@ -40,6 +40,7 @@ export async function endFailed(tx: Transaction, failed: readonly FailedResult[]
 /**
  * 40101: the service failed to process the task, which is charged all the same. It is planned again under a new tag, while its
  * slot lasts and fewer than `maxAttempts` posts of it were charged, with money reserved anew, as much as it cost; else it fails.
+ * While the batch waited for one task, another of it may have been posted again already: its service id tells.
  * @returns how many will be posted again
  */
 export async function postAgain(
@@ -58,7 +59,8 @@ export async function postAgain(
       from (select id, service_id as old_id from task where service_id = any(${failed.map((one) => one.serviceId)})) o,
         unnest(${failed.map((one) => one.serviceId)}::text[], ${failed.map((one) => one.statusCode)}::int[],
           ${failed.map((one) => one.message)}::text[]) as f (service_id, status_code, message)
-      where k.id = o.id and f.service_id = o.old_id and k.state = 'posted' and k.slot_ends_at > storerank_now()
+      where k.id = o.id and k.service_id = o.old_id and f.service_id = o.old_id and k.state = 'posted'
+        and k.slot_ends_at > storerank_now()
         and (select count(distinct c.service_id) from charge c where c.task_id = k.id and c.kind = 'charge') < ${maxAttempts}
       returning k.id, k.attempt, k.target_id, k.slot, o.old_id
     ),

@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { endFailed, endUnreadable, postAgain, putOff } from '../../src/history/endings.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld, until, type World } from '../support/world.ts'
 
 let world: World
 let serviceId: string
@@ -67,6 +67,34 @@ describe('a task that the store failed', () => {
     await buy(world)
     assert.equal(await again(3), 0)
     assert.equal((await readTask()).state, 'posted')
+  })
+
+  test('is not taken back when it was posted again while another one of its batch was waited for', async () => {
+    await watchKeywords(world, ['pilates'], { project: 'one' })
+    await buy(world)
+    const tasks = await world.db.sql<{ id: string; serviceId: string }[]>`
+      select k.id, k.service_id as "serviceId" from task k join target t on t.id = k.target_id order by t.subject desc`
+    const [first, second] = tasks
+    const told = tasks.map((task) => ({
+      serviceId: task.serviceId,
+      statusCode: 40101,
+      message: 'It failed.',
+    }))
+    const { late } = await world.db.sql.begin(async (tx) => {
+      await tx`select from task where id = ${first?.id ?? ''} for update`
+      const late = world.db.sql.begin((other) => postAgain(other, told, 3))
+      await until('the batch waits', async () => {
+        const [row] = await world.db.sql<{ waiting: number }[]>`
+          select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+        return row?.waiting === 1
+      })
+      assert.equal(await again(3, second?.serviceId), 1)
+      await buy(world)
+      return { late }
+    })
+    assert.equal(await late, 1)
+    const [bought] = await world.db.sql`select state, attempt from task where id = ${second?.id ?? ''}`
+    assert.deepEqual({ ...bought }, { state: 'posted', attempt: 2 })
   })
 
   test('fails when it has had all its attempts', async () => {

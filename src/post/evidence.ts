@@ -23,7 +23,8 @@ const HIGH_PRIORITY_OVERDUE_MS = 5 * 60_000
 
 /**
  * Records created tasks: service id, charge by project, the end of the reservation. Whose they are is read from what was
- * reserved for them, which outlives a task that was dropped after it had been released.
+ * reserved for them, which outlives a task that was dropped after it had been released. The money day is that of sending, on
+ * which the reservation stands: an answer after midnight must not take from a day whose money is given away already.
  * @param overdueAfterMs when a task at priority 1 is asked for by id
  */
 export async function recordCreated(
@@ -55,15 +56,22 @@ export async function recordCreated(
       left join task k on k.id = f.task_id
     ),
     payer as (
-      select o.service_id, c.project,
+      select o.service_id, c.project, case when o.is_own then c.sent_at end as sent_at,
         row_number() over (partition by o.service_id order by c.project) as place,
         count(*) over (partition by o.service_id) as payers
       from known o
-      cross join lateral (select distinct e.project from charge e where e.task_id = o.task_id and e.kind = 'estimate') c
+      cross join lateral (
+        select e.project, max(e.at) filter (where e.open
+          and (date_trunc('day', e.at at time zone p.timezone) <> date_trunc('day', storerank_now() at time zone p.timezone)
+            or date_trunc('day', e.at, 'UTC') <> date_trunc('day', storerank_now(), 'UTC'))) as sent_at
+        from charge e join project p on p.name = e.project
+        where e.task_id = o.task_id and e.kind = 'estimate'
+        group by e.project
+      ) c
     ),
     charged as (
-      insert into charge (kind, project, amount_micros, task_id, attempt, target_id, slot, post_id, service_id)
-      select case when o.is_own then 'charge' else 'duplicate' end, y.project,
+      insert into charge (kind, at, project, amount_micros, task_id, attempt, target_id, slot, post_id, service_id)
+      select case when o.is_own then 'charge' else 'duplicate' end, coalesce(y.sent_at, storerank_now()), y.project,
         o.cost_micros / y.payers + case when y.place = 1 then o.cost_micros % y.payers else 0 end,
         o.task_id, o.attempt, o.target_id, o.slot, o.post_id, o.service_id
       from known o join payer y using (service_id)

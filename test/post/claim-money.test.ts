@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { type Database, openDatabase } from '../../src/db/database.ts'
 import { postAgain } from '../../src/history/endings.ts'
 import { lockBudget } from '../../src/plan/budget.ts'
 import { claimPost } from '../../src/post/claim.ts'
+import { recordCreated } from '../../src/post/evidence.ts'
+import { parseTag, type TaskTag } from '../../src/post/tag.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 import {
   answered,
@@ -26,6 +29,26 @@ before(async () => {
 })
 afterEach(() => forgetAll(world))
 after(() => world.close())
+
+/** Does its work as a runner whose business time is `now`. */
+async function runAt<T>(now: string, work: (db: Database) => Promise<T>): Promise<T> {
+  const other = openDatabase(world.db.url, { maxConnections: 1 })
+  try {
+    await other.sql`select set_config('storerank.now', ${now}, false)`
+    return await work(other)
+  } finally {
+    await other.close()
+  }
+}
+
+/** Watches a keyword, plans it and claims its post; returns its task. */
+async function claimNext(db: Database, keyword: string): Promise<TaskTag> {
+  const postId = await planPost({ ...world, db }, [keyword], { every: '31 days' })
+  const claim = await claimPost(db, postId, randomUUID(), depsOf(world))
+  const tag = parseTag(claim.kind === 'claimed' ? (claim.post.tasks[0]?.tag ?? null) : null)
+  assert.ok(tag !== null)
+  return tag
+}
 
 describe('a claim', () => {
   test('that waits over midnight spends the money of the new day, so that no plan gives it away again', async () => {
@@ -52,6 +75,27 @@ describe('a claim', () => {
     assert.deepEqual(await planPosts(world), [])
     assert.deepEqual(await readMoney(world.db), { reserved: 1200 })
   })
+
+  for (const answeredAt of ['2026-12-02 00:00:05+00', '2027-01-03 12:00+00']) {
+    test(`is charged on the day of sending, though answered at ${answeredAt}, so that no day is above its budget`, async () => {
+      await world.db.sql`insert into project (name, daily_usd) values ('fitness', 0.0012)`
+      const sent = await runAt('2026-12-01 23:59:50+00', (db) => claimNext(db, 'yoga'))
+      const other = await runAt('2026-12-02 00:00:01+00', (db) => claimNext(db, 'pilates'))
+      for (const task of [sent, other]) {
+        const created = [{ ...task, serviceId: task.taskId, costMicros: 1200 }]
+        await runAt(answeredAt, (db) => db.sql.begin((tx) => recordCreated(tx, created, 60_000)))
+      }
+      const days = await world.db
+        .sql`select day::text, spent_usd::float8 as usd from spend_daily order by day`
+      assert.deepEqual(
+        [...days],
+        [
+          { day: '2026-12-01', usd: 0.0012 },
+          { day: '2026-12-02', usd: 0.0012 },
+        ],
+      )
+    })
+  }
 
   test('cuts by what is reserved: the second post of a task costs what the first one did, not what was expected', async () => {
     const postId = await planPost(world, ['yoga', 'pilates'])

@@ -14,6 +14,12 @@ export interface Database {
   readonly url: string
   readonly sql: Sql
   readonly orm: PostgresJsDatabase
+  /**
+   * A connection of its own, for what lives as long as one; whoever opens it ends it. A reserved one of the pool will not do:
+   * once it was cut the driver lends it to others, and its release then lends it twice, in the middle of a transaction.
+   * @param idleMs the server ends it when nothing was said for that long
+   */
+  openSession(idleMs: number): Sql
   close(): Promise<void>
 }
 
@@ -25,7 +31,7 @@ export interface DatabaseOptions {
 
 /** A transaction whose runner was frozen must not hold its row locks for ever. */
 const IDLE_IN_TRANSACTION_MS = 30_000
-const CLOSE_TIMEOUT_S = 5
+export const CLOSE_TIMEOUT_S = 5
 
 /** Micro-dollars and counts stay far below 2^53. */
 const int8 = { to: 20, from: [20], parse: Number, serialize: String }
@@ -45,10 +51,18 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   }
   const sql = postgres(url, { ...shared, max: options.maxConnections ?? 10, types: { int8 } })
   const ormClient = postgres(url, { ...shared, max: 2 })
+  const openSession = (idleMs: number) =>
+    postgres(url, {
+      ...shared,
+      max: 1,
+      types: { int8 },
+      connection: { ...shared.connection, idle_session_timeout: idleMs },
+    })
   return {
     url,
     sql,
     orm: drizzle(ormClient),
+    openSession,
     close: async () => {
       await Promise.all([sql.end({ timeout: CLOSE_TIMEOUT_S }), ormClient.end({ timeout: CLOSE_TIMEOUT_S })])
     },

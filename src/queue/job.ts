@@ -5,7 +5,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Secret } from '../config.ts'
-import type { Database } from '../db/database.ts'
+import { CLOSE_TIMEOUT_S, type Database } from '../db/database.ts'
 import { jobRun } from '../db/schema/index.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -166,19 +166,12 @@ async function endRun(
  * server ends that some time after the job's own timeout.
  */
 async function withJobLock<T>(db: Database, job: Job, work: () => Promise<T>): Promise<T | typeof BUSY> {
-  const session = await db.sql.reserve()
+  const session = db.openSession(job.timeoutMs * FROZEN_AFTER_TIMEOUTS)
   try {
     const [row] = await session<{ locked: boolean }[]>`
-      select pg_try_advisory_lock(hashtext('storerank job'), hashtext(${job.name})) as locked,
-        set_config('idle_session_timeout', ${String(job.timeoutMs * FROZEN_AFTER_TIMEOUTS)}, false)`
-    if (!row?.locked) return BUSY
-    try {
-      return await work()
-    } finally {
-      await session`select pg_advisory_unlock(hashtext('storerank job'), hashtext(${job.name}))`
-    }
+      select pg_try_advisory_lock(hashtext('storerank job'), hashtext(${job.name})) as locked`
+    return row?.locked ? await work() : BUSY
   } finally {
-    await session`reset idle_session_timeout`.catch(() => {})
-    session.release()
+    await session.end({ timeout: CLOSE_TIMEOUT_S })
   }
 }

@@ -132,6 +132,22 @@ test('the lock of a killed runner dies with its connection', async () => {
   await untilFree()
 })
 
+test('a job whose lock was cut goes on to its end, and so does its runner', async () => {
+  const runner = await world.openRunner()
+  const { job, begun, release } = heldJob()
+  const running = executeJob(runner.context, job, SLOT)
+  await begun
+  const cut = () => world.db.sql`
+    select pg_terminate_backend(pid) from pg_stat_activity join pg_locks using (pid)
+    where application_name = ${runner.context.runner} and locktype = 'advisory'`
+  await until('its lock is gone', async () => (await cut()).count === 0)
+  await runner.context.db.sql`select 1`
+  release()
+  assert.deepEqual(await running, {})
+  assert.equal((await readRun()).state, 'done')
+  await runner.stop()
+})
+
 test('the lock of a frozen runner ends some time after the timeout of its job', async () => {
   const frozen = await world.openRunner()
   const { job, begun } = heldJob()

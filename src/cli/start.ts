@@ -1,4 +1,4 @@
-/** `storerank start`: the cron runner, until SIGTERM or Ctrl-C, then stopped in order. */
+/** `storerank start`: the cron runner, until SIGTERM, Ctrl-C or a newer version's migration, then stopped in order. */
 import { once } from 'node:events'
 import { JOBS } from '../../jobs/index.ts'
 import type { Fetched } from '../collect/fetch.ts'
@@ -19,7 +19,8 @@ export async function run(options: CommandOptions['start'], context: CommandCont
       '--listen needs POSTBACK_URL, the address at which the service reaches it: nothing is delivered without.',
     )
   }
-  const session = await openWorkSession(context)
+  const stopping = new AbortController()
+  const session = await openWorkSession({ ...context, signal: AbortSignal.any([signal, stopping.signal]) })
   let receiver: Receiver | null = null
   try {
     explainStandIns(session, context)
@@ -27,10 +28,11 @@ export async function run(options: CommandOptions['start'], context: CommandCont
     await startRunner(session.job, JOBS)
     const scheduler = await startScheduler(session.job, JOBS)
     for (const { job, at } of listNextTicks(JOBS)) log.info({ job, nextTick: at }, 'job scheduled')
-    if (!signal.aborted) await once(signal, 'abort')
+    if (!signal.aborted) await Promise.race([once(signal, 'abort'), scheduler.ended])
     log.info('stopping: no new work, what is in flight is finished')
     await scheduler.stop()
   } finally {
+    stopping.abort()
     await receiver?.close()
     await session.drain()
     await session.close()

@@ -11,6 +11,10 @@ import { ConfigurationError } from '../errors.ts'
 import type { Database, SqlRunner } from './database.ts'
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../drizzle', import.meta.url))
+/** Stamps of what this version knows. Read once: an update may replace the files under a process that goes on. */
+const KNOWN = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).map(
+  ({ folderMillis }) => folderMillis,
+)
 /** `unique … nulls not distinct` and `begin atomic` functions; tested on 15 to 18. */
 const OLDEST_SERVER = 150_000
 /** Whoever waits for another one's migration waits as long as it takes. Not 0, which the driver leaves out. */
@@ -69,6 +73,18 @@ export async function requireCurrentSchema({ sql }: Database): Promise<void> {
 }
 
 /**
+ * For whoever goes on working.
+ * @throws ConfigurationError when a newer storerank has migrated the database since this one began
+ */
+export async function refuseNewerSchema({ sql }: Database): Promise<void> {
+  if (isNewer(await appliedUpTo(sql))) {
+    throw new ConfigurationError(
+      'A newer storerank has migrated the database while this one was running, so this one has stopped in order. Update this installation and start it again.',
+    )
+  }
+}
+
+/**
  * Makes the roles of people where they are missing and gives them their rights, also where whoever may has made them
  * since.
  * @returns what hindered it, as a sentence; null when all is well
@@ -84,15 +100,16 @@ export async function grantRoles({ sql }: Database): Promise<string | null> {
 /** Migrations of ours that the database lacks. */
 async function countMissing(sql: SqlRunner | postgres.Sql): Promise<number> {
   const applied = await appliedUpTo(sql)
-  const known = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).map(
-    (migration) => migration.folderMillis,
-  )
-  if (applied > Math.max(...known)) {
+  if (isNewer(applied)) {
     throw new ConfigurationError(
       'The database was migrated by a newer storerank than this one. Update this installation; nothing was changed.',
     )
   }
-  return known.filter((stamp) => stamp > applied).length
+  return KNOWN.filter((stamp) => stamp > applied).length
+}
+
+function isNewer(applied: number): boolean {
+  return applied > Math.max(...KNOWN)
 }
 
 /** The stamp of the newest applied migration; 0 on an empty database. */

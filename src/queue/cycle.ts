@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
+import { refuseNewerSchema } from '../db/migrate.ts'
 import { AccountError, StorerankError } from '../errors.ts'
 import { type Outage, readPostingOutage } from '../plan/service-status.ts'
 import { readUnknownPosts, type UnknownPosts } from '../post/reconcile.ts'
@@ -43,7 +44,10 @@ const SLOWEST_COLLECT_MS = 20_000
 /** So many in a row, and the account is refused for good. */
 const MAX_REFUSALS = 3
 
-/** @throws what the first phases throw, when the service cannot be reached or refuses the account */
+/**
+ * @throws what the first phases throw, when the service cannot be reached or refuses the account; ConfigurationError when a
+ *   newer storerank migrates the database meanwhile
+ */
 export async function runCycle(
   context: JobContext,
   runner: Runner,
@@ -85,6 +89,7 @@ async function waitUntilDone(
     const nowMs = performance.now()
     if (isDone(outstanding, runner) || nowMs - startedMs > options.waitMs) return outstanding
     if (nowMs >= sweepAtMs) {
+      await refuseNewerSchema(db)
       await tryNamed('reconcile')
       sweepAtMs = nowMs + SWEEP_EVERY_MS
     }

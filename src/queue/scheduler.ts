@@ -6,9 +6,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTask, type ScheduledTask } from 'node-cron'
 import type { Database } from '../db/database.ts'
+import { refuseNewerSchema } from '../db/migrate.ts'
+import { ConfigurationError } from '../errors.ts'
 import { enqueueRun, type Job, type JobContext, type MissedSlot, recordMissedSlots } from './job.ts'
 
 export interface Scheduler {
+  /** Rejects with a ConfigurationError when a newer storerank has migrated the database: then nothing is looked at any more. */
+  readonly ended: Promise<void>
   stop(): Promise<void>
 }
 
@@ -43,11 +47,13 @@ export async function startScheduler(
   const look = createLook(context, jobs, readNow)
   const ticking = tick(await look(), signal, () =>
     look().catch((error) => {
+      if (error instanceof ConfigurationError) throw error
       context.log.error({ err: error }, 'the slots of the jobs could not be looked at')
       return LOOK_AGAIN_MS
     }),
   )
   return {
+    ended: ticking,
     stop: async () => {
       stopping.abort()
       await ticking
@@ -118,6 +124,7 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
   const schedules = jobs.map((job) => ({ job, cron: readCron(job.cron) }))
   let before: Date | null = null
   return async (): Promise<number> => {
+    await refuseNewerSchema(db)
     const now = await readNow(db)
     const answeredMs = performance.now()
     const recorded = before === null ? await readLatestSlots(db, jobs, now) : null

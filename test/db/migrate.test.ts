@@ -6,7 +6,12 @@ import { readMigrationFiles } from 'drizzle-orm/migrator'
 import postgres from 'postgres'
 import { migrate } from '../../src/db/migrate.ts'
 import { runCommand, startCommand } from '../support/command.ts'
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  migrateLater,
+  type TestDatabase,
+} from '../support/database.ts'
 import { attach, makeHome, until } from '../support/embedded.ts'
 import { addPerson } from '../support/people.ts'
 
@@ -78,7 +83,7 @@ test('who is killed in the middle leaves nothing behind, and the next one makes 
 describe('a storerank of another age', () => {
   test('that is older than the schema refuses with a sentence, whatever it is asked, and changes nothing', async (t) => {
     const database = await withDatabase(t, createTestDatabase)
-    await database.sql`insert into drizzle.__drizzle_migrations (hash, created_at) select 'later', max(created_at) + 1 from drizzle.__drizzle_migrations`
+    await migrateLater(database.sql)
     const env = { DATABASE_URL: database.url }
     for (const command of ['run', 'plan', 'status']) {
       const { code, stdout, stderr } = await runCommand(t, [command], { env })

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
 import { runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
+import { migrateLater } from '../support/database.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 const QUIET = { waitMs: 60_000, onPhase: () => {}, onProgress: () => {} }
@@ -39,4 +40,12 @@ test('one cycle measures what is watched, and the second buys nothing', async ()
   const [{ posted } = { posted: 0 }] =
     await sql`select count(*)::int as posted from api_call where kind = 'task_post'`
   assert.equal(posted, 1)
+})
+
+test('a cycle that waits for results ends when a newer storerank has migrated the database', async () => {
+  await world.db.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('fitness', 'ios_store', 'calm', 2840, 'en')`
+  await migrateLater(world.db.sql)
+  await assert.rejects(cycle(), { code: 'configuration', message: /while this one was running/ })
 })

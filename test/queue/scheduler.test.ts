@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { createTask } from 'node-cron'
 import { enqueueRun, type Job } from '../../src/queue/job.ts'
 import { judgeSlots, listNextTicks, startScheduler } from '../../src/queue/scheduler.ts'
+import { migrateLater } from '../support/database.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
 let world: World
@@ -347,5 +348,19 @@ describe('a scheduler that goes on', () => {
       ],
     )
     assert.deepEqual(await queuedSlots('looked'), ['2026-11-21T12:00:00.000Z'])
+  })
+
+  test('ends with a sentence when a newer storerank has migrated the database', async (t) => {
+    const { context } = await world.openRunner()
+    let looks = 0
+    const endOfMinute = async () => new Date(instant('12:00:59.990').getTime() + looks++ * 60_000)
+    const scheduler = await startScheduler(context, [jobOf('older', { cron: MINUTELY })], endOfMinute)
+    const refused = assert.rejects(scheduler.ended, {
+      code: 'configuration',
+      message: /while this one was running/,
+    })
+    t.after(() => world.db.sql`delete from drizzle.__drizzle_migrations where hash = 'later'`)
+    await migrateLater(world.db.sql)
+    await refused
   })
 })

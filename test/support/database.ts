@@ -5,6 +5,7 @@
 
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
+import type { Database } from '../../src/db/database.ts'
 
 /** Clones wait for one another: a template must not be in use while it is copied. */
 const CLONE_LOCK = 7_310_447_116
@@ -25,6 +26,13 @@ export function createTestDatabase(): Promise<TestDatabase> {
 /** A database with nothing in it. */
 export function createEmptyDatabase(): Promise<TestDatabase> {
   return createDatabase('template0')
+}
+
+/** What a storerank that is newer than this one leaves behind when it has migrated. */
+export async function migrateLater(sql: postgres.Sql | Database['sql']): Promise<void> {
+  await sql`
+    insert into drizzle.__drizzle_migrations (hash, created_at)
+    select 'later', max(created_at) + 1 from drizzle.__drizzle_migrations`
 }
 
 async function createDatabase(template: string): Promise<TestDatabase> {

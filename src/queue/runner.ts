@@ -3,7 +3,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fetchResults } from '../collect/fetch.ts'
-import { AccountError, LeaseLostError, UnavailableError } from '../errors.ts'
+import { AccountError, LeaseLostError, StorerankError, UnavailableError } from '../errors.ts'
 import { createDictionary } from '../history/dictionary.ts'
 import { storeFetched } from '../history/store.ts'
 import { type PostDeps, workPost } from '../post/work-post.ts'
@@ -108,7 +108,8 @@ function jobHandler(context: JobContext, jobs: readonly Job[]) {
         await recordMissedRun(context.db, job.name, slot, 'Another run of the job was going on.')
     } catch (error) {
       context.log.error({ job: job.name, err: error }, 'job failed')
-      if (error instanceof UnavailableError) throw error
+      // What the service or a setting refuses stays refused; what a stop or the database prevented another runner does.
+      if (!(error instanceof StorerankError) || error instanceof UnavailableError) throw error
     }
   }
 }

@@ -197,4 +197,50 @@ test('an enqueued run that finds the job busy is recorded as missed', async () =
   await until('the slot is missed', missed)
   release()
   await running
+  await third.stop()
+})
+
+/** The queue tries again at once, and not after its pause. */
+const tryAgain = () => world.db.sql`update pgboss.job set start_after = now() where state = 'retry'`
+
+test('a run that ends early because its runner is stopped is done by another one', async () => {
+  const events = new EventEmitter()
+  const begun = once(events, 'begun')
+  const endless = jobOf(async ({ signal }) => {
+    events.emit('begun')
+    await once(events, 'never', { signal })
+    return {}
+  }, 'stopped')
+  const stopped = await world.openRunner()
+  await startRunner(stopped.context, [endless])
+  await enqueueRun(world.db, first.context.queue, 'stopped', SLOT)
+  await begun
+  await stopped.stop()
+  assert.equal((await readRun('stopped')).state, 'failed')
+
+  const other = await world.openRunner()
+  await startRunner(other.context, [jobOf(async () => ({}), 'stopped')])
+  await tryAgain()
+  await until('another runner has done it', async () => (await readRun('stopped')).state === 'done')
+  await other.stop()
+})
+
+test('a run that could not begin, as the database was away, is tried again', async () => {
+  const { context, stop } = await world.openRunner()
+  let connections = 0
+  const db = {
+    ...context.db,
+    openSession: (idleMs: number) => {
+      connections += 1
+      if (connections === 1) throw new Error('sorry, too many clients already')
+      return context.db.openSession(idleMs)
+    },
+  }
+  await startRunner({ ...context, db }, [jobOf(async () => ({}), 'delayed')])
+  await enqueueRun(world.db, first.context.queue, 'delayed', SLOT)
+  await until('it is done', async () => {
+    await tryAgain()
+    return (await readRun('delayed')).state === 'done'
+  })
+  await stop()
 })

@@ -131,6 +131,14 @@ export async function enqueueRun(db: Database, queue: Queue, job: string, slot: 
   })
 }
 
+/** Enqueues one more run under a slot of its own, unless one is waiting or going on. */
+export async function enqueueAgain(db: Database, queue: Queue, job: string, slot: Date): Promise<void> {
+  await db.sql.begin(async (tx) => {
+    if (!(await queue.enqueueJobRun(tx, job, slot))) return
+    await tx`insert into job_run (job, slot) values (${job}, ${slot}) on conflict do nothing`
+  })
+}
+
 /** Returns the slot under which it runs: the scheduled one, or the present of the database, to the millisecond. */
 async function startRun(context: JobContext, job: Job, scheduled?: Date): Promise<Date> {
   const started = { state: 'running', runner: context.runner, startedAt: clock, endedAt: null, error: null }

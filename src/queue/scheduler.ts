@@ -8,7 +8,14 @@ import { createTask, type ScheduledTask } from 'node-cron'
 import type { Database } from '../db/database.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
 import { ConfigurationError } from '../errors.ts'
-import { enqueueRun, type Job, type JobContext, type MissedSlot, recordMissedSlots } from './job.ts'
+import {
+  enqueueAgain,
+  enqueueRun,
+  type Job,
+  type JobContext,
+  type MissedSlot,
+  recordMissedSlots,
+} from './job.ts'
 
 export interface Scheduler {
   /** Rejects with a ConfigurationError when a newer storerank has migrated the database: then nothing is looked at any more. */
@@ -34,7 +41,7 @@ const MISSED_REASON = 'No runner was there to start it.'
 const LOOK_AGAIN_MS = 5_000
 
 /**
- * Looks at once, which catches up, and then every minute until it is stopped.
+ * Looks at once, which catches up and does again what failed last, and then every minute until it is stopped.
  * @param readNow the clock that slots go by
  */
 export async function startScheduler(
@@ -87,7 +94,7 @@ export function judgeSlots(
   after: Date | null,
   now: Date,
 ): PassedSlots {
-  const thisMinuteMs = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS
+  const thisMinuteMs = beginOfMinute(now).getTime()
   const { slots, isCut } = listSlots(matches, after, thisMinuteMs)
   const [latest = null] = slots
   const isDue = catchUp === 'latest' || latest?.getTime() === thisMinuteMs
@@ -118,6 +125,10 @@ function listSlots(
   return { slots, isCut: false }
 }
 
+function beginOfMinute(now: Date): Date {
+  return new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS)
+}
+
 /** Returns what looks once, and says how long until the next minute of that clock. */
 function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Database) => Promise<Date>) {
   const { db, queue } = context
@@ -129,11 +140,15 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
     const answeredMs = performance.now()
     const recorded = before === null ? await readLatestSlots(db, jobs, now) : null
     for (const { job, cron } of schedules) {
-      const after = before ?? recorded?.get(job.name) ?? null
+      const latest = recorded?.get(job.name)
+      const after = before ?? latest?.slot ?? null
       const { due, missed } = judgeSlots(job.catchUp, (minute) => cron.match(minute), after, now)
       // In this order: should this be cut off, the next look finds what it has not recorded.
       await recordMissedSlots(db, job.name, missed)
       if (due !== null) await enqueueRun(db, queue, job.name, due)
+      // Whoever starts a runner may have mended what made the last run fail; the next slot may be a week away.
+      else if (latest?.hasFailed && job.catchUp === 'latest')
+        await enqueueAgain(db, queue, job.name, beginOfMinute(now))
     }
     before = now
     // None at all, should the next minute have begun meanwhile.
@@ -151,15 +166,19 @@ async function readClock(db: Database): Promise<Date> {
  * The latest slot on record of each job. A run by hand is recorded under its own instant, which is no whole minute; what a
  * clock that was ahead has recorded is not reached yet.
  */
-async function readLatestSlots(db: Database, jobs: readonly Job[], now: Date): Promise<Map<string, Date>> {
-  const rows = await db.sql<{ job: string; slot: Date }[]>`
-    select j.job, r.slot from unnest(${jobs.map((job) => job.name)}::text[]) as j (job)
+async function readLatestSlots(
+  db: Database,
+  jobs: readonly Job[],
+  now: Date,
+): Promise<Map<string, { readonly slot: Date; readonly hasFailed: boolean }>> {
+  const rows = await db.sql<{ job: string; slot: Date; hasFailed: boolean }[]>`
+    select j.job, r.slot, r.state = 'failed' as "hasFailed" from unnest(${jobs.map((job) => job.name)}::text[]) as j (job)
     cross join lateral (
-      select slot from job_run r
+      select slot, state from job_run r
       where r.job = j.job and r.slot <= ${now} and r.slot = date_trunc('minute', r.slot)
       order by slot desc limit 1
     ) r`
-  return new Map(rows.map(({ job, slot }) => [job, slot]))
+  return new Map(rows.map(({ job, ...latest }) => [job, latest]))
 }
 
 /** node-cron as the reader of expressions; its timers are not started. */

@@ -298,6 +298,30 @@ describe('a start', () => {
     )
   })
 
+  test('does again what failed last, and only where the next tick is not as good', async () => {
+    const { context } = await world.openRunner()
+    await world.db.sql`
+      insert into job_run (job, slot, state)
+      select job, ${instant('03:00:00')}, state
+      from (values ('mended', 'failed'), ('well', 'done'), ('next-will-do', 'failed')) r (job, state)`
+    // The queue tries it again by itself.
+    await enqueueRun(world.db, context.queue, 'retried', instant('03:00:00'))
+    await world.db.sql`update job_run set state = 'failed' where job = 'retried'`
+    const jobs = [
+      jobOf('mended'),
+      jobOf('well'),
+      jobOf('next-will-do', { catchUp: 'none' }),
+      jobOf('retried'),
+    ]
+    const start = async (now: string) =>
+      (await startScheduler(context, jobs, async () => instant(now))).stop()
+    await start('12:00:30')
+    await start('12:05:00')
+    assert.deepEqual(await queuedSlots('mended'), ['2026-11-21T12:00:00.000Z'])
+    const runs = await world.db.sql`select job from job_run where slot > ${instant('03:00:00')}`
+    assert.deepEqual([...runs], [{ job: 'mended' }])
+  })
+
   test('by the database’s clock needs none of the runner’s', async () => {
     const { context } = await world.openRunner()
     const scheduler = await startScheduler(context, [jobOf('real', { cron: MINUTELY })])

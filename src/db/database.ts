@@ -32,6 +32,8 @@ export interface DatabaseOptions {
 /** A transaction whose runner was frozen must not hold its row locks for ever. */
 const IDLE_IN_TRANSACTION_MS = 30_000
 export const CLOSE_TIMEOUT_S = 5
+/** A machine that vanished says no goodbye: the server asks after so many seconds of silence, and ends its session 30 s later. */
+const GONE = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 10, tcp_keepalives_count: 3 }
 
 /** Micro-dollars and counts stay far below 2^53. */
 const int8 = { to: 20, from: [20], parse: Number, serialize: String }
@@ -56,7 +58,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
       ...shared,
       max: 1,
       types: { int8 },
-      connection: { ...shared.connection, idle_session_timeout: idleMs },
+      connection: { ...shared.connection, ...GONE, idle_session_timeout: idleMs },
     })
   return {
     url,

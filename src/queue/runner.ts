@@ -20,7 +20,6 @@ export interface Runner {
 /** Each may wait for its answer or a permit; the client and the call window bound the requests. */
 const POSTS_AT_ONCE = 10
 const FETCH_JOBS_AT_ONCE = 4
-const JOBS_AT_ONCE = 3
 /** After a refusal of the account nothing is posted for that long: each try would be refused as well. */
 const REFUSAL_PAUSE_MS = 60_000
 
@@ -30,7 +29,8 @@ export async function startRunner(context: JobContext, jobs: readonly Job[]): Pr
   const { queue } = context
   await queue.work('post', POSTS_AT_ONCE, postHandler(context, state))
   await queue.work('fetch', FETCH_JOBS_AT_ONCE, fetchHandler(context, state))
-  if (jobs.length > 0) await queue.work('job', JOBS_AT_ONCE, jobHandler(context, jobs))
+  // No two of a kind run at once, and a long audit keeps nothing else waiting.
+  if (jobs.length > 0) await queue.work('job', jobs.length, jobHandler(context, jobs))
   return state
 }
 

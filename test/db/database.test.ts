@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openDatabase } from '../../src/db/database.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+before(async () => {
+  database = await createTestDatabase()
+})
+after(() => database.drop())
+
+test('the server ends a session that says nothing, and within two minutes that of a machine that vanished', async (t) => {
+  const db = openDatabase(database.url)
+  const session = db.openSession(7_000)
+  t.after(() => Promise.all([session.end(), db.close()]))
+  const [row] = await session<{ idle: string; after: number; every: number; times: number }[]>`
+    select current_setting('idle_session_timeout') as idle, current_setting('tcp_keepalives_idle')::int as after,
+      current_setting('tcp_keepalives_interval')::int as every, current_setting('tcp_keepalives_count')::int as times`
+  assert.equal(row?.idle, '7s')
+  assert.ok(row.after > 0 && row.after + row.every * row.times < 120, JSON.stringify(row))
+})

@@ -48,6 +48,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
       TimeZone: 'UTC',
       // The locks of budget and calls stand on it: each statement sees what was committed before it.
       default_transaction_isolation: 'read committed' as const,
+      // It compiles for longer than our statements take, some of them behind a lock that everybody waits for.
+      jit: 'off',
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     },
   }

@@ -3,9 +3,8 @@ import type { Transaction } from '../db/database.ts'
 
 /**
  * To the end of the transaction, everything is joined by hash or merge. The planner takes each step of a long statement for
- * one row and would join row by row: 20,000 watches took minutes, now a second at most. What is refused counts as enormously
- * dear, which must not start the JIT compiler.
+ * one row and would join row by row: 20,000 watches took minutes, now a second at most.
  */
 export async function joinInBulk(tx: Transaction): Promise<void> {
-  await tx`select set_config('enable_nestloop', 'off', true), set_config('jit', 'off', true)`
+  await tx`select set_config('enable_nestloop', 'off', true)`
 }

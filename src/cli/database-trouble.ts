@@ -8,6 +8,8 @@ const UNREACHABLE =
 const NOT_NOW = /^(08\w{3}|53300|57P0[1-5])$/
 /** SQLSTATE: wrong login or password, no such database. */
 const REFUSED = /^(28\w{3}|3D000)$/
+/** Of TLS: a certificate that nobody we know has signed, that is of another host, or too old. */
+const NOT_TRUSTED = /CERT_|_CERT$|UNABLE_TO_VERIFY/
 /** SQLSTATE: insufficient privilege. */
 const NOT_ALLOWED = '42501'
 
@@ -24,6 +26,10 @@ export function describeDatabaseTrouble(error: unknown): StorerankError | null {
   const options = { cause: error }
   if (REFUSED.test(code)) {
     const message = `The database refuses us: ${reason}. Check the login, the password and the name of the database in DATABASE_URL.`
+    return new ConfigurationError(message, options)
+  }
+  if (NOT_TRUSTED.test(code)) {
+    const message = `The database's certificate is not trusted: ${reason}. NODE_EXTRA_CA_CERTS names the file of who signed it, and DATABASE_URL the host that it is of.`
     return new ConfigurationError(message, options)
   }
   if (code === NOT_ALLOWED) {

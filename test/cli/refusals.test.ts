@@ -102,6 +102,21 @@ describe('describeDatabaseTrouble', () => {
     }
   })
 
+  test('takes a certificate that is not trusted for a setting', () => {
+    for (const code of [
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+      'CERT_HAS_EXPIRED',
+    ]) {
+      const trouble = describeDatabaseTrouble(coded(code))
+      assert.ok(trouble instanceof ConfigurationError, code)
+      assert.match(trouble.message, /certificate is not trusted: what happened\..*NODE_EXTRA_CA_CERTS/)
+    }
+  })
+
   test('finds the reason below the error that wraps it, and shows it where a list of errors has none', () => {
     const wrapped = new Error('Failed query: select 1', { cause: coded('ECONNRESET', '') })
     assert.match(describeDatabaseTrouble(wrapped)?.message ?? '', /cannot be reached: ECONNRESET\./)

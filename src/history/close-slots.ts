@@ -62,7 +62,8 @@ async function insertGaps(tx: Transaction): Promise<ClosedSlots> {
       union all
       -- Out at the service, for all we knew, when its slot was closed, and given back unsent since.
       select p.id, p.target_id, u.slot, r.slot is not null
-      from unsent u join watch_period p on p.target_id = u.target_id
+      from (select target_id, slot from unsent union all select target_id, slot from uncut) u
+      join watch_period p on p.target_id = u.target_id
       left join running r on r.target_id = u.target_id and r.slot = u.slot
       where slot_of(p.every, u.slot) = u.slot and u.slot >= p.first_slot and (p.last_slot is null or u.slot <= p.last_slot)
         and u.slot + p.every <= least(p.closed_to, p.ended_at)

@@ -90,9 +90,10 @@ async function holdPost(tx: Transaction, postId: string, outage: Outage): Promis
 }
 
 /**
- * What nobody watches any more ends here without a trace, unless it was charged before: its status code says so, and it
- * ends as failed. What came too late leaves the post and becomes a gap. The state is the guard, here and in the cut: what is
- * adopted meanwhile is no longer `planned`, and its result will be fetched.
+ * For what nobody watches any more its slot is over, and its money free. It leaves the post like what came too late, and
+ * closing says whether somebody is owed a reason. What was charged before, as its status code says, ends as failed, or a new watch would buy it
+ * from the first attempt on. The state is the guard, here and in the cut: what is adopted meanwhile is no longer `planned`,
+ * and its result will be fetched.
  */
 async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
   await tx`
@@ -102,11 +103,14 @@ async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
         select from watch_period p
         where p.target_id = k.target_id and p.ended_at is null and slot_of(p.every, k.slot) = k.slot)
     ),
-    dropped as (delete from task k using stale s where k.id = s.id and k.state = 'planned' and s.status_code is null),
     ended as (
       update task k set state = 'failed', ended_at = clock_timestamp(),
         problem = 'Nobody watches it any more, and it was not posted again after: ' || k.problem
       from stale s where k.id = s.id and k.state = 'planned' and s.status_code is not null
+    ),
+    over as (
+      update task k set slot_ends_at = least(k.slot_ends_at, storerank_now())
+      from stale s where k.id = s.id and k.state = 'planned' and s.status_code is null
     )
     update charge c set open = false from stale s where c.task_id = s.id and c.open`
   await tx`

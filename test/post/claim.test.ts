@@ -101,8 +101,10 @@ describe('a claim', () => {
     await world.db.sql`delete from keyword_watch where keyword = 'pilates'`
     const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
     assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['yoga'])
-    assert.deepEqual(await countStates(world.db), { posting: 1 })
     assert.deepEqual(await readMoney(world.db), { reserved: 1200 })
+    await closeEndedSlots(world.db)
+    assert.deepEqual(await countStates(world.db), { posting: 1 })
+    assert.equal((await world.db.sql`select from ranking`).count, 0)
   })
 
   test('ends a task that was charged before and that nobody watches any more as failed', async () => {

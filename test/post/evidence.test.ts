@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import fc from 'fast-check'
+import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { adoptOrphans, type CreatedTask, recordCreated } from '../../src/post/evidence.ts'
 import { parseTag } from '../../src/post/tag.ts'
@@ -124,6 +125,7 @@ describe('evidence', () => {
     assert.deepEqual(await claimPost(world.db, post?.id ?? '', randomUUID(), depsOf(world)), {
       kind: 'empty',
     })
+    await closeEndedSlots(world.db)
     assert.deepEqual(await countStates(world.db), {})
     assert.deepEqual({ ...(await adopt([fact])) }, { adopted: 1, duplicates: 0 })
     assert.deepEqual({ ...(await adopt([fact])) }, { adopted: 0, duplicates: 0 })

@@ -24,7 +24,7 @@ export interface Findings {
   /** Project days and overall days above their budget. */
   readonly overBudget: number
   readonly overCallLimit: number
-  /** Slots that ended while watched, with neither result nor reason. */
+  /** Slots that ended while watched, with neither result nor reason; minutes of a job without a record. */
   readonly silent: number
   readonly unsettled: number
   /** The first rows behind the faults, to look at. */
@@ -66,7 +66,7 @@ export async function compareBooks(
     moneyDiffers: (await count(MONEY_DIFFERS)) + (await count(RESERVED_FOR_NOTHING)),
     overBudget: (await count(OVER_PROJECT_BUDGET)) + (await count(OVER_ALL, world.maxDayMicros)),
     overCallLimit: countOverCallLimit(wire.arrivals, callsPerWindow),
-    silent: (await count(SILENT)) + (await count(NOT_CLOSED)),
+    silent: (await count(SILENT)) + (await count(NOT_CLOSED)) + (await count(JUMPED_OVER)),
     unsettled: open.planned + open.posting + open.posted + open.posts,
     samples,
   }
@@ -215,6 +215,15 @@ const SILENT = `
 const NOT_CLOSED = `
   select 'not closed' as what, p.* from watch_period p
   where p.kind = 'keyword' and p.closed_to < least(storerank_now() - interval '2 days', p.ended_at)`
+
+/** A minute that nobody had the time to wake a job in is on record as missed. */
+const JUMPED_OVER = `
+  select 'jumped over' as what, job, slot
+  from (
+    select job, generate_series(min(slot), max(slot), interval '1 minute') as slot from job_run
+    where job in ('collect', 'reconcile', 'status') and slot = date_trunc('minute', slot) group by job
+  ) minute left join job_run r using (job, slot)
+  where r.slot is null`
 
 /** Arrivals that were certainly one too many of the last window, by kind and over all. */
 function countOverCallLimit(arrivals: readonly Arrival[], callsPerWindow: number): number {

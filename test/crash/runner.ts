@@ -1,4 +1,4 @@
-/** One runner: what `storerank start` opens, with the jobs of the cycle every half second instead of every minute. */
+/** One runner: what `storerank start` opens, and the jobs of the cycle every half second besides, for a minute is long here. */
 import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -10,6 +10,7 @@ import { readConfig } from '../../src/config.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
+import { startScheduler } from '../../src/queue/scheduler.ts'
 import type { Role } from './runners.ts'
 
 const ROUND_MS = 500
@@ -32,7 +33,8 @@ const session = await openWorkSession({
   isTerminal: false,
   signal,
 })
-if (role === undefined || role === 'work') await startRunner(session.job, [])
+if (role === undefined || role === 'work') await startRunner(session.job, role === undefined ? JOBS : [])
+const scheduler = role === undefined ? await startScheduler(session.job, JOBS) : null
 await work('account')
 process.send?.('ready')
 // It is written at the end of a process, and these are killed.
@@ -43,6 +45,7 @@ while (!signal.aborted) {
   for (const name of NAMES) await work(name)
   await sleep(ROUND_MS, undefined, { signal }).catch(() => {})
 }
+await scheduler?.stop()
 await receiver?.close()
 await session.drain()
 await session.close()

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { ConfigurationError } from '../errors.ts'
+import { toPrintable } from '../log.ts'
 import { type Import, importWatches } from '../watch/import.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { formatCount } from './print.ts'
@@ -44,7 +45,9 @@ function report(
   output: CommandContext,
 ) {
   for (const { line, subject, reason } of refused.slice(0, SHOWN_REFUSALS)) {
-    output.stderr.write(`Line ${line}, ${JSON.stringify(subject)}, is refused: ${reason}.\n`)
+    output.stderr.write(
+      `${toPrintable(`Line ${line}, ${JSON.stringify(subject)}, is refused: ${reason}.`)}\n`,
+    )
   }
   if (refused.length > SHOWN_REFUSALS) {
     output.stderr.write(`… and ${formatCount(refused.length - SHOWN_REFUSALS)} more.\n`)

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { makeCommandHome, runCommand } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { addPerson } from '../support/people.ts'
 
 let database: TestDatabase
 before(async () => {
@@ -12,9 +13,13 @@ before(async () => {
 after(() => database.drop())
 
 async function importFile(t: TestContext, content: string | Uint8Array, ...options: string[]) {
+  return importAs(database.url, t, content, ...options)
+}
+
+async function importAs(url: string, t: TestContext, content: string | Uint8Array, ...options: string[]) {
   const file = join(dirname(await makeCommandHome(t)), 'keywords.csv')
   await writeFile(file, content)
-  return runCommand(t, ['import', file, ...options], { env: { DATABASE_URL: database.url } })
+  return runCommand(t, ['import', file, ...options], { env: { DATABASE_URL: url } })
 }
 
 test('what was refused stands on stderr with its line, and what came in is counted', async (t) => {
@@ -37,6 +42,31 @@ test('what is printed as CSV comes in again as it was', async (t) => {
     enabled, tags, note from keyword_watch where note = 'ours'`
   const { stdout } = await runCommand(t, ['sql', query, '--csv'], { env })
   assert.match((await importFile(t, stdout)).stdout, /0 added, 0 changed, 1 as they were, 0 refused/)
+})
+
+test('an editor may bring watches in and change them, a reader may not', async (t) => {
+  const rows = (priority: number) =>
+    `project,store,app_id,role,priority\nfit,ios_store,1480010017,own,${priority}\n`
+  const editor = await addPerson(database.sql, 'storerank_editor')
+  const reader = await addPerson(database.sql, 'storerank_reader')
+  t.after(async () => {
+    await editor.remove()
+    await reader.remove()
+  })
+  assert.match((await importAs(editor.url, t, rows(1))).stdout, /1 added/)
+  assert.match((await importAs(editor.url, t, rows(2))).stdout, /1 changed/)
+  const { code, stderr } = await importAs(reader.url, t, rows(1))
+  assert.equal(code, 2)
+  assert.match(stderr, /^The login of DATABASE_URL may not do that/)
+})
+
+test('a refused keyword cannot steer the terminal', async (t) => {
+  const file =
+    'project,store,keyword,location_code,language_code\nfit,ios_store,a\u001b[31m\u009b1mb,2840,en\n'
+  const { stderr } = await importFile(t, file)
+  assert.match(stderr, /^Line 2, .* is refused: .*control_characters/)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  assert.doesNotMatch(stderr, /[\u001b\u009b]/)
 })
 
 test('a file that is not there or not UTF-8 is a mistake in the usage', async (t) => {

@@ -47,8 +47,9 @@ export interface Job {
   run(context: JobContext): Promise<JobSummary>
 }
 
-/** A job obeys its timeout; who holds its lock twice as long is frozen. */
-const FROZEN_AFTER_TIMEOUTS = 2
+/** Who holds the lock of a job says so that often, and is frozen after a silence that long. */
+const SIGN_OF_LIFE_MS = 20_000
+const FROZEN_AFTER_MS = 120_000
 
 /** Time is the database's. */
 const clock = sql`clock_timestamp()`
@@ -170,16 +171,18 @@ async function endRun(
 }
 
 /**
- * A session lock: it goes with its connection, so a killed runner blocks nobody. A frozen one keeps its connection: the
- * server ends that some time after the job's own timeout.
+ * A session lock: it goes with its connection, so a killed runner blocks nobody. A frozen one keeps its connection, and the
+ * server ends that after a silence.
  */
 async function withJobLock<T>(db: Database, job: Job, work: () => Promise<T>): Promise<T | typeof BUSY> {
-  const session = db.openSession(job.timeoutMs * FROZEN_AFTER_TIMEOUTS)
+  const session = db.openSession(FROZEN_AFTER_MS)
+  const living = setInterval(() => void session`select`.catch(() => {}), SIGN_OF_LIFE_MS).unref()
   try {
     const [row] = await session<{ locked: boolean }[]>`
       select pg_try_advisory_lock(hashtext('storerank job'), hashtext(${job.name})) as locked`
     return row?.locked ? await work() : BUSY
   } finally {
+    clearInterval(living)
     await session.end({ timeout: CLOSE_TIMEOUT_S })
   }
 }

@@ -148,13 +148,40 @@ test('a job whose lock was cut goes on to its end, and so does its runner', asyn
   await runner.stop()
 })
 
-test('the lock of a frozen runner ends some time after the timeout of its job', async () => {
-  const frozen = await world.openRunner()
+test('the lock of a frozen runner ends when the server has heard nothing of it for a while', async (t) => {
+  const { context } = await world.openRunner()
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const silences: number[] = []
+  const openSession = (idleMs: number) => {
+    silences.push(idleMs)
+    return context.db.openSession(100)
+  }
   const { job, begun } = heldJob()
-  // It never looks at its signal, as nothing that is frozen does.
-  void executeJob(frozen.context, { ...job, timeoutMs: 100 }, SLOT)
+  // It never ends, as nothing that is frozen does.
+  void executeJob({ ...context, db: { ...context.db, openSession } }, job, SLOT)
   await begun
   await untilFree()
+  assert.deepEqual(silences, [120_000])
+})
+
+test('who has the lock of a long job says so, several times within that while', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { job, begun, release } = heldJob()
+  const running = executeJob(first.context, job, SLOT)
+  await begun
+  const readLast = async () => {
+    const [holder] = await world.db.sql<{ said: string }[]>`
+      select query_start::text as said from pg_stat_activity join pg_locks using (pid)
+      where datname = current_database() and locktype = 'advisory'`
+    return holder?.said ?? null
+  }
+  const before = await readLast()
+  assert.notEqual(before, null)
+  t.mock.timers.tick(30_000)
+  await until('it has said something', async () => (await readLast()) !== before)
+  assert.notEqual(await readLast(), null)
+  release()
+  await running
 })
 
 test('a slot that nobody ran is recorded as missed, and a run that has begun is not touched', async () => {

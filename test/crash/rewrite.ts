@@ -48,6 +48,7 @@ export const SHORTER: readonly Rewrite[] = [
   constant('collect/hand-out.ts', 'ASK_AGAIN_FROM_MS', '3_000'),
   constant('collect/fetch.ts', 'TROUBLE_PAUSE_MS', '500'),
   constant('post/evidence.ts', 'HIGH_PRIORITY_OVERDUE_MS', '3_000'),
+  constant('post/reconcile.ts', 'CLOCK_CHANGE_MS', '30_000'),
   constant('queue/job.ts', 'SIGN_OF_LIFE_MS', '1_000'),
   constant('queue/job.ts', 'FROZEN_AFTER_MS', '5_000'),
   constant('queue/runner.ts', 'REFUSAL_PAUSE_MS', '1_000'),

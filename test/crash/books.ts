@@ -52,7 +52,8 @@ export async function compareBooks(
   const { sql } = world
   await copyBook(sql, sandbox)
   const open = await world.countOpen()
-  const samples: string[] = []
+  const overCallLimit = listOverCallLimit(wire.arrivals, callsPerWindow)
+  const samples = overCallLimit.slice(0, SAMPLE).map((one) => JSON.stringify(one))
   const count = async (text: string, ...parameters: number[]) => {
     const rows = await sql.unsafe(text, parameters)
     samples.push(...rows.slice(0, SAMPLE).map((row) => JSON.stringify(row)))
@@ -65,7 +66,7 @@ export async function compareBooks(
     madeUp: (await count(WITHOUT_PAYMENT)) + (await countWrongRanks(sql, sandbox.url, random)),
     moneyDiffers: (await count(MONEY_DIFFERS)) + (await count(RESERVED_FOR_NOTHING)),
     overBudget: (await count(OVER_PROJECT_BUDGET)) + (await count(OVER_ALL, world.maxDayMicros)),
-    overCallLimit: countOverCallLimit(wire.arrivals, callsPerWindow),
+    overCallLimit: overCallLimit.length,
     silent: (await count(SILENT)) + (await count(NOT_CLOSED)) + (await count(JUMPED_OVER)),
     unsettled: open.planned + open.posting + open.posted + open.posts,
     samples,
@@ -225,15 +226,21 @@ const JUMPED_OVER = `
   ) minute left join job_run r using (job, slot)
   where r.slot is null`
 
-/** Arrivals that were certainly one too many of the last window, by kind and over all. */
-function countOverCallLimit(arrivals: readonly Arrival[], callsPerWindow: number): number {
+interface OneTooMany {
+  readonly kind: string
+  readonly first: Arrival | undefined
+  readonly last: Arrival
+}
+
+/** Arrivals that were certainly one too many of the last window, by kind and over all, with the first one of that window. */
+function listOverCallLimit(arrivals: readonly Arrival[], callsPerWindow: number): OneTooMany[] {
   const limits = { ...WIRE_LIMITS, all: callsPerWindow }
-  return Object.entries(limits).reduce((total, [kind, limit]) => {
+  return Object.entries(limits).flatMap(([kind, limit]) => {
     const counted = arrivals.filter((one) => kind === 'all' || one.kind === kind)
-    const isOver = ({ latestMs }: Arrival, index: number) =>
-      latestMs - (counted[index - limit]?.earliestMs ?? -WINDOW_MS) < WINDOW_MS
-    return total + counted.filter(isOver).length
-  }, 0)
+    return counted
+      .map((last, index) => ({ kind, first: counted[index - limit], last }))
+      .filter(({ first, last }) => last.latestMs - (first?.earliestMs ?? -WINDOW_MS) < WINDOW_MS)
+  })
 }
 
 interface Stored {

@@ -67,6 +67,8 @@ const SLOW_MS = [200, 2_600] as const
 
 const KEEP_ALIVE_MS = 60_000
 const LOOK_EVERY_MS = 5
+const LAG_MS = 20
+const READ_AFTER_LAG_MS = 250
 
 /** Calls of a window by kind; the harness makes the window shorter, not the limits (spec: Limits; SERVICE-NOTES: tasks_ready). */
 export const WIRE_LIMITS = { tasks_ready: 20, id_list: 10 }
@@ -85,12 +87,7 @@ export async function startWire(serviceUrl: string, random: Random): Promise<Wir
   const arrivals: Arrival[] = []
   const troubles = new Map<Trouble, number>()
   let inFlight = 0
-  // Of the last two looks, the earlier one: when the later one was late, the request may have come before it.
-  const looks = { before: performance.now(), last: performance.now() }
-  const looking = setInterval(() => {
-    looks.before = looks.last
-    looks.last = performance.now()
-  }, LOOK_EVERY_MS)
+  const readEarliest = watchForLags()
   const state = {
     mostInFlight: 0,
     deliveredLate: 0,
@@ -111,7 +108,7 @@ export async function startWire(serviceUrl: string, random: Random): Promise<Wir
 
   const server = createServer((request, response) => {
     const kind = kindOf(request.url ?? '')
-    arrivals.push({ kind, earliestMs: looks.before, latestMs: performance.now() })
+    arrivals.push({ kind, earliestMs: readEarliest(), latestMs: performance.now() })
     inFlight += 1
     state.mostInFlight = Math.max(state.mostInFlight, inFlight)
     response.once('close', () => {
@@ -134,11 +131,27 @@ export async function startWire(serviceUrl: string, random: Random): Promise<Wir
     arrivals,
     troubles,
     close: () => {
-      clearInterval(looking)
       server.closeAllConnections()
       server.close()
     },
   })
+}
+
+/**
+ * Returns what says since when a request that is read now may have been there. After a time in which this process was too
+ * busy to look, what had come meanwhile is read one after the other for a while, and any of it may be from its beginning.
+ */
+function watchForLags(): () => number {
+  const looks = { before: performance.now(), last: performance.now() }
+  const lag = { beganMs: 0, endedMs: Number.NEGATIVE_INFINITY }
+  setInterval(() => {
+    const nowMs = performance.now()
+    if (nowMs - looks.last > LAG_MS) Object.assign(lag, { beganMs: looks.last, endedMs: nowMs })
+    looks.before = looks.last
+    looks.last = nowMs
+  }, LOOK_EVERY_MS).unref()
+  return () =>
+    performance.now() - lag.endedMs < READ_AFTER_LAG_MS ? Math.min(lag.beganMs, looks.before) : looks.before
 }
 
 interface Carried {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { Database } from '../../src/db/database.ts'
 import { postAgain } from '../../src/history/endings.ts'
 import { lockBudget } from '../../src/plan/budget.ts'
 import { claimPost } from '../../src/post/claim.ts'
@@ -19,6 +19,7 @@ import {
   planPost,
   planPosts,
   readMoney,
+  runAt,
   watch,
   work,
 } from './posting.ts'
@@ -29,17 +30,6 @@ before(async () => {
 })
 afterEach(() => forgetAll(world))
 after(() => world.close())
-
-/** Does its work as a runner whose business time is `now`. */
-async function runAt<T>(now: string, work: (db: Database) => Promise<T>): Promise<T> {
-  const other = openDatabase(world.db.url, { maxConnections: 1 })
-  try {
-    await other.sql`select set_config('storerank.now', ${now}, false)`
-    return await work(other)
-  } finally {
-    await other.close()
-  }
-}
 
 /** Watches a keyword, plans it and claims its post; returns its task. */
 async function claimNext(db: Database, keyword: string): Promise<TaskTag> {
@@ -79,11 +69,11 @@ describe('a claim', () => {
   for (const answeredAt of ['2026-12-02 00:00:05+00', '2027-01-03 12:00+00']) {
     test(`is charged on the day of sending, though answered at ${answeredAt}, so that no day is above its budget`, async () => {
       await world.db.sql`insert into project (name, daily_usd) values ('fitness', 0.0012)`
-      const sent = await runAt('2026-12-01 23:59:50+00', (db) => claimNext(db, 'yoga'))
-      const other = await runAt('2026-12-02 00:00:01+00', (db) => claimNext(db, 'pilates'))
+      const sent = await runAt(world, '2026-12-01 23:59:50+00', (db) => claimNext(db, 'yoga'))
+      const other = await runAt(world, '2026-12-02 00:00:01+00', (db) => claimNext(db, 'pilates'))
       for (const task of [sent, other]) {
         const created = [{ ...task, serviceId: task.taskId, costMicros: 1200 }]
-        await runAt(answeredAt, (db) => db.sql.begin((tx) => recordCreated(tx, created, 60_000)))
+        await runAt(world, answeredAt, (db) => db.sql.begin((tx) => recordCreated(tx, created, 60_000)))
       }
       const days = await world.db
         .sql`select day::text, spent_usd::float8 as usd from spend_daily order by day`

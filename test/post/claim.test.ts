@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { Secret } from '../../src/config.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { createClient } from '../../src/service/client.ts'
@@ -22,6 +21,7 @@ import {
   readMoney,
   readOwnBooks,
   replaceCalls,
+  runAt,
   watch,
   work,
 } from './posting.ts'
@@ -33,19 +33,8 @@ before(async () => {
 afterEach(() => forgetAll(world))
 after(() => world.close())
 
-/** Does its work as a runner whose business time is `now`. */
-async function runAt<T>(now: string, work: (db: Database) => Promise<T>): Promise<T> {
-  const other = openDatabase(world.db.url, { maxConnections: 1 })
-  try {
-    await other.sql`select set_config('storerank.now', ${now}, false)`
-    return await work(other)
-  } finally {
-    await other.close()
-  }
-}
-
 function claimAt(postId: string, now: string) {
-  return runAt(now, (db) => claimPost(db, postId, randomUUID(), depsOf(world)))
+  return runAt(world, now, (db) => claimPost(db, postId, randomUUID(), depsOf(world)))
 }
 
 /** Reserves a minute before, and claims a minute after, this long before the day's end by UTC. Was it moved to the claim? */
@@ -90,7 +79,7 @@ describe('a claim', () => {
     const [post] = await world.db.sql`select state from post`
     assert.equal(post?.state, 'settled')
 
-    await runAt(tomorrow, closeEndedSlots)
+    await runAt(world, tomorrow, closeEndedSlots)
     const gaps = await world.db.sql`select gap from ranking`
     assert.deepEqual([...gaps], [{ gap: 'missed' }])
     assert.deepEqual(await readMoney(world.db), {})

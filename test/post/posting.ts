@@ -201,3 +201,18 @@ export async function forgetAll(world: World): Promise<void> {
 export function openOther(world: World): Database {
   return openDatabase(world.db.url, { name: 'other' })
 }
+
+/** Does its work as a runner whose business time is `now`. */
+export async function runAt<T>(
+  { db }: Pick<World, 'db'>,
+  now: string,
+  work: (db: Database) => Promise<T>,
+): Promise<T> {
+  const other = openDatabase(db.url, { maxConnections: 1 })
+  try {
+    await other.sql`select set_config('storerank.now', ${now}, false)`
+    return await work(other)
+  } finally {
+    await other.close()
+  }
+}

@@ -193,7 +193,8 @@ describe('while there is work', () => {
         extract(epoch from percentile_cont(0.5) within group (order by late))::float8 as median
       from (select permit_at - lag(permit_at, ${LIMIT}::int) over (order by permit_at) - make_interval(secs => ${WINDOW_S}) as late
         from api_call) as waited`
-    assert.ok(late !== undefined && late.earliest > 0)
+    // To the microsecond: one is free at the very instant at which the one before it leaves.
+    assert.ok(late !== undefined && late.earliest >= 0, `${late?.earliest} s early`)
     assert.ok(late.median < WINDOW_S / 10, `half of the permits were ${late.median} s late`)
   })
 })

@@ -13,9 +13,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import postgres from 'postgres'
-import { attachEmbedded } from '../src/db/embedded.ts'
-import { openCluster } from '../src/db/embedded-cluster.ts'
 import { migrate } from '../src/db/migrate.ts'
+import { attachEmbedded } from '../src/embedded/attach.ts'
+import { openCluster } from '../src/embedded/cluster.ts'
 
 const PROJECT = join(import.meta.dirname, '..')
 const ALL_TESTS = 'test/**/*.test.ts'

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { type Database, openDatabase } from '../../src/db/database.ts'
-import { attachEmbedded } from '../../src/db/embedded.ts'
-import { openCluster } from '../../src/db/embedded-cluster.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { attachEmbedded } from '../../src/embedded/attach.ts'
+import { openCluster } from '../../src/embedded/cluster.ts'
 
 /** Nothing is left of the database when the work has ended, however it did. */
 export async function withDatabase(work: (db: Database) => Promise<void>): Promise<void> {

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { reachableBinaries, runProgram } from '../../src/db/embedded-binaries.ts'
-import { type Cluster, openCluster, ROLE } from '../../src/db/embedded-cluster.ts'
-import { lastComplaint, readLockFile, startServer, stopServer } from '../../src/db/embedded-server.ts'
+import { reachableBinaries, runProgram } from '../../src/embedded/binaries.ts'
+import { type Cluster, openCluster, ROLE } from '../../src/embedded/cluster.ts'
+import { lastComplaint, readLockFile, startServer, stopServer } from '../../src/embedded/server.ts'
 
 export interface Server {
   readonly url: string

@@ -13,9 +13,9 @@ import { after, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import postgres from 'postgres'
-import { attachEmbedded, type EmbeddedServer } from '../../src/db/embedded.ts'
-import { findBinaries } from '../../src/db/embedded-binaries.ts'
-import { type Cluster, openCluster } from '../../src/db/embedded-cluster.ts'
+import { attachEmbedded, type EmbeddedServer } from '../../src/embedded/attach.ts'
+import { findBinaries } from '../../src/embedded/binaries.ts'
+import { type Cluster, openCluster } from '../../src/embedded/cluster.ts'
 
 const PROJECT = join(import.meta.dirname, '..', '..')
 export const AS_ROOT = process.geteuid?.() === 0
@@ -125,7 +125,7 @@ export async function startUser(
     ...options
   }: { project?: string; env?: NodeJS.ProcessEnv; uid?: number; gid?: number } = {},
 ): Promise<User> {
-  const module = pathToFileURL(join(project, 'src/db/embedded.ts'))
+  const module = pathToFileURL(join(project, 'src/embedded/attach.ts'))
   const script = `
     import { attachEmbedded } from '${module}'
     process.on('SIGINT', () => undefined)
@@ -167,7 +167,13 @@ export const nobody = (() => {
 export async function copyProject(project: string): Promise<void> {
   const { initdb } = await findBinaries()
   const platformPackage = relative(PROJECT, join(dirname(initdb), '..', '..'))
-  for (const part of ['package.json', 'src/errors.ts', 'src/db', 'node_modules/postgres', platformPackage]) {
+  for (const part of [
+    'package.json',
+    'src/errors.ts',
+    'src/embedded',
+    'node_modules/postgres',
+    platformPackage,
+  ]) {
     await cp(join(PROJECT, part), join(project, part), { recursive: true, verbatimSymlinks: true })
   }
 }

@@ -7,10 +7,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
-import { INSTEAD } from './embedded-binaries.ts'
-import { type Cluster, openCluster, ROLE } from './embedded-cluster.ts'
-import { joinServer, type Presence } from './embedded-presence.ts'
-import { lastComplaint, readLockFile, startServer, stopServer } from './embedded-server.ts'
+import { INSTEAD } from './binaries.ts'
+import { type Cluster, openCluster, ROLE } from './cluster.ts'
+import { joinServer, type Presence } from './presence.ts'
+import { lastComplaint, readLockFile, startServer, stopServer } from './server.ts'
 
 /** Above a crash recovery or a slow stop by another process. */
 const ATTACH_LIMIT_MS = 90_000

@@ -24,7 +24,7 @@ import {
 } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
-import { type Account, giveTo, INSTEAD, reachableBinaries, runProgram } from './embedded-binaries.ts'
+import { type Account, giveTo, INSTEAD, reachableBinaries, runProgram } from './binaries.ts'
 
 /** The only role of the server; people use it too. */
 export const ROLE = 'storerank'

@@ -6,7 +6,7 @@
 
 import { resolve } from 'node:path'
 import postgres from 'postgres'
-import { type Cluster, ROLE } from './embedded-cluster.ts'
+import { type Cluster, ROLE } from './cluster.ts'
 
 /** Any number that nobody else uses as an advisory lock in the database `postgres`. */
 const PRESENCE_LOCK = 7_310_447_115

@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
 import postgres from 'postgres'
-import { attachEmbedded } from '../../src/db/embedded.ts'
-import { findBinaries } from '../../src/db/embedded-binaries.ts'
+import { attachEmbedded } from '../../src/embedded/attach.ts'
+import { findBinaries } from '../../src/embedded/binaries.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import {
   AS_ROOT,

@@ -10,8 +10,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigurationError } from '../errors.ts'
-import { INSTEAD, reachableBinaries, runProgram } from './embedded-binaries.ts'
-import type { Cluster } from './embedded-cluster.ts'
+import { INSTEAD, reachableBinaries, runProgram } from './binaries.ts'
+import type { Cluster } from './cluster.ts'
 
 const FIRST_PORT = 54_329
 const LAST_PORT = 54_428

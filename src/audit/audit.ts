@@ -108,7 +108,7 @@ export async function auditPosted(
   let recorded = 0
   for (const slice of slicesOf(listed)) {
     const created = slice.map(toCreated).filter((one) => one !== null)
-    const evidence = await db.sql.begin((tx) => adoptOrphans(tx, created, options.overdueAfterMs))
+    const evidence = await db.begin((tx) => adoptOrphans(tx, created, options.overdueAfterMs))
     recorded += evidence.adopted + evidence.duplicates
   }
   const compared = await compareBooks(db, slicesOf(listed), range, clock?.aheadMs ?? 0)

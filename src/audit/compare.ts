@@ -34,14 +34,14 @@ export async function compareBooks(
   range: Range,
   aheadMs: number,
 ): Promise<Compared> {
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     // Two audits write the same rows: one after the other, they never wait for each other in a circle.
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('audit'))`
     await fillListed(tx, slices)
     await findDifferences(tx, range, aheadMs)
     const adjusted = await adjustCharges(tx)
     return { adjusted, ...(await recordDifferences(tx, range)) }
-  }) as Promise<Compared>
+  })
 }
 
 async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[]>): Promise<void> {

@@ -80,7 +80,7 @@ export async function handOutReady(
  * service says that it is late they have several times as long.
  */
 export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promise<number> {
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     const patience = await readPatience(tx)
     const items = await tx<FetchItem[]>`
       with overdue as (
@@ -99,7 +99,7 @@ export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promi
         k.depth`
     await enqueue(tx, items)
     return items.length
-  }) as Promise<number>
+  })
 }
 
 /** Endpoints with tasks that are in nobody's hands: all six share 20 calls a minute (SERVICE-NOTES: tasks_ready limits). */
@@ -128,7 +128,7 @@ export async function handOutRows(
   enqueue: EnqueueFetch,
 ): Promise<number> {
   if (rows.length === 0) return 0
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     await adoptOrphans(tx, rows.flatMap(toCreated), options.overdueAfterMs)
     const items = await tx<FetchItem[]>`
       with ready as (
@@ -147,7 +147,7 @@ export async function handOutRows(
       returning k.service_id as "serviceId", f.path, f.kind, k.html, f.html_path as "htmlPath", t.store, t.function, k.depth`
     await enqueue(tx, items)
     return items.length
-  }) as Promise<number>
+  })
 }
 
 /** What a notice proves by its tag: the task was created, at a cost that it does not say. */

@@ -69,7 +69,7 @@ async function recognizeTasks(
   const tasks = await findTasks(db.sql, webhooks)
   const strangers = webhooks.filter(({ id }) => !tasks.has(id))
   if (strangers.length === 0) return tasks
-  const adopted = await db.sql.begin(async (tx) => {
+  const adopted = await db.begin(async (tx) => {
     await adoptOrphans(tx, strangers.flatMap(toCreated), overdueAfterMs)
     return findTasks(tx, strangers)
   })

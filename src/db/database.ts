@@ -4,15 +4,21 @@
  */
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import postgres from 'postgres'
+import { type Begin, createBegin, type Types } from './transaction.ts'
 
-export type Sql = postgres.Sql<{ int8: number }>
+export type { Transaction } from './transaction.ts'
+
+/** The client without its own `begin`: a transaction is `Database.begin`. */
+export interface Sql
+  extends postgres.ISql<Types>,
+    Pick<postgres.Sql<Types>, 'options' | 'parameters' | 'reserve' | 'end'> {}
 /** A transaction, or the client itself: whatever can run a statement. */
-export type SqlRunner = postgres.ISql<{ int8: number }>
-export type Transaction = postgres.TransactionSql<{ int8: number }>
+export type SqlRunner = postgres.ISql<Types>
 
 export interface Database {
   readonly url: string
   readonly sql: Sql
+  readonly begin: Begin
   readonly orm: PostgresJsDatabase
   /**
    * A connection of its own, for what lives as long as one; whoever opens it ends it. A reserved one of the pool will not do:
@@ -65,6 +71,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   return {
     url,
     sql,
+    begin: createBegin(sql),
     orm: drizzle(ormClient),
     openSession,
     close: async () => {

@@ -89,8 +89,8 @@ export async function refuseNewerSchema({ sql }: Database): Promise<void> {
  * since.
  * @returns what hindered it, as a sentence; null when all is well
  */
-export async function grantRoles({ sql }: Database): Promise<string | null> {
-  return sql.begin(async (tx) => {
+export async function grantRoles({ begin }: Database): Promise<string | null> {
+  return begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('migrate'))`
     const [row] = await tx<{ hindrance: string | null }[]>`select grant_roles() as hindrance`
     return row?.hindrance ?? null

@@ -21,11 +21,11 @@ export async function closeEndedSlots(db: Database): Promise<ClosedSlots> {
     select ensure_history_partitions(
       coalesce(min(slot_of(p.every, greatest(p.first_slot, p.closed_to))), storerank_now()), storerank_now())
     from watch_period p where p.ended_at is null or p.closed_to < p.ended_at`
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     await lockBudget(tx)
     await joinInBulk(tx)
     return insertGaps(tx)
-  }) as Promise<ClosedSlots>
+  })
 }
 
 /**

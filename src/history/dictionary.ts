@@ -69,7 +69,7 @@ interface AppRow {
 
 /** One statement behind a lock: two writers would else wait for each other's rows in a circle. */
 async function upsertApps(db: Database, apps: readonly SeenApp[]): Promise<AppRow[]> {
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('dictionary'))`
     return tx<AppRow[]>`
       with seen as materialized (
@@ -96,5 +96,5 @@ async function upsertApps(db: Database, apps: readonly SeenApp[]): Promise<AppRo
       )
       select id, store, app_id as "appId" from seen where id is not null
       union all select id, store, app_id from made`
-  }) as Promise<AppRow[]>
+  })
 }

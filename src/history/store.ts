@@ -53,7 +53,7 @@ export async function storeFetched(
   } catch (error) {
     if (!isDataError(error)) throw error
     const total = await storeHalved(deps, batch, error)
-    await deps.db.sql.begin(finish)
+    await deps.db.begin(finish)
     return total
   }
 }
@@ -64,11 +64,11 @@ async function storeWhole(
   finish?: FinishBatch,
 ): Promise<StoredBatch> {
   const ids = await deps.dictionary.learn(batch.flatMap(appsOf))
-  return deps.db.sql.begin(async (tx) => {
+  return deps.db.begin(async (tx) => {
     const stored = await storeBatch(tx, deps, batch, ids)
     await finish?.(tx)
     return stored
-  }) as Promise<StoredBatch>
+  })
 }
 
 async function storeHalved(

@@ -34,7 +34,7 @@ export async function planDueTasks(
   enqueuePosts: EnqueuePosts,
 ): Promise<PlanSummary> {
   const prices = await readPrices(db)
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     await lockBudget(tx)
     await tx`select start_missing_watch_periods()`
     await joinInBulk(tx)
@@ -103,18 +103,20 @@ export interface PlanPreview extends PlanTotals {
 /** The dry run: what `planDueTasks` would do now. Posts nothing, and leaves nothing behind. */
 export async function previewPlan(db: Database, budget: OverallBudget): Promise<PlanPreview> {
   const prices = await readPrices(db)
-  return db.sql.begin('isolation level repeatable read read only', async (tx) => {
-    await joinInBulk(tx)
-    const lines = await tx<PlanLine[]>`
-      with ${admission(tx, { ...budget, prices })}
-      select s.project, d.store, d.function, null as cut, count(*) as tasks, sum(s.share_micros)::bigint as "costMicros"
-      from share s join decided d using (target_id, slot) group by 1, 2, 3
-      union all
-      select y.project, d.store, d.function, d.cut, count(*), sum(d.price_micros)::bigint
-      from payer y join decided d using (target_id, slot) where d.cut is not null group by 1, 2, 3, 4
-      order by 1, 2, 3, 4 nulls first`
-    const [sum] = await tx<PlanTotals[]>`with ${admission(tx, { ...budget, prices })} ${totals(tx)}`
-    if (sum === undefined) throw new Error('An aggregate returned no row.')
-    return { ...sum, lines }
-  }) as Promise<PlanPreview>
+  return db.begin((tx) => readPreview(tx, { ...budget, prices }), { isReadOnlySnapshot: true })
+}
+
+async function readPreview(tx: Transaction, input: AdmissionInput): Promise<PlanPreview> {
+  await joinInBulk(tx)
+  const lines = await tx<PlanLine[]>`
+    with ${admission(tx, input)}
+    select s.project, d.store, d.function, null as cut, count(*) as tasks, sum(s.share_micros)::bigint as "costMicros"
+    from share s join decided d using (target_id, slot) group by 1, 2, 3
+    union all
+    select y.project, d.store, d.function, d.cut, count(*), sum(d.price_micros)::bigint
+    from payer y join decided d using (target_id, slot) where d.cut is not null group by 1, 2, 3, 4
+    order by 1, 2, 3, 4 nulls first`
+  const [sum] = await tx<PlanTotals[]>`with ${admission(tx, input)} ${totals(tx)}`
+  if (sum === undefined) throw new Error('An aggregate returned no row.')
+  return { ...sum, lines }
 }

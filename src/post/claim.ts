@@ -56,7 +56,7 @@ export function claimPost(
   token: string,
   options: ClaimOptions,
 ): Promise<Claim> {
-  return db.sql.begin(async (tx): Promise<Claim> => {
+  return db.begin(async (tx): Promise<Claim> => {
     await lockBudget(tx)
     const [post] = await tx<{ store: Store; function: ServiceFunction }[]>`
       select store, function from post where id = ${postId} and state = 'ready' for update`
@@ -79,7 +79,7 @@ export function claimPost(
     if ('waitMs' in permit) return { kind: 'wait', waitMs: permit.waitMs }
     const tasks = await startSending(tx, postId, token, options)
     return { kind: 'claimed', post: { postId, token, callId: permit.callId, ...post, tasks, send } }
-  }) as Promise<Claim>
+  })
 }
 
 /** Says why on the post: should a slot end meanwhile, it is the reason of its gap. */

@@ -56,18 +56,18 @@ export async function reconcileUnknownPosts(
   }
   const { postIds } = unknown
   const scan = await scanUntilNow(client, unknown, options.signal)
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     const evidence = await recordCreated(tx, scan.found, options.overdueAfterMs)
     await tx`select id from post where id = any(${postIds}) order by id for update`
     await settleKnownPosts(tx, postIds)
     const released = scan.isComplete ? await releaseMissing(tx, postIds, unknown.to, options.quietMs) : 0
     return { ...evidence, released, ...(await readUnknownPosts(tx, options.quietMs)) }
-  }) as Promise<Reconciled>
+  })
 }
 
 /** Nobody can say any more what became of them: they end as failed, and what was reserved for them is let go. */
 async function giveUpForgotten(db: Database): Promise<void> {
-  await db.sql.begin(async (tx) => {
+  await db.begin(async (tx) => {
     const posts = await tx<{ id: string }[]>`
       select id from post
       where state = 'unknown' and send_before < clock_timestamp() - make_interval(days => ${TAGS_KNOWN_DAYS})

@@ -76,7 +76,7 @@ export async function settlePost(
   problem: string | null,
 ): Promise<Settled> {
   const { created, failed, refused, undelivered } = sortAnswers(answers)
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     await recordCreated(tx, created, overdueAfterMs)
     const holdsClaim = await tx`
       select from post where id = ${claim.postId} and token = ${claim.token} and state = 'sending' for update`
@@ -93,7 +93,7 @@ export async function settlePost(
     await settleKnownPosts(tx, [claim.postId])
     const unknown = await tx`select id from task where post_id = ${claim.postId} and state = 'posting'`
     return { created: created.length, failed: failedCount, released: releasedCount, unknown: unknown.length }
-  }) as Promise<Settled>
+  })
 }
 
 async function failTasks(tx: Transaction, postId: string, failed: readonly Refusal[]): Promise<number> {

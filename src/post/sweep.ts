@@ -18,7 +18,7 @@ export async function sweepPosts(
   enqueuePosts: (tx: Transaction, postIds: readonly string[]) => Promise<void>,
 ): Promise<Swept> {
   const overdue = await markOverduePosts(db)
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     await lockBudget(tx)
     const packed = await packPosts(tx)
     const ready = await tx<{ id: string }[]>`select id from post where state = 'ready' order by created_at`
@@ -27,5 +27,5 @@ export async function sweepPosts(
       ready.map((post) => post.id),
     )
     return { overdue, packed: packed.length, ready: ready.length }
-  }) as Promise<Swept>
+  })
 }

@@ -122,7 +122,7 @@ export async function recordMissedSlots(
  * still waiting or going on, the slot is recorded as missed.
  */
 export async function enqueueRun(db: Database, queue: Queue, job: string, slot: Date): Promise<void> {
-  await db.sql.begin(async (tx) => {
+  await db.begin(async (tx) => {
     const isNew =
       await tx`insert into job_run (job, slot) values (${job}, ${slot}) on conflict do nothing returning 1`
     if (isNew.length === 0) return
@@ -134,7 +134,7 @@ export async function enqueueRun(db: Database, queue: Queue, job: string, slot: 
 
 /** Enqueues one more run under a slot of its own, unless one is waiting or going on. */
 export async function enqueueAgain(db: Database, queue: Queue, job: string, slot: Date): Promise<void> {
-  await db.sql.begin(async (tx) => {
+  await db.begin(async (tx) => {
     if (!(await queue.enqueueJobRun(tx, job, slot))) return
     await tx`insert into job_run (job, slot) values (${job}, ${slot}) on conflict do nothing`
   })

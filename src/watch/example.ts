@@ -91,7 +91,7 @@ const CHART = { project: 'learning', collection: 'topselling_free', category: 'e
  */
 export async function insertExampleWatchlist(db: Database): Promise<boolean> {
   const keywords = KEYWORDS.flatMap((group) => group.keywords.map((keyword) => ({ ...group, keyword })))
-  return db.sql.begin(async (tx) => {
+  return db.begin(async (tx) => {
     await tx`lock table keyword_watch, chart_watch, app_watch in share row exclusive mode`
     const everWatched = await tx`
       select from keyword_watch union all select from chart_watch union all select from app_watch
@@ -117,5 +117,5 @@ export async function insertExampleWatchlist(db: Database): Promise<boolean> {
         ${APPS.map((row) => String(row.role === 'own'))}::text[]::boolean[],
         ${APPS.map((row) => String(row.reviews ?? false))}::text[]::boolean[])`
     return true
-  }) as Promise<boolean>
+  })
 }

@@ -74,7 +74,7 @@ const ROW_AT_FAULT = /^(21|22|23|P0)/
  * @throws ConfigurationError when the file as a whole cannot be read; then nothing has changed
  */
 export async function importWatches(
-  { sql }: Pick<Database, 'sql'>,
+  { begin }: Pick<Database, 'begin'>,
   csv: string,
   isTrial: boolean,
 ): Promise<Import> {
@@ -93,7 +93,7 @@ export async function importWatches(
     }
     if (isTrial) throw new TrialOver()
   }
-  await sql.begin(work).catch((error) => {
+  await begin(work).catch((error) => {
     if (!(error instanceof TrialOver)) throw error
   })
   const { added, changed } = counts

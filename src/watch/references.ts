@@ -42,7 +42,7 @@ async function replaceLocations(
   rows: Awaited<ReturnType<AppDataClient['listLocations']>>,
 ): Promise<number> {
   if (rows.length === 0) return 0
-  await db.sql.begin(async (tx) => {
+  await db.begin(async (tx) => {
     await tx`delete from location where store = ${store}`
     await tx`
       insert into location (store, code, name, parent_name, country_iso_code, type)
@@ -60,7 +60,7 @@ async function replaceLanguages(
   rows: Awaited<ReturnType<AppDataClient['listLanguages']>>,
 ): Promise<number> {
   if (rows.length === 0) return 0
-  await db.sql.begin(async (tx) => {
+  await db.begin(async (tx) => {
     await tx`delete from language where store = ${store}`
     await tx`
       insert into language (store, code, name)
@@ -72,7 +72,7 @@ async function replaceLanguages(
 
 async function replaceCategories(db: Database, store: Store, names: readonly string[]): Promise<number> {
   if (names.length === 0) return 0
-  await db.sql.begin(async (tx) => {
+  await db.begin(async (tx) => {
     await tx`delete from category where store = ${store}`
     await tx`insert into category (store, name) select distinct ${store}, name from unnest(${[...names]}::text[]) as c (name)`
   })
@@ -85,7 +85,7 @@ async function replaceListingCategories(
   rows: Awaited<ReturnType<AppDataClient['listListingCategories']>>,
 ): Promise<number> {
   if (rows.length === 0) return 0
-  await db.sql.begin(async (tx) => {
+  await db.begin(async (tx) => {
     await tx`delete from listing_category where store = 'android_store'`
     await tx`
       insert into listing_category (store, name, listings)

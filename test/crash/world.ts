@@ -1,7 +1,7 @@
 /** The database of a run: watches of three projects that share targets, a business clock that jumps, and people who edit. */
 import { pino } from 'pino'
 import postgres from 'postgres'
-import type { Sql } from '../../src/db/database.ts'
+import { createBegin } from '../../src/db/transaction.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { importWatches } from '../../src/watch/import.ts'
 import { installFailures } from './outages.ts'
@@ -199,7 +199,7 @@ async function addAlpha(sql: postgres.Sql): Promise<void> {
 
 const betaMicros = (keywords: number) => Math.round(keywords * 0.6) * UNIT_MICROS * 3
 
-type Edit = (sql: Sql, keywords: number) => Promise<string>
+type Edit = (sql: postgres.Sql<{ int8: number }>, keywords: number) => Promise<string>
 
 const EDITS: readonly Edit[] = [
   async (sql) => {
@@ -224,7 +224,8 @@ const EDITS: readonly Edit[] = [
       return `alpha,ios_store,${SUBJECTS[number % SUBJECTS.length]} ${number},2840,en,4 hours`
     })
     const csv = `project,store,keyword,location_code,language_code,every\n${rows.join('\n')}\n`
-    await Promise.all([importWatches({ sql }, csv, false), importWatches({ sql }, csv, false)])
+    const begin = createBegin(sql)
+    await Promise.all([importWatches({ begin }, csv, false), importWatches({ begin }, csv, false)])
     return 'the same CSV imported twice'
   },
   async (sql, keywords) => {

@@ -153,7 +153,7 @@ describe('the call window', () => {
   })
 
   test('stamps a permit when it is given, not when it was asked for', async () => {
-    const { asking, latest } = await db.sql.begin(async (tx) => {
+    const { asking, latest } = await db.begin(async (tx) => {
       await askForPermit(tx, 'task_get', '/first', LIMITS)
       const asking = ask()
       await until('the second one waits', async () => {
@@ -172,7 +172,7 @@ describe('the call window', () => {
 
   test('does not count a permit whose transaction was given up', async () => {
     await assert.rejects(
-      db.sql.begin(async (tx) => {
+      db.begin(async (tx) => {
         await askForPermit(tx, 'task_post', '/v3', { ...LIMITS, callsPerMinute: 1 })
         throw new Error('given up')
       }),

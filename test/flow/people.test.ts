@@ -140,7 +140,7 @@ describe('a person who changes watches and does not commit', () => {
     const person = openDatabase(world.db.url)
     const runner = openDatabase(world.db.url, { maxConnections: 1 })
     await runner.sql`set statement_timeout = '20s'`
-    await person.sql.begin(async (tx) => {
+    await person.begin(async (tx) => {
       await tx`update keyword_watch set priority = 2 where keyword = 'yoga'`
       assert.deepEqual(await closeEndedSlots(runner), { budget: 0, missed: 4 })
       await buy(world, { db: runner })

@@ -161,7 +161,7 @@ describe('refunds', () => {
           absolute: null,
         }))
         await chargeTasks(bills)
-        await world.db.sql.begin((tx) => insertRankings(tx, captures))
+        await world.db.begin((tx) => insertRankings(tx, captures))
         const refunds = await world.db.sql<{ serviceId: string; micros: number; most: number }[]>`
           select service_id as "serviceId", sum(amount_micros)::bigint as micros, max(amount_micros) as most
           from charge where kind = 'refund' group by 1`

@@ -30,7 +30,7 @@ async function readTask() {
 }
 
 const again = (maxAttempts: number, id = serviceId) =>
-  world.db.sql.begin((tx) =>
+  world.db.begin((tx) =>
     postAgain(tx, [{ serviceId: id, statusCode: 40101, message: 'It failed.' }], maxAttempts),
   )
 
@@ -80,9 +80,9 @@ describe('a task that the store failed', () => {
       statusCode: 40101,
       message: 'It failed.',
     }))
-    const { late } = await world.db.sql.begin(async (tx) => {
+    const { late } = await world.db.begin(async (tx) => {
       await tx`select from task where id = ${first?.id ?? ''} for update`
-      const late = world.db.sql.begin((other) => postAgain(other, told, 3))
+      const late = world.db.begin((other) => postAgain(other, told, 3))
       await until('the batch waits', async () => {
         const [row] = await world.db.sql<{ waiting: number }[]>`
           select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
@@ -115,7 +115,7 @@ describe('a task that the store failed', () => {
 describe('what has ended', () => {
   test('is not ended otherwise by what is told later', async () => {
     await collect(world)
-    await world.db.sql.begin(async (tx) => {
+    await world.db.begin(async (tx) => {
       await endFailed(tx, [{ serviceId, statusCode: 40403, message: 'Expired.' }])
       await endUnreadable(tx, [{ serviceId, path: 'items', problem: 'Bad.', body: null }])
       await putOff(tx, [{ serviceId, problem: 'Later.', pauseMs: 1000 }])
@@ -128,7 +128,7 @@ describe('what has ended', () => {
   })
 
   test('keeps its money: what failed was paid for', async () => {
-    await world.db.sql.begin((tx) => endFailed(tx, [{ serviceId, statusCode: 40403, message: 'Expired.' }]))
+    await world.db.begin((tx) => endFailed(tx, [{ serviceId, statusCode: 40403, message: 'Expired.' }]))
     const [row] = await world.db
       .sql`select sum(amount_micros)::int as micros from charge where kind <> 'estimate'`
     assert.equal(row?.micros, 1200)
@@ -137,7 +137,7 @@ describe('what has ended', () => {
 
   test('says what the service calls the code when it said nothing itself', async () => {
     await world.db.sql`insert into service_error (code, message) values (40403, 'Results Expired.')`
-    await world.db.sql.begin((tx) => endFailed(tx, [{ serviceId, statusCode: 40403, message: '' }]))
+    await world.db.begin((tx) => endFailed(tx, [{ serviceId, statusCode: 40403, message: '' }]))
     assert.deepEqual(await readGap(), { gap: 'failed', reason: '40403: Results Expired.' })
   })
 })
@@ -147,7 +147,7 @@ describe('what is put off', () => {
   async function putOffAfter(posted: string, problem: string | null, pauseMs: number) {
     await world.db.sql`
       update task set posted_at = clock_timestamp() - ${posted}::interval, ask_at = clock_timestamp() + interval '40 minutes'`
-    await world.db.sql.begin((tx) => putOff(tx, [{ serviceId, problem, pauseMs }]))
+    await world.db.begin((tx) => putOff(tx, [{ serviceId, problem, pauseMs }]))
     const [task] = await world.db.sql`
       select round(extract(epoch from fetching_until - clock_timestamp()) / 60)::int as pause,
         round(extract(epoch from ask_at - clock_timestamp()) / 60)::int as ask from task`
@@ -168,7 +168,7 @@ describe('what is put off', () => {
 
 test('an unreadable body is kept whole, whatever is in it', async () => {
   const body = { text: 'a\0b', deep: [{ emoji: '🧘', lone: '\ud800' }], huge: 'x'.repeat(1_000_000) }
-  await world.db.sql.begin((tx) =>
+  await world.db.begin((tx) =>
     endUnreadable(tx, [{ serviceId, path: 'items[0]', problem: 'It cannot be read.', body }]),
   )
   const [kept] = await world.db.sql`select path, problem, body_gzip from rejected_result`

@@ -251,7 +251,7 @@ describe('captures of the same reviews', () => {
         await world.db.sql`truncate review`
         for (const batch of batches) {
           const seen = batch.flatMap((capture) => toSeen(serviceId, capture))
-          await world.db.sql.begin((tx) => upsertReviews(tx, seen))
+          await world.db.begin((tx) => upsertReviews(tx, seen))
         }
         const rows = await world.db.sql`
           select review_id as review, title, first_seen_at as first, last_seen_at as last from review order by review_id`
@@ -281,8 +281,8 @@ describe('captures of the same reviews', () => {
       ]),
       [['present', stamp(1), null]],
     )
-    await world.db.sql.begin((tx) => upsertReviews(tx, present))
-    await world.db.sql.begin((tx) => upsertReviews(tx, old))
+    await world.db.begin((tx) => upsertReviews(tx, present))
+    await world.db.begin((tx) => upsertReviews(tx, old))
     const [row] = await world.db.sql`
       select title, first_seen_at, last_seen_at > clock_timestamp() - interval '1 minute' as is_fresh from review`
     assert.deepEqual({ ...row }, { title: 'present', first_seen_at: stamp(1), is_fresh: true })
@@ -292,12 +292,12 @@ describe('captures of the same reviews', () => {
     const serviceId = await prepare()
     const shown = Array.from({ length: 200 }, (_, review) => ({ review, title: 'a' }))
     const seen = toSeen(serviceId, { minute: 1, shown })
-    await world.db.sql.begin((tx) => upsertReviews(tx, seen))
+    await world.db.begin((tx) => upsertReviews(tx, seen))
     const others = [0, 1, 2, 3].map(() => openDatabase(world.db.url, { maxConnections: 1 }))
-    const all = await world.db.sql.begin(async (tx) => {
+    const all = await world.db.begin(async (tx) => {
       await tx`select from review where review_id = 'review 100' for update`
       const each = others.map((other, index) =>
-        other.sql.begin((own) => upsertReviews(own, index % 2 === 0 ? seen : seen.toReversed())),
+        other.begin((own) => upsertReviews(own, index % 2 === 0 ? seen : seen.toReversed())),
       )
       await until('all of them wait', async () => (await countWaiting()) === each.length)
       return { each }

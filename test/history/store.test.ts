@@ -142,7 +142,7 @@ describe('a result', () => {
     }
     const others = [0, 1, 2, 3].map(() => openDatabase(world.db.url, { maxConnections: 2 }))
     const [middle] = await world.db.sql`select id from task order by id offset 50 limit 1`
-    const stored = await world.db.sql.begin(async (tx) => {
+    const stored = await world.db.begin(async (tx) => {
       await tx`select id from task where id = ${middle?.id} for update`
       const all = [batch, batch.toReversed(), batch, batch.toReversed()].map((each, index) =>
         store(world, each, { db: others[index] ?? world.db }),
@@ -216,7 +216,7 @@ describe('a result', () => {
     await watchKeywords(world, ['yoga'], { depth: 650 })
     await buy(world)
     const batch = await fetchItems(world, await handOut(world))
-    const { storing } = await world.db.sql.begin(async (tx) => {
+    const { storing } = await world.db.begin(async (tx) => {
       await tx`update project set name = 'renamed'`
       const storing = store(world, batch).catch((error) => error)
       await until('the refund waits', async () => (await countWaiting()) === 1)
@@ -252,7 +252,7 @@ describe('the job that brought a batch', () => {
     const items = await handOut(world)
     const { context, stop } = await world.openRunner()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    await world.db.sql.begin((tx) => context.queue.enqueueFetch(tx, items))
+    await world.db.begin((tx) => context.queue.enqueueFetch(tx, items))
     await context.queue.work('fetch', 1, async (job) => {
       const fetched = await fetchItems(world, job.data.items)
       await work(fetched, job, (tx) => context.queue.completeFetch(tx, job)).then(resolve, reject)

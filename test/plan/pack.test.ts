@@ -30,7 +30,7 @@ async function release({ store, function: of, priority, tasks }: Group, endsIn =
     select id, now(), now() + ${endsIn}::interval, ${priority}, 1200 from made`
 }
 
-const pack = () => planning.db.sql.begin((tx) => packPosts(tx)) as Promise<string[]>
+const pack = () => planning.db.begin((tx) => packPosts(tx))
 
 interface Packed {
   readonly id: string

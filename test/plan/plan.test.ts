@@ -32,7 +32,7 @@ const waiting = async () =>
 async function crowd<T>(hold: string, work: (db: Database) => Promise<T>): Promise<[T, T]> {
   const [first, second, holder] = others as [Database, Database, Database]
   let both = Promise.resolve<[T, T] | undefined>(undefined)
-  await holder.sql.begin(async (tx) => {
+  await holder.begin(async (tx) => {
     await tx.unsafe(hold)
     both = Promise.all([work(first), work(second)])
     both.catch(() => {})

@@ -42,7 +42,7 @@ async function claimNext(db: Database, keyword: string): Promise<TaskTag> {
 
 describe('a claim', () => {
   test('that waits over midnight spends the money of the new day, so that no plan gives it away again', async () => {
-    const { sql } = world.db
+    const { sql, begin } = world.db
     const postId = await planPost(world, ['yoga'], { every: '31 days' })
     // A zone whose day ends in two seconds: in POSIX, what is to be added to its time to come to UTC.
     const [day] = await sql<{ zone: string; endsAt: Date }[]>`
@@ -50,7 +50,7 @@ describe('a claim', () => {
       from (select date_trunc('seconds', clock_timestamp()) + interval '2 seconds' as ends_at) as midnight`
     assert.ok(day !== undefined)
     await sql`update project set timezone = ${day.zone}, daily_usd = 0.0012`
-    const { claiming } = await sql.begin(async (tx) => {
+    const { claiming } = await begin(async (tx) => {
       await lockBudget(tx)
       const claiming = claimPost(world.db, postId, randomUUID(), depsOf(world))
       await until('the claim waits', async () => (await countWaiting(world)) === 1)
@@ -73,7 +73,7 @@ describe('a claim', () => {
       const other = await runAt(world, '2026-12-02 00:00:01+00', (db) => claimNext(db, 'pilates'))
       for (const task of [sent, other]) {
         const created = [{ ...task, serviceId: task.taskId, costMicros: 1200 }]
-        await runAt(world, answeredAt, (db) => db.sql.begin((tx) => recordCreated(tx, created, 60_000)))
+        await runAt(world, answeredAt, (db) => db.begin((tx) => recordCreated(tx, created, 60_000)))
       }
       const days = await world.db
         .sql`select day::text, spent_usd::float8 as usd from spend_daily order by day`
@@ -95,7 +95,7 @@ describe('a claim', () => {
     await work(world, postId, { client })
     const posted = await world.db.sql<{ serviceId: string }[]>`select service_id as "serviceId" from task`
     const failed = posted.map(({ serviceId }) => ({ serviceId, statusCode: 40101, message: 'It failed.' }))
-    assert.equal(await world.db.sql.begin((tx) => postAgain(tx, failed, 3)), 2)
+    assert.equal(await world.db.begin((tx) => postAgain(tx, failed, 3)), 2)
     assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
     const budget = { maxDayMicros: 1200, maxMonthMicros: null, maxRunMicros: null }
     const [again] = await planPosts(world)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { Secret } from '../../src/config.ts'
+import type { Database } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { createClient } from '../../src/service/client.ts'
@@ -281,14 +282,11 @@ describe('a post whose claim is in doubt', () => {
     const postId = await planPost(world, ['yoga'])
     const calls: PostCall[] = []
     const client = clientThat(world, calls, () => assert.fail('it was sent'))
-    const begin = async (...args: unknown[]) => {
-      await (world.db.sql.begin as (...args: unknown[]) => Promise<unknown>)(...args)
+    const begin: Database['begin'] = async (...transaction) => {
+      await world.db.begin(...transaction)
       throw new Error('the connection was lost after the commit')
     }
-    const sql = new Proxy(world.db.sql, {
-      get: (target, name) => (name === 'begin' ? begin : Reflect.get(target, name)),
-    })
-    await assert.rejects(work(world, postId, { db: { ...world.db, sql }, client }), { code: 'unavailable' })
+    await assert.rejects(work(world, postId, { db: { ...world.db, begin }, client }), { code: 'unavailable' })
     assert.equal(calls.length, 0)
     assert.deepEqual(await countStates(world.db), { planned: 1 })
     const [post] = await world.db.sql`select state, token from post`

@@ -31,11 +31,11 @@ async function claimKeywords(
 }
 
 function record(created: readonly CreatedTask[]) {
-  return world.db.sql.begin((tx) => recordCreated(tx, created, 60_000))
+  return world.db.begin((tx) => recordCreated(tx, created, 60_000))
 }
 
 function adopt(created: readonly CreatedTask[]) {
-  return world.db.sql.begin((tx) => adoptOrphans(tx, created, 60_000))
+  return world.db.begin((tx) => adoptOrphans(tx, created, 60_000))
 }
 
 describe('evidence', () => {
@@ -63,7 +63,7 @@ describe('evidence', () => {
 
   test('of the same task from two recorders at once is one charge: the second waits, and finds it recorded', async () => {
     const facts = await claimKeywords(['yoga', 'pilates'])
-    const second = await world.db.sql.begin(async (tx) => {
+    const second = await world.db.begin(async (tx) => {
       await recordCreated(tx, facts, 60_000)
       const waiting = record(facts.toReversed())
       await until('the second recorder waits', async () => (await countWaiting(world)) > 0)
@@ -152,7 +152,7 @@ describe('evidence', () => {
       await world.db.sql.unsafe(edit)
       const [task] = await world.db.sql<{ id: string }[]>`select id from task`
       const found = { taskId: task?.id ?? '', attempt: 1, serviceId: 's', costMicros: 1200 }
-      const { claiming } = await world.db.sql.begin(async (tx) => {
+      const { claiming } = await world.db.begin(async (tx) => {
         await recordCreated(tx, [found], 60_000)
         const claiming = claimPost(world.db, postId, randomUUID(), depsOf(world))
         await until('the claim waits', async () => (await countWaiting(world)) === 1)

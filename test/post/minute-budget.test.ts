@@ -28,7 +28,7 @@ describe("the account's spending limit per minute", () => {
     const postId = await planPost(world, KEYWORDS)
     await work(world, postId)
     assert.deepEqual(await countStates(world.db), { planned: 2, posted: 3 })
-    const [rest] = await world.db.sql.begin((tx) => packPosts(tx))
+    const [rest] = await world.db.begin((tx) => packPosts(tx))
     assert.ok(rest !== undefined)
     const claim = await claimPost(world.db, rest, randomUUID(), depsOf(world))
     assert.equal(claim.kind, 'wait')
@@ -40,7 +40,7 @@ describe("the account's spending limit per minute", () => {
     const postId = await planPost(world, ['a', 'b'])
     await work(world, postId)
     await world.db.sql`update charge set at = at - interval '61 seconds' where kind = 'charge'`
-    const [rest] = await world.db.sql.begin((tx) => packPosts(tx))
+    const [rest] = await world.db.begin((tx) => packPosts(tx))
     await work(world, rest ?? '')
     assert.deepEqual(await countStates(world.db), { posted: 2 })
   })

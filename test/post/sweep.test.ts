@@ -59,7 +59,7 @@ test('a sweep waits for whoever plans, claims or sweeps, so that no task is pack
   const post = await claim(await planPost(world, ['yoga']))
   await settlePost(world.db, post, [answerOf(post.tasks[0]?.tag ?? '', 40210)], 60_000, null)
   let sweptEarly = false
-  const [sweeping] = await world.db.sql.begin(async (tx) => {
+  const [sweeping] = await world.db.begin(async (tx) => {
     await lockBudget(tx)
     const waiting = sweep().finally(() => {
       sweptEarly = true

@@ -71,6 +71,7 @@ export async function createPlanning(): Promise<Planning> {
 
 function writersOf({
   sql,
+  begin,
 }: Database): Pick<Planning, 'watch' | 'setBudget' | 'spend' | 'measure' | 'plannedKeywords'> {
   return {
     async watch(project, keywords, fields = {}) {
@@ -92,7 +93,7 @@ function writersOf({
     },
     async measure() {
       await sql`select ensure_history_partitions(min(slot), max(slot)) from task where state = 'planned' having count(*) > 0`
-      await sql.begin(async (tx) => {
+      await begin(async (tx) => {
         await tx`
           insert into ranking (target_id, slot, captured_at, depth, app_ids)
           select target_id, slot, storerank_now(), depth, '{}' from task where state = 'planned'`

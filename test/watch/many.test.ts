@@ -1,7 +1,7 @@
 /** Thousands of watches in one statement: each costs the same as the first, whatever the planner knew when it began. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Sql } from '../../src/db/database.ts'
+import type { Database } from '../../src/db/database.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const WATCHES = 1000
@@ -23,7 +23,7 @@ for (const [which, prepare] of Object.entries(beforehand)) {
     const planning = await createPlanning()
     t.after(() => planning.drop())
     await prepare(planning)
-    const read = await readByTriggers(planning.openAnother().sql)
+    const read = await readByTriggers(planning.openAnother())
     assert.equal(read.length, 3)
     for (const { table, rows } of read)
       assert.ok(rows <= WATCHES * MOST_ROWS_PER_WATCH, `${rows} rows of ${table} were read.`)
@@ -31,9 +31,9 @@ for (const [which, prepare] of Object.entries(beforehand)) {
 }
 
 /** In a session of its own, whose plans are made for this. */
-async function readByTriggers(sql: Sql) {
+async function readByTriggers({ begin }: Database) {
   const keywords = Array.from({ length: WATCHES }, (_, i) => `keyword ${i}`)
-  return sql.begin(async (tx) => {
+  return begin(async (tx) => {
     await tx`
       insert into keyword_watch (project, store, keyword, location_code, language_code)
       select 'a', 'ios_store', keyword, 2840, 'en' from unnest(${keywords}::text[]) keyword`

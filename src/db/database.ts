@@ -42,7 +42,7 @@ export const CLOSE_TIMEOUT_S = 5
 const GONE = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 10, tcp_keepalives_count: 3 }
 
 /** Micro-dollars and counts stay far below 2^53. */
-const int8 = { to: 20, from: [20], parse: Number, serialize: String }
+export const int8 = { to: 20, from: [20], parse: Number, serialize: String }
 
 /** Opens lazily: no connection is made before the first statement. */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {

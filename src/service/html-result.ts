@@ -3,8 +3,7 @@
 import { z } from 'zod'
 
 import {
-  optionalCode,
-  optionalCount,
+  optionalInteger,
   orNull,
   readWith,
   wireIdentifier,
@@ -54,11 +53,11 @@ const htmlResult: z.ZodType<HtmlResult> = wireRecord({
   app_id: wireIdentifier.nullish().transform(orNull),
   keyword: wireText(1_000),
   se_domain: name,
-  location_code: optionalCode,
+  location_code: optionalInteger,
   language_code: name,
   datetime: wireTimestamp,
-  items_count: optionalCount,
-  items: z.array(wireRecord({ page: optionalCount, date: wireTimestamp, html: z.string() })).max(MAX_PAGES),
+  items_count: optionalInteger,
+  items: z.array(wireRecord({ page: optionalInteger, date: wireTimestamp, html: z.string() })).max(MAX_PAGES),
 })
 
 /**

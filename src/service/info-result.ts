@@ -3,9 +3,8 @@
 import { z } from 'zod'
 
 import {
-  optionalCode,
-  optionalCount,
   optionalFlag,
+  optionalInteger,
   optionalList,
   orNull,
   readWith,
@@ -158,7 +157,7 @@ const app = z
     url,
     icon: url,
     description: longText,
-    reviews_count: optionalCount,
+    reviews_count: optionalInteger,
     rating,
     price,
     is_free: optionalFlag,
@@ -179,7 +178,7 @@ const app = z
     languages: names,
     advisories: names,
     installs: name,
-    installs_count: optionalCount,
+    installs_count: optionalInteger,
     developer_email: name,
     developer_address: name,
     developer_website: url,
@@ -227,8 +226,8 @@ const app = z
 
 const place = wireRecord({
   type: z.string(),
-  rank_group: optionalCount,
-  rank_absolute: optionalCount,
+  rank_group: optionalInteger,
+  rank_absolute: optionalInteger,
   position: name,
 })
 
@@ -240,12 +239,12 @@ const infoPage = z.object({ app_id: appId, check_url: url, datetime: wireTimesta
 const fullPage = wireRecord({
   app_id: appId,
   se_domain: name,
-  location_code: optionalCode,
+  location_code: optionalInteger,
   language_code: name,
   check_url: url,
   datetime: wireTimestamp,
-  se_results_count: optionalCount,
-  items_count: optionalCount,
+  se_results_count: optionalInteger,
+  items_count: optionalInteger,
   items,
 })
 

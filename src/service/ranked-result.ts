@@ -2,15 +2,7 @@
 
 import { z } from 'zod'
 
-import {
-  optionalCode,
-  optionalCount,
-  optionalFlag,
-  orNull,
-  readWith,
-  wireRecord,
-  wireText,
-} from './fields.ts'
+import { optionalFlag, optionalInteger, orNull, readWith, wireRecord, wireText } from './fields.ts'
 import { type Price, price, type Rating, rating } from './rating-and-price.ts'
 import {
   parseSearchResult,
@@ -63,7 +55,7 @@ const name = wireText(500)
 
 const page = wireRecord({
   se_domain: name,
-  location_code: optionalCode,
+  location_code: optionalInteger,
   language_code: name,
   items: z.array(z.unknown()).nullish().transform(orNull),
 })
@@ -71,7 +63,7 @@ const page = wireRecord({
 const details = wireRecord({
   type: z.string(),
   position: name,
-  reviews_count: optionalCount,
+  reviews_count: optionalInteger,
   rating,
   is_free: optionalFlag,
   price,

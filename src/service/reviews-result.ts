@@ -3,8 +3,7 @@
 import { z } from 'zod'
 
 import {
-  optionalCode,
-  optionalCount,
+  optionalInteger,
   orNull,
   readWith,
   unreadable,
@@ -82,8 +81,8 @@ const url = wireText(2_000)
 
 const review: z.ZodType<Review> = wireRecord({
   type: name,
-  rank_group: optionalCount,
-  rank_absolute: optionalCount,
+  rank_group: optionalInteger,
+  rank_absolute: optionalInteger,
   position: name,
   version: name,
   rating,
@@ -98,14 +97,14 @@ const page = wireRecord({
   app_id: wireIdentifier,
   type: name,
   se_domain: name,
-  location_code: optionalCode,
+  location_code: optionalInteger,
   language_code: name,
   check_url: url,
   datetime: wireTimestamp,
   title: name,
   rating,
-  reviews_count: optionalCount,
-  items_count: optionalCount,
+  reviews_count: optionalInteger,
+  items_count: optionalInteger,
   items: z.array(review).max(MAX_ITEMS).nullish().transform(orNull),
 })
 

@@ -5,11 +5,11 @@ import { z } from 'zod'
 import {
   cleanText,
   isObject,
-  readCount,
   readIdentifier,
+  readInteger,
   readWith,
   unreadable,
-  wireCount,
+  wireInteger,
   wireText,
   wireTimestamp,
 } from './fields.ts'
@@ -62,9 +62,9 @@ const searchPage = z.object({
   keyword: wireText(MAX_NAME_LENGTH * 2),
   check_url: wireText(MAX_URL_LENGTH),
   datetime: wireTimestamp,
-  se_results_count: wireCount.nullish(),
+  se_results_count: wireInteger.nullish(),
   items: z.array(z.unknown()).max(MAX_ITEMS).nullish(),
-  items_count: wireCount.nullish(),
+  items_count: wireInteger.nullish(),
 })
 
 const optionalText = z.string().nullish()
@@ -144,7 +144,7 @@ export function readItem(value: unknown, index: number): SearchItem | null {
 }
 
 function readRank(value: number | string): number | null {
-  const rank = readCount(value)
+  const rank = readInteger(value)
   return rank !== null && rank >= 1 && rank <= MAX_RANK ? rank : null
 }
 

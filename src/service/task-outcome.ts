@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 
-import { optionalCode, optionalCount, wireRecord, wireText } from './fields.ts'
+import { optionalInteger, wireRecord, wireText } from './fields.ts'
 import { fetchTask, type TaskAddress } from './task-result.ts'
 import type { Transport } from './transport.ts'
 
@@ -92,12 +92,12 @@ const echo: z.ZodType<TaskEcho> = wireRecord({
   app_id: name,
   app_collection: name,
   app_category: name,
-  location_code: optionalCode,
+  location_code: optionalInteger,
   location_name: name,
   language_code: name,
   language_name: name,
-  depth: optionalCount,
-  priority: optionalCount,
+  depth: optionalInteger,
+  priority: optionalInteger,
   tag: name,
   postback_url: url,
   postback_data: name,

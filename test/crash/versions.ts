@@ -12,19 +12,19 @@ const MIGRATE = fileURLToPath(new URL('./migrate.ts', import.meta.url))
 /** @throws Error unless one of the processes migrated the empty database, and the others found that done */
 export async function migrateByMany(databaseUrl: string, processes: number): Promise<void> {
   const env = { PATH: process.env.PATH ?? '', DATABASE_URL: databaseUrl }
-  const applied = await Promise.all(
+  const said = await Promise.all(
     Array.from({ length: processes }, async () => {
       const child = spawn(process.execPath, ['--import', HOOK, MIGRATE], {
         env,
         stdio: ['ignore', 'pipe', 'inherit'],
       })
-      const [count] = await Promise.all([text(child.stdout), once(child, 'close')])
-      return child.exitCode === 0 ? Number(count) : Number.NaN
+      const [stdout] = await Promise.all([text(child.stdout), once(child, 'close')])
+      return child.exitCode === 0 ? stdout : `exit code ${child.exitCode}`
     }),
   )
-  const idle = applied.filter((count) => count === 0).length
-  if (idle !== processes - 1 || applied.some(Number.isNaN)) {
-    throw new Error(`Of ${processes} migrating processes not one did it all: ${applied.join(', ')}.`)
+  const idle = said.filter((changed) => changed === 'false').length
+  if (idle !== processes - 1 || !said.includes('true')) {
+    throw new Error(`Of ${processes} migrating processes not one did it all: ${said.join(', ')}.`)
   }
 }
 

@@ -17,19 +17,25 @@ async function linesOf(pattern: string, says: RegExp): Promise<string[]> {
   return found.sort()
 }
 
-test('the program runs text as SQL for the queue, and for whoever types it into `storerank sql`', async () => {
+test('the program runs text as SQL for migrations, for the queue, and for `storerank sql`', async () => {
   const lines = await linesOf('{src,jobs}/**/*.ts', /\.(unsafe|file|execute)\b|\bsql\.raw\b/)
   assert.deepEqual(
     lines.map((line) => line.split(':')[0]),
-    ['src/cli/sql.ts', 'src/queue/queue.ts'],
+    [
+      'src/cli/sql.ts',
+      'src/db/migrate.ts',
+      ...Array(3).fill('src/db/objects.ts'),
+      'src/db/roles.ts',
+      'src/queue/queue.ts',
+    ],
   )
 })
 
 test('what the database builds itself goes through format, with names and values quoted', async () => {
-  const executed = await linesOf('drizzle/*.sql', /^\s*execute\b/i)
+  const executed = await linesOf('drizzle/**/*.sql', /^\s*execute (?!function|procedure)/i)
   assert.ok(executed.length > 0)
   for (const line of executed) assert.match(line, /: execute format\('/)
-  const placed = await linesOf('drizzle/*.sql', /execute format\(.*%s/)
+  const placed = await linesOf('drizzle/**/*.sql', /execute format\(.*%s/)
   // Names that the catalog has quoted: regprocedure, regclass, regnamespace.
   assert.deepEqual(
     placed.filter((line) => !/\b(function|schema|grant) %s/.test(line)),

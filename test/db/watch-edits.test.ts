@@ -48,7 +48,7 @@ describe('a watch of an app', () => {
     select p.project, p.target_id, s.slot, count(*) as periods
     from watch_period p
     cross join generate_series(${START}::timestamptz - interval '8 days', storerank_now() + interval '8 days', '1 hour') s (slot)
-    where p.target_id is not null and is_shown(p, s.slot, null)
+    where p.target_id is not null and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, null)
     group by 1, 2, 3 having count(*) > 1`
 
   const openTwice = () => list.sql`

@@ -140,7 +140,7 @@ describe('a watch over time', () => {
   async function ownersOf(slot: string): Promise<number> {
     const rows = await list.sql`
       select from watch_period p join target t on t.id = p.target_id
-      where t.subject = 'yoga' and is_shown(p, ${slot}, null)`
+      where t.subject = 'yoga' and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, ${slot}, null)`
     return rows.count
   }
 
@@ -158,7 +158,7 @@ describe('a watch over time', () => {
     const slots = await list.sql<{ slot: string; owners: number }[]>`
       select to_char(s, 'DD HH24') as slot, count(*) as owners
       from generate_series('2026-03-10'::timestamptz, '2026-03-14', '1 hour') s
-      join watch_period p on is_shown(p, s, null) group by s order by s`
+      join watch_period p on is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s, null) group by s order by s`
     assert.deepEqual(
       slots.map(({ slot }) => slot),
       ['10 00', '11 00', '11 12', '11 18', '12 00', '12 06', '12 12', '12 18', '13 00', '14 00'],

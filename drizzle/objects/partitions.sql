@@ -1,10 +1,5 @@
--- Partitions of the history: one a month of slot, made ahead of time by a job and on demand by whoever writes.
-
-alter table ranking alter column app_ids set storage external;
---> statement-breakpoint
-
--- Made apart and then attached: `create table … partition of` would lock the parent against every reader.
-create function ensure_history_partitions(from_slot timestamptz, to_slot timestamptz) returns integer
+-- A partition is made apart and then attached: `create table … partition of` would lock the parent against every reader.
+create or replace function ensure_history_partitions(from_slot timestamptz, to_slot timestamptz) returns integer
 language plpgsql as $$
 declare
   parent text;
@@ -33,24 +28,6 @@ begin
   end loop;
   return made;
 end $$;
---> statement-breakpoint
 comment on function ensure_history_partitions(timestamptz, timestamptz) is
   'Makes the monthly partitions of ranking and app_snapshot that are missing for these slots; returns how many.';
---> statement-breakpoint
-
--- A task that fails closes its slot in the same transaction, whoever fails it: no failure is ever a silence.
-create function close_failed_task() returns trigger language plpgsql as $$
-begin
-  perform ensure_history_partitions(new.slot, new.slot);
-  if (select t.function from target t where t.id = new.target_id) = 'app_info' then
-    insert into app_snapshot (target_id, slot, gap, reason) values (new.target_id, new.slot, 'failed', new.problem)
-    on conflict (target_id, slot) do nothing;
-  else
-    insert into ranking (target_id, slot, gap, reason) values (new.target_id, new.slot, 'failed', new.problem)
-    on conflict (target_id, slot) do nothing;
-  end if;
-  return null;
-end $$;
---> statement-breakpoint
-create trigger close_failed after update of state on task
-for each row when (new.state = 'failed' and old.state <> 'failed') execute function close_failed_task();
+revoke execute on function ensure_history_partitions(timestamptz, timestamptz) from public;

@@ -1,0 +1,24 @@
+-- One row per app, from the period that lasts longest: an app may be watched in several places. Not `distinct on`, whose result
+-- the planner takes for one row, so that it looks all else up once per app; `offset 0` keeps it from becoming an anti-join
+-- that runs once per slot.
+create or replace view project_app as
+select p.project, a.store, a.app_id, a.title, p.label, p.role, p.ended_at, p.app
+from watch_period p
+join app a on a.id = p.app
+where p.kind = 'app' and not exists (
+  select from watch_period longer
+  where longer.kind = 'app' and longer.project = p.project and longer.app = p.app
+    and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
+  offset 0
+);
+comment on view project_app is
+  'The apps of each project: each is ranked on every keyword that the project has in the same store.';
+comment on column project_app.project is 'The project.';
+comment on column project_app.store is 'ios_store or android_store.';
+comment on column project_app.app_id is 'The id of the app in its store.';
+comment on column project_app.title is 'The title of the app, as last seen; null until a result names it.';
+comment on column project_app.label is 'What the project calls the app.';
+comment on column project_app.role is 'own or competitor, as last said.';
+comment on column project_app.ended_at is 'When it was last watched; null while it is.';
+comment on column project_app.app is 'The app in the dictionary: app.id.';
+grant select on project_app to storerank_editor, storerank_reader;

@@ -1,0 +1,59 @@
+-- Hours, because a day of the session's time zone may have 23. The arrays of the past are looked up once for all apps; at most one
+-- row has each slot, and `max` takes it.
+create or replace view rank_change as
+select l.project, l.store, l.keyword, l.location, l.location_code, l.language, l.app_id, l.title, l.label, l.role, l.slot,
+  l.captured_at, l.rank, l.absolute_rank, l.depth, l.results_count, l.outcome, l.reason, l.check_url, l.every, l.target_id,
+  l.app, past.rank_1d, past.rank_1d - l.rank as change_1d, past.rank_7d, past.rank_7d - l.rank as change_7d,
+  past.rank_30d, past.rank_30d - l.rank as change_30d, l.list, l.collection, l.category
+from rank_latest l
+cross join lateral (
+  select max(r.app_ids) filter (where r.slot = l.slot - interval '24 hours') as ids_1d,
+    max(r.app_ids) filter (where r.slot = l.slot - interval '168 hours') as ids_7d,
+    max(r.app_ids) filter (where r.slot = l.slot - interval '720 hours') as ids_30d
+  from ranking r
+  where r.target_id = l.target_id
+    and r.slot in (l.slot - interval '24 hours', l.slot - interval '168 hours', l.slot - interval '720 hours')
+    and exists (
+      select from watch_period p
+      where p.target_id = l.target_id and p.project = l.project
+        and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
+    )
+) was
+cross join lateral (
+  select array_position(was.ids_1d, l.app) as rank_1d, array_position(was.ids_7d, l.app) as rank_7d,
+    array_position(was.ids_30d, l.app) as rank_30d offset 0
+) past;
+comment on view rank_change is
+  'rank_latest, beside the ranks of exactly 1, 7 and 30 days before.';
+comment on column rank_change.project is 'The project.';
+comment on column rank_change.store is 'ios_store or android_store.';
+comment on column rank_change.keyword is 'The keyword, as it was watched; null for a chart.';
+comment on column rank_change.location is 'The name of the location; its code until the references are loaded.';
+comment on column rank_change.location_code is 'The code of the location at the service.';
+comment on column rank_change.language is 'The language code.';
+comment on column rank_change.app_id is 'The id of the app in its store.';
+comment on column rank_change.title is 'The title of the app, as last seen; null until a result names it.';
+comment on column rank_change.label is 'What the project calls the app.';
+comment on column rank_change.role is 'own or competitor, as last said.';
+comment on column rank_change.slot is 'When the measurement was due.';
+comment on column rank_change.captured_at is 'When it was measured; null unless it was.';
+comment on column rank_change.rank is 'The organic rank; null unless outcome is ranked.';
+comment on column rank_change.absolute_rank is 'The rank when advertisements and bundles are counted too; null unless outcome is ranked.';
+comment on column rank_change.depth is 'How many ranks were asked for: "not in top" means not among these.';
+comment on column rank_change.results_count is 'How many results the store said that there are.';
+comment on column rank_change.outcome is 'ranked; not_in_top (measured, and not within depth); or without a measurement: failed, budget, missed, html_only, pending.';
+comment on column rank_change.reason is 'Why there is no measurement, when that is known.';
+comment on column rank_change.check_url is 'Where a person sees the same at the store; may be null.';
+comment on column rank_change.every is 'How often it is asked for.';
+comment on column rank_change.target_id is 'The measured target: what ranking, task and charge call it.';
+comment on column rank_change.app is 'The app in the dictionary: app.id.';
+comment on column rank_change.rank_1d is 'The rank exactly one day before slot; null when it was not measured then, or not ranked.';
+comment on column rank_change.change_1d is 'Ranks climbed in one day, negative when it fell; null when either end was not measured or not ranked.';
+comment on column rank_change.rank_7d is 'The rank exactly 7 days before slot; null when it was not measured then, or not ranked.';
+comment on column rank_change.change_7d is 'Ranks climbed in 7 days, negative when it fell; null when either end was not measured or not ranked.';
+comment on column rank_change.rank_30d is 'The rank exactly 30 days before slot; null when it was not measured then, or not ranked.';
+comment on column rank_change.change_30d is 'Ranks climbed in 30 days, negative when it fell; null when either end was not measured or not ranked.';
+comment on column rank_change.list is 'keyword or chart.';
+comment on column rank_change.collection is 'The collection of a chart; null for a keyword.';
+comment on column rank_change.category is 'The category of a chart; null for a keyword, and for all of the collection.';
+grant select on rank_change to storerank_editor, storerank_reader;

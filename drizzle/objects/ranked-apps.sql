@@ -1,0 +1,30 @@
+create or replace view ranked_apps as
+select s.project, t.store, t.keyword, t.location, t.location_code, t.language, s.slot, s.captured_at,
+  found.rank::integer as rank, coalesce(s.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title,
+  a.developer, s.depth, s.target_id, a.id as app, t.list, t.collection, t.category
+from ranking_slot s
+join ranked_list t on t.target_id = s.target_id
+cross join lateral unnest(s.app_ids) with ordinality found (app, rank)
+join app a on a.id = found.app;
+comment on view ranked_apps is
+  'Every app of every measurement of a project''s keywords and charts, watched or not.';
+comment on column ranked_apps.project is 'The project.';
+comment on column ranked_apps.store is 'ios_store or android_store.';
+comment on column ranked_apps.keyword is 'The keyword, as it was watched; null for a chart.';
+comment on column ranked_apps.location is 'The name of the location; its code until the references are loaded.';
+comment on column ranked_apps.location_code is 'The code of the location at the service.';
+comment on column ranked_apps.language is 'The language code.';
+comment on column ranked_apps.slot is 'When the measurement was due.';
+comment on column ranked_apps.captured_at is 'When it was measured.';
+comment on column ranked_apps.rank is 'The organic rank.';
+comment on column ranked_apps.absolute_rank is 'The rank when advertisements and bundles are counted too.';
+comment on column ranked_apps.app_id is 'The id of the app in its store.';
+comment on column ranked_apps.title is 'The title of the app, as last seen; null until a result names it.';
+comment on column ranked_apps.developer is 'The developer, as last seen.';
+comment on column ranked_apps.depth is 'How many ranks were asked for.';
+comment on column ranked_apps.target_id is 'The measured target: what ranking, task and charge call it.';
+comment on column ranked_apps.app is 'The app in the dictionary: app.id.';
+comment on column ranked_apps.list is 'keyword or chart.';
+comment on column ranked_apps.collection is 'The collection of a chart; null for a keyword.';
+comment on column ranked_apps.category is 'The category of a chart; null for a keyword, and for all of the collection.';
+grant select on ranked_apps to storerank_editor, storerank_reader;

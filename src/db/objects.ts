@@ -1,0 +1,199 @@
+/**
+ * The views, functions, triggers, grants and comments of drizzle/objects: read from their files, and applied to a database as
+ * a whole. An object that a person made is never dropped: where it hangs on one of ours that has to go, it is refused with a
+ * sentence that names it.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigurationError } from '../errors.ts'
+import type { Transaction } from './transaction.ts'
+
+/** One `create or replace …` with the comments and revokes after it. */
+export interface Definition {
+  /** `view rank_history`, `function slot_of` or `trigger keep_period on app_watch`. */
+  readonly key: string
+  readonly text: string
+}
+
+export interface Objects {
+  /** Changes whenever a file or their order does. */
+  readonly hash: string
+  readonly definitions: readonly Definition[]
+  /** The `grant … to` of the roles of people, which may be missing. */
+  readonly grants: readonly string[]
+}
+
+/** An object of the database, by a name that `drop` takes, like `function public.slot_of(interval,timestamp with time zone)`. */
+type Identity = string
+
+/** The new definition cannot replace the old one: columns went or changed, or arguments or results did. */
+const CANNOT_REPLACE = ['42P16', '42P13']
+
+/** @throws Error when a file of order.txt is missing or holds what cannot be replaced */
+export function readObjects(folder: string): Objects {
+  const names = readFileSync(join(folder, 'order.txt'), 'utf8').trim().split('\n')
+  const texts = names.map((name) => readFileSync(join(folder, `${name}.sql`), 'utf8'))
+  // A definition or grant begins at the margin; what stands inside of one does not begin with these words there.
+  const parts = texts.flatMap((text) => text.split(/^(?=create |grant )/m))
+  return {
+    hash: createHash('sha256').update(texts.join('\0')).digest('hex'),
+    definitions: parts
+      .filter((text) => text.startsWith('create '))
+      .map((text) => ({ key: keyOf(text), text })),
+    grants: parts.filter((text) => text.startsWith('grant ')),
+  }
+}
+
+function keyOf(text: string): string {
+  const [, kind, name] = /^create or replace (view|function|trigger) (\w+)/.exec(text) ?? []
+  if (kind === undefined)
+    throw new Error(`drizzle/objects holds what cannot be replaced: ${text.slice(0, 80)}`)
+  return kind === 'trigger' ? `trigger ${name} on ${/ on (\w+)/.exec(text)?.[1]}` : `${kind} ${name}`
+}
+
+/**
+ * Applies all definitions, and drops what earlier ones made and these do not.
+ * @param recorded what was made when definitions were applied last
+ * @returns what was made now
+ * @throws ConfigurationError when an object of a person is in the way
+ */
+export async function applyObjects(
+  tx: Transaction,
+  { definitions }: Objects,
+  recorded: readonly Identity[],
+): Promise<Identity[]> {
+  const keys = definitions.map(({ key }) => key)
+  await refuseTakenNames(tx, keys, recorded)
+  for (const { key, text } of definitions) await applyDefinition(tx, key, text, recorded)
+  const present = (await findObjects(tx)).filter(({ key }) => keys.includes(key))
+  // A function whose arguments changed stands beside the new one, which has the same name.
+  const fresh = present.filter(({ identity }) => !recorded.includes(identity)).map(({ key }) => key)
+  const made = present.filter(({ key, identity }) => !fresh.includes(key) || !recorded.includes(identity))
+  const identities = made.map(({ identity }) => identity)
+  await dropObjects(
+    tx,
+    recorded.filter((identity) => !identities.includes(identity)),
+    recorded,
+  )
+  return identities
+}
+
+async function applyDefinition(
+  tx: Transaction,
+  key: string,
+  text: string,
+  recorded: readonly Identity[],
+): Promise<void> {
+  try {
+    await tx.savepoint(async (inner) => inner.unsafe(text))
+  } catch (error) {
+    if (!CANNOT_REPLACE.includes((error as { code?: string }).code ?? '')) throw error
+    const old = (await findObjects(tx)).filter((object) => object.key === key)
+    await dropObjects(
+      tx,
+      old.map(({ identity }) => identity),
+      recorded,
+    )
+    await tx.unsafe(text)
+  }
+}
+
+/**
+ * Drops what would stand in the way of a change to the tables: all that was recorded, except what an object of a person hangs on.
+ * It is for applyObjects to make it again.
+ */
+export async function dropObjectsForMigration(tx: Transaction, recorded: readonly Identity[]): Promise<void> {
+  const all = await findDependents(tx, recorded)
+  const kept = new Set(all.filter(({ identity }) => !recorded.includes(identity)).map(({ root }) => root))
+  await dropObjects(
+    tx,
+    recorded.filter((identity) => !kept.has(identity)),
+    recorded,
+  )
+}
+
+/** @throws ConfigurationError when an object that was not recorded depends on one of them */
+async function dropObjects(
+  tx: Transaction,
+  identities: readonly Identity[],
+  recorded: readonly Identity[],
+): Promise<void> {
+  const found = await findDependents(tx, identities)
+  const foreign = found.find(({ identity }) => !recorded.includes(identity))
+  if (foreign !== undefined) {
+    throw new ConfigurationError(
+      `The ${foreign.identity} uses the ${foreign.root} of storerank, which this version changes. Drop it, run \`storerank migrate\`, and make it again; nothing was changed.`,
+    )
+  }
+  // The deepest first, so that nothing is left that depends on what goes.
+  const depths = new Map<Identity, number>()
+  for (const { identity, depth } of found) depths.set(identity, Math.max(depth, depths.get(identity) ?? 0))
+  const ordered = [...depths].sort(([, a], [, b]) => b - a)
+  for (const [identity] of ordered) await tx.unsafe(`drop ${identity}`)
+}
+
+/** A name of ours must not replace an object that a person made. */
+async function refuseTakenNames(
+  tx: Transaction,
+  keys: readonly string[],
+  recorded: readonly Identity[],
+): Promise<void> {
+  const taken = (await findObjects(tx)).find(
+    ({ key, identity }) => keys.includes(key) && !recorded.includes(identity),
+  )
+  if (taken === undefined) return
+  throw new ConfigurationError(
+    `The database has a ${taken.identity} that storerank did not make, and storerank needs the name. Rename it, and run \`storerank migrate\` again; nothing was changed.`,
+  )
+}
+
+/** Relations, functions and triggers of the schema, with the key that a definition of them has. */
+function findObjects(tx: Transaction): Promise<{ key: string; identity: Identity }[]> {
+  return tx<{ key: string; identity: Identity }[]>`
+    select o.key, i.type || ' ' || i.identity as identity
+    from (
+      select 'pg_class'::regclass as class, c.oid, 'view ' || c.relname as key
+      from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      union all
+      select 'pg_proc'::regclass, p.oid, 'function ' || p.proname
+      from pg_proc p where p.pronamespace = 'public'::regnamespace
+      union all
+      select 'pg_trigger'::regclass, t.oid, format('trigger %s on %s', t.tgname, c.relname)
+      from pg_trigger t join pg_class c on c.oid = t.tgrelid
+      where c.relnamespace = 'public'::regnamespace and not t.tgisinternal
+    ) o
+    cross join lateral pg_identify_object(o.class, o.oid, 0) i`
+}
+
+/** The objects themselves (depth 0), and everything that could not be without them, through however many others. */
+function findDependents(
+  tx: Transaction,
+  roots: readonly Identity[],
+): Promise<{ root: Identity; identity: Identity; depth: number }[]> {
+  return tx<{ root: Identity; identity: Identity; depth: number }[]>`
+    with recursive dependent (root, class, oid, depth) as (
+      select i.type || ' ' || i.identity, o.class, o.oid, 0
+      from (
+        select 'pg_class'::regclass::oid, c.oid from pg_class c
+        where c.relnamespace = 'public'::regnamespace and c.relkind = 'v'
+        union all
+        select 'pg_proc'::regclass, p.oid from pg_proc p where p.pronamespace = 'public'::regnamespace
+        union all
+        select 'pg_trigger'::regclass, t.oid from pg_trigger t where not t.tgisinternal
+      ) o (class, oid)
+      cross join lateral pg_identify_object(o.class, o.oid, 0) i
+      where i.type || ' ' || i.identity = any(${roots as string[]}::text[])
+      union
+      select x.root, case when r.oid is null then d.classid else 'pg_class'::regclass end, coalesce(r.ev_class, d.objid), x.depth + 1
+      from dependent x
+      join pg_depend d on d.refclassid = x.class and d.refobjid = x.oid and d.deptype in ('n', 'a', 'i')
+      left join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and r.oid = d.objid
+      where coalesce(r.ev_class, d.objid) <> x.oid
+    )
+    select x.root, i.type || ' ' || i.identity as identity, max(x.depth)::int as depth
+    from dependent x
+    cross join lateral pg_identify_object(x.class, x.oid, 0) i
+    where x.class <> 'pg_type'::regclass
+    group by 1, 2`
+}

@@ -8,10 +8,13 @@ import type { Config } from './config.ts'
 
 export type { Logger } from 'pino'
 
-/** Applied to the finished line, so that they also reach nested fields, child loggers and the stacks of errors. */
+/**
+ * Applied to the finished line, so that they also reach nested fields, child loggers and the stacks of errors. Each pattern
+ * begins at a sign that what follows it cannot hold, so that no text is read from two beginnings: the time is linear.
+ */
 const REDACTIONS: readonly (readonly [RegExp, string])[] = [
-  [/("(?:\w*password|authorization|secret)":)(?:"(?:[^"\\]|\\.)*"|-?[\d.]+)/gi, '$1"[secret]"'],
-  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s"/?#@:]*:[^\s"/?#]*@/gi, '$1[secret]@'],
+  [/("(?:\w*password|authorization|secret)":)(?:"[^"\\]*(?:\\.[^"\\]*)*"|-?[\d.]+)/gi, '$1"[secret]"'],
+  [/(:\/\/)[^\s"/?#@:]*:[^\s"/?#]*@/g, '$1[secret]@'],
   [/("(?:Basic|Bearer) )[^"\s]+(?=")/gi, '$1[secret]'],
   // A webhook's address, wherever the service repeats it.
   [/\/[\w-]{24,}(?=\?id=)/g, '/[secret]'],

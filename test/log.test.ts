@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createProgress } from '../src/cli/progress.ts'
-import { createLogger, toPrintable } from '../src/log.ts'
+import { createLogger, redactSecrets, toPrintable } from '../src/log.ts'
 
 function record(pretty: boolean, { isColoured = false, columns = 80 } = {}) {
   const lines: string[] = []
@@ -84,6 +84,30 @@ describe('secrets', () => {
     assert.deepEqual({ url, mail, secret: nested, password }, fields)
     assert.equal(title, 'Basic yoga for all')
   })
+})
+
+describe('a megabyte of text that almost holds a secret', () => {
+  // Read from each beginning to its end, which is quadratic, one of these takes an hour: then the run's own limit ends it.
+  const pieces = [
+    'a.',
+    'a:',
+    'a://',
+    '://a:',
+    ':',
+    '@',
+    '"aaa',
+    '"password":"',
+    '"password":"\\\\',
+    '"Basic ',
+    '/a-',
+    'authorization: Basic ',
+  ]
+  for (const piece of pieces) {
+    test(`is read in linear time: ${piece}`, () => {
+      const text = piece.repeat(2 ** 20 / piece.length)
+      assert.equal(redactSecrets(`${text} a://me:hunter2@host`).includes('hunter2'), false)
+    })
+  }
 })
 
 describe('on a terminal', () => {

@@ -47,7 +47,7 @@ export async function compareBooks(
 async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[]>): Promise<void> {
   await tx`
     create temporary table audit_listed (
-      service_id text primary key, posted_at timestamptz not null, is_done boolean not null, cost_micros bigint not null,
+      service_id text primary key, posted_at timestamptz not null, is_done boolean not null, cost_micros bigint,
       tag text, task_id uuid, path text
     ) on commit drop`
   for (const slice of slices) {
@@ -63,7 +63,7 @@ async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[
 }
 
 /**
- * `cost` is compared where both sides are final: done at the service, and stored or given up by us, for until then a refund may
+ * `cost` is compared where the list names one and both sides are final: done at the service, and stored or given up by us, for until then a refund may
  * be written. It is here as well where both agree again and an adjustment still says otherwise.
  *
  * `missing` goes by the time of sending: a charge is younger when its answer was lost, and its own time only leads the index. A
@@ -91,7 +91,7 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
     select 'cost' as kind, l.service_id, l.posted_at, l.path, l.tag, b.task_id, 1 as tasks,
       l.cost_micros as service_micros, b.micros as our_micros
     from booked b join listed l using (service_id)
-    where l.cost_micros <> b.micros or b.adjusted_micros <> 0
+    where l.cost_micros <> b.micros or l.cost_micros is not null and b.adjusted_micros <> 0
     union all
     select 'missing', c.service_id, min(sent.at), null, null, c.task_id, 1, null,
       (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint

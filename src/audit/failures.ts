@@ -74,9 +74,12 @@ export function describeFailure({
   if (errorMessage === null) return null
   const path = httpUrl !== null && URL.canParse(httpUrl) ? new URL(httpUrl).pathname : ''
   const message = path.length > 1 ? errorMessage.replaceAll(path, '/…') : errorMessage
-  return message
-    .replace(/([a-z][a-z0-9+.-]*):(?:\\?\/){2}(?:[^\s/\\?#@]*@)?([^\s/\\?#]*)\S*/gi, '$1://$2')
-    .replace(/[a-z][a-z0-9+.-]*%(?:25)*3a%(?:25)*2f\S*/gi, '…')
+  return (
+    message
+      // A scheme is read from its first character only: from each of them the time would be quadratic.
+      .replace(/(?<![a-z0-9+.-])([a-z0-9+.-]+):(?:\\?\/){2}(?:[^\s/\\?#@]*@)?([^\s/\\?#]*)\S*/gi, '$1://$2')
+      .replace(/(?<![a-z0-9+.-])[a-z0-9+.-]+%(?:25)*3a%(?:25)*2f\S*/gi, '…')
+  )
 }
 
 /** Of tasks whose result is still to come; the ready list names them meanwhile, so that nothing waits for a webhook. */

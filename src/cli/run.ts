@@ -159,7 +159,7 @@ export function describeWaiting(outstanding: Outstanding): string | null {
     unknownPosts > 0
       ? `${formatCount(posting)} tasks of ${formatCount(unknownPosts)} posts are unknown, as the answer was lost: they are looked for at the service, and released ${waitsUntil === null ? 'after the next scans' : `at ${formatInstant(waitsUntil)} at the earliest`}, unless found`
       : posting > 0
-        ? `${formatCount(posting)} tasks are being posted by another runner`
+        ? `${formatCount(posting)} tasks were sent, and their answer is not recorded yet: the next run records it, or looks for them at the service`
         : null,
   ].filter((part) => part !== null)
   return parts.length === 0 ? null : `${parts.join('; ')}.`

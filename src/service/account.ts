@@ -1,6 +1,15 @@
 /** The account: what it may do, has done, has left, and what its units cost. */
 
-import { cleanText, isObject, readIdentifier, readMicros, readNumber, unreadable } from './fields.ts'
+import {
+  cleanText,
+  isObject,
+  readCode,
+  readCost,
+  readIdentifier,
+  readMicros,
+  readSpending,
+  unreadable,
+} from './fields.ts'
 import type { Priority, ServiceFunction } from './functions.ts'
 import { rowsOf } from './replies.ts'
 import type { Transport } from './transport.ts'
@@ -63,6 +72,8 @@ export interface UserData {
   pricePerUnitMicros(fn: ServiceFunction, priority: Priority): number | null
 }
 
+const PATH = '/v3/appendix/user_data'
+const CALL = `GET ${PATH}`
 const RECORD_PATH = ['tasks', 0, 'result', 0]
 
 const MAX_PERIOD_LENGTH = 50
@@ -71,15 +82,14 @@ const PRIORITY_KEYS = { 1: 'priority_normal', 2: 'priority_high' } as const
 
 /** Reads the account's data; `money` and `price` may stand beside `rates` (SERVICE-NOTES: user_data layout). */
 export async function getUserData(transport: Transport): Promise<UserData> {
-  const path = '/v3/appendix/user_data'
-  const reply = await transport.callFree({ kind: 'user_data', method: 'GET', path })
-  const [row] = rowsOf(reply, `GET ${path}`)
+  const reply = await transport.callFree({ kind: 'user_data', method: 'GET', path: PATH })
+  const [row] = rowsOf(reply, CALL)
   return readUserData(row)
 }
 
-/** Tolerant of everything but a record that is no object: what is missing is null. */
+/** Tolerant of everything but a record that is no object: what is missing, or out of bounds, is null. */
 export function readUserData(row: unknown): UserData {
-  if (!isObject(row)) throw unreadable(RECORD_PATH, 'it is no record')
+  if (!isObject(row)) throw unreadable(RECORD_PATH, 'it is no record', `The answer to ${CALL}`)
   const rates = childOf(row, 'rates')
   const money = isObject(rates.money) ? rates.money : childOf(row, 'money')
   const price = isObject(rates.price) ? rates.price : childOf(row, 'price')
@@ -87,11 +97,11 @@ export function readUserData(row: unknown): UserData {
     login: readName(row.login),
     timezone: readName(row.timezone),
     balanceMicros: readMicros(money.balance),
-    depositedMicros: readMicros(money.total),
-    callLimits: readUsage(rates.limits, readNumber),
-    callStatistics: readUsage(rates.statistics, readNumber),
-    moneyLimits: readUsage(money.limits, readMicros),
-    moneyStatistics: readUsage(money.statistics, readMicros),
+    depositedMicros: readSpending(money.total),
+    callLimits: readUsage(rates.limits, readCode),
+    callStatistics: readUsage(rates.statistics, readCode),
+    moneyLimits: readUsage(money.limits, readSpending),
+    moneyStatistics: readUsage(money.statistics, readSpending),
     prices: listPrices(price, []),
     pricePerUnitMicros: (fn, priority) => readPrice(price, fn, priority),
   }
@@ -142,7 +152,7 @@ function listPrices(value: unknown, keys: readonly string[]): PriceEntry[] {
   const [api = '', ...call] = keys
   const priority = call.pop() ?? ''
   return value.filter(isObject).flatMap((entry): PriceEntry[] => {
-    const costMicros = readMicros(entry.cost)
+    const costMicros = readCost(entry.cost)
     const costType = readName(entry.cost_type) ?? ''
     return costMicros === null ? [] : [{ api, call: call.join('.'), priority, costType, costMicros }]
   })
@@ -154,7 +164,7 @@ function readPrice(price: Record<string, unknown>, fn: ServiceFunction, priority
   const entries = taskPost[PRIORITY_KEYS[priority]]
   if (!Array.isArray(entries)) return null
   const entry: unknown = entries.find((one) => isObject(one) && one.cost_type === 'per_request')
-  return isObject(entry) ? readMicros(entry.cost) : null
+  return isObject(entry) ? readCost(entry.cost) : null
 }
 
 function childOf(parent: Record<string, unknown>, key: string): Record<string, unknown> {

@@ -3,8 +3,8 @@
 import { z } from 'zod'
 
 import { UnreadableError } from '../errors.ts'
-import { wireInteger, wireText } from './fields.ts'
-import { fetchRows } from './replies.ts'
+import { textIfReadable, wireCode } from './fields.ts'
+import { fetchReadableRows } from './replies.ts'
 import type { Transport } from './transport.ts'
 
 /** How one part of the service says it is. */
@@ -30,31 +30,29 @@ export interface ServiceErrorCode {
   readonly message: string
 }
 
-const text = wireText(500).transform((value) => value ?? '')
+const text = textIfReadable(500).transform((value) => value ?? '')
 
-const statuses: z.ZodType<ApiStatus[]> = z.array(
-  z.object({
-    api: text,
-    status: text,
-    endpoints: z
-      .array(z.object({ endpoint: text, status: text }))
-      .nullish()
-      .transform((endpoints) => endpoints ?? []),
-  }),
-)
+const status: z.ZodType<ApiStatus> = z.object({
+  api: text,
+  status: text,
+  endpoints: z
+    .array(z.object({ endpoint: text, status: text }))
+    .nullish()
+    .transform((endpoints) => endpoints ?? []),
+})
 
-const errorCodes: z.ZodType<ServiceErrorCode[]> = z.array(z.object({ code: wireInteger, message: text }))
+const errorCode: z.ZodType<ServiceErrorCode> = z.object({ code: wireCode, message: text })
 
 /** The service's own view of its health; at most 10 calls a minute (spec: Limits). */
 export function getStatus(transport: Transport): Promise<ApiStatus[]> {
-  return fetchRows(transport, { kind: 'status', method: 'GET', path: '/v3/appendix/status' }, statuses)
+  return fetchReadableRows(transport, { kind: 'status', method: 'GET', path: '/v3/appendix/status' }, status)
 }
 
 const ERRORS_CALL = { kind: 'reference', method: 'GET', path: '/v3/appendix/errors' } as const
 
 /** Every status code of the service with its message. */
 export function listErrors(transport: Transport): Promise<ServiceErrorCode[]> {
-  return fetchRows(transport, ERRORS_CALL, errorCodes)
+  return fetchReadableRows(transport, ERRORS_CALL, errorCode)
 }
 
 /**

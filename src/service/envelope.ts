@@ -1,6 +1,15 @@
 /** The envelope that every answer of the service comes in, read tolerantly and task by task. */
 
-import { cleanText, isObject, readIdentifier, readInteger, readMicros, readNumber } from './fields.ts'
+import {
+  cleanText,
+  isObject,
+  readCode,
+  readCost,
+  readCount,
+  readIdentifier,
+  readNumber,
+  readSpending,
+} from './fields.ts'
 
 const MAX_MESSAGE_LENGTH = 500
 const MAX_ID_LENGTH = 64
@@ -16,7 +25,7 @@ export interface TaskReply {
   readonly statusCode: number
   /** At most 500 characters; empty when missing. */
   readonly message: string
-  /** Micro-dollars; null when missing or not a number. */
+  /** Micro-dollars; null when missing, or no cost. */
   readonly costMicros: number | null
   /** Ours, as posted; null when the answer has none. */
   readonly tag: string | null
@@ -58,31 +67,31 @@ export interface Envelope extends EnvelopeHead {
 /** Reads a parsed body; null when it is no envelope. */
 export function readEnvelope(body: unknown): Envelope | null {
   if (!isObject(body)) return null
-  const statusCode = readInteger(body.status_code)
+  const statusCode = readCode(body.status_code)
   if (statusCode === null) return null
   return {
     statusCode,
     message: readMessage(body.status_message),
     version: readIdentifier(body.version, MAX_VERSION_LENGTH),
     timeSeconds: readSeconds(body.time),
-    costMicros: readMicros(body.cost),
-    tasksCount: readInteger(body.tasks_count),
-    tasksError: readInteger(body.tasks_error),
+    costMicros: readSpending(body.cost),
+    tasksCount: readCount(body.tasks_count),
+    tasksError: readCount(body.tasks_error),
     tasks: Array.isArray(body.tasks) ? body.tasks.map(readTask).filter((task) => task !== null) : [],
   }
 }
 
 function readTask(value: unknown): TaskReply | null {
   if (!isObject(value)) return null
-  const statusCode = readInteger(value.status_code)
+  const statusCode = readCode(value.status_code)
   if (statusCode === null) return null
   return {
     id: readIdentifier(value.id, MAX_ID_LENGTH),
     statusCode,
     message: readMessage(value.status_message),
-    costMicros: readMicros(value.cost),
+    costMicros: readCost(value.cost),
     tag: isObject(value.data) ? readTag(value.data.tag) : null,
-    resultCount: readInteger(value.result_count),
+    resultCount: readCount(value.result_count),
     timeSeconds: readSeconds(value.time),
     path: value.path ?? null,
     data: value.data ?? null,
@@ -92,7 +101,7 @@ function readTask(value: unknown): TaskReply | null {
 
 /** `0.1234 sec.`, or the number alone. */
 function readSeconds(value: unknown): number | null {
-  return readNumber(typeof value === 'string' ? value.replace(/\s*sec\.?$/, '') : value)
+  return readNumber(typeof value === 'string' ? value.replace(/ ?sec\.?$/, '') : value)
 }
 
 /** A tag as the service echoes it; null when it has none, or one that cannot be stored. */

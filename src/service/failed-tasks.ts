@@ -3,14 +3,15 @@
 import { z } from 'zod'
 
 import {
-  optionalInteger,
-  optionalNumber,
+  ifReadable,
+  readCode,
+  readNumber,
+  textIfReadable,
   wireIdentifier,
   wireRecord,
-  wireText,
   wireTimestamp,
 } from './fields.ts'
-import { fetchRows } from './replies.ts'
+import { fetchReadableRows } from './replies.ts'
 import { checkRequest, formatInstant, refuseRange, rowLimit, rowOffset } from './requests.ts'
 import type { Transport } from './transport.ts'
 
@@ -55,20 +56,18 @@ export interface FailedTask {
   readonly httpResponse: string | null
 }
 
-const failedTasks: z.ZodType<FailedTask[]> = z.array(
-  wireRecord({
-    id: wireIdentifier,
-    datetime: wireTimestamp,
-    function: wireText(500),
-    error_code: optionalInteger,
-    error_message: wireText(5_000),
-    http_url: wireText(5_000),
-    http_method: wireText(20),
-    http_code: optionalInteger,
-    http_time: optionalNumber,
-    http_response: wireText(10_000),
-  }),
-)
+const failedTask: z.ZodType<FailedTask> = wireRecord({
+  id: wireIdentifier,
+  datetime: wireTimestamp,
+  function: textIfReadable(500),
+  error_code: ifReadable(readCode),
+  error_message: textIfReadable(5_000),
+  http_url: textIfReadable(5_000),
+  http_method: textIfReadable(20),
+  http_code: ifReadable(readCode),
+  http_time: ifReadable(readNumber),
+  http_response: textIfReadable(10_000),
+})
 
 const FUNCTION_RULE = 'must be the name of a function'
 
@@ -80,7 +79,7 @@ const fields = z.object({
 
 /**
  * Lists failures of the past 24 hours, of tasks and of webhooks. A task that is not listed did not fail, or is not done.
- * @throws ConfigurationError when the query breaks a rule; what `fetchRows` throws
+ * @throws ConfigurationError when the query breaks a rule; what `fetchReadableRows` throws
  */
 export async function listFailedTasks(transport: Transport, query: FailedTaskQuery): Promise<FailedTask[]> {
   const path = '/v3/app_data/errors'
@@ -94,5 +93,9 @@ export async function listFailedTasks(transport: Transport, query: FailedTaskQue
   }
   const range = { from, to, oldestMs: transport.nowMs() - HISTORY_MS, nowMs: transport.nowMs() }
   checkRequest(fields.superRefine(refuseRange(range, 'the past 24 hours')), request, `POST ${path}`)
-  return fetchRows(transport, { kind: 'failed_tasks', method: 'POST', path, body: [request] }, failedTasks)
+  return fetchReadableRows(
+    transport,
+    { kind: 'failed_tasks', method: 'POST', path, body: [request] },
+    failedTask,
+  )
 }

@@ -8,32 +8,58 @@ import { z } from 'zod'
 import { UnreadableError } from '../errors.ts'
 
 const MICROS_PER_DOLLAR = 1_000_000
+/** More than any account holds; what is beyond is no amount of money. */
+const MAX_DOLLARS = 1_000_000_000
+/** More than anything costs; the costs of some million tasks still add up within a bigint. */
+const MAX_COST_DOLLARS = 1_000_000
+/** The largest integer of Postgres. */
+const MAX_CODE = 2 ** 31 - 1
+/** A number in a string: without plus, exponent, hexadecimal digits and spaces. */
+const PLAIN_DECIMAL = /^-?\d{1,16}(\.\d{1,20})?$/
 
 /** Dollars as the service gives them → integer micro-dollars. */
 export function microsFromDollars(dollars: number): number {
   return Math.round(dollars * MICROS_PER_DOLLAR)
 }
 
-/** Dollars of the wire as integer micro-dollars; null for anything that is no number. */
+/** Dollars of the wire as integer micro-dollars, also below 0; null for what is no amount of money. */
 export function readMicros(value: unknown): number | null {
   const dollars = readNumber(value)
-  return dollars === null ? null : microsFromDollars(dollars)
+  return dollars === null || Math.abs(dollars) > MAX_DOLLARS ? null : microsFromDollars(dollars)
+}
+
+/** As `readMicros`, of what is spent or may be spent: null below 0. */
+export function readSpending(value: unknown): number | null {
+  const micros = readMicros(value)
+  return micros === null || micros < 0 ? null : micros
+}
+
+/** As `readSpending`, of what one thing costs. */
+export function readCost(value: unknown): number | null {
+  const micros = readSpending(value)
+  return micros === null || micros > MAX_COST_DOLLARS * MICROS_PER_DOLLAR ? null : micros
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A finite number, also out of a string; null for anything else. */
+/** A number whose whole part is exact, also as a plain decimal in a string; null for anything else. */
 export function readNumber(value: unknown): number | null {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  return typeof number === 'number' && Number.isFinite(number) ? number : null
+  const number = typeof value === 'string' && PLAIN_DECIMAL.test(value) ? Number(value) : value
+  return typeof number === 'number' && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : null
 }
 
-/** A safe integer, also out of a string; null for anything else. */
-export function readInteger(value: unknown): number | null {
+/** A whole number of at least 0, also out of a string; null for anything else. */
+export function readCount(value: unknown): number | null {
   const number = readNumber(value)
-  return Number.isSafeInteger(number) ? number : null
+  return number !== null && Number.isInteger(number) && number >= 0 ? number : null
+}
+
+/** As `readCount`, no larger than an integer of Postgres. */
+export function readCode(value: unknown): number | null {
+  const number = readCount(value)
+  return number !== null && number <= MAX_CODE ? number : null
 }
 
 /** `yyyy-mm-dd hh:mm:ss +00:00` (spec: time formats), to the second: fractions are cut off. */
@@ -66,18 +92,19 @@ export function readIdentifier(value: unknown, maxLength: number): string | null
   return cleanText(value, maxLength) === value ? value : null
 }
 
-/** A number, or a string that holds one. */
-export const wireNumber = z.union([
-  z.number(),
-  z.string().transform((value, context) => {
-    const number = readNumber(value)
-    if (number === null) context.addIssue({ code: 'custom', message: 'is not a number' })
-    return number ?? 0
-  }),
-])
+/** Reads a value by `read`, and refuses with `rule` what it gives null for. */
+function wireValue<T>(read: (value: unknown) => T | null, rule: string) {
+  return z.unknown().transform((value, context): T => {
+    const known = read(value)
+    if (known !== null) return known
+    context.addIssue({ code: 'custom', message: rule })
+    return z.NEVER
+  })
+}
 
-/** An integer within the safe range, or a string that holds one. */
-export const wireInteger = wireNumber.refine(Number.isSafeInteger, 'is not a whole number')
+export const wireNumber = wireValue(readNumber, 'it is not a number')
+export const wireCount = wireValue(readCount, 'it is not a whole number of at least 0')
+export const wireCode = wireValue(readCode, `it is not a whole number from 0 to ${MAX_CODE}`)
 
 /** An id that may come as a number. */
 export const wireIdentifier = z
@@ -95,14 +122,26 @@ export function wireText(maxLength: number) {
     .transform((value) => (value == null ? null : cleanText(value, maxLength)))
 }
 
-/** A timestamp that may be missing; one that cannot be read is null, because no result hangs on it. */
-export const wireTimestamp = z.unknown().optional().transform(readTimestamp)
+/** A field that may be missing; one that cannot be read is null, because nothing hangs on it. */
+export function ifReadable<T>(read: (value: unknown) => T | null) {
+  return z.unknown().optional().transform(read)
+}
+
+/** Text of which nothing depends; too long is cut. */
+export function textIfReadable(maxLength: number) {
+  return ifReadable((value) => (typeof value === 'string' ? cleanText(value, maxLength) : null))
+}
+
+export const wireTimestamp = ifReadable(readTimestamp)
 
 /** A number that may be missing. */
 export const optionalNumber = wireNumber.nullish().transform(orNull)
 
-/** A whole number that may be missing. */
-export const optionalInteger = wireInteger.nullish().transform(orNull)
+/** A count that may be missing. */
+export const optionalCount = wireCount.nullish().transform(orNull)
+
+/** A code that may be missing. */
+export const optionalCode = wireCode.nullish().transform(orNull)
 
 /** A yes or no that may be missing. */
 export const optionalFlag = z.boolean().nullish().transform(orNull)
@@ -144,23 +183,33 @@ function formatPath(path: readonly PropertyKey[]): string {
     .join('')
 }
 
-/** The error for a field that breaks the contract. */
-export function unreadable(path: readonly PropertyKey[], problem: string): UnreadableError {
+/**
+ * The error for a field that breaks the contract.
+ * @param what the answer, for the message
+ */
+export function unreadable(
+  path: readonly PropertyKey[],
+  problem: string,
+  what = 'The answer of the service',
+): UnreadableError {
   const at = formatPath(path)
-  return new UnreadableError(
-    `The answer of the service cannot be read at ${at || 'its root'}: ${problem}.`,
-    at,
-  )
+  return new UnreadableError(`${what} cannot be read at ${at || 'its root'}: ${problem}.`, at)
 }
 
 /**
  * Reads `value` by its schema.
  * @param at path of `value` in the answer
+ * @param what the answer, for the message
  * @throws UnreadableError with the path of the first field that breaks the contract
  */
-export function readWith<T>(schema: z.ZodType<T>, value: unknown, at: readonly PropertyKey[] = []): T {
+export function readWith<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  at: readonly PropertyKey[] = [],
+  what?: string,
+): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
-  throw unreadable([...at, ...(issue?.path ?? [])], issue?.message ?? 'it breaks the contract')
+  throw unreadable([...at, ...(issue?.path ?? [])], issue?.message ?? 'it breaks the contract', what)
 }

@@ -4,11 +4,11 @@ import { z } from 'zod'
 
 import { readTag } from './envelope.ts'
 import {
+  ifReadable,
   isObject,
-  microsFromDollars,
+  readCost,
   readTimestamp,
   wireIdentifier,
-  wireNumber,
   wireText,
   wireTimestamp,
 } from './fields.ts'
@@ -49,8 +49,8 @@ export interface TaskIdRow {
   readonly datetimeDone: Date | null
   /** The task's status code, or the message that some answers hold instead. */
   readonly status: string
-  /** Net after refund, micro-dollars. */
-  readonly costMicros: number
+  /** Net after refund, micro-dollars; null when missing, or no cost. */
+  readonly costMicros: number | null
   /** Ours, out of `metadata`; null without that. */
   readonly tag: string | null
   /** The parameters as posted; null when they were not asked for, or are older than a month. */
@@ -65,30 +65,28 @@ const postedAt = z.unknown().transform((value, context) => {
   return instant ?? z.NEVER
 })
 
-const taskIdRows = z.array(
-  z
-    .object({
-      id: wireIdentifier,
-      url: wireText(2000),
-      datetime_posted: postedAt,
-      datetime_done: wireTimestamp,
-      status: z.union([z.string(), z.int()]).nullish(),
-      cost: wireNumber,
-      metadata: z.unknown().optional(),
-    })
-    .transform(
-      (row): TaskIdRow => ({
-        id: row.id,
-        datetimePosted: row.datetime_posted,
-        datetimeDone: row.datetime_done,
-        status: String(row.status ?? ''),
-        costMicros: microsFromDollars(row.cost),
-        tag: isObject(row.metadata) ? readTag(row.metadata.tag) : null,
-        metadata: isObject(row.metadata) ? row.metadata : null,
-        url: row.url,
-      }),
-    ),
-)
+const taskIdRow = z
+  .object({
+    id: wireIdentifier,
+    url: wireText(2000),
+    datetime_posted: postedAt,
+    datetime_done: wireTimestamp,
+    status: z.union([z.string(), z.int()]).nullish(),
+    cost: ifReadable(readCost),
+    metadata: z.unknown().optional(),
+  })
+  .transform(
+    (row): TaskIdRow => ({
+      id: row.id,
+      datetimePosted: row.datetime_posted,
+      datetimeDone: row.datetime_done,
+      status: String(row.status ?? ''),
+      costMicros: row.cost,
+      tag: isObject(row.metadata) ? readTag(row.metadata.tag) : null,
+      metadata: isObject(row.metadata) ? row.metadata : null,
+      url: row.url,
+    }),
+  )
 
 const fields = z.object({ limit: rowLimit(MAX_TASK_ID_ROWS), offset: rowOffset })
 
@@ -114,5 +112,5 @@ export async function listTaskIds(transport: Transport, query: TaskIdQuery): Pro
     include_metadata: includeMetadata,
   }
   checkRequest(fields.superRefine(refuseRange(range, allowed)), request, `POST ${path}`)
-  return fetchRows(transport, { kind: 'id_list', method: 'POST', path, body: [request] }, taskIdRows)
+  return fetchRows(transport, { kind: 'id_list', method: 'POST', path, body: [request] }, taskIdRow)
 }

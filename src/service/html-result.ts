@@ -3,7 +3,8 @@
 import { z } from 'zod'
 
 import {
-  optionalInteger,
+  optionalCode,
+  optionalCount,
   orNull,
   readWith,
   wireIdentifier,
@@ -53,11 +54,11 @@ const htmlResult: z.ZodType<HtmlResult> = wireRecord({
   app_id: wireIdentifier.nullish().transform(orNull),
   keyword: wireText(1_000),
   se_domain: name,
-  location_code: optionalInteger,
+  location_code: optionalCode,
   language_code: name,
   datetime: wireTimestamp,
-  items_count: optionalInteger,
-  items: z.array(wireRecord({ page: optionalInteger, date: wireTimestamp, html: z.string() })).max(MAX_PAGES),
+  items_count: optionalCount,
+  items: z.array(wireRecord({ page: optionalCount, date: wireTimestamp, html: z.string() })).max(MAX_PAGES),
 })
 
 /**

@@ -3,8 +3,9 @@
 import { z } from 'zod'
 
 import {
+  optionalCode,
+  optionalCount,
   optionalFlag,
-  optionalInteger,
   optionalList,
   orNull,
   readWith,
@@ -157,7 +158,7 @@ const app = z
     url,
     icon: url,
     description: longText,
-    reviews_count: optionalInteger,
+    reviews_count: optionalCount,
     rating,
     price,
     is_free: optionalFlag,
@@ -178,7 +179,7 @@ const app = z
     languages: names,
     advisories: names,
     installs: name,
-    installs_count: optionalInteger,
+    installs_count: optionalCount,
     developer_email: name,
     developer_address: name,
     developer_website: url,
@@ -226,8 +227,8 @@ const app = z
 
 const place = wireRecord({
   type: z.string(),
-  rank_group: optionalInteger,
-  rank_absolute: optionalInteger,
+  rank_group: optionalCount,
+  rank_absolute: optionalCount,
   position: name,
 })
 
@@ -239,12 +240,12 @@ const infoPage = z.object({ app_id: appId, check_url: url, datetime: wireTimesta
 const fullPage = wireRecord({
   app_id: appId,
   se_domain: name,
-  location_code: optionalInteger,
+  location_code: optionalCode,
   language_code: name,
   check_url: url,
   datetime: wireTimestamp,
-  se_results_count: optionalInteger,
-  items_count: optionalInteger,
+  se_results_count: optionalCount,
+  items_count: optionalCount,
   items,
 })
 

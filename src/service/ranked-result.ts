@@ -2,7 +2,15 @@
 
 import { z } from 'zod'
 
-import { optionalFlag, optionalInteger, orNull, readWith, wireRecord, wireText } from './fields.ts'
+import {
+  optionalCode,
+  optionalCount,
+  optionalFlag,
+  orNull,
+  readWith,
+  wireRecord,
+  wireText,
+} from './fields.ts'
 import { type Price, price, type Rating, rating } from './rating-and-price.ts'
 import {
   parseSearchResult,
@@ -55,7 +63,7 @@ const name = wireText(500)
 
 const page = wireRecord({
   se_domain: name,
-  location_code: optionalInteger,
+  location_code: optionalCode,
   language_code: name,
   items: z.array(z.unknown()).nullish().transform(orNull),
 })
@@ -63,7 +71,7 @@ const page = wireRecord({
 const details = wireRecord({
   type: z.string(),
   position: name,
-  reviews_count: optionalInteger,
+  reviews_count: optionalCount,
   rating,
   is_free: optionalFlag,
   price,

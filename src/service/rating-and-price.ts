@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 
-import { optionalFlag, optionalInteger, optionalNumber, orNull, wireText } from './fields.ts'
+import { optionalCount, optionalFlag, optionalNumber, orNull, wireText } from './fields.ts'
 
 /** How people rate an app. */
 export interface Rating {
@@ -38,8 +38,8 @@ export const rating = z
   .object({
     rating_type: name,
     value: optionalNumber,
-    votes_count: optionalInteger,
-    rating_max: optionalInteger,
+    votes_count: optionalCount,
+    rating_max: optionalCount,
   })
   .transform(
     (value): Rating => ({

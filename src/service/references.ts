@@ -2,9 +2,9 @@
 
 import { z } from 'zod'
 
-import { wireInteger, wireRecord, wireText } from './fields.ts'
+import { textIfReadable, wireCode, wireCount, wireRecord, wireText } from './fields.ts'
 import type { Store } from './functions.ts'
-import { fetchRows } from './replies.ts'
+import { fetchReadableRows } from './replies.ts'
 import type { Transport } from './transport.ts'
 
 /** One place that a store can be asked from (spec: Reference records). */
@@ -39,53 +39,51 @@ export interface ListingCategory {
 
 const name = wireText(500).pipe(z.string().min(1))
 
-const locations = z.array(
-  z
-    .object({
-      location_code: wireInteger,
-      location_name: name,
-      location_name_parent: wireText(500),
-      country_iso_code: wireText(20),
-      location_type: wireText(100),
-    })
-    .transform(
-      (row): Location => ({
-        locationCode: row.location_code,
-        locationName: row.location_name,
-        parentName: row.location_name_parent,
-        countryIsoCode: row.country_iso_code,
-        locationType: row.location_type,
-      }),
-    ),
-)
+const location = z
+  .object({
+    location_code: wireCode,
+    location_name: name,
+    location_name_parent: textIfReadable(500),
+    country_iso_code: textIfReadable(20),
+    location_type: textIfReadable(100),
+  })
+  .transform(
+    (row): Location => ({
+      locationCode: row.location_code,
+      locationName: row.location_name,
+      parentName: row.location_name_parent,
+      countryIsoCode: row.country_iso_code,
+      locationType: row.location_type,
+    }),
+  )
 
-const languages: z.ZodType<Language[]> = z.array(wireRecord({ language_name: name, language_code: name }))
+const language: z.ZodType<Language> = wireRecord({ language_name: name, language_code: name })
 
-const categories = z.array(z.object({ categories: z.array(name) }).transform((row) => row.categories))
+const categories = z.object({ categories: z.array(name) }).transform((row) => row.categories)
 
-const listingCategories: z.ZodType<ListingCategory[]> = z.array(
-  wireRecord({ category: name, count: wireInteger }),
-)
+const listingCategory: z.ZodType<ListingCategory> = wireRecord({ category: name, count: wireCount })
 
 /** The locations of a store. */
 export function listLocations(transport: Transport, store: Store): Promise<Location[]> {
-  return fetchRows(transport, referenceCall(`/v3/app_data/${store}/locations`), locations)
+  return fetchReadableRows(transport, referenceCall(`/v3/app_data/${store}/locations`), location)
 }
 
 /** The languages of a store. */
 export function listLanguages(transport: Transport, store: Store): Promise<Language[]> {
-  return fetchRows(transport, referenceCall(`/v3/app_data/${store}/languages`), languages)
+  return fetchReadableRows(transport, referenceCall(`/v3/app_data/${store}/languages`), language)
 }
 
 /** The category values of a store. */
 export async function listCategories(transport: Transport, store: Store): Promise<string[]> {
-  return (await fetchRows(transport, referenceCall(`/v3/app_data/${store}/categories`), categories)).flat()
+  return (
+    await fetchReadableRows(transport, referenceCall(`/v3/app_data/${store}/categories`), categories)
+  ).flat()
 }
 
 /** The categories of app listings, which android_store alone has. */
 export function listListingCategories(transport: Transport): Promise<ListingCategory[]> {
   const path = '/v3/app_data/android_store/app_listings/categories'
-  return fetchRows(transport, referenceCall(path), listingCategories)
+  return fetchReadableRows(transport, referenceCall(path), listingCategory)
 }
 
 function referenceCall(path: string) {

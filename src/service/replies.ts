@@ -10,12 +10,30 @@ import type { FreeCall, Reply, Transport } from './transport.ts'
 const RESULT_PATH = ['tasks', 0, 'result']
 
 /**
- * Makes a free call and reads its rows.
+ * Makes a free call and reads its rows, all of them or none.
  * @throws RejectedError when the service refuses it; UnreadableError with the path of a bad field; what `callFree` throws
  */
-export async function fetchRows<T>(transport: Transport, call: FreeCall, rows: z.ZodType<T[]>): Promise<T[]> {
-  const reply = await transport.callFree(call)
-  return readWith(rows, rowsOf(reply, `${call.method} ${call.path}`), RESULT_PATH)
+export async function fetchRows<T>(transport: Transport, call: FreeCall, row: z.ZodType<T>): Promise<T[]> {
+  const what = `${call.method} ${call.path}`
+  const rows = rowsOf(await transport.callFree(call), what)
+  return rows.map((sent, index) => readWith(row, sent, [...RESULT_PATH, index], `The answer to ${what}`))
+}
+
+/**
+ * Makes a free call and reads its rows; those that cannot be read are left out, unless it is all of them.
+ * @throws as `fetchRows` does
+ */
+export async function fetchReadableRows<T>(
+  transport: Transport,
+  call: FreeCall,
+  row: z.ZodType<T>,
+): Promise<T[]> {
+  const what = `${call.method} ${call.path}`
+  const sent = rowsOf(await transport.callFree(call), what)
+  const read = sent.map((each) => row.safeParse(each)).filter((each) => each.success)
+  if (read.length === 0 && sent.length > 0)
+    readWith(row, sent[0], [...RESULT_PATH, 0], `The answer to ${what}`)
+  return read.map((each) => each.data)
 }
 
 /**

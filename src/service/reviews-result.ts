@@ -3,7 +3,8 @@
 import { z } from 'zod'
 
 import {
-  optionalInteger,
+  optionalCode,
+  optionalCount,
   orNull,
   readWith,
   unreadable,
@@ -81,8 +82,8 @@ const url = wireText(2_000)
 
 const review: z.ZodType<Review> = wireRecord({
   type: name,
-  rank_group: optionalInteger,
-  rank_absolute: optionalInteger,
+  rank_group: optionalCount,
+  rank_absolute: optionalCount,
   position: name,
   version: name,
   rating,
@@ -97,14 +98,14 @@ const page = wireRecord({
   app_id: wireIdentifier,
   type: name,
   se_domain: name,
-  location_code: optionalInteger,
+  location_code: optionalCode,
   language_code: name,
   check_url: url,
   datetime: wireTimestamp,
   title: name,
   rating,
-  reviews_count: optionalInteger,
-  items_count: optionalInteger,
+  reviews_count: optionalCount,
+  items_count: optionalCount,
   items: z.array(review).max(MAX_ITEMS).nullish().transform(orNull),
 })
 

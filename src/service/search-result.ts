@@ -5,11 +5,11 @@ import { z } from 'zod'
 import {
   cleanText,
   isObject,
+  readCount,
   readIdentifier,
-  readInteger,
   readWith,
   unreadable,
-  wireInteger,
+  wireCount,
   wireText,
   wireTimestamp,
 } from './fields.ts'
@@ -62,9 +62,9 @@ const searchPage = z.object({
   keyword: wireText(MAX_NAME_LENGTH * 2),
   check_url: wireText(MAX_URL_LENGTH),
   datetime: wireTimestamp,
-  se_results_count: wireInteger.nullish(),
+  se_results_count: wireCount.nullish(),
   items: z.array(z.unknown()).max(MAX_ITEMS).nullish(),
-  items_count: wireInteger.nullish(),
+  items_count: wireCount.nullish(),
 })
 
 const optionalText = z.string().nullish()
@@ -144,7 +144,7 @@ export function readItem(value: unknown, index: number): SearchItem | null {
 }
 
 function readRank(value: number | string): number | null {
-  const rank = readInteger(value)
+  const rank = readCount(value)
   return rank !== null && rank >= 1 && rank <= MAX_RANK ? rank : null
 }
 

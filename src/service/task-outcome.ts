@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 
-import { optionalInteger, wireRecord, wireText } from './fields.ts'
+import { optionalCode, optionalCount, wireRecord, wireText } from './fields.ts'
 import { fetchTask, type TaskAddress } from './task-result.ts'
 import type { Transport } from './transport.ts'
 
@@ -92,12 +92,12 @@ const echo: z.ZodType<TaskEcho> = wireRecord({
   app_id: name,
   app_collection: name,
   app_category: name,
-  location_code: optionalInteger,
+  location_code: optionalCode,
   location_name: name,
   language_code: name,
   language_name: name,
-  depth: optionalInteger,
-  priority: optionalInteger,
+  depth: optionalCount,
+  priority: optionalCount,
   tag: name,
   postback_url: url,
   postback_data: name,

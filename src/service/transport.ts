@@ -253,8 +253,10 @@ interface Attempt extends Pick<Reply, 'rawBytes' | 'answeredAt'> {
   readonly meaning: Envelope | Failure
 }
 
+/** As RFC 9110 has it; null for any other text. */
 function readDate(header: string | undefined): Date | null {
-  const date = new Date(header ?? Number.NaN)
+  const isDate = /^\w{3}, \d\d \w{3} 20\d\d \d\d:\d\d:\d\d GMT$/.test(header ?? '')
+  const date = new Date(isDate ? String(header) : Number.NaN)
   return Number.isNaN(date.getTime()) ? null : date
 }
 

@@ -308,4 +308,11 @@ describe('the secret in the address of a webhook', () => {
       }),
     )
   })
+
+  for (const piece of ['a.', 'a:', 'a%3a', '%25']) {
+    test(`is looked for in linear time in a megabyte of ${piece}`, () => {
+      const errorMessage = `${piece.repeat(2 ** 20 / piece.length)} https://host/${SECRET}`
+      assert.ok(!describeFailure({ errorMessage, httpUrl: null })?.includes(SECRET))
+    })
+  }
 })

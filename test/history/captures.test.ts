@@ -27,7 +27,7 @@ async function readServiceCosts(): Promise<Map<string, number>> {
   } as const
   for (let offset = 0; ; offset += 1000) {
     const rows = await world.client.listTaskIds({ ...query, offset })
-    for (const row of rows) costs.set(row.id, row.costMicros)
+    for (const row of rows) costs.set(row.id, row.costMicros ?? 0)
     if (rows.length < 1000) return costs
   }
 }

@@ -4,9 +4,11 @@ import { pino } from 'pino'
 import { track } from '../../jobs/track.ts'
 import { AccountError, UnavailableError } from '../../src/errors.ts'
 import { claimDatabaseFor, lookBeforePlanning, recordAccountUsage } from '../../src/plan/account.ts'
+import { readPrices } from '../../src/plan/price.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import type { UserData } from '../../src/service/account.ts'
 import { forgetAll, readMoney, watch } from '../post/posting.ts'
+import { tamper } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 let world: World
@@ -82,6 +84,32 @@ describe('the look before planning', () => {
     const client = clientThatAnswers(new UnavailableError('No network.'))
     const summary = await executeJob({ ...context, client }, track)
     assert.deepEqual(typeof summary === 'object' ? [summary.planned, summary.cut] : null, [1, 1])
+  })
+
+  test('keeps what is within bounds of an account that says odd numbers, and goes on', async (t) => {
+    const { client } = await tamper(t, world, (path, body) => {
+      if (!path.endsWith('/user_data')) return
+      const { rates } = body.tasks[0].result[0]
+      rates.limits.minute.total = 2 ** 31
+      rates.money.balance = 1e300
+      rates.money.limits.day.total = -1
+      rates.price.app_data.app_searches.task_post.priority_normal[0].cost = -1
+      rates.price.app_data.app_info.task_post.priority_normal[0].cost = 0.0007
+    })
+    await recordAccountUsage(world.db, client)
+    const [row] = await world.db.sql`
+      select balance_micros, day_limit_micros, calls_per_minute_limit from account_usage`
+    assert.deepEqual(
+      { ...row },
+      { balance_micros: null, day_limit_micros: null, calls_per_minute_limit: null },
+    )
+    const prices = await readPrices(world.db)
+    const micros = (fn: string) => prices.find((price) => price.function === fn)?.normalMicros
+    assert.deepEqual([micros('app_searches'), micros('app_info')], [1200, 700])
+    await watch(world, ['yoga'])
+    const { context } = await world.openRunner()
+    const summary = await executeJob(context, track)
+    assert.equal(typeof summary === 'object' ? summary.planned : null, 1)
   })
 
   test('does not hide a mistake of our own', async () => {

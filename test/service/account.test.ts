@@ -126,10 +126,44 @@ test('what is missing or of another kind is not known, and no error', () => {
   assert.throws(() => readUserData(null), UnreadableError)
 })
 
+test('a number out of bounds is not known, and the others are', () => {
+  const usage = (total: unknown) => ({ day: { total }, minute: { total: 2000, total_app_data: total } })
+  const priceOf = (cost: unknown) => ({
+    app_data: {
+      app_searches: { task_post: { priority_normal: [{ cost_type: 'per_request', cost }] } },
+      app_info: { task_post: { priority_normal: [{ cost_type: 'per_request', cost: 0.0006 }] } },
+    },
+  })
+  for (const odd of [-1, 1e300, -1e300, 2 ** 31, '0x10', 1.5]) {
+    const limits = readUserData({ rates: { limits: usage(odd) } }).callLimits
+    assert.deepEqual(
+      [limits.day?.total, limits.minute?.total, limits.minute?.totalAppData],
+      [null, 2000, null],
+    )
+  }
+  for (const odd of [-1, 1e300, -1e300, '1e1']) {
+    const data = readUserData({
+      rates: { money: { balance: 3, total: odd, limits: usage(odd) }, price: priceOf(odd) },
+    })
+    assert.deepEqual([data.balanceMicros, data.depositedMicros], [3_000_000, null])
+    assert.deepEqual([data.moneyLimits.day?.total, data.moneyLimits.minute?.total], [null, 2_000_000_000])
+    assert.deepEqual(
+      [data.pricePerUnitMicros('app_searches', 1), data.pricePerUnitMicros('app_info', 1)],
+      [null, 600],
+    )
+    assert.equal(data.prices.length, 1)
+  }
+  assert.equal(readUserData({ money: { balance: 1e300 } }).balanceMicros, null)
+  assert.equal(readUserData({ money: { balance: -2 } }).balanceMicros, -2_000_000)
+})
+
 test('the account is asked for over the wire', async (t) => {
   const server = await startWireServer(t, envelope([taskWith([{ login: 'me' }])]), envelope([taskWith([])]))
   const client = openClient(t, server.baseUrl)
   assert.equal((await client.getUserData()).login, 'me')
   assert.equal(server.received[0]?.path, '/v3/appendix/user_data')
-  await assert.rejects(client.getUserData(), { path: 'tasks[0].result[0]' })
+  await assert.rejects(client.getUserData(), {
+    path: 'tasks[0].result[0]',
+    message: /^The answer to GET \/v3\/appendix\/user_data cannot be read/,
+  })
 })

@@ -6,9 +6,13 @@ import {
   cleanText,
   formatTimestamp,
   microsFromDollars,
+  readCode,
+  readCost,
+  readCount,
   readIdentifier,
-  readInteger,
+  readMicros,
   readNumber,
+  readSpending,
   readTimestamp,
 } from '../../src/service/fields.ts'
 
@@ -37,12 +41,55 @@ test('an identifier is whole or nothing', () => {
 test('numbers may come as strings, and nothing else passes for one', () => {
   assert.equal(readNumber('4.5'), 4.5)
   assert.equal(readNumber(0), 0)
-  assert.equal(readInteger('12'), 12)
-  for (const none of ['', ' ', 'x', null, undefined, true, [], [1], Number.NaN, '1e999']) {
-    assert.equal(readNumber(none), null)
+  assert.equal(readNumber('-0.25'), -0.25)
+  assert.equal(readCount('12'), 12)
+  const none = [
+    '',
+    ' ',
+    'x',
+    null,
+    undefined,
+    true,
+    [],
+    [1],
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    2 ** 53,
+    -1e300,
+  ]
+  const looseText = [
+    '1e999',
+    '1e1',
+    '0x10',
+    '0b1',
+    ' 7',
+    '7 ',
+    '+7',
+    '7.',
+    '.7',
+    '1_000',
+    '١',
+    'Infinity',
+    '9'.repeat(400),
+  ]
+  for (const each of [...none, ...looseText]) assert.equal(readNumber(each), null, String(each))
+})
+
+test('a count is whole and not below 0, and a code fits an integer of Postgres', () => {
+  for (const none of [1.5, '1.5', -1, '-1', 2 ** 53, null]) assert.equal(readCount(none), null, String(none))
+  assert.equal(readCount(2 ** 31), 2 ** 31)
+  assert.equal(readCode(2 ** 31), null)
+  assert.equal(readCode('2147483647'), 2_147_483_647)
+})
+
+test('money out of bounds is no money: a balance may be overdrawn, and nothing costs less than 0 or a million', () => {
+  assert.deepEqual([readMicros(-1.5), readSpending(-1.5), readCost(-1.5)], [-1_500_000, null, null])
+  assert.deepEqual([readMicros('0.0012'), readSpending(0), readCost(0)], [1200, 0, 0])
+  assert.deepEqual([readSpending(1_000_001), readCost(1_000_001)], [1_000_001_000_000, null])
+  for (const read of [readMicros, readSpending, readCost]) {
+    for (const none of [1e300, -1e300, 1_000_000_001, 'much', null])
+      assert.equal(read(none), null, String(none))
   }
-  assert.equal(readInteger(1.5), null)
-  assert.equal(readInteger(2 ** 53), null)
 })
 
 test('every whole second survives the way to the service and back', () => {

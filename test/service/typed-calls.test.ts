@@ -147,6 +147,24 @@ describe('the failed tasks', () => {
     assert.deepEqual(JSON.parse(body ?? ''), [{}])
     assert.deepEqual([value[0]?.id, value[0]?.httpCode], ['id-1', null])
   })
+
+  test('lack what cannot be read, and one without an id is left out', async (t) => {
+    const odd = {
+      ...row,
+      error_code: 2 ** 40,
+      http_code: -1,
+      http_time: 1e300,
+      http_url: 7,
+      datetime: 'soon',
+    }
+    const { value } = await ask(t, envelope([taskWith([{ ...row, id: '' }, null, odd])]), (client) =>
+      client.listFailedTasks({}),
+    )
+    assert.equal(value.length, 1)
+    const { errorCode, httpCode, httpTime, httpUrl, datetime, errorMessage } = value[0] ?? {}
+    assert.deepEqual([errorCode, httpCode, httpTime, httpUrl, datetime], [null, null, null, null, null])
+    assert.equal(errorMessage, 'no answer')
+  })
 })
 
 describe('a resend of webhooks', () => {

@@ -186,8 +186,10 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
       try {
         return readDone(item, outcome.statusCode, outcome.result)
       } catch (error) {
-        if (!(error instanceof UnreadableError)) throw error
-        return { kind: 'unreadable', item, path: error.path, problem: error.message, body: outcome.result }
+        // Reading is pure: whatever is thrown is about this one result, and no reason to hold up the others.
+        const path = error instanceof UnreadableError ? error.path : MISSING_RESULT
+        const problem = error instanceof Error ? error.message : String(error)
+        return { kind: 'unreadable', item, path, problem, body: outcome.result }
       }
   }
 }

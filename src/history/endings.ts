@@ -4,6 +4,7 @@
  */
 import { gzipSync } from 'node:zlib'
 import type { Transaction } from '../db/database.ts'
+import { cutDepth } from '../service/fields.ts'
 
 export interface FailedResult {
   readonly serviceId: string
@@ -128,5 +129,5 @@ export async function putOff(tx: Transaction, later: readonly LaterResult[]): Pr
 
 /** As Postgres reads bytes in text; the driver takes no arrays of buffers. */
 function compress(body: unknown): string {
-  return `\\x${gzipSync(JSON.stringify(body) ?? 'null').toString('hex')}`
+  return `\\x${gzipSync(JSON.stringify(cutDepth(body)) ?? 'null').toString('hex')}`
 }

@@ -74,7 +74,7 @@ async function storeWhole(
 async function storeHalved(
   deps: StoreDeps,
   batch: readonly Fetched[],
-  error: postgres.PostgresError,
+  error: DataError,
 ): Promise<StoredBatch> {
   const [first] = batch
   if (first === undefined) throw error
@@ -94,15 +94,13 @@ async function storeHalved(
 }
 
 /** The result that the database will not take, alone at last. */
-function refuse(fetched: Fetched, error: postgres.PostgresError): Fetched {
-  const problem = `The database refused the result (${error.code}): ${error.message}.`
-  return {
-    kind: 'unreadable',
-    item: fetched.item,
-    path: error.constraint_name ?? error.column_name ?? 'result',
-    problem,
-    body: bodyOf(fetched),
+function refuse(fetched: Fetched, error: DataError): Fetched {
+  const refusal = { kind: 'unreadable', item: fetched.item, body: bodyOf(fetched) } as const
+  if (error instanceof RangeError) {
+    return { ...refusal, path: 'result', problem: `The result cannot be written down: ${error.message}.` }
   }
+  const path = error.constraint_name ?? error.column_name ?? 'result'
+  return { ...refusal, path, problem: `The database refused the result (${error.code}): ${error.message}.` }
 }
 
 function bodyOf(fetched: Fetched): unknown {
@@ -170,7 +168,11 @@ async function ensurePartitions(db: Database, batch: readonly Fetched[]): Promis
     where service_id = any(${batch.map((one) => one.item.serviceId)})`
 }
 
-function isDataError(error: unknown): error is postgres.PostgresError {
+/** A RangeError is raised by what cannot be written as text: a date that is none, JSON that is too deep or too long. */
+type DataError = postgres.PostgresError | RangeError
+
+function isDataError(error: unknown): error is DataError {
+  if (error instanceof RangeError) return true
   return error instanceof postgres.PostgresError && DATA_ERROR.test(error.code)
 }
 

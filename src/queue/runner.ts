@@ -82,14 +82,25 @@ function fetchHandler(context: JobContext, state: RunnerState) {
   return async (job: QueueJob<'fetch'>) => {
     const signal = AbortSignal.any([context.signal, job.signal])
     const { items } = job.data
-    const fetched = await fetchResults(context.client, items, context.settings.maxConcurrentRequests, signal)
     try {
+      const fetched = await fetchResults(
+        context.client,
+        items,
+        context.settings.maxConcurrentRequests,
+        signal,
+      )
       const stored = await storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
       state.progress.stored += stored.stored
       context.log.debug({ ...stored }, 'batch stored')
     } catch (error) {
-      if (!(error instanceof LeaseLostError)) throw error
-      context.log.warn({ jobId: job.id }, 'another runner took the batch over')
+      if (error instanceof LeaseLostError) {
+        context.log.warn({ jobId: job.id }, 'another runner took the batch over')
+        return
+      }
+      if (!signal.aborted) {
+        context.log.warn({ jobId: job.id, results: items.length, err: error }, 'batch is not stored yet')
+      }
+      throw error
     }
   }
 }

@@ -44,6 +44,17 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** What the contract shows is some levels deep; what recurses, as JSON does when it is written, ends the process at thousands. */
+const MAX_DEPTH = 100
+
+/** A parsed value as it was sent, what lies deeper than 100 levels replaced by an ellipsis. */
+export function cutDepth(value: unknown, levels = MAX_DEPTH): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (levels === 0) return '…'
+  if (Array.isArray(value)) return value.map((each) => cutDepth(each, levels - 1))
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cutDepth(each, levels - 1)]))
+}
+
 /** A number whose whole part is exact, also as a plain decimal in a string; null for anything else. */
 export function readNumber(value: unknown): number | null {
   const number = typeof value === 'string' && PLAIN_DECIMAL.test(value) ? Number(value) : value

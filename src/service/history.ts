@@ -4,6 +4,7 @@ import { z } from 'zod'
 
 import { readTag } from './envelope.ts'
 import {
+  cutDepth,
   ifReadable,
   isObject,
   readCost,
@@ -83,10 +84,15 @@ const taskIdRow = z
       status: String(row.status ?? ''),
       costMicros: row.cost,
       tag: isObject(row.metadata) ? readTag(row.metadata.tag) : null,
-      metadata: isObject(row.metadata) ? row.metadata : null,
+      metadata: readMetadata(row.metadata),
       url: row.url,
     }),
   )
+
+function readMetadata(value: unknown): TaskIdRow['metadata'] {
+  const metadata = cutDepth(value)
+  return isObject(metadata) ? metadata : null
+}
 
 const fields = z.object({ limit: rowLimit(MAX_TASK_ID_ROWS), offset: rowOffset })
 

@@ -226,6 +226,30 @@ test('two spoilt results among 500 good ones hold up nothing: one fails alone wi
   assert.deepEqual([body.keyword, body.items[1].rank_group], ['yoga 200', 'first'])
 })
 
+test('a result nested thousands of levels deep is stored when it can be read, and else fails alone', async (t) => {
+  await watchKeywords(
+    world,
+    Array.from({ length: 20 }, (_, index) => `yoga ${index}`),
+    { depth: 3 },
+  )
+  await buy(world)
+  const deep = JSON.parse('{"a":['.repeat(9_000) + ']}'.repeat(9_000))
+  const { client } = await tamper(t, world, (path, body) => {
+    const result = isResult(path) ? body.tasks[0].result[0] : undefined
+    if (result?.keyword === 'yoga 7') result.more = 'DEEP'
+    if (result?.keyword === 'yoga 8') Object.assign(result, { items: 'DEEP' })
+    // JSON.stringify would not get to the end of it.
+    return JSON.stringify(body).replaceAll('"DEEP"', '{"a":['.repeat(9_000) + ']}'.repeat(9_000))
+  })
+  assert.throws(() => JSON.stringify(deep), RangeError)
+  const stored = await collect(world, { client })
+  assert.deepEqual([stored.stored, stored.unreadable, stored.later], [19, 1, 0])
+  const [kept] = await world.db.sql`
+    select r.path, r.body_gzip, t.subject from rejected_result r join target t on t.id = r.target_id`
+  assert.deepEqual([kept?.subject, kept?.path], ['yoga 8', 'items'])
+  assert.match(gunzipSync(kept?.body_gzip).toString(), /"keyword":"yoga 8".*\[\{"a":"…"\}\]/)
+})
+
 test('an answer that cannot be had leaves its task open, and the others are stored', async (t) => {
   await watchKeywords(world, ['yoga', 'chess', 'running'])
   await buy(world)

@@ -81,6 +81,14 @@ describe('a batch that the database refuses', () => {
     assert.deepEqual([stored, unreadable], [4, 1])
   })
 
+  test('is halved as well when a result cannot be written down', async () => {
+    const batch = await fetchBatch(5)
+    const { stored, unreadable } = await store(world, bend(batch, 2, { datetime: new Date(Number.NaN) }))
+    assert.deepEqual([stored, unreadable], [4, 1])
+    const [kept] = await world.db.sql`select problem from rejected_result`
+    assert.equal(kept?.problem, 'The result cannot be written down: Invalid time value.')
+  })
+
   test('names the constraint that it broke', async () => {
     const batch = await fetchBatch(3)
     await world.db.sql`alter table ranking add constraint not_so_many check (results_count < 1000000)`

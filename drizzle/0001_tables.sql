@@ -410,6 +410,7 @@ CREATE TABLE "task" (
 	"posted_at" timestamp (6) with time zone,
 	"fetching_until" timestamp (6) with time zone,
 	"ask_at" timestamp (6) with time zone,
+	"unusable_answers" smallint DEFAULT 0 NOT NULL,
 	"ended_at" timestamp (6) with time zone,
 	"status_code" integer,
 	"problem" text,

@@ -89,6 +89,19 @@ const NOT_READY_PAUSE_MS = 1_000
 const TROUBLE_PAUSE_MS = 60_000
 const DAY_MS = 86_400_000
 
+/** 40403: the service keeps the result no more. */
+const EXPIRED = 40403
+
+/**
+ * Pure: why an answer holds no usable result though a later one may; null when it is one, or decides by itself. A refusal
+ * that is the caller's fault may pass as well: the same request was right when the task was posted.
+ */
+export function whyUnusable(fetched: Fetched): string | null {
+  if (fetched.kind === 'unreadable') return fetched.problem
+  if (fetched.kind !== 'failed' || fetched.statusCode === EXPIRED) return null
+  return `${fetched.statusCode}: ${fetched.message}`
+}
+
 /** Fetches and reads results, at most `maxConcurrent` at once. What cannot be had now is put off, whatever the reason. */
 export function fetchResults(
   client: AppDataClient,
@@ -125,7 +138,6 @@ async function fetchForms(client: AppDataClient, item: FetchItem): Promise<Fetch
 
 /** Pure: what it means for a task that its answer could not be had or read. */
 export function readFailure(item: FetchItem, error: StorerankError): Fetched {
-  // Done, and without a result for good (spec: States and transitions): it fails, and will not be asked for again.
   if (error instanceof UnreadableError && error.path === MISSING_RESULT) {
     return { kind: 'unreadable', item, path: error.path, problem: error.message, body: null }
   }

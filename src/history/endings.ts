@@ -27,6 +27,38 @@ export interface LaterResult {
   readonly pauseMs: number
 }
 
+export interface UnusableAnswer {
+  readonly serviceId: string
+  readonly problem: string
+}
+
+/** Answers without a usable result before the last one decides; the pauses between them are 1, 2, 4, 8 and 16 minutes. */
+const UNUSABLE_ANSWERS = 5
+
+/**
+ * A paid task whose answer cannot be used is asked for again by its id, which is free: later, and a bounded number of times.
+ * @returns service ids of the tasks that will be asked for again; the answer of any other one decides
+ */
+export async function askAgain(tx: Transaction, answers: readonly UnusableAnswer[]): Promise<Set<string>> {
+  if (answers.length === 0) return new Set()
+  const rows = await tx<{ serviceId: string }[]>`
+    with open as materialized (
+      select id from task
+      where service_id = any(${answers.map((one) => one.serviceId)}::text[]) and state = 'posted'
+        and unusable_answers < ${UNUSABLE_ANSWERS}
+      order by id for update
+    ),
+    paused as (
+      select k.id, clock_timestamp() + interval '1 minute' * 2 ^ k.unusable_answers as until from open join task k using (id)
+    )
+    update task k set unusable_answers = k.unusable_answers + 1, problem = a.problem, fetching_until = p.until, ask_at = p.until
+    from paused p, unnest(${answers.map((one) => one.serviceId)}::text[], ${answers.map((one) => one.problem)}::text[])
+      as a (service_id, problem)
+    where k.id = p.id and k.service_id = a.service_id
+    returning k.service_id as "serviceId"`
+  return new Set(rows.map((row) => row.serviceId))
+}
+
 /** The service failed for good (4xxxx): the task ends, what was charged stays charged. */
 export async function endFailed(tx: Transaction, failed: readonly FailedResult[]): Promise<void> {
   if (failed.length === 0) return
@@ -53,7 +85,7 @@ export async function postAgain(
   const rows = await tx<{ serviceId: string }[]>`
     with again as (
       update task k set state = 'planned', attempt = k.attempt + 1, post_id = null, service_id = null, posted_at = null,
-        ask_at = null, fetching_until = null, status_code = f.status_code,
+        ask_at = null, fetching_until = null, unusable_answers = 0, status_code = f.status_code,
         problem = explain_status(f.status_code, f.message),
         estimate_micros = coalesce((
           select sum(c.amount_micros) from charge c where c.service_id = o.old_id and c.kind = 'charge'), k.estimate_micros)

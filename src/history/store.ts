@@ -4,11 +4,11 @@
  */
 import { gunzipSync } from 'node:zlib'
 import postgres from 'postgres'
-import type { Fetched } from '../collect/fetch.ts'
+import { type Fetched, whyUnusable } from '../collect/fetch.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import type { Dictionary } from './dictionary.ts'
 import { appsOf, toPages, toRanking, toReviews, toReviewsSnapshot, toSnapshot } from './encode.ts'
-import { endFailed, endUnreadable, postAgain, putOff } from './endings.ts'
+import { askAgain, endFailed, endUnreadable, postAgain, putOff, type UnusableAnswer } from './endings.ts'
 import { insertPages } from './pages.ts'
 import { insertRankings } from './rankings.ts'
 import { upsertReviews } from './reviews.ts'
@@ -124,8 +124,11 @@ async function storeBatch(
   batch: readonly Fetched[],
   ids: ReadonlyMap<string, number>,
 ): Promise<StoredBatch> {
+  const asked = await askAgain(tx, batch.flatMap(toUnusableAnswer))
   const of = <K extends Fetched['kind']>(kind: K) =>
-    batch.filter((one): one is Extract<Fetched, { kind: K }> => one.kind === kind)
+    batch.filter(
+      (one): one is Extract<Fetched, { kind: K }> => one.kind === kind && !asked.has(one.item.serviceId),
+    )
   const withId = <T extends Fetched>(one: T) => ({ ...one, serviceId: one.item.serviceId })
   const reviews = of('reviews')
   const snapshots = [
@@ -157,8 +160,13 @@ async function storeBatch(
     failed: failed.length + of('store_failed').length - postedAgain,
     unreadable: unreadable.length,
     postedAgain,
-    later: later.length,
+    later: later.length + asked.size,
   }
+}
+
+function toUnusableAnswer(fetched: Fetched): UnusableAnswer[] {
+  const problem = whyUnusable(fetched)
+  return problem === null ? [] : [{ serviceId: fetched.item.serviceId, problem }]
 }
 
 /** In a statement of its own, because attaching takes a lock that must be short. The tasks know their slots. */

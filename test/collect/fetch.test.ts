@@ -4,7 +4,17 @@ import { gunzipSync } from 'node:zlib'
 import { readOutcome } from '../../src/collect/fetch.ts'
 import type { FetchItem } from '../../src/collect/hand-out.ts'
 import { createClient } from '../../src/service/client.ts'
-import { buy, clear, collect, fetchItems, handOut, store, tamper, watchKeywords } from '../support/stages.ts'
+import {
+  askedEnough,
+  buy,
+  clear,
+  collect,
+  fetchItems,
+  handOut,
+  store,
+  tamper,
+  watchKeywords,
+} from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 let world: World
@@ -161,7 +171,8 @@ describe('a task', () => {
     assert.equal((await store(world, await fetchItems(world, items))).stored, 2)
   })
 
-  test('that is done and has no result fails: it was paid for, and there is nothing to wait for', async (t) => {
+  test('that is done and has no result however often it is asked for fails', async (t) => {
+    await askedEnough(world)
     const { client } = await tamper(t, world, (path, body) => {
       if (isResult(path)) body.tasks[0].result = null
     })
@@ -202,6 +213,7 @@ test('two spoilt results among 500 good ones hold up nothing: one fails alone wi
   const keywords = Array.from({ length: 500 }, (_, index) => `yoga ${index}`)
   await watchKeywords(world, keywords, { depth: 3 })
   await buy(world)
+  await askedEnough(world)
   const { client } = await tamper(t, world, (path, body) => {
     const result = isResult(path) ? body.tasks[0].result[0] : undefined
     if (result?.keyword === 'yoga 200') result.items[1].rank_group = 'first'
@@ -233,6 +245,7 @@ test('a result nested thousands of levels deep is stored when it can be read, an
     { depth: 3 },
   )
   await buy(world)
+  await askedEnough(world)
   const deep = JSON.parse('{"a":['.repeat(9_000) + ']}'.repeat(9_000))
   const { client } = await tamper(t, world, (path, body) => {
     const result = isResult(path) ? body.tasks[0].result[0] : undefined

@@ -6,7 +6,7 @@ import { handOutReady } from '../../src/collect/hand-out.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { countStates, depsOf, planPost, readMoney } from '../post/posting.ts'
-import { clear, fetchItems, handOut, store } from '../support/stages.ts'
+import { askedEnough, clear, fetchItems, handOut, store } from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 import {
   type BoughtTask,
@@ -171,6 +171,7 @@ describe('a postback that brings no result', () => {
     t.after(() => sql`alter table ranking drop constraint ranking_refused`)
     const { deliver } = await openReceiver(t, world)
     const tasks = await buyTasks(world, keywordsOf(20))
+    await askedEnough(world)
     const answers = tasks.map(({ answer }, index) =>
       bend(answer, (sent) => {
         if (index === 7) sent.result[0].items[3].app_id = ''

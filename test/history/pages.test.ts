@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { buy, clear, collect, watch, watchKeywords } from '../support/stages.ts'
+import { askedEnough, buy, clear, collect, watch, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 let world: World
@@ -51,6 +51,7 @@ test('pages that the database refuses fail their own task, and are kept to be lo
   await watchKeywords(world, ['yoga'], { store: 'android_store' })
   await watch(world, 'chart_watch', { collection: 'topselling_free' })
   await buy(world)
+  await askedEnough(world)
   await sql`alter table page add constraint no_fourth_page check (number < 4)`
   const { stored, unreadable } = await collect(world)
   await sql`alter table page drop constraint no_fourth_page`

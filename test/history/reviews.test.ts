@@ -6,7 +6,17 @@ import fc from 'fast-check'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { mergeReviews, type SeenReview, upsertReviews } from '../../src/history/reviews.ts'
-import { buy, clear, collect, fetchItems, handOut, store, tamper, watch } from '../support/stages.ts'
+import {
+  askedEnough,
+  buy,
+  clear,
+  collect,
+  fetchItems,
+  handOut,
+  store,
+  tamper,
+  watch,
+} from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
 const APP = '1480010017'
@@ -144,6 +154,7 @@ describe('the reviews of an app', () => {
   test('of a result that the database refuses are kept aside with it, and the next one is stored', async () => {
     await watch(world, 'app_watch', { store: 'ios_store', app_id: '1480010025', reviews: true })
     await buy(world)
+    await askedEnough(world)
     const fetched = await fetchItems(world, await handOut(world))
     const bent = fetched.map((one) => {
       if (one.kind !== 'reviews' || one.reviews?.appId !== APP) return one

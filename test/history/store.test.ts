@@ -7,7 +7,16 @@ import { LeaseLostError } from '../../src/errors.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { type FinishBatch, storeFetched } from '../../src/history/store.ts'
 import type { QueueJob } from '../../src/queue/queue.ts'
-import { buy, clear, collect, fetchItems, handOut, store, watchKeywords } from '../support/stages.ts'
+import {
+  askedEnough,
+  buy,
+  clear,
+  collect,
+  fetchItems,
+  handOut,
+  store,
+  watchKeywords,
+} from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
 let world: World
@@ -51,6 +60,7 @@ async function countWaiting(): Promise<number> {
 describe('a batch that the database refuses', () => {
   test('is halved until each bad result stands alone, fails by itself and is kept; the rest is stored', async () => {
     const batch = await fetchBatch(40)
+    await askedEnough(world)
     const bent = bend(bend(batch, 7, { resultsCount: 1e300 }), 30, { checkUrl: 'https://a\0b' })
     const { stored, unreadable } = await store(world, bent)
     assert.deepEqual([stored, unreadable], [38, 2])
@@ -76,6 +86,7 @@ describe('a batch that the database refuses', () => {
 
   test('has its dictionary halved as well: an app that cannot be stored fails its own result only', async () => {
     const batch = await fetchBatch(5)
+    await askedEnough(world)
     const app = { rank: 1, absolute: 1, appId: '1\0', title: null, developer: null, icon: null, url: null }
     const { stored, unreadable } = await store(world, bend(batch, 2, { items: [app] }))
     assert.deepEqual([stored, unreadable], [4, 1])
@@ -83,6 +94,7 @@ describe('a batch that the database refuses', () => {
 
   test('is halved as well when a result cannot be written down', async () => {
     const batch = await fetchBatch(5)
+    await askedEnough(world)
     const { stored, unreadable } = await store(world, bend(batch, 2, { datetime: new Date(Number.NaN) }))
     assert.deepEqual([stored, unreadable], [4, 1])
     const [kept] = await world.db.sql`select problem from rejected_result`
@@ -91,6 +103,7 @@ describe('a batch that the database refuses', () => {
 
   test('names the constraint that it broke', async () => {
     const batch = await fetchBatch(3)
+    await askedEnough(world)
     await world.db.sql`alter table ranking add constraint not_so_many check (results_count < 1000000)`
     await store(world, bend(batch, 1, { resultsCount: 2_000_000 }))
     const [kept] = await world.db.sql`select path from rejected_result`
@@ -100,6 +113,7 @@ describe('a batch that the database refuses', () => {
 
   test('ends its job once, after its last part', async () => {
     const batch = await fetchBatch(5)
+    await askedEnough(world)
     const seen: object[] = []
     const deps = { db: world.db, dictionary: createDictionary(world.db), maxAttempts: 3 }
     await storeFetched(deps, bend(batch, 2, { resultsCount: 1e300 }), async (tx) => {
@@ -111,6 +125,7 @@ describe('a batch that the database refuses', () => {
 
   test('is not halved when the server, and not the data, is the trouble', async () => {
     const batch = await fetchBatch(2)
+    await askedEnough(world)
     const deps = { db: world.db, dictionary: createDictionary(world.db), maxAttempts: 3 }
     let tries = 0
     const collide = async (tx: Transaction) => {

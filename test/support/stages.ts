@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { type Fetched, fetchResults } from '../../src/collect/fetch.ts'
-import { type FetchItem, handOutReady } from '../../src/collect/hand-out.ts'
+import { type FetchItem, handOutOverdue, handOutReady } from '../../src/collect/hand-out.ts'
 import type { Database } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { type StoredBatch, storeFetched } from '../../src/history/store.ts'
@@ -74,9 +74,26 @@ export function store(
   return storeFetched(deps, fetched, async () => {})
 }
 
+/** As if the service had been asked for every paid result as often as it is: the next answer decides. */
+export async function askedEnough(world: World): Promise<void> {
+  await world.db.sql`update task set unusable_answers = 5 where state = 'posted'`
+}
+
 /** Everything that is ready: handed out, fetched and stored. */
 export async function collect(world: World, instead: Instead = {}): Promise<StoredBatch> {
   return store(world, await fetchItems(world, await handOut(world, instead), instead), instead)
+}
+
+/** What waits for a pause to end does so no longer: it is asked for by its id, fetched and stored. */
+export async function collectPaused(world: World, instead: Instead = {}): Promise<StoredBatch> {
+  const { db = world.db } = instead
+  await db.sql`
+    update task set fetching_until = clock_timestamp(), ask_at = posted_at where state = 'posted' and problem is not null`
+  const items: FetchItem[] = []
+  await handOutOverdue(db, async (_tx, found) => {
+    items.push(...found)
+  })
+  return store(world, await fetchItems(world, items, instead), instead)
 }
 
 /** Watches keywords in the United States, in English. */

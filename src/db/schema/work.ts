@@ -107,6 +107,8 @@ export const task = pgTable(
     fetchingUntil: instant('fetching_until'),
     /** When to ask for it by id, should no ready list name it. */
     askAt: instant('ask_at'),
+    /** Answers of the service that held no usable result, though a later one may. */
+    unusableAnswers: smallint('unusable_answers').notNull().default(0),
     endedAt: instant('ended_at'),
     statusCode: integer('status_code'),
     problem: text('problem'),

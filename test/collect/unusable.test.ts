@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { countStates, readMoney } from '../post/posting.ts'
+import { buy, clear, collect, collectPaused, tamper, watchKeywords } from '../support/stages.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { bend, buyTasks, openReceiver } from './receiving.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
+})
+after(() => world.close())
+afterEach(() => clear(world))
+
+// biome-ignore lint/suspicious/noExplicitAny: a test bends an answer into any shape.
+type Task = any
+
+/** Bends the answer of task_get, as long as `isBent` says so. */
+const bentResults = (t: Parameters<typeof tamper>[0], isBent: () => boolean, change: (task: Task) => void) =>
+  tamper(t, world, (path, body) => {
+    if (path.includes('/task_get/') && isBent()) change(body.tasks[0])
+  })
+
+async function readPauses(): Promise<number[]> {
+  const rows = await world.db.sql<{ minutes: number }[]>`
+    select round(extract(epoch from ask_at - clock_timestamp()) / 60)::int as minutes from task where state = 'posted'`
+  return rows.map((row) => row.minutes)
+}
+
+describe('a paid task whose answer cannot be used', () => {
+  const answers: [string, (task: Task) => void][] = [
+    ['without items', (task) => Object.assign(task.result[0], { items: null })],
+    ['without a result', (task) => Object.assign(task, { result: null })],
+    ['that is refused', (task) => Object.assign(task, { status_code: 40501, result: null })],
+    ['from a server in trouble', (task) => Object.assign(task, { status_code: 50000, result: null })],
+  ]
+  for (const [name, change] of answers) {
+    test(`${name} is asked for again by its id, and stored when that is readable`, async (t) => {
+      await watchKeywords(world, ['yoga', 'chess'])
+      await buy(world)
+      let round = 1
+      const { client, paths } = await bentResults(t, () => round <= 2, change)
+      assert.deepEqual(await collect(world, { client }), {
+        stored: 0,
+        failed: 0,
+        unreadable: 0,
+        postedAgain: 0,
+        later: 2,
+      })
+      assert.deepEqual(await readPauses(), [1, 1])
+      round = 2
+      assert.equal((await collectPaused(world, { client })).later, 2)
+      round = 3
+      assert.equal((await collectPaused(world, { client })).stored, 2)
+      assert.deepEqual(await countStates(world.db), { collected: 2 })
+      assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+      const problems = await world.db.sql`select problem from task where problem is not null`
+      assert.equal(problems.length, 0)
+      assert.equal(paths.filter((path) => path.endsWith('/tasks_ready')).length, 1, 'no list names it again')
+    })
+  }
+
+  test('is asked for five times more, each time after twice as long, and then fails with its body kept', async (t) => {
+    await watchKeywords(world, ['yoga'])
+    await buy(world)
+    const { client } = await bentResults(
+      t,
+      () => true,
+      (task) => Object.assign(task.result[0], { items: [null] }),
+    )
+    await collect(world, { client })
+    const pauses = await readPauses()
+    for (let asked = 2; asked <= 5; asked += 1) {
+      assert.equal((await collectPaused(world, { client })).later, 1)
+      pauses.push(...(await readPauses()))
+    }
+    assert.deepEqual(pauses, [1, 2, 4, 8, 16])
+    assert.equal((await world.db.sql`select from rejected_result`).length, 0)
+    const [open] = await world.db.sql`select kind, message from task_problem`
+    assert.equal(open?.kind, 'overdue')
+    assert.match(
+      open?.message,
+      /the last answer was: .*items\[0\].*It stays open and is asked for by its id\.$/,
+    )
+    assert.equal((await collectPaused(world, { client })).unreadable, 1)
+    assert.deepEqual(await countStates(world.db), { failed: 1 })
+    const [kept] = await world.db.sql`select body_gzip from rejected_result`
+    assert.deepEqual(JSON.parse(gunzipSync(kept?.body_gzip).toString()).items, [null])
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+  })
+
+  test('that the service refuses however often it is asked fails with what the service says', async (t) => {
+    await watchKeywords(world, ['yoga'])
+    await buy(world)
+    const change = { status_code: 40501, status_message: "Invalid Field: 'id'.", result: null }
+    const { client } = await bentResults(
+      t,
+      () => true,
+      (task) => Object.assign(task, change),
+    )
+    await collect(world, { client })
+    for (let asked = 2; asked <= 5; asked += 1)
+      assert.equal((await collectPaused(world, { client })).later, 1)
+    assert.equal((await collectPaused(world, { client })).failed, 1)
+    const [gap] = await world.db.sql`select gap, reason from ranking`
+    assert.deepEqual({ ...gap }, { gap: 'failed', reason: "40501: Invalid Field: 'id'." })
+  })
+
+  test('begins to count anew when it is posted again', async (t) => {
+    await watchKeywords(world, ['yoga'])
+    await buy(world)
+    let change: object = { status_code: 40501, result: null }
+    const { client } = await bentResults(
+      t,
+      () => true,
+      (task) => Object.assign(task, change),
+    )
+    await collect(world, { client })
+    await collectPaused(world, { client })
+    change = { status_code: 40101, result: null }
+    assert.equal((await collectPaused(world, { client })).postedAgain, 1)
+    await buy(world)
+    change = { status_code: 40501, result: null }
+    await collect(world, { client })
+    assert.deepEqual(await readPauses(), [1])
+  })
+
+  test('as a postback is answered, so that it does not come again, and asked for by its id', async (t) => {
+    const { deliver } = await openReceiver(t, world)
+    const [task] = await buyTasks(world, ['yoga'])
+    assert.ok(task !== undefined)
+    const answer = bend(task.answer, (sent) => {
+      sent.result[0].items[3] = null
+    })
+    assert.equal(await deliver(task, answer), 200)
+    assert.deepEqual(await readPauses(), [1])
+    assert.equal((await collectPaused(world)).stored, 1)
+  })
+})

@@ -3,24 +3,41 @@
  * all: first the tables by the migrations of drizzle/, then the objects of drizzle/objects when they differ from those of the
  * database. Refuses a server that is too old, and a schema that is newer than this version.
  */
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import postgres from 'postgres'
 import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError } from '../errors.ts'
 import { type Database, int8, type SqlRunner } from './database.ts'
-import { applyObjects, dropObjectsForMigration, readObjects } from './objects.ts'
+import { applyObjects, dropObjectsForMigration, type Identity, type Objects, readObjects } from './objects.ts'
 import * as roles from './roles.ts'
 import { createBegin, type Transaction } from './transaction.ts'
 
-const FOLDER = fileURLToPath(new URL('../../drizzle', import.meta.url))
-/** What this version knows. Read once: an update may replace the files under a process that goes on. */
-const MIGRATIONS = readMigrationFiles({ migrationsFolder: FOLDER })
-const OBJECTS = readObjects(fileURLToPath(new URL('../../drizzle/objects', import.meta.url)))
+/** A schema as the files of one version describe it. */
+export interface Schema {
+  readonly version: string
+  readonly migrations: readonly MigrationMeta[]
+  readonly objects: Objects
+}
+
+/** Read once: an update may replace the files under a process that goes on. */
+const PRESENT = readSchema(fileURLToPath(new URL('../../drizzle', import.meta.url)), packageJson.version)
 /** `unique … nulls not distinct` and `begin atomic` functions; tested on 15 to 18. */
 const OLDEST_SERVER = 150_000
+/** Another object depends on the column or table that was to be changed. */
+const IN_USE = ['2BP01', '0A000']
 /** A process that waits for the migration of another waits as long as it takes. Not 0, which the driver leaves out. */
 const NO_LIMIT_MS = 2_147_483_647
+
+/** @param folder drizzle/ of that version */
+export function readSchema(folder: string, version: string): Schema {
+  return {
+    version,
+    migrations: readMigrationFiles({ migrationsFolder: folder }),
+    objects: readObjects(join(folder, 'objects')),
+  }
+}
 
 /** What a database says of its schema. */
 interface Applied {
@@ -32,11 +49,12 @@ interface Applied {
 
 /**
  * Applies what the database lacks of drizzle/.
+ * @param schema of another version, in tests of upgrades
  * @returns whether it lacked anything
  * @throws ConfigurationError when the server is older than PostgreSQL 15, when the schema is newer than this storerank or was
  * never released, and when an object of a person is in the way
  */
-export async function migrate(url: string): Promise<boolean> {
+export async function migrate(url: string, schema: Schema = PRESENT): Promise<boolean> {
   const client = postgres(url, {
     max: 1,
     onnotice: () => {},
@@ -50,29 +68,46 @@ export async function migrate(url: string): Promise<boolean> {
   })
   try {
     await refuseOldServer(client)
-    return await createBegin(client)(bringUpToDate)
+    return await createBegin(client)((tx) => bringUpToDate(tx, schema))
   } finally {
     await client.end({ timeout: 5 })
   }
 }
 
-async function bringUpToDate(tx: Transaction): Promise<boolean> {
+async function bringUpToDate(tx: Transaction, schema: Schema): Promise<boolean> {
   await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('migrate'))`
   const applied = await readApplied(tx)
-  refuseOtherSchemas(applied)
-  if (isCurrent(applied)) return false
+  refuseOtherSchemas(applied, schema)
+  if (isCurrent(applied, schema)) return false
+  const { version, objects } = schema
   const recorded = applied.objects?.identities ?? []
-  const missing = listMissing(applied)
-  if (missing.length > 0) {
-    await dropObjectsForMigration(tx, recorded)
-    await applyMigrations(tx, missing)
-  }
-  const identities = await applyObjects(tx, OBJECTS, recorded)
+  const grants = await roles.readGrants(tx)
+  await migrateTables(tx, listMissing(applied, schema), recorded)
+  const identities = await applyObjects(tx, objects, recorded)
   await tx`delete from drizzle.objects`
-  await tx`insert into drizzle.objects (version, hash, identities)
-    values (${packageJson.version}, ${OBJECTS.hash}, ${identities})`
-  await roles.grantRoles(tx, OBJECTS.grants)
+  await tx`insert into drizzle.objects (version, hash, identities) values (${version}, ${objects.hash}, ${identities})`
+  await roles.grantRoles(tx, objects.grants)
+  await roles.restoreGrants(tx, grants)
   return true
+}
+
+async function migrateTables(
+  tx: Transaction,
+  missing: readonly MigrationMeta[],
+  recorded: readonly Identity[],
+): Promise<void> {
+  if (missing.length === 0) return
+  const foreign = await dropObjectsForMigration(tx, recorded)
+  try {
+    await applyMigrations(tx, missing)
+  } catch (error) {
+    const { code = '', message, detail } = error as { code?: string; message: string; detail?: string }
+    if (!IN_USE.includes(code)) throw error
+    throw new ConfigurationError(
+      `A table could not be changed: ${[message, detail, ...foreign.map((one) => `${one} uses it`)].filter(Boolean).join('; ')}. Drop what is yours of these, run \`storerank migrate\`, and make it again; nothing was changed.`,
+      { cause: error },
+    )
+  }
 }
 
 /** As Drizzle's own migrator does, but in the transaction that applies the objects as well. */
@@ -104,8 +139,8 @@ async function refuseOldServer(client: postgres.Sql): Promise<void> {
  */
 export async function requireCurrentSchema({ sql }: Database): Promise<void> {
   const applied = await readApplied(sql)
-  refuseOtherSchemas(applied)
-  if (!isCurrent(applied)) {
+  refuseOtherSchemas(applied, PRESENT)
+  if (!isCurrent(applied, PRESENT)) {
     throw new ConfigurationError(
       `The database was made by an older storerank than this one. Run \`storerank migrate\` first.`,
     )
@@ -117,7 +152,7 @@ export async function requireCurrentSchema({ sql }: Database): Promise<void> {
  * @throws ConfigurationError when a newer storerank has migrated the database since this one began
  */
 export async function refuseNewerSchema({ sql }: Database): Promise<void> {
-  if (isNewer(await readApplied(sql))) {
+  if (isNewer(await readApplied(sql), PRESENT)) {
     throw new ConfigurationError(
       'A newer storerank has migrated the database while this one was running, so this one has stopped in order. Update this installation and start it again.',
     )
@@ -132,41 +167,42 @@ export async function refuseNewerSchema({ sql }: Database): Promise<void> {
 export async function grantRoles({ begin }: Database): Promise<string | null> {
   return begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('migrate'))`
-    return roles.grantRoles(tx, OBJECTS.grants)
+    return roles.grantRoles(tx, PRESENT.objects.grants)
   })
 }
 
 /** @throws ConfigurationError when this version must not touch the schema */
-function refuseOtherSchemas(applied: Applied): void {
+function refuseOtherSchemas(applied: Applied, schema: Schema): void {
   const hashes = new Set(applied.migrations.map(({ hash }) => hash))
   const newest = Math.max(0, ...applied.migrations.map(({ stamp }) => stamp))
-  if (MIGRATIONS.some(({ hash, folderMillis }) => folderMillis <= newest && !hashes.has(hash))) {
+  if (schema.migrations.some(({ hash, folderMillis }) => folderMillis <= newest && !hashes.has(hash))) {
     throw new ConfigurationError(
       'The tables of this database were made by a state of storerank that was never released, and cannot be brought up to date: keep what you want of it (the watchlists are in keyword_watch, app_watch and chart_watch), make an empty database (the embedded one is the folder postgres in the home of storerank), and run `storerank migrate`. Nothing was changed.',
     )
   }
-  if (isNewer(applied)) {
+  if (isNewer(applied, schema)) {
     throw new ConfigurationError(
       'The database was migrated by a newer storerank than this one. Update this installation; nothing was changed.',
     )
   }
 }
 
-function isCurrent(applied: Applied): boolean {
-  return listMissing(applied).length === 0 && applied.objects?.hash === OBJECTS.hash
+function isCurrent(applied: Applied, schema: Schema): boolean {
+  return listMissing(applied, schema).length === 0 && applied.objects?.hash === schema.objects.hash
 }
 
-function listMissing({ migrations }: Applied): MigrationMeta[] {
-  const stamps = new Set(migrations.map(({ stamp }) => stamp))
-  return MIGRATIONS.filter(({ folderMillis }) => !stamps.has(folderMillis))
+function listMissing(applied: Applied, { migrations }: Schema): MigrationMeta[] {
+  const stamps = new Set(applied.migrations.map(({ stamp }) => stamp))
+  return migrations.filter(({ folderMillis }) => !stamps.has(folderMillis))
 }
 
 /** Other objects of this very version are those of another state of it, and are replaced. */
-function isNewer({ migrations, objects }: Applied): boolean {
-  const newest = Math.max(...MIGRATIONS.map(({ folderMillis }) => folderMillis))
+function isNewer(applied: Applied, { version, migrations, objects }: Schema): boolean {
+  const newest = Math.max(...migrations.map(({ folderMillis }) => folderMillis))
+  const other = applied.objects?.hash === objects.hash ? null : applied.objects
   return (
-    migrations.some(({ stamp }) => stamp > newest) ||
-    (objects !== null && objects.hash !== OBJECTS.hash && isLater(objects.version, packageJson.version))
+    applied.migrations.some(({ stamp }) => stamp > newest) ||
+    (other !== null && isLater(other.version, version))
   )
 }
 

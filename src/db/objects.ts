@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
+import { ROLES } from './roles.ts'
 import type { Transaction } from './transaction.ts'
 
 /** One `create or replace …` with the comments and revokes after it. */
@@ -25,7 +26,7 @@ export interface Objects {
 }
 
 /** An object of the database, by a name that `drop` takes, like `function public.slot_of(interval,timestamp with time zone)`. */
-type Identity = string
+export type Identity = string
 
 /** The new definition cannot replace the old one: columns went or changed, or arguments or results did. */
 const CANNOT_REPLACE = ['42P16', '42P13']
@@ -65,6 +66,7 @@ export async function applyObjects(
 ): Promise<Identity[]> {
   const keys = definitions.map(({ key }) => key)
   await refuseTakenNames(tx, keys, recorded)
+  await resetRights(tx, recorded)
   for (const { key, text } of definitions) await applyDefinition(tx, key, text, recorded)
   const present = (await findObjects(tx)).filter(({ key }) => keys.includes(key))
   // A function whose arguments changed stands beside the new one, which has the same name.
@@ -101,16 +103,21 @@ async function applyDefinition(
 
 /**
  * Drops what would stand in the way of a change to the tables: all that was recorded, except what an object of a person hangs on.
- * It is for applyObjects to make it again.
+ * applyObjects makes it again.
+ * @returns the objects of people that something was kept for
  */
-export async function dropObjectsForMigration(tx: Transaction, recorded: readonly Identity[]): Promise<void> {
-  const all = await findDependents(tx, recorded)
-  const kept = new Set(all.filter(({ identity }) => !recorded.includes(identity)).map(({ root }) => root))
+export async function dropObjectsForMigration(
+  tx: Transaction,
+  recorded: readonly Identity[],
+): Promise<Identity[]> {
+  const foreign = (await findDependents(tx, recorded)).filter(({ identity }) => !recorded.includes(identity))
+  const kept = new Set(foreign.map(({ root }) => root))
   await dropObjects(
     tx,
     recorded.filter((identity) => !kept.has(identity)),
     recorded,
   )
+  return [...new Set(foreign.map(({ identity }) => identity))].sort()
 }
 
 /** @throws ConfigurationError when an object that was not recorded depends on one of them */
@@ -131,6 +138,24 @@ async function dropObjects(
   for (const { identity, depth } of found) depths.set(identity, Math.max(depth, depths.get(identity) ?? 0))
   const ordered = [...depths].sort(([, a], [, b]) => b - a)
   for (const [identity] of ordered) await tx.unsafe(`drop ${identity}`)
+}
+
+/** `create or replace` keeps rights and comments, also those that the files do not give any more. */
+async function resetRights(tx: Transaction, recorded: readonly Identity[]): Promise<void> {
+  const present = (await findObjects(tx)).map(({ identity }) => identity)
+  const roles = await tx<
+    { name: string }[]
+  >`select name from unnest(${ROLES}::text[]) name where to_regrole(name) is not null`
+  const people = roles.map(({ name }) => name).join(', ')
+  const statements: string[] = []
+  for (const identity of recorded.filter((each) => present.includes(each))) {
+    const [, kind, name] = /^(\w+) (.*)$/.exec(identity) ?? []
+    if (kind === 'trigger') continue
+    if (kind === 'function')
+      statements.push(`grant execute on ${identity} to public; comment on ${identity} is null`)
+    if (people !== '') statements.push(`revoke all on ${kind === 'view' ? name : identity} from ${people}`)
+  }
+  await tx.unsafe(statements.join(';'))
 }
 
 /** A name of ours must not replace an object that a person made. */

@@ -4,7 +4,7 @@
  */
 import type { Transaction } from './transaction.ts'
 
-const ROLES = ['storerank_editor', 'storerank_reader']
+export const ROLES = ['storerank_editor', 'storerank_reader']
 /** Roles belong to the whole server: another database of it may have made them, or make them at this moment. */
 const MADE_ALREADY = ['42710', '23505']
 const MAY_NOT = '42501'
@@ -33,4 +33,37 @@ async function explainMissingRoles(tx: Transaction): Promise<string> {
   const [row] = await tx<{ name: string }[]>`select current_user as name`
   const statements = ROLES.map((role) => `create role ${role} nologin;`).join(' ')
   return `The roles ${ROLES.join(' and ')} were not made, because ${row?.name} may not make roles. A role that may make them runs: ${statements} and then \`storerank migrate\` gives them their rights.`
+}
+
+/** What a person granted to a role of their own on one of our views. */
+export interface OwnGrant {
+  readonly view: string
+  readonly statement: string
+}
+
+/** For restoreGrants: a view that is dropped and made again loses the rights that it had. */
+export async function readGrants(tx: Transaction): Promise<OwnGrant[]> {
+  return tx<OwnGrant[]>`
+    select c.oid::regclass::text as view,
+      format('grant %s on %s to %s%s', a.privilege_type, c.oid::regclass,
+        case a.grantee when 0 then 'public' else a.grantee::regrole::text end,
+        case when a.is_grantable then ' with grant option' end) as statement
+    from pg_class c
+    cross join lateral aclexplode(c.relacl) a
+    where c.relkind = 'v' and c.relnamespace = 'public'::regnamespace and a.grantee <> c.relowner
+      and a.grantee::regrole::text <> all(${ROLES}::text[])
+    order by 1, 2`
+}
+
+/** Gives back what readGrants read, on the views that are still there. */
+export async function restoreGrants(tx: Transaction, grants: readonly OwnGrant[]): Promise<void> {
+  const views = await tx<{ view: string }[]>`
+    select view from unnest(${grants.map(({ view }) => view)}::text[]) view where to_regclass(view) is not null`
+  const present = new Set(views.map(({ view }) => view))
+  await tx.unsafe(
+    grants
+      .filter(({ view }) => present.has(view))
+      .map(({ statement }) => statement)
+      .join(';'),
+  )
 }

@@ -13,9 +13,11 @@ const PARTITIONED = ['ranking', 'app_snapshot']
 /** Nor how a column is stored: an array of 700 app ids is inserted a third faster uncompressed, at the same size. */
 const STORAGE = 'ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERNAL;'
 
-const released = await readdir(RELEASED).catch(() => [])
+const released = (await readdir(RELEASED, { withFileTypes: true })).filter((entry) => entry.isDirectory())
 if (released.length > 0) {
-  process.stderr.write(`Tables are released (${released.join(', ')}): make a migration with drizzle-kit.\n`)
+  process.stderr.write(
+    `Tables are released (${released.map(({ name }) => name).join(', ')}): make a migration with drizzle-kit.\n`,
+  )
   process.exit(1)
 }
 

@@ -1,0 +1,203 @@
+/** The objects of a database are those of drizzle/objects, each defined once and whole, and a person's own are left alone. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { migrate } from '../../src/db/migrate.ts'
+import { readObjects } from '../../src/db/objects.ts'
+import { describeSchema, readBodies } from '../schema/describe.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+const DRIZZLE = join(import.meta.dirname, '../../drizzle')
+const FOLDER = join(DRIZZLE, 'objects')
+const OBJECTS = readObjects(FOLDER)
+const FILES = readdirSync(FOLDER)
+  .filter((name) => name.endsWith('.sql'))
+  .map((name) => ({ noun: basename(name, '.sql'), text: readFileSync(join(FOLDER, name), 'utf8') }))
+/** All that defines something beside the tables. */
+const TEXTS = [readFileSync(join(DRIZZLE, '0000_functions.sql'), 'utf8'), ...FILES.map(({ text }) => text)]
+
+async function open(t: TestContext): Promise<TestDatabase> {
+  const database = await createTestDatabase()
+  t.after(() => database.drop())
+  return database
+}
+
+const describeAll = async ({ sql }: TestDatabase) => [await describeSchema(sql), await readBodies(sql)]
+
+/** What migrate finds when a version with other objects has been here. */
+async function migrateAgain({ sql, url }: TestDatabase): Promise<void> {
+  await sql`update drizzle.objects set hash = 'another'`
+  assert.equal(await migrate(url), true)
+}
+
+test('the schema is that of docs/schema.txt: `npm run schema` writes it anew', async (t) => {
+  const { sql } = await open(t)
+  t.assert.fileSnapshot(await describeSchema(sql), join(DRIZZLE, '../docs/schema.txt'), {
+    serializers: [(text: string) => text],
+  })
+})
+
+test('the order names every file once', () => {
+  const names = readFileSync(join(FOLDER, 'order.txt'), 'utf8').trim().split('\n')
+  assert.deepEqual(names.sort(), FILES.map(({ noun }) => noun).sort())
+})
+
+test('every view, function and trigger of the database is defined exactly once, and each view in the file of its name', async (t) => {
+  const { sql } = await open(t)
+  const rows = await sql<{ key: string }[]>`
+    select 'view ' || relname as key from pg_class where relkind = 'v' and relnamespace = 'public'::regnamespace
+    union all
+    select 'function ' || proname from pg_proc where pronamespace = 'public'::regnamespace
+    union all
+    select format('trigger %s on %s', tgname, tgrelid::regclass) from pg_trigger where not tgisinternal`
+  const foundation = [...(TEXTS[0] ?? '').matchAll(/^create function (\w+)/gm)].map(
+    ([, name]) => `function ${name}`,
+  )
+  assert.deepEqual(
+    [...OBJECTS.definitions.map(({ key }) => key), ...foundation].sort(),
+    rows.map(({ key }) => key).sort(),
+  )
+  for (const { noun, text } of FILES) {
+    for (const [, view] of text.matchAll(/^create or replace view (\w+)/gm))
+      assert.equal(view?.replaceAll('_', '-'), noun)
+  }
+})
+
+test('every comment and every right of the database is given exactly once', async (t) => {
+  const { sql } = await open(t)
+  const statements = (kind: string) =>
+    TEXTS.flatMap((text) => text.match(new RegExp(`^${kind} [^;]*?(?= is '|;)`, 'gm')) ?? []).map((one) =>
+      one.replace(/\s+/g, ' '),
+    )
+  const comments = statements('comment on')
+  assert.equal(new Set(comments).size, comments.length)
+  const [row] = await sql`
+    select count(*)::int as comments from pg_description d
+    where (d.classoid = 'pg_class'::regclass and d.objoid in (select oid from pg_class where relnamespace = 'public'::regnamespace))
+      or (d.classoid = 'pg_proc'::regclass and d.objoid in (select oid from pg_proc where pronamespace = 'public'::regnamespace))`
+  assert.equal(comments.length, row?.comments)
+
+  const grants = [...statements('grant'), ...statements('revoke')]
+  assert.equal(new Set(grants).size, grants.length)
+  for (const grant of OBJECTS.grants)
+    assert.match(grant, /^grant [^;]*;\s*(--.*\s*)*$/, 'nothing follows a grant but the next')
+})
+
+test('definitions that are applied again, in whatever order and alone, change nothing and lose nothing', async (t) => {
+  const database = await open(t)
+  const before = await describeAll(database)
+  for (const { text } of OBJECTS.definitions.toReversed()) {
+    // Without the comments and revokes that follow: what `create or replace` alone would lose is lost here.
+    const [alone = text] = text.split(/^(?=comment |revoke )/m)
+    await database.sql.unsafe(alone)
+  }
+  assert.deepEqual(await describeAll(database), before)
+  await migrateAgain(database)
+  assert.deepEqual(await describeAll(database), before)
+})
+
+test('whatever an earlier version had, the database then has the objects of the files and no others', async (t) => {
+  const database = await open(t)
+  const before = await describeAll(database)
+  await leaveOlderObjects(database)
+  assert.notDeepEqual(await describeAll(database), before)
+  await migrateAgain(database)
+  assert.deepEqual(await describeAll(database), before)
+})
+
+/** Another column, other arguments, other results, a view, a function and a trigger that are gone, other rights and comments. */
+async function leaveOlderObjects({ sql }: TestDatabase): Promise<void> {
+  await sql.unsafe(`
+    drop view rank_change;
+    create view rank_change as select slot, app_id as app from rank_latest;
+    create view rank_gone as select slot from rank_change;
+    grant select on rank_gone to storerank_reader;
+    drop function explain_status;
+    create function explain_status(said text) returns text language sql return said;
+    drop function project_money;
+    create function project_money(at_time timestamptz) returns text language sql return 'none';
+    create function gone(slot timestamptz) returns timestamptz language sql return slot;
+    create function trigger_gone() returns trigger language plpgsql as 'begin return null; end';
+    create trigger gone after update on task for each row execute function trigger_gone();
+    revoke execute on function nearest_name(text, text[]) from public;
+    grant execute on function app_of to storerank_reader;
+    alter function app_of reset all;
+    alter function prepare_watch security invoker;
+    grant insert on rank_history to storerank_reader;
+    comment on column rank_history.rank is 'Another.';
+    update drizzle.objects set identities = array(select i from unnest(identities) i where i !~ 'explain_status') || array[
+      'view public.rank_gone', 'function public.explain_status(pg_catalog.text)', 'function public.trigger_gone()',
+      'function public.gone(timestamp with time zone)', 'trigger gone on public.task']`)
+}
+
+test("a person's view and rights survive what replaces ours", async (t) => {
+  const database = await createTestDatabase()
+  const { sql } = database
+  const role = `analyst_${sql.options.database}`
+  await sql`create role ${sql(role)}`
+  t.after(async () => {
+    await sql`drop owned by ${sql(role)}`
+    await sql`drop role ${sql(role)}`
+    await database.drop()
+  })
+  await sql`create schema reports`
+  await sql`create view reports.best as select keyword, min(rank) as rank from rank_history group by 1`
+  await sql`create view best_of_all as select * from reports.best`
+  await sql`grant select on rank_history, rank_change, spend_daily to ${sql(role)}`
+  // Both have to be dropped and made again; nothing of the person's hangs on them.
+  await sql`drop view rank_change`
+  await sql`create view rank_change as select slot from rank_latest`
+  await sql`grant select on rank_change to ${sql(role)}`
+  await migrateAgain(database)
+  const [row] = await sql`
+    select has_table_privilege(${role}, 'rank_change', 'select') and has_table_privilege(${role}, 'rank_history', 'select')
+      and (select count(change_7d) = 0 from rank_change) and (select count(*) = 0 from best_of_all) as survived`
+  assert.deepEqual(row, { survived: true })
+})
+
+test("a person's view on a column that goes is refused by its name, and nothing is changed", async (t) => {
+  const database = await open(t)
+  const { sql, url } = database
+  await sql.unsafe(`
+    alter view coverage rename column owed to expected;
+    create materialized view mine as select expected from coverage;
+    create view "My report" as select * from mine;
+    update drizzle.objects set hash = 'another'`)
+  await assert.rejects(migrate(url), {
+    code: 'configuration',
+    message:
+      'The materialized view public.mine uses the view public.coverage of storerank, which this version changes. Drop it, run `storerank migrate`, and make it again; nothing was changed.',
+  })
+  await sql`drop materialized view mine cascade`
+  assert.equal(await migrate(url), true)
+})
+
+test("a person's function on a function or view that goes is refused by its name", async (t) => {
+  const { sql, url } = await open(t)
+  await sql.unsafe(`
+    create view gone as select 1 as one;
+    create function mine() returns setof gone language sql as 'select 2';
+    update drizzle.objects set hash = 'another', identities = identities || '{view public.gone}'`)
+  await assert.rejects(migrate(url), {
+    message: /^The function public\.mine\(\) uses the view public\.gone of storerank/,
+  })
+})
+
+for (const [kind, statement] of Object.entries({
+  'table public.rank_latest':
+    'drop view rank_change; drop view rank_latest; create table rank_latest (a int)',
+  'view public.coverage':
+    "update drizzle.objects set identities = array_remove(identities, 'view public.coverage')",
+  'function public.dollars(integer)':
+    'create function dollars(euros integer) returns text language sql return euros::text',
+})) {
+  test(`a name that a person took is not replaced: ${kind}`, async (t) => {
+    const { sql, url } = await open(t)
+    await sql.unsafe(`${statement}; update drizzle.objects set hash = 'another'`)
+    await assert.rejects(migrate(url), {
+      code: 'configuration',
+      message: `The database has a ${kind} that storerank did not make, and storerank needs the name. Rename it, and run \`storerank migrate\` again; nothing was changed.`,
+    })
+  })
+}

@@ -1,0 +1,148 @@
+/** Databases of released versions, with data in them, come up to date: nothing is lost, and every view says what it said. */
+import assert from 'node:assert/strict'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Sql } from 'postgres'
+import packageJson from '../../package.json' with { type: 'json' }
+import { migrate, readSchema } from '../../src/db/migrate.ts'
+import { describeSchema } from '../schema/describe.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+const DRIZZLE = join(import.meta.dirname, '../../drizzle')
+const DATA = join(import.meta.dirname, 'upgrade-data.sql')
+const RELEASED = join(import.meta.dirname, 'released')
+
+type Rows = Record<string, Record<string, unknown>[]>
+
+/** The database as that version made it, with the data that goes with it. */
+async function makeDatabase(
+  t: TestContext,
+  { version, folder, data }: Record<'version' | 'folder' | 'data', string>,
+): Promise<TestDatabase> {
+  const database = await createEmptyDatabase()
+  t.after(() => database.drop())
+  assert.equal(await migrate(database.url, readSchema(folder, version)), true)
+  await database.sql.unsafe(readFileSync(data, 'utf8'))
+  return database
+}
+
+/** All rows of all tables or views ('r' or 'v'), at one business time. */
+async function readRows(sql: Sql, kind: 'r' | 'v'): Promise<Rows> {
+  return sql.begin(async (tx) => {
+    await tx`set local storerank.now = '2026-03-11 13:00+00'`
+    const names = await tx<{ name: string }[]>`
+      select relname as name from pg_class
+      where relnamespace = 'public'::regnamespace and relkind in (${kind}, ${kind === 'r' ? 'p' : kind}) and not relispartition
+      order by 1`
+    const rows: Rows = {}
+    for (const { name } of names) {
+      const found = await tx`select to_jsonb(r) as row from ${tx(name)} r order by r::text`
+      rows[name] = found.map(({ row }) => row)
+    }
+    return rows
+  }) as Promise<Rows>
+}
+
+/** What was there is there, in the columns that both have. */
+function assertKept(before: Rows, after: Rows): void {
+  for (const [name, rows] of Object.entries(before)) {
+    const [had = {}] = rows
+    const [has = had] = after[name] ?? []
+    const columns = Object.keys(had).filter((column) => column in has)
+    const texts = (all: Rows[string]) =>
+      all.map((row) => JSON.stringify(columns.map((one) => row[one]))).sort()
+    assert.deepEqual([name, ...texts(after[name] ?? [])], [name, ...texts(rows)])
+  }
+}
+
+const versions = readdirSync(RELEASED, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name: version }) => {
+    const folder = join(RELEASED, version)
+    return { version, folder, data: join(folder, 'data.sql') }
+  })
+const present = { version: packageJson.version, folder: DRIZZLE, data: DATA }
+
+for (const released of [...versions, present]) {
+  const name = released === present ? 'the present version' : released.version
+  test(`a database of ${name} comes up to date with all that is in it`, async (t) => {
+    const { sql, url } = await makeDatabase(t, released)
+    const tables = await readRows(sql, 'r')
+    const views = await readRows(sql, 'v')
+    for (const [view, rows] of Object.entries(views)) assert.ok(rows.length > 0, `${view} shows something`)
+    assert.equal(await migrate(url), released !== present)
+    assertKept(tables, await readRows(sql, 'r'))
+    assertKept(views, await readRows(sql, 'v'))
+    const fresh = await createTestDatabase()
+    t.after(() => fresh.drop())
+    assert.equal(await describeSchema(sql), await describeSchema(fresh.sql))
+  })
+}
+
+/** drizzle/ as a later version may have it, with a migration of its own. */
+function writeLaterVersion(t: TestContext, migration: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'storerank-later-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  cpSync(DRIZZLE, folder, { recursive: true })
+  const journalFile = join(folder, 'meta/_journal.json')
+  const journal = JSON.parse(readFileSync(journalFile, 'utf8'))
+  const last = journal.entries.at(-1)
+  journal.entries.push({ ...last, idx: last.idx + 1, when: last.when + 1, tag: 'later' })
+  writeFileSync(journalFile, JSON.stringify(journal))
+  writeFileSync(join(folder, 'later.sql'), migration)
+  return readSchema(folder, '99.0.0')
+}
+
+const TABLES_CHANGE = `
+  alter table app alter column title type varchar(300);
+  alter table charge alter column amount_micros type numeric;
+  alter table keyword_watch add column color text not null default 'none';
+  alter table watch_period add column color text not null default clock_timestamp()::text`
+
+test('a later version changes columns that our views and functions read, and nothing is lost', async (t) => {
+  const { sql, url } = await makeDatabase(t, present)
+  const tables = await readRows(sql, 'r')
+  const views = await readRows(sql, 'v')
+  await sql`create view mine as select * from coverage`
+  assert.equal(await migrate(url, writeLaterVersion(t, TABLES_CHANGE)), true)
+  assertKept(tables, await readRows(sql, 'r'))
+  assertKept(views, await readRows(sql, 'v'))
+  assert.ok((await sql`select from mine`).count > 0)
+  await assert.rejects(migrate(url), {
+    message: /^The database was migrated by a newer storerank than this one\./,
+  })
+})
+
+test('a later version that changes a column which a view of a person reads is refused with its name', async (t) => {
+  const { sql, url } = await makeDatabase(t, present)
+  const later = writeLaterVersion(t, TABLES_CHANGE)
+  await sql`create view mine as select title from rank_history`
+  await assert.rejects(migrate(url, later), {
+    code: 'configuration',
+    message:
+      /^A table could not be changed: .* view public\.mine uses it\. Drop what is yours of these, .* nothing was changed\.$/,
+  })
+  await sql`drop view mine`
+  await sql`create view mine as select title from app`
+  await assert.rejects(migrate(url, later), {
+    message: /^A table could not be changed: .*\bview mine\b.* nothing was changed\.$/,
+  })
+  await sql`drop view mine`
+  assert.equal(await migrate(url, later), true)
+})
+
+test('rows that are gone, or say something else, would be noticed', async (t) => {
+  const { sql } = await makeDatabase(t, present)
+  const before = await readRows(sql, 'v')
+  for (const change of [
+    'delete from charge where open',
+    "update ranking set app_ids = '{2}' where app_ids is not null",
+    'delete from watch_period',
+  ]) {
+    await sql.unsafe(change)
+    const after = await readRows(sql, 'v')
+    assert.throws(() => assertKept(before, after), change)
+  }
+})

@@ -38,6 +38,7 @@ export interface DatabaseOptions {
 /** A transaction whose runner was frozen must not hold its row locks for ever. */
 const IDLE_IN_TRANSACTION_MS = 30_000
 export const CLOSE_TIMEOUT_S = 5
+const OBSERVER_IDLE_S = 10
 /** A machine that vanished says no goodbye: the server asks after so many seconds of silence, and ends its session 30 s later. */
 const GONE = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 10, tcp_keepalives_count: 3 }
 
@@ -61,6 +62,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   }
   const sql = postgres(url, { ...shared, max: options.maxConnections ?? 10, types: { int8 } })
   const ormClient = postgres(url, { ...shared, max: 2 })
+  // Used when something hangs, which is when the others have no connection left.
+  const observer = postgres(url, { ...shared, max: 1, idle_timeout: OBSERVER_IDLE_S, types: { int8 } })
   const openSession = (idleMs: number) =>
     postgres(url, {
       ...shared,
@@ -71,11 +74,11 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   return {
     url,
     sql,
-    begin: createBegin(sql),
+    begin: createBegin(sql, observer),
     orm: drizzle(ormClient),
     openSession,
     close: async () => {
-      await Promise.all([sql.end({ timeout: CLOSE_TIMEOUT_S }), ormClient.end({ timeout: CLOSE_TIMEOUT_S })])
+      await Promise.all([sql, ormClient, observer].map((client) => client.end({ timeout: CLOSE_TIMEOUT_S })))
     },
   }
 }

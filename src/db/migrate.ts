@@ -68,7 +68,7 @@ export async function migrate(url: string, schema: Schema = PRESENT): Promise<bo
   })
   try {
     await refuseOldServer(client)
-    return await createBegin(client)((tx) => bringUpToDate(tx, schema))
+    return await createBegin(client)((tx) => bringUpToDate(tx, schema), { limitMs: NO_LIMIT_MS })
   } finally {
     await client.end({ timeout: 5 })
   }

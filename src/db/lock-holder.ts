@@ -1,0 +1,77 @@
+/**
+ * Who holds the lock that a session waits for: of a row, a table or an advisory one. Only a session that still waits can be
+ * asked about, because the server tells who blocks a process, and not who blocked it.
+ */
+import type { SqlRunner } from './database.ts'
+
+/** A session whose transaction holds the lock. What its login may not see of another's session is null. */
+export interface LockHolder {
+  /** 0: a prepared transaction, which belongs to no session. */
+  readonly pid: number
+  readonly application: string | null
+  readonly user: string | null
+  /** Such as `idle in transaction`. */
+  readonly state: string | null
+  readonly openForMs: number | null
+  readonly queryStart: Date | null
+  /** Its latest statement, on one line, shortened, without what stood between quotes. */
+  readonly query: string | null
+}
+
+const QUERY_LENGTH = 80
+
+/**
+ * The sessions at the end of the queue that a waiting session stands in: they wait for nobody themselves. The longest open
+ * transaction first; none when it does not wait (any more).
+ * @param sql another session than the waiting one
+ */
+export async function readLockHolders(sql: SqlRunner, waitingPid: number): Promise<LockHolder[]> {
+  return sql<LockHolder[]>`
+    with recursive chain (pid) as (
+      select unnest(pg_blocking_pids(${waitingPid}))
+      union select unnest(pg_blocking_pids(pid)) from chain where pid <> 0
+    )
+    select pid, nullif(a.application_name, '') as application, a.usename as "user", a.state,
+      extract(epoch from clock_timestamp() - a.xact_start)::float8 * 1000 as "openForMs", a.query_start as "queryStart",
+      left(regexp_replace(regexp_replace(a.query, '''[^'']*''?', '''…''', 'g'), '\s+', ' ', 'g'), ${QUERY_LENGTH}::int) as query
+    from chain left join pg_stat_activity a using (pid)
+    where pid = 0 or cardinality(pg_blocking_pids(pid)) = 0
+    order by a.xact_start`
+}
+
+/**
+ * The sentence for a transaction that gave up because a lock was not given to it in time.
+ * @param name what gave up, as the subject of a sentence: "Planning"
+ */
+export function describeLockTimeout(
+  name: string,
+  lockTimeoutMs: number,
+  [holder, ...others]: readonly LockHolder[],
+): string {
+  const gaveUp = `${name} gave up because it was not given a lock within ${formatDuration(lockTimeoutMs)}.`
+  if (holder === undefined) {
+    return `${gaveUp} Its holder could not be seen; \`select pg_blocking_pids(pid), * from pg_stat_activity\` shows it while it is waited for.`
+  }
+  if (holder.pid === 0) {
+    return `${gaveUp} A prepared transaction holds it; pg_prepared_xacts lists them, for \`commit prepared\` or \`rollback prepared\`.`
+  }
+  const more = others.length === 0 ? '' : ` So do ${others.map(({ pid }) => `process ${pid}`).join(', ')}.`
+  return `${gaveUp} ${describeHolder(holder)} holds it.${more} End that transaction, or its session: select pg_terminate_backend(${holder.pid}).`
+}
+
+function describeHolder({ pid, application, user, state, openForMs, queryStart, query }: LockHolder): string {
+  const facts = [
+    application,
+    user === null ? null : `user ${user}`,
+    openForMs === null ? null : `transaction open for ${formatDuration(openForMs)}`,
+    state,
+    query === null || queryStart === null ? null : `since ${queryStart.toISOString()} at: ${query}`,
+  ]
+  return `Process ${pid} (${facts.filter((fact) => fact !== null).join(', ')})`
+}
+
+function formatDuration(ms: number): string {
+  const seconds = ms / 1000
+  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`
+  return seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`
+}

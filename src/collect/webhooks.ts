@@ -1,12 +1,14 @@
 /**
  * What webhooks say: a postback brings the result of a task, a pingback that it can be fetched. Tasks are recognized by the id
- * and the tag in the URL, which are evidence: one whose post is not settled yet is adopted first. Nothing here is decided
+ * and the tag in the URL. These are evidence, where the body says so as well: a task whose post is not settled yet is adopted. Nothing here is decided
  * that the task's state does not guard, so that a webhook may come twice, late, or beside the collector.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError, UnreadableError } from '../errors.ts'
 import { adoptOrphans } from '../post/evidence.ts'
+import { parseTag } from '../post/tag.ts'
 import { OVERSIZED, readPostback } from '../service/postback.ts'
+import type { ResultOutcome } from '../service/task-result.ts'
 import { type Fetched, readFailure, readOutcome } from './fetch.ts'
 import { type EnqueueFetch, type FetchItem, handOutRows, toCreated } from './hand-out.ts'
 
@@ -36,10 +38,24 @@ export type Verdict = 200 | 400 | 404 | 413 | 503
 /** A task that we know; no longer open when it has ended, or when the id is that of an attempt which does not count. */
 type KnownTask = FetchItem & { readonly isOpen: boolean }
 
-/** Stores what postbacks bring. It has been committed when the verdicts are given. */
+/** A postback whose body was read; `verdict` where it says nothing of use, or need not be read. */
+type Opened = Pingback &
+  (
+    | { readonly outcome: ResultOutcome }
+    | { readonly trouble: UnavailableError }
+    | { readonly verdict: Verdict }
+  )
+
+/**
+ * Stores what postbacks bring. It has been committed when the verdicts are given. A task that is not known is adopted after its
+ * body was read: an id in the URL alone proves no payment.
+ */
 export async function storePostbacks(deps: WebhookDeps, postbacks: readonly Postback[]): Promise<Verdict[]> {
-  const tasks = await recognizeTasks(deps, postbacks)
-  const readings = postbacks.map(({ id, body }) => readBody(tasks.get(id), body))
+  const known = await findTasks(deps.db.sql, postbacks)
+  const opened = postbacks.map(({ body, ...webhook }) => openBody(webhook, body, known.get(webhook.id)))
+  const proven = opened.filter((one) => !known.has(one.id) && isProof(one))
+  const tasks = new Map([...known, ...(await adoptTasks(deps, proven))])
+  const readings = opened.map((one) => readOpened(one, tasks.get(one.id)))
   const fetched = takeOnePerTask(readings.flatMap((reading) => reading.fetched ?? []))
   if (fetched.length > 0) await deps.store(fetched)
   return readings.map((reading) => reading.verdict)
@@ -62,18 +78,15 @@ export async function handOutPingbacks(
   return pingbacks.map(({ id }) => (tasks.has(id) ? 200 : 404))
 }
 
-async function recognizeTasks(
+async function adoptTasks(
   { db, overdueAfterMs }: WebhookDeps,
-  webhooks: readonly Pingback[],
+  proven: readonly Pingback[],
 ): Promise<Map<string, KnownTask>> {
-  const tasks = await findTasks(db.sql, webhooks)
-  const strangers = webhooks.filter(({ id }) => !tasks.has(id))
-  if (strangers.length === 0) return tasks
-  const adopted = await db.begin(async (tx) => {
-    await adoptOrphans(tx, strangers.flatMap(toCreated), overdueAfterMs)
-    return findTasks(tx, strangers)
+  if (proven.length === 0) return new Map()
+  return db.begin(async (tx) => {
+    await adoptOrphans(tx, proven.flatMap(toCreated), overdueAfterMs)
+    return findTasks(tx, proven)
   })
-  return new Map([...tasks, ...adopted])
 }
 
 /** By service id: an id that only the ledger knows is ours, and there is nothing to be done for it. */
@@ -88,17 +101,35 @@ async function findTasks(sql: SqlRunner, webhooks: readonly Pingback[]): Promise
   return new Map(rows.map((row) => [row.serviceId, row]))
 }
 
-function readBody(task: KnownTask | undefined, body: Buffer): { fetched?: Fetched; verdict: Verdict } {
-  if (task === undefined) return { verdict: 404 }
-  if (!task.isOpen) return { verdict: 200 }
+/** Reads the body of what is open, or may be ours: nothing else is worth the time. */
+function openBody(webhook: Pingback, body: Buffer, task: KnownTask | undefined): Opened {
+  if (task === undefined && parseTag(webhook.tag) === null) return { ...webhook, verdict: 404 }
+  if (task?.isOpen === false) return { ...webhook, verdict: 200 }
   try {
-    const fetched = readOutcome(task, readPostback(body, task.serviceId))
-    return { fetched, verdict: fetched.kind === 'later' ? 503 : 200 }
+    return { ...webhook, outcome: readPostback(body, webhook.id) }
   } catch (error) {
-    if (error instanceof UnreadableError) return { verdict: error.path === OVERSIZED ? 413 : 400 }
-    if (!(error instanceof UnavailableError)) throw error
-    return { fetched: readFailure(task, error), verdict: 503 }
+    if (error instanceof UnreadableError) {
+      return { ...webhook, verdict: error.path === OVERSIZED ? 413 : 400 }
+    }
+    if (error instanceof UnavailableError) return { ...webhook, trouble: error }
+    throw error
   }
+}
+
+/** A result under the id and with the tag of the URL: the service created that task. */
+function isProof(opened: Opened): boolean {
+  if (!('outcome' in opened) || opened.outcome.kind !== 'done') return false
+  const { serviceId, tag } = opened.outcome
+  return serviceId === opened.id && (tag ?? opened.tag) === opened.tag
+}
+
+function readOpened(opened: Opened, task: KnownTask | undefined): { fetched?: Fetched; verdict: Verdict } {
+  if ('verdict' in opened) return { verdict: opened.verdict }
+  if (task === undefined) return { verdict: 404 }
+  if ('trouble' in opened) return { fetched: readFailure(task, opened.trouble), verdict: 503 }
+  if (!task.isOpen) return { verdict: 200 }
+  const fetched = readOutcome(task, opened.outcome)
+  return { fetched, verdict: fetched.kind === 'later' ? 503 : 200 }
 }
 
 /** What ends a task goes before what only puts it off. */

@@ -156,6 +156,27 @@ describe('a postback', () => {
     assert.deepEqual(await countStates(world.db), { collected: 1 })
   })
 
+  test('whose body is of another task, or of none, proves no second payment of the tag in its URL', async (t) => {
+    const { deliver } = await openReceiver(t, world)
+    const task = await buyOne()
+    const id = randomUUID()
+    const other = { id, tag: task.tag }
+    const withOtherTag = bend(task.answer, (sent) => {
+      sent.id = id
+      sent.data.tag = OTHER_TAG
+    })
+    const unfinished = bend(task.answer, (sent) => {
+      Object.assign(sent, { id, status_code: 40602, result: null })
+    })
+    assert.equal(await deliver(other, task.answer), 400)
+    assert.equal(await deliver(other, 'nothing'), 400)
+    assert.equal(await deliver(other, withOtherTag), 404)
+    assert.equal(await deliver(other, unfinished), 404)
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+    assert.equal(await deliver(task, task.answer), 200)
+    assert.deepEqual(await countStates(world.db), { collected: 1 })
+  })
+
   test('of a task that was sent away without its tag is known by its id', async (t) => {
     const { origin, secret } = await openReceiver(t, world)
     const task = await buyOne()

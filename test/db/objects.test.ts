@@ -9,6 +9,7 @@ import { describeSchema, readBodies } from '../schema/describe.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const DRIZZLE = join(import.meta.dirname, '../../drizzle')
+const SCHEMA = join(DRIZZLE, '../docs/schema.txt')
 const FOLDER = join(DRIZZLE, 'objects')
 const OBJECTS = readObjects(FOLDER)
 const FILES = readdirSync(FOLDER)
@@ -33,9 +34,13 @@ async function migrateAgain({ sql, url }: TestDatabase): Promise<void> {
 
 test('the schema is that of docs/schema.txt: `npm run schema` writes it anew', async (t) => {
   const { sql } = await open(t)
-  t.assert.fileSnapshot(await describeSchema(sql), join(DRIZZLE, '../docs/schema.txt'), {
-    serializers: [(text: string) => text],
-  })
+  const text = await describeSchema(sql)
+  try {
+    t.assert.fileSnapshot(text, SCHEMA, { serializers: [(value: string) => value] })
+  } catch {
+    // Its own message has the whole text twice.
+    assert.deepEqual(text.split('\n'), readFileSync(SCHEMA, 'utf8').split('\n'))
+  }
 })
 
 test('the order names every file once', () => {

@@ -37,9 +37,16 @@ test('the schema is that of docs/schema.txt: `npm run schema` writes it anew', a
   const text = await describeSchema(sql)
   try {
     t.assert.fileSnapshot(text, SCHEMA, { serializers: [(value: string) => value] })
-  } catch {
+  } catch (error) {
     // Its own message has the whole text twice.
-    assert.deepEqual(text.split('\n'), readFileSync(SCHEMA, 'utf8').split('\n'))
+    const [lines, written] = [text, readFileSync(SCHEMA, 'utf8')].map((each) => each.split('\n')) as [
+      string[],
+      string[],
+    ]
+    const missing = lines.filter((line) => !written.includes(line))
+    const outdated = written.filter((line) => !lines.includes(line))
+    assert.deepEqual({ missing, outdated }, { missing: [], outdated: [] })
+    throw error
   }
 })
 

@@ -1,6 +1,6 @@
 /**
- * What `npm test` runs: one PostgreSQL for all tests, a template database with the migrations applied, then
- * `node --test` with the arguments of this command (default: every test). `TEST_DATABASE_URL`, the URL of a
+ * What `npm test` runs: one PostgreSQL for all tests, a template database with the migrations applied and the tables of the
+ * queue in it, then `node --test` with the arguments of this command (default: every test). `TEST_DATABASE_URL`, the URL of a
  * superuser on a PostgreSQL 15 or later, replaces the temporary server. Nothing is left behind but the two roles that the
  * migration makes: they belong to the whole server.
  */
@@ -12,12 +12,16 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { pathToFileURL } from 'node:url'
+import { pino } from 'pino'
 import postgres from 'postgres'
 import { migrate } from '../src/db/migrate.ts'
 import { attachEmbedded } from '../src/embedded/attach.ts'
 import { openCluster } from '../src/embedded/cluster.ts'
+import { openQueue } from '../src/queue/queue.ts'
 
 const PROJECT = join(import.meta.dirname, '..')
+const LOAD_FASTER = pathToFileURL(join(PROJECT, 'test/support/load-faster.ts')).href
 const ALL_TESTS = 'test/**/*.test.ts'
 /** Generous, because a slow machine is no reason to fail: whatever hangs ends. */
 const TEST_LIMIT_MS = 10 * 60_000
@@ -39,12 +43,18 @@ process.exitCode = await main(process.argv.slice(2))
 async function main(args: string[]): Promise<number> {
   const template = `storerank_test_${randomBytes(4).toString('hex')}`
   const { TEST_DATABASE_URL: givenUrl } = process.env
+  const cache = await mkdtemp(join(tmpdir(), 'storerank-test-cache-'))
   const server = givenUrl === undefined ? await startServer() : useServer(givenUrl, template)
   try {
     await createTemplate(server.url, template)
-    return await runTests(args, { TEST_DATABASE_URL: server.url, TEST_TEMPLATE_DATABASE: template })
+    return await runTests(args, {
+      TEST_DATABASE_URL: server.url,
+      TEST_TEMPLATE_DATABASE: template,
+      NODE_COMPILE_CACHE: cache,
+    })
   } finally {
     await server.dispose()
+    await rm(cache, { recursive: true })
   }
 }
 
@@ -83,6 +93,8 @@ async function createTemplate(url: string, template: string): Promise<void> {
   const templateUrl = new URL(url)
   templateUrl.pathname = `/${template}`
   await migrate(templateUrl.href)
+  const queue = await openQueue(templateUrl.href, pino({ level: 'silent' }))
+  await queue.stop(0)
 }
 
 /** @returns the exit code of `node --test`, or 1 when it was interrupted or took too long */
@@ -93,6 +105,7 @@ async function runTests(args: string[], environment: Record<string, string>): Pr
     process.execPath,
     [
       '--test',
+      `--import=${LOAD_FASTER}`,
       '--test-reporter=spec',
       '--test-concurrency=2',
       `--test-timeout=${TEST_LIMIT_MS}`,

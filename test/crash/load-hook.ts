@@ -3,6 +3,7 @@ import { writeSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import '../support/load-faster.ts'
 import { type GuardName, rewritesOf } from './guards.ts'
 import { rewriteSource } from './rewrite.ts'
 
@@ -45,13 +46,6 @@ class SkewedDate extends RealDate {
 if (aheadMs !== 0) globalThis.Date = SkewedDate as DateConstructor
 
 registerHooks({
-  // Node parses the 180 KB of that package's exports anew for each of its files, which is half of a start.
-  resolve: (specifier, context, nextResolve) => {
-    const isInside = specifier.startsWith('.') && context.parentURL?.includes('/node_modules/drizzle-orm/')
-    return isInside
-      ? { url: new URL(specifier, context.parentURL).href, format: 'module', shortCircuit: true }
-      : nextResolve(specifier, context)
-  },
   load: (url, context, nextLoad) => {
     const loaded = nextLoad(url, context)
     const file = url.startsWith('file:') ? relative(SOURCE, fileURLToPath(url)) : ''

@@ -78,6 +78,7 @@ test('who is killed in the middle leaves nothing behind, and the next one makes 
 describe('a storerank of another age', () => {
   test('that is older than the schema refuses with a sentence, whatever it is asked, and changes nothing', async (t) => {
     const database = await withDatabase(t, createTestDatabase)
+    await database.sql`drop schema pgboss cascade`
     await migrateLater(database.sql)
     const env = { DATABASE_URL: database.url }
     for (const command of ['run', 'plan', 'status']) {

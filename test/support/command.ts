@@ -8,9 +8,15 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { isAlive, makeEmptyHome, until } from './embedded.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'src/cli/storerank.js')
+const LOAD_FASTER = pathToFileURL(join(import.meta.dirname, 'load-faster.ts')).href
+
+const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+/** Nothing of what people set. */
+const ENVIRONMENT = { PATH, NODE_COMPILE_CACHE }
 
 export interface CommandOptions {
   home?: string
@@ -41,9 +47,9 @@ export function startCommand(
   args: string[],
   { home, env, ...account }: CommandOptions = {},
 ): RunningCommand {
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const child = spawn(process.execPath, [`--import=${LOAD_FASTER}`, PROGRAM, ...args], {
     cwd: '/',
-    env: { PATH: process.env.PATH ?? '', ...(home === undefined ? {} : { STORERANK_HOME: home }), ...env },
+    env: { ...ENVIRONMENT, ...(home === undefined ? {} : { STORERANK_HOME: home }), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...account,
   })

@@ -6,6 +6,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { z } from 'zod'
+import { parseDatabaseUrl } from './db/database-url.ts'
 import { ConfigurationError } from './errors.ts'
 import { didYouMean, suggest } from './suggest.ts'
 
@@ -109,13 +110,16 @@ function duration(max: string) {
 const usd = () =>
   setting('must be an amount in dollars such as 5 or 0.25, with at most six decimals', parseUsdMicros)
 
-const databaseUrl = setting(
-  'must be a URL such as postgres://db.example.com:5432/storerank, with user and password before the host, and a % in them as %25',
-  (text) => {
-    const isPostgres = ['postgres:', 'postgresql:'].includes(parseUrl(text)?.protocol ?? '')
-    return isPostgres && canDecode(text) ? new Secret(text) : null
-  },
-)
+const databaseUrl = z.string().transform((text, context) => {
+  try {
+    parseDatabaseUrl(text)
+    return new Secret(text)
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    context.addIssue(error.message)
+    return z.NEVER
+  }
+})
 
 const serviceUrl = setting(
   'must be the address of the service such as https://api.example.com: https (http only on loopback), ' +
@@ -333,16 +337,6 @@ function freezeConfig(values: Settings, password: string | undefined, notes: str
 
 function parseUrl(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null
-}
-
-/** The drivers decode a URL, and fail on a % that begins nothing. */
-function canDecode(text: string): boolean {
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** What is sent there can be read by nobody on the way. */

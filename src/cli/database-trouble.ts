@@ -29,7 +29,7 @@ export function describeDatabaseTrouble(error: unknown): StorerankError | null {
     return new ConfigurationError(message, options)
   }
   if (NOT_TRUSTED.test(code)) {
-    const message = `The database's certificate is not trusted: ${reason}. NODE_EXTRA_CA_CERTS names the file of who signed it, and DATABASE_URL the host that it is of.`
+    const message = `The database's certificate is not trusted: ${reason}. Give DATABASE_URL the host that it is of, and sslrootcert (or NODE_EXTRA_CA_CERTS) the file of the authority that signed it.`
     return new ConfigurationError(message, options)
   }
   if (code === NOT_ALLOWED) {

@@ -1,5 +1,6 @@
 /** `storerank sql "…"`: any SQL on the database in use, as a table, JSON or CSV. Values are printed as Postgres writes them. */
 import postgres from 'postgres'
+import { beginWith, MEANING, postgresOptions } from '../db/connection.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { type Column, printCsv, printJson, printTable, type Row } from './print.ts'
@@ -20,11 +21,12 @@ const WHOLE_NUMBERS = { to: 20, from: [20], parse: parseWhole, serialize: String
 export async function run(options: CommandOptions['sql'], context: CommandContext): Promise<number> {
   if (options.query.trim() === '') throw new ConfigurationError('There is no SQL in the query.')
   const session = await openDatabaseSession(context, { migrates: false })
-  const client = postgres(session.db.url, {
+  const client = postgres({
+    ...postgresOptions(session.db.url),
     max: 1,
     onnotice: () => {},
     types: { times: TIMES, whole: WHOLE_NUMBERS },
-    connection: { application_name: 'storerank sql', TimeZone: 'UTC' },
+    connection: { application_name: 'storerank sql', options: beginWith(MEANING) },
   })
   try {
     const pending = client.unsafe(options.query).simple().values()

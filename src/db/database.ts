@@ -4,6 +4,7 @@
  */
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import postgres from 'postgres'
+import { beginWith, postgresOptions, WORK } from './connection.ts'
 import { type Begin, createBegin, type Types } from './transaction.ts'
 
 export type { Transaction } from './transaction.ts'
@@ -48,24 +49,20 @@ export const int8 = { to: 20, from: [20], parse: Number, serialize: String }
 /** Opens lazily: no connection is made before the first statement. */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
   const shared = {
+    ...postgresOptions(url),
     onnotice: () => {},
     connection: {
       application_name: options.name ?? 'storerank',
-      // Slots are UTC: adding a day must not meet a change of the clock.
-      TimeZone: 'UTC',
-      // The locks of budget and calls stand on it: each statement sees what was committed before it.
-      default_transaction_isolation: 'read committed' as const,
-      // It compiles for longer than our statements take, some of them behind a lock that everybody waits for.
-      jit: 'off',
+      options: beginWith(WORK),
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     },
   }
-  const sql = postgres(url, { ...shared, max: options.maxConnections ?? 10, types: { int8 } })
-  const ormClient = postgres(url, { ...shared, max: 2 })
+  const sql = postgres({ ...shared, max: options.maxConnections ?? 10, types: { int8 } })
+  const ormClient = postgres({ ...shared, max: 2 })
   // Used when something hangs, which is when the others have no connection left.
-  const observer = postgres(url, { ...shared, max: 1, idle_timeout: OBSERVER_IDLE_S, types: { int8 } })
+  const observer = postgres({ ...shared, max: 1, idle_timeout: OBSERVER_IDLE_S, types: { int8 } })
   const openSession = (idleMs: number) =>
-    postgres(url, {
+    postgres({
       ...shared,
       max: 1,
       types: { int8 },

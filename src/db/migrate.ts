@@ -9,8 +9,10 @@ import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import postgres from 'postgres'
 import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError } from '../errors.ts'
+import { beginWith, postgresOptions, WORK } from './connection.ts'
 import { type Database, int8, type SqlRunner } from './database.ts'
 import { applyObjects, dropObjectsForMigration, type Identity, type Objects, readObjects } from './objects.ts'
+import { refuseUnfitDatabase } from './requirements.ts'
 import * as roles from './roles.ts'
 import { createBegin, type Transaction } from './transaction.ts'
 
@@ -23,11 +25,9 @@ export interface Schema {
 
 /** Read once: an update may replace the files under a process that goes on. */
 const PRESENT = readSchema(fileURLToPath(new URL('../../drizzle', import.meta.url)), packageJson.version)
-/** `unique … nulls not distinct` and `begin atomic` functions; tested on 15 to 18. */
-const OLDEST_SERVER = 150_000
 /** Another object depends on the column or table that was to be changed. */
 const IN_USE = ['2BP01', '0A000']
-/** A process that waits for the migration of another waits as long as it takes. Not 0, which the driver leaves out. */
+/** A process that waits for the migration of another waits as long as it takes. */
 const NO_LIMIT_MS = 2_147_483_647
 
 /** @param folder drizzle/ of that version */
@@ -51,23 +51,19 @@ interface Applied {
  * Applies what the database lacks of drizzle/.
  * @param schema of another version, in tests of upgrades
  * @returns whether it lacked anything
- * @throws ConfigurationError when the server is older than PostgreSQL 15, when the schema is newer than this storerank or was
+ * @throws ConfigurationError when storerank cannot work in this database, when the schema is newer than this storerank or was
  * never released, and when an object of a person is in the way
  */
 export async function migrate(url: string, schema: Schema = PRESENT): Promise<boolean> {
-  const client = postgres(url, {
+  const client = postgres({
+    ...postgresOptions(url),
     max: 1,
     onnotice: () => {},
     types: { int8 },
-    connection: {
-      application_name: 'storerank migrate',
-      search_path: 'public',
-      statement_timeout: NO_LIMIT_MS,
-      lock_timeout: NO_LIMIT_MS,
-    },
+    connection: { application_name: 'storerank migrate', options: beginWith(WORK) },
   })
   try {
-    await refuseOldServer(client)
+    await refuseUnfitDatabase(client)
     return await createBegin(client)((tx) => bringUpToDate(tx, schema), { limitMs: NO_LIMIT_MS })
   } finally {
     await client.end({ timeout: 5 })
@@ -120,16 +116,6 @@ async function applyMigrations(tx: Transaction, migrations: readonly MigrationMe
   for (const { sql, hash, folderMillis } of migrations) {
     for (const statement of sql) await tx.unsafe(statement)
     await tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`
-  }
-}
-
-async function refuseOldServer(client: postgres.Sql): Promise<void> {
-  const [row] =
-    await client`select current_setting('server_version_num')::int as number, current_setting('server_version') as name`
-  if (row && row.number < OLDEST_SERVER) {
-    throw new ConfigurationError(
-      `The database server is PostgreSQL ${row.name}; storerank needs 15 or later. Set DATABASE_URL to such a server, or unset it to use the embedded one.`,
-    )
   }
 }
 

@@ -8,9 +8,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { INSTEAD } from './binaries.ts'
-import { type Cluster, openCluster, ROLE } from './cluster.ts'
+import { type Cluster, openCluster, urlOf } from './cluster.ts'
 import { joinServer, type Presence } from './presence.ts'
-import { lastComplaint, readLockFile, startServer, stopServer } from './server.ts'
+import { isStale, lastComplaint, readLockFile, startServer, stopServer } from './server.ts'
 
 /** Above a crash recovery or a slow stop by another process. */
 const ATTACH_LIMIT_MS = 90_000
@@ -52,7 +52,7 @@ export async function attachEmbedded(options: { home: string; database: string }
     await dispose()
     throw error
   }
-  const url = `postgres://${ROLE}:${cluster.password}@127.0.0.1:${presence.port}/${options.database}`
+  const url = urlOf(cluster, presence.port, options.database)
   return { url, dataDirectory: cluster.dataDirectory, started, dispose }
 }
 
@@ -64,7 +64,7 @@ async function join(cluster: Cluster): Promise<{ presence: Presence; started: bo
   let cause: unknown
   while (performance.now() < deadline) {
     const lock = await readLockFile(cluster)
-    if (lock !== undefined) {
+    if (lock !== undefined && !(await isStale(lock, cluster))) {
       try {
         return { presence: await joinServer(cluster, lock.port), started }
       } catch (error) {

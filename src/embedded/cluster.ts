@@ -52,6 +52,11 @@ export interface Cluster {
   password: string
 }
 
+/** For any client: role, password, loopback, port and database. */
+export function urlOf({ password }: Cluster, port: number, database: string): string {
+  return `postgres://${ROLE}:${password}@127.0.0.1:${port}/${database}`
+}
+
 /**
  * Opens the server's folder below `home`, and makes it when there is none. Any number of processes may do
  * so at once: one folder wins.

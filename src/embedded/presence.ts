@@ -6,7 +6,8 @@
 
 import { resolve } from 'node:path'
 import postgres from 'postgres'
-import { type Cluster, ROLE } from './cluster.ts'
+import { postgresOptions } from '../db/connection.ts'
+import { type Cluster, urlOf } from './cluster.ts'
 
 /** Any number that nobody else uses as an advisory lock in the database `postgres`. */
 const PRESENCE_LOCK = 7_310_447_115
@@ -23,19 +24,15 @@ export interface Presence {
 }
 
 /**
- * Joins the server that listens on the port, if it is the one of this cluster: another server fails at the
- * password, or works on another folder (a copy of ours).
+ * Joins the server that listens on the port, if it is the one of this cluster: another server does not know the
+ * password and is not told it, or works on another folder (a copy of ours).
  * @throws Error when no server answers, it is another one, or it is starting or stopping: try again
  */
 export async function joinServer(cluster: Cluster, port: number): Promise<Presence> {
   let here = false
   const sql = postgres({
-    host: '127.0.0.1',
-    port,
-    database: 'postgres',
-    username: ROLE,
-    password: cluster.password,
-    ssl: false,
+    // The server proves that it knows the password before it is told anything.
+    ...postgresOptions(urlOf(cluster, port, 'postgres')),
     max: 1,
     // The lock lives as long as the connection: it must not be recycled.
     idle_timeout: 0,

@@ -80,14 +80,21 @@ export async function lastComplaint(cluster: Cluster): Promise<string> {
 }
 
 /**
- * Removes a lock file whose process is certainly not this server. PostgreSQL does so itself, except when the
- * number now belongs to another process of the same account (a restarted container), or to a dead one that
- * nobody has collected (a container whose first process does not). Only Linux tells what a process works on;
- * elsewhere the file stays and PostgreSQL decides.
+ * Whether the process of a lock file is certainly not this server: the number now belongs to another process, or to a
+ * dead one that nobody has collected (a container whose first process does not). A server's working directory is its
+ * data directory; a dead process has none, and state Z. Only Linux tells; elsewhere nothing is certain.
  */
+export async function isStale({ pid }: LockFile, cluster: Cluster): Promise<boolean> {
+  const workingDirectory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
+  if (workingDirectory !== undefined) return workingDirectory !== cluster.dataDirectory
+  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return state.includes(') Z ')
+}
+
+/** Removes a stale lock file. PostgreSQL does so itself, but not while the number belongs to any process of its account. */
 async function removeStaleLock(cluster: Cluster): Promise<void> {
   const lock = await readLockFile(cluster)
-  if (lock === undefined || !(await isAnotherProcess(lock.pid, cluster))) return
+  if (lock === undefined || !(await isStale(lock, cluster))) return
 
   // Moved aside and looked at again, because meanwhile another process may have started the server.
   const aside = `${lockPath(cluster)}.${randomBytes(6).toString('hex')}`
@@ -95,14 +102,6 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
   const [pid] = (await readFile(aside, 'utf8').catch(() => '')).split('\n')
   if (Number(pid) === lock.pid) await rm(aside)
   else await rename(aside, lockPath(cluster)).catch(() => undefined)
-}
-
-/** A server's working directory is its data directory; a dead process has none, and state Z. */
-async function isAnotherProcess(pid: number, cluster: Cluster): Promise<boolean> {
-  const workingDirectory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
-  if (workingDirectory !== undefined) return workingDirectory !== cluster.dataDirectory
-  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  return state.includes(') Z ')
 }
 
 /** The kept port while it is free, so that a connection string stays right; else the first free one. */

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { type Job as BossJob, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import type { FetchItem } from '../collect/hand-out.ts'
+import { beginWith, pgOptions, WORK } from '../db/connection.ts'
 import type { Transaction } from '../db/database.ts'
 import { LeaseLostError } from '../errors.ts'
 
@@ -57,7 +58,8 @@ const QUEUE_OPTIONS = {
 /** Starts pg-boss on its own schema and small pool. Several processes may do so at once. */
 export async function openQueue(url: string, log: Logger): Promise<Queue> {
   const boss = new PgBoss({
-    connectionString: url,
+    ...pgOptions(url),
+    options: beginWith(WORK),
     application_name: 'storerank queue',
     max: 3,
     schedule: false,

@@ -4,10 +4,9 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 import { makeCommandHome, runCommand, startCommand } from '../support/command.ts'
-import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database.ts'
 import { addPerson } from '../support/people.ts'
 
 const OWN = (url: string) => ({ env: { DATABASE_URL: url, LOG_LEVEL: 'error' } })
@@ -58,23 +57,6 @@ describe('a database that cannot be used is told in one sentence', () => {
       const { code, stdout, stderr } = await runCommand(t, ['sql', 'table watch_problem', '--csv'], OWN(url))
       assert.equal(code, 0, stderr)
       assert.match(stdout, /^watch_table,/)
-    }
-  })
-
-  test('the server is older than PostgreSQL 15', async () => {
-    const database = await createEmptyDatabase()
-    try {
-      const name = new URL(database.url).pathname.slice(1)
-      await database.sql`
-        create function public.current_setting(name text) returns text language sql as
-          $$select case name when 'server_version_num' then '140011' else '14.11' end$$`
-      await database.sql`alter database ${database.sql(name)} set search_path = public, pg_catalog`
-      await assert.rejects(migrate(database.url), {
-        name: 'ConfigurationError',
-        message: /^The database server is PostgreSQL 14\.11; storerank needs 15 or later\./,
-      })
-    } finally {
-      await database.drop()
     }
   })
 })

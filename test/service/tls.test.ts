@@ -5,26 +5,10 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { CERTIFICATE, KEY } from '../support/certificate.ts'
 import { runCommand } from '../support/command.ts'
 import { makeEmptyHome } from '../support/embedded.ts'
 import { envelope, openClient, taskWith } from './wire-server.ts'
-
-/** Signed by itself, for localhost, until 2120; its key guards nothing. */
-const KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg7R3mY6hAovBnU8/L
-BmRAWrS52ZvJR95ME+tUSXfAw86hRANCAASY4y9pOAdt+Vn3BGHJPIpDW3Ud73kW
-rODVTLq7yDLQNi2NXqxuwUjbvsjWLFbGYw43T2t3mWDUADo++IoMNDVT
------END PRIVATE KEY-----`
-const CERTIFICATE = `-----BEGIN CERTIFICATE-----
-MIIBZzCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
-c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
-CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABJjjL2k4B235WfcE
-Yck8ikNbdR3veRas4NVMurvIMtA2LY1erG7BSNu+yNYsVsZjDjdPa3eZYNQAOj74
-igw0NVOjTjBMMA8GA1UdEwEB/wQFMAMBAf8wGgYDVR0RBBMwEYIJbG9jYWxob3N0
-hwR/AAABMB0GA1UdDgQWBBS9gnMnLTxDE1Qy7UKjNA04nq58PDAKBggqhkjOPQQD
-AgNIADBFAiEAgI/mWNmmAbIlXOye05qdGFATJeLFDItu88GGshwsWVsCIGfo9qNK
-1DG9mmyxLiRnYmXWRXq8lytxvwpB9z/CsAfD
------END CERTIFICATE-----`
 
 /** A service on https whose certificate nobody vouches for; counts what it is asked. */
 async function startImpostor(t: TestContext) {

@@ -23,9 +23,12 @@ export function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase(environment('TEST_TEMPLATE_DATABASE'))
 }
 
-/** A database with nothing in it. */
-export function createEmptyDatabase(): Promise<TestDatabase> {
-  return createDatabase('template0')
+/**
+ * A database with nothing in it.
+ * @param options further ones of `create database`
+ */
+export function createEmptyDatabase(options = ''): Promise<TestDatabase> {
+  return createDatabase('template0', options)
 }
 
 /** What a storerank that is newer than this one leaves behind when it has migrated. */
@@ -35,12 +38,12 @@ export async function migrateLater(sql: postgres.Sql | Database['sql']): Promise
     select 'later', max(created_at) + 1 from drizzle.__drizzle_migrations`
 }
 
-async function createDatabase(template: string): Promise<TestDatabase> {
+async function createDatabase(template: string, options = ''): Promise<TestDatabase> {
   const adminUrl = environment('TEST_DATABASE_URL')
   const name = `${environment('TEST_TEMPLATE_DATABASE')}_${randomBytes(6).toString('hex')}`
   await withAdmin(adminUrl, async (admin) => {
     await admin`select pg_advisory_lock(${CLONE_LOCK})`
-    await admin`create database ${admin(name)} template ${admin(template)}`
+    await admin`create database ${admin(name)} template ${admin(template)} ${admin.unsafe(options)}`
   })
   const url = new URL(adminUrl)
   url.pathname = `/${name}`

@@ -170,8 +170,11 @@ export async function copyProject(project: string): Promise<void> {
   for (const part of [
     'package.json',
     'src/errors.ts',
+    'src/suggest.ts',
+    'src/db',
     'src/embedded',
     'node_modules/postgres',
+    'node_modules/fastest-levenshtein',
     platformPackage,
   ]) {
     await cp(join(PROJECT, part), join(project, part), { recursive: true, verbatimSymlinks: true })

@@ -10,7 +10,7 @@ import { openQueue } from '../../src/queue/queue.ts'
 import type { OptionsInput } from '../../src/sandbox/options.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { type AppDataClient, createClient } from '../../src/service/client.ts'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
 
 export interface World {
   readonly db: Database
@@ -33,6 +33,8 @@ export interface WorldOptions {
   readonly sandbox?: OptionsInput
   readonly settings?: Partial<RunnerSettings>
   readonly now?: string
+  /** Instead of a fresh one; closing the world drops it. */
+  readonly database?: TestDatabase
 }
 
 const SETTINGS: RunnerSettings = {
@@ -49,7 +51,7 @@ const SETTINGS: RunnerSettings = {
 const SANDBOX: OptionsInput = { readyMs: 0, readyListsPerMinute: 1000, idListsPerMinute: 1000 }
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
-  const database = await createTestDatabase()
+  const database = options.database ?? (await createTestDatabase())
   const setNow = async (instant: string) => {
     const name = new URL(database.url).pathname.slice(1)
     await database.sql`alter database ${database.sql(name)} set storerank.now = ${database.sql.unsafe(`'${instant}'`)}`

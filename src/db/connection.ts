@@ -1,0 +1,100 @@
+/** How both drivers connect: to the same server, by the same rules, with the same settings of the session. */
+import { Socket } from 'node:net'
+import { ConfigurationError } from '../errors.ts'
+import { type DatabaseAddress, parseDatabaseUrl } from './database-url.ts'
+import { GuardedSocket } from './guarded-socket.ts'
+
+/**
+ * What our statements mean, and how values are written and read, stands on these, and each may be otherwise for the login or the
+ * database. All are settings that every login may change, on PostgreSQL 15 and later.
+ */
+export const MEANING = {
+  search_path: 'public',
+  // Slots are UTC: adding a day must not meet a change of the clock.
+  TimeZone: 'UTC',
+  DateStyle: 'ISO, MDY',
+  IntervalStyle: 'postgres',
+  array_nulls: 'on',
+  bytea_output: 'hex',
+  extra_float_digits: '1',
+  quote_all_identifiers: 'off',
+  standard_conforming_strings: 'on',
+  transform_null_equals: 'off',
+}
+
+/** What work needs beyond that: to write, for as long as it takes, and to find after a crash what was committed. */
+export const WORK = {
+  ...MEANING,
+  default_transaction_read_only: 'off',
+  default_transaction_deferrable: 'off',
+  // The locks of budget and calls stand on it: each statement sees what was committed before it.
+  default_transaction_isolation: 'read committed',
+  // A post is sent once its claim is committed: a claim that a crash takes back would be sent twice.
+  synchronous_commit: 'on',
+  statement_timeout: '0',
+  lock_timeout: '0',
+  idle_session_timeout: '0',
+  // It compiles for longer than our statements take, some of them behind a lock that everybody waits for.
+  jit: 'off',
+}
+
+/** For postgres.js: where to, and how. Its types leave `socket` out. */
+export function postgresOptions(url: string) {
+  const address = parse(url)
+  return {
+    host: address.host,
+    port: address.port,
+    username: address.user,
+    password: address.password,
+    database: address.database,
+    ssl: address.tls ?? false,
+    ...(address.connectTimeoutS === null ? {} : { connect_timeout: address.connectTimeoutS }),
+    // Not yet connected, so that a failure is an event of the socket: a rejected promise leaves the pool one connection short for ever.
+    socket: () => connect(makeSocket(address), address),
+  }
+}
+
+/** The same for pg, by which pg-boss connects. */
+export function pgOptions(url: string) {
+  const address = parse(url)
+  const { host, port, user, password, database, connectTimeoutS } = address
+  return {
+    host,
+    port,
+    user,
+    password,
+    database,
+    ssl: address.tls ?? false,
+    ...(connectTimeoutS === null ? {} : { connectionTimeoutMillis: connectTimeoutS * 1000 }),
+    stream: () => makeSocket(address),
+  }
+}
+
+/** The `options` of a session that begins with the settings. What its startup sets by name comes after them. */
+export function beginWith(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
+    .join(' ')
+}
+
+function parse(url: string): DatabaseAddress {
+  try {
+    return parseDatabaseUrl(url)
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    throw new ConfigurationError(`DATABASE_URL ${error.message}.`, { cause: error })
+  }
+}
+
+function makeSocket({ host, port, password, tls }: DatabaseAddress): Socket {
+  if (tls !== null) return new Socket()
+  return new GuardedSocket({ server: `${host}:${port}`, hasPassword: password !== '' })
+}
+
+/** Packets leave at once: a COPY inside a transaction is five times as fast. */
+function connect(socket: Socket, { host, port }: DatabaseAddress): Socket {
+  // Postgres.js names the server by these, to a person and for TLS.
+  Object.assign(socket, { host, port })
+  if (host.startsWith('/')) return socket.connect(`${host}/.s.PGSQL.${port}`)
+  return socket.setNoDelay().connect(port, host)
+}

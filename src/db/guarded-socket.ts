@@ -1,0 +1,96 @@
+/**
+ * A socket that reads along until the server has let us in, because the drivers answer whatever a server asks: the password in
+ * clear text, or hashed in a way that serves as one. Over this socket the password leaves only as SCRAM, and a server that we have
+ * a password for must prove by SCRAM that it knows it too. Without that proof, another local user who listens on the port of a
+ * server that has died would be taken for it.
+ *
+ * Not for TLS, where the server's certificate is the proof.
+ */
+import { Socket } from 'node:net'
+import { ConfigurationError } from '../errors.ts'
+
+/** Codes of an authentication message (PostgreSQL: Message Formats). */
+const OK = 0
+const CLEARTEXT = 3
+const MD5 = 5
+const SCRAM = 10
+const SCRAM_CHALLENGE = 11
+const SCRAM_PROOF = 12
+
+const AUTHENTICATION = 'R'.charCodeAt(0)
+const HEADER_BYTES = 5
+/** What a server says before it lets us in is shorter by far. */
+const MOST_BYTES = 65_536
+/** PostgreSQL's own default is 4,096. Postgres.js works them off at once, and a server that asks for 2^31 would stop the process. */
+const MOST_ITERATIONS = 100_000
+
+const REMEDY =
+  "Have it ask for SCRAM (scram-sha-256 in pg_hba.conf, and the role's password set anew), or connect by TLS with sslmode=verify-full."
+
+export interface Guarded {
+  /** How a person knows the server, without secrets. */
+  readonly server: string
+  readonly hasPassword: boolean
+}
+
+export class GuardedSocket extends Socket {
+  readonly #guarded: Guarded
+  #isOpen = false
+  #isProven = false
+  #unread = Buffer.alloc(0)
+
+  constructor(guarded: Guarded) {
+    super()
+    this.#guarded = guarded
+  }
+
+  /** Node hands over what has arrived by calling this, before any listener sees it. */
+  override push(chunk: Buffer | null): boolean {
+    if (chunk === null || this.#isOpen) return super.push(chunk)
+    const refusal = this.#read(chunk)
+    if (refusal === null) return super.push(chunk)
+    this.destroy(new ConfigurationError(`The database server at ${this.#guarded.server} ${refusal}`))
+    return false
+  }
+
+  /** The reason not to go on, or null. */
+  #read(chunk: Buffer): string | null {
+    this.#unread = Buffer.concat([this.#unread, chunk])
+    while (!this.#isOpen && this.#unread.length >= HEADER_BYTES) {
+      const end = 1 + this.#unread.readUInt32BE(1)
+      if (end > MOST_BYTES) return 'does not speak as PostgreSQL does.'
+      if (this.#unread.length < end) return null
+      const message = this.#unread.subarray(0, end)
+      this.#unread = this.#unread.subarray(end)
+      const refusal = message[0] === AUTHENTICATION ? this.#judge(message) : null
+      if (refusal !== null) return refusal
+    }
+    return null
+  }
+
+  #judge(message: Buffer): string | null {
+    const code = message.length < HEADER_BYTES + 4 ? -1 : message.readUInt32BE(HEADER_BYTES)
+    switch (code) {
+      case CLEARTEXT:
+        return `asks for the password in clear text, and was not told it. ${REMEDY}`
+      case MD5:
+        return `asks for the password by MD5, which is as good as telling it, and was not told it. ${REMEDY}`
+      case SCRAM:
+        return null
+      case SCRAM_CHALLENGE: {
+        const iterations = Number(/,i=(\d+)/.exec(message.toString('latin1'))?.[1])
+        return iterations <= MOST_ITERATIONS ? null : `asks for more than ${MOST_ITERATIONS} rounds of SCRAM.`
+      }
+      case SCRAM_PROOF:
+        this.#isProven = true
+        return null
+      case OK:
+        this.#isOpen = true
+        return this.#isProven || !this.#guarded.hasPassword
+          ? null
+          : 'lets us in without asking for the password, so that it may be another one. If it is the one you mean, take the password out of DATABASE_URL.'
+      default:
+        return `asks for a kind of login that storerank does not have. ${REMEDY}`
+    }
+  }
+}

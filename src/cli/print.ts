@@ -6,6 +6,8 @@ import { stringify } from 'csv-stringify/sync'
 import { getBorderCharacters, table } from 'table'
 import { toPrintable } from '../log.ts'
 
+export { formatCount, formatMicros } from '../report/words.ts'
+
 /** A stream to print on; `columns` is the width of the terminal when it is one. */
 export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
 
@@ -19,7 +21,6 @@ export interface Column {
   readonly align?: 'left' | 'right'
 }
 
-const MICROS_PER_USD = 1_000_000n
 /** A column is never cut below this, even where the table then gets wider than the terminal. */
 const MIN_COLUMN_WIDTH = 6
 /** A space on both sides and the line before it; one more line ends the table. */
@@ -72,24 +73,9 @@ export function printCsv(rows: readonly Row[], columns: readonly Column[], { std
   stdout.write(stdout.isTTY ? toPrintable(text) : text)
 }
 
-/** Dollars of an integer amount of micro-dollars, exact: `$0.0012`, `$5.00`, `-$0.50`. */
-export function formatMicros(micros: number | bigint): string {
-  const amount = BigInt(micros)
-  const size = amount < 0n ? -amount : amount
-  const decimals = String(size % MICROS_PER_USD)
-    .padStart(6, '0')
-    .replace(/0{1,4}$/, '')
-  return `${amount < 0n ? '-' : ''}$${size / MICROS_PER_USD}.${decimals}`
-}
-
 /** An instant in UTC to the second, in a form that Postgres reads too: `2026-01-31 04:05:06Z`. */
 export function formatInstant(instant: Date): string {
   return `${instant.toISOString().slice(0, 19).replace('T', ' ')}Z`
-}
-
-/** `1,234,567` */
-export function formatCount(count: number | bigint): string {
-  return count.toLocaleString('en-US')
 }
 
 function formatCell(value: unknown): string {

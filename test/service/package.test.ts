@@ -8,7 +8,9 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 
+import { renderPage } from '../../src/report/page/page.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
+import { makeReport } from '../support/report.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')
 const INSTALL_LIMIT_MS = 180_000
@@ -102,6 +104,20 @@ describe('the packed package', { timeout: INSTALL_LIMIT_MS }, () => {
       cwd: folder,
     })
     assert.match(stdout, /^Usage: storerank run/)
+  })
+
+  test('holds what the page of a report is made of', async () => {
+    const page = join(folder, 'node_modules/storerank/dist/src/report/page/page.js')
+    await writeFile(
+      join(folder, 'report.json'),
+      JSON.stringify(makeReport({ seed: 1, keywords: 20, days: 3 })),
+    )
+    const stdout = await runNode(`
+      import { readFileSync } from 'node:fs'
+      import { renderPage } from ${JSON.stringify(page)}
+      console.log(renderPage(JSON.parse(readFileSync('report.json'))))
+    `)
+    assert.equal(stdout.trim(), renderPage(makeReport({ seed: 1, keywords: 20, days: 3 })).trim())
   })
 
   test('holds the jobs and the migrations for the command line', async () => {

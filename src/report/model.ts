@@ -1,0 +1,220 @@
+/**
+ * What a report says of one project over a range of its own days, as plain data. The reader fills it, and the page, the
+ * terminal and `--json` show it; what follows from it (movers, who overtook whom) is computed in findings.ts.
+ */
+import type { ServiceFunction, Store } from '../service/functions.ts'
+
+/** A day in the time zone of the project: `2026-03-01`. */
+export type Day = string
+
+/** Why a measurement that was due is not there, in the words of the history. */
+export const GAPS = ['budget', 'failed', 'missed', 'html_only', 'pending'] as const
+export type Gap = (typeof GAPS)[number]
+
+export type ByGap<Value> = Readonly<Record<Gap, Value>>
+
+export function byGap<Value>(of: (gap: Gap) => Value): ByGap<Value> {
+  return {
+    budget: of('budget'),
+    failed: of('failed'),
+    missed: of('missed'),
+    html_only: of('html_only'),
+    pending: of('pending'),
+  }
+}
+
+/**
+ * What the last measurement of a day says of an app: its rank from 1; that it was not within a depth, as `notInTop` writes it;
+ * 0 where nothing was due; or why a day has no measurement at all, as `GAP_POINTS` writes it.
+ */
+export type Point = number
+export const NOTHING_DUE: Point = 0
+export const GAP_POINTS: ByGap<Point> = {
+  budget: -1,
+  failed: -2,
+  missed: -3,
+  html_only: -4,
+  pending: -5,
+}
+const NOT_IN_TOP = -1000
+
+/** Measured, and not among the first `depth`. */
+export function notInTop(depth: number): Point {
+  return NOT_IN_TOP - depth
+}
+
+/** How deep an app was looked for and not found; null when the point says something else. */
+export function depthWithout(point: Point): number | null {
+  return point <= NOT_IN_TOP ? NOT_IN_TOP - point : null
+}
+
+export function isRanked(point: Point): boolean {
+  return point > 0
+}
+
+export function isMeasured(point: Point): boolean {
+  return point > 0 || point <= NOT_IN_TOP
+}
+
+/** Why there is no measurement; null where there is one, or nothing was due. */
+export function gapOf(point: Point): Gap | null {
+  return GAPS.find((gap) => GAP_POINTS[gap] === point) ?? null
+}
+
+/** One value for each of `Report.days`. */
+export type Daily<Value> = readonly Value[]
+
+export interface ReportedApp {
+  readonly store: Store
+  readonly appId: string
+  /** Its label, else its title, else its id. */
+  readonly name: string
+  readonly role: 'own' | 'competitor'
+}
+
+/** A keyword or a chart in its place. */
+export interface RankedList {
+  readonly store: Store
+  readonly kind: 'keyword' | 'chart'
+  /** The keyword; of a chart its collection and category. */
+  readonly name: string
+  /** Country code, or the name of a smaller location. */
+  readonly place: string
+  readonly language: string
+  readonly tags: readonly string[]
+}
+
+/** One app on one list. */
+export interface RankSeries {
+  /** Index in `Report.lists`. */
+  readonly list: number
+  /** Index in `Report.apps`, of the same store as the list. */
+  readonly app: number
+  readonly points: Daily<Point>
+  /** 1, 7 and 30 days before the last day, also where the range begins later. */
+  readonly past: readonly [Point, Point, Point]
+}
+
+/** How well an app is found on all keywords of its store: 100 is first on each of them. Null where nothing was measured. */
+export interface Visibility {
+  readonly app: number
+  readonly percent: Daily<number | null>
+  /** The share of the keywords due that was measured; null on days when none was due. */
+  readonly measuredPercent: Daily<number | null>
+}
+
+/** Whose the places are, of all apps in the same measurements. They add up to 100 on each day. */
+export interface VoiceShare {
+  /** Null: everybody that the project does not watch. */
+  readonly app: number | null
+  readonly percent: Daily<number | null>
+}
+
+/** What changed on the page of an app in its store. */
+export interface ListingChange {
+  readonly day: Day
+  readonly app: number
+  readonly place: string
+  /** title, description, version, price, … */
+  readonly field: string
+  /** A list as JSON; null for nothing. */
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** A note of the project's own beside the days: a campaign, an outage. */
+export interface Annotation {
+  readonly day: Day
+  /** Null: it is about all of them. */
+  readonly app: number | null
+  readonly text: string
+}
+
+/** What the store said of an app in one place. Null where it was not asked, or did not say. */
+export interface Ratings {
+  readonly app: number
+  readonly place: string
+  readonly rating: Daily<number | null>
+  readonly votes: Daily<number | null>
+  readonly reviews: Daily<number | null>
+}
+
+export interface ReviewCount {
+  readonly app: number
+  /** Written within the range, of one to five stars. */
+  readonly stars: readonly [number, number, number, number, number]
+}
+
+export interface Review {
+  readonly day: Day
+  readonly app: number
+  readonly place: string
+  readonly stars: number
+  readonly title: string | null
+  readonly text: string | null
+  readonly author: string | null
+  readonly version: string | null
+}
+
+/** Slots of all functions by what became of them. */
+export interface Coverage {
+  readonly measured: Daily<number>
+  readonly gaps: ByGap<Daily<number>>
+  /** The same gaps by reason, those of the last day first, then the most frequent. */
+  readonly reasons: readonly GapReason[]
+}
+
+export interface GapReason {
+  readonly day: Day
+  readonly gap: Gap
+  readonly reason: string | null
+  readonly slots: number
+  /** A few of the keywords, charts and apps that it is about. */
+  readonly examples: readonly string[]
+}
+
+export interface Money {
+  /** Charged, duplicate and adjusted, less refunded. */
+  readonly spentMicros: Daily<number>
+  readonly refundedMicros: number
+  readonly duplicateMicros: number
+  /** Not charged yet, and counted against the budgets. */
+  readonly reservedMicros: number
+  readonly functions: readonly {
+    readonly function: ServiceFunction
+    readonly tasks: number
+    readonly spentMicros: number
+  }[]
+  /** The project's own, on the last day and in its month; used includes what is reserved. */
+  readonly budgets: readonly {
+    readonly period: 'day' | 'month'
+    readonly limitMicros: number
+    readonly usedMicros: number
+  }[]
+}
+
+export interface Report {
+  readonly project: string
+  readonly timezone: string
+  /** Keywords and charts with this tag alone; null: all of them. */
+  readonly tag: string | null
+  /** ISO 8601, in UTC. */
+  readonly writtenAt: string
+  /** Every day of the range, the oldest first; at least one. */
+  readonly days: readonly Day[]
+  /** Own apps first. */
+  readonly apps: readonly ReportedApp[]
+  readonly lists: readonly RankedList[]
+  /** By list, then by app. */
+  readonly series: readonly RankSeries[]
+  readonly visibility: readonly Visibility[]
+  readonly shareOfVoice: readonly VoiceShare[]
+  readonly changes: readonly ListingChange[]
+  readonly annotations: readonly Annotation[]
+  readonly ratings: readonly Ratings[]
+  readonly reviewCounts: readonly ReviewCount[]
+  /** The latest of one and two stars. */
+  readonly lowReviews: readonly Review[]
+  readonly coverage: Coverage
+  readonly money: Money
+}

@@ -1,0 +1,111 @@
+/** How far the ranks can be trusted, and what they cost: coverage, gaps by reason, money. */
+import { GAPS, type Report } from '../model.ts'
+import { formatCount, formatDay, formatMicros, GAP_MEANINGS, GAP_NAMES } from '../words.ts'
+import { type Figure, showFigure, showNothing } from './figure.ts'
+import { html, type Markup } from './markup.ts'
+
+const REASONS_SHOWN = 40
+const MICROS_PER_USD = 1_000_000
+
+const FUNCTION_NAMES = {
+  app_searches: 'Searches',
+  app_list: 'Charts',
+  app_info: 'Pages of apps',
+  app_reviews: 'Reviews',
+} as const
+
+export function showCoverage(report: Report): Markup {
+  return html`<section id="coverage" aria-labelledby="coverage-title"><h2 id="coverage-title">What was measured, and why not</h2>
+${showFigure(coverageFigure(report))}${showReasons(report)}</section>`
+}
+
+function coverageFigure({ days, coverage }: Report): Figure {
+  const gaps = GAPS.filter((gap) => coverage.gaps[gap].some((slots) => slots > 0))
+  const line = (name: string, className: string, counts: readonly number[]) => ({
+    name,
+    className,
+    values: counts,
+    texts: counts.map(formatCount),
+  })
+  return {
+    id: 'slots',
+    title: 'Measurements that were due',
+    note: 'Searches, charts, pages of apps and reviews, by what became of them.',
+    kind: 'stack',
+    days,
+    lines: [
+      line('Measured', 'measured', coverage.measured),
+      ...gaps.map((gap) => line(`Not measured: ${GAP_NAMES[gap]}`, gap, coverage.gaps[gap])),
+    ],
+  }
+}
+
+function showReasons({ coverage }: Report): Markup {
+  const { reasons } = coverage
+  if (reasons.length === 0) return showNothing('Nothing is missing.')
+  const rows = reasons
+    .slice(0, REASONS_SHOWN)
+    .map(
+      ({ day, gap, reason, slots, examples }) =>
+        html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th><td class="text"><b class="badge ${gap}">${GAP_NAMES[gap]}</b></td><td>${formatCount(slots)}</td><td class="text">${GAP_MEANINGS[gap]}${reason === null ? '' : html`<small>${reason}</small>`}</td><td class="text">${examples.join(', ')}${slots > examples.length ? ', …' : ''}</td></tr>`,
+    )
+  const more =
+    reasons.length > REASONS_SHOWN
+      ? html`<p class="more">and ${formatCount(reasons.length - REASONS_SHOWN)} smaller ones</p>`
+      : ''
+  return html`<h3>Gaps by day and reason</h3><div class="scroll" tabindex="0" role="region" aria-label="Gaps by day and reason"><table class="reasons"><thead><tr><th scope="col">Day</th><th scope="col" class="text">Why</th><th scope="col">Not measured</th><th scope="col" class="text">What it means</th><th scope="col" class="text">For example</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
+}
+
+export function showMoney(report: Report): Markup {
+  const { money } = report
+  const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
+  return html`<section id="money" aria-labelledby="money-title"><h2 id="money-title">Money</h2>
+${showFigure(moneyFigure(report))}
+<div class="columns two"><div><h3>${formatMicros(total)} in these days</h3><table class="money"><thead><tr><th scope="col">For</th><th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead><tbody>${money.functions.map(
+    (line) =>
+      html`<tr><th scope="row">${FUNCTION_NAMES[line.function]}</th><td>${formatCount(line.tasks)}</td><td>${formatMicros(line.spentMicros)}</td></tr>`,
+  )}</tbody></table>${showAside(report)}</div>
+<div><h3>Budgets of the project</h3>${showBudgets(report)}</div></div></section>`
+}
+
+function moneyFigure({ days, money }: Report): Figure {
+  return {
+    id: 'spent',
+    title: 'Spent by day',
+    note: 'What the service charged, less what it gave back.',
+    kind: 'stack',
+    unit: '$',
+    days,
+    lines: [
+      {
+        name: 'Spent',
+        className: 'spent',
+        values: money.spentMicros.map((micros) => Math.max(0, micros) / MICROS_PER_USD),
+        texts: money.spentMicros.map(formatMicros),
+      },
+    ],
+  }
+}
+
+function showAside({ money }: Report): Markup {
+  const parts = [
+    money.refundedMicros > 0
+      ? `${formatMicros(money.refundedMicros)} came back for results that the stores did not have.`
+      : '',
+    money.duplicateMicros > 0 ? `${formatMicros(money.duplicateMicros)} was charged twice.` : '',
+    money.reservedMicros > 0
+      ? `${formatMicros(money.reservedMicros)} is reserved for what is under way.`
+      : '',
+  ].filter(Boolean)
+  return html`<p class="note">${parts.join(' ')}</p>`
+}
+
+function showBudgets({ money }: Report): Markup {
+  if (money.budgets.length === 0)
+    return showNothing('It has none of its own; what is set for all projects holds.')
+  const rows = money.budgets.map(({ period, limitMicros, usedMicros }) => {
+    const percent = limitMicros === 0 ? 100 : Math.round((100 * usedMicros) / limitMicros)
+    return html`<tr><th scope="row">${period === 'day' ? 'Last day' : 'Its month'}</th><td>${formatMicros(usedMicros)}</td><td>${formatMicros(limitMicros)}</td><td class="share"><meter min="0" max="100" high="80" value="${Math.min(percent, 100)}" aria-label="Used">${percent} %</meter> ${percent} %</td></tr>`
+  })
+  return html`<table class="money"><thead><tr><th scope="col">Of</th><th scope="col">Used</th><th scope="col">Budget</th><th scope="col" class="share">Share</th></tr></thead><tbody>${rows}</tbody></table>`
+}

@@ -1,0 +1,125 @@
+// @ts-check
+/**
+ * The chart of one keyword, below its row: every app on it, day by day.
+ *
+ * @import { PageData } from '../data.ts'
+ */
+import { drawRanks } from '../chart.js'
+import { find, make, pen, swatch } from './elements.js'
+import { attachReader } from './pointer.js'
+import { data, depthWithout, describePoint, gapOf, rankOf } from './ranks.js'
+
+const PANEL_HEIGHT = 340
+
+/** @type {{ row: HTMLElement | null, element: HTMLElement | null, hidden: Set<number> }} */
+export const panel = { row: null, element: null, hidden: new Set() }
+
+/** @param {HTMLElement} row @param {number} series */
+export function openPanel(row, series) {
+  closePanel()
+  const cell = /** @type {HTMLTableCellElement} */ (make('td'))
+  panel.row = row
+  panel.element = make('tr', { class: 'panel' }, [cell])
+  find('button.key', row).setAttribute('aria-expanded', 'true')
+  row.after(panel.element)
+  const [list] = data.series[series] ?? [0]
+  fillPanel(cell, list)
+  const observer = new ResizeObserver(() => {
+    if (cell.isConnected) fillPanel(cell, list)
+    else observer.disconnect()
+  })
+  observer.observe(find('table.keywords'))
+}
+
+export function closePanel() {
+  if (panel.row !== null) find('button.key', panel.row).setAttribute('aria-expanded', 'false')
+  panel.element?.remove()
+  panel.row = null
+  panel.element = null
+}
+
+/** @param {HTMLTableCellElement} cell @param {number} list */
+function fillPanel(cell, list) {
+  const cells = /** @type {HTMLTableRowElement | null} */ (panel.row)?.cells ?? []
+  cell.colSpan = [...cells].filter((each) => each.offsetWidth > 0).length
+  const { name, place } = data.lists[list] ?? { name: '', place: '' }
+  const all = data.series.filter((series) => series[0] === list)
+  const shown = all.filter(([, app]) => !panel.hidden.has(app))
+  const label = `Ranks on ${name} (${place})`
+  const plot = make('div', { class: 'plot', 'data-label': label }, [
+    drawPanel(label, shown, cell.clientWidth),
+  ])
+  const toggles = all.map(([, app, points]) => {
+    const toggle = make('button', { type: 'button', 'aria-pressed': String(!panel.hidden.has(app)) }, [
+      swatch(`line ${data.apps[app]?.className}`),
+      data.apps[app]?.name ?? '',
+      make('b', {}, [describePoint(points.at(-1) ?? 0)]),
+    ])
+    toggle.addEventListener('click', () => {
+      if (!panel.hidden.delete(app)) panel.hidden.add(app)
+      fillPanel(cell, list)
+      const nth = all.findIndex((one) => one[1] === app)
+      find(`.toggles button:nth-child(${nth + 1})`, cell).focus()
+    })
+    return toggle
+  })
+  const figure = make('figure', { class: 'figure' }, [
+    make('figcaption', {}, [make('h3', {}, [label])]),
+    make('div', { class: 'toggles', role: 'group', 'aria-label': 'Apps shown' }, toggles),
+    plot,
+    tabulate(shown),
+  ])
+  cell.replaceChildren(figure)
+  attachReader(plot)
+}
+
+/** @param {string} label @param {PageData['series']} shown @param {number} width */
+function drawPanel(label, shown, width) {
+  const lines = shown.map(([, app, points]) => ({
+    className: data.apps[app]?.className ?? '',
+    values: points.map(rankOf),
+    absent: points.map((point) => depthWithout(point) !== null),
+  }))
+  const [first] = shown
+  const bands = data.days.map((_, day) => gapOf(first?.[2][day] ?? 0)?.className ?? null)
+  const depths = shown.flatMap(([, , points]) => points.map(depthWithout).filter((depth) => depth !== null))
+  const frame = {
+    label,
+    days: data.days,
+    width: Math.max(300, width - 24),
+    height: PANEL_HEIGHT,
+    marks: marksOf(shown),
+    bands,
+  }
+  return drawRanks(pen, frame, lines, depths.length === 0 ? '' : `> ${Math.min(...depths)}`)
+}
+
+/** @param {PageData['series']} shown */
+function marksOf(shown) {
+  return data.marks.filter(({ app }) => app === null || shown.some((series) => series[1] === app))
+}
+
+/** @param {PageData['series']} shown */
+function tabulate(shown) {
+  const heads = shown.map(([, app]) =>
+    make('th', { scope: 'col', 'data-class': `line ${data.apps[app]?.className}` }, [
+      data.apps[app]?.name ?? '',
+    ]),
+  )
+  const lines = data.dayNames.map((day, n) => {
+    const notes = marksOf(shown)
+      .filter((mark) => mark.day === n)
+      .map(({ text }) => make('em', {}, [` ${text}`]))
+    return make('tr', {}, [
+      make('th', { scope: 'row' }, [day, ...notes]),
+      ...shown.map(([, , points]) => make('td', {}, [describePoint(points[n] ?? 0)])),
+    ])
+  })
+  const scroll = make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Numbers' }, [
+    make('table', {}, [
+      make('thead', {}, [make('tr', {}, [make('th', { scope: 'col' }, ['Day']), ...heads])]),
+      make('tbody', {}, lines),
+    ]),
+  ])
+  return make('details', { class: 'numbers' }, [make('summary', {}, ['Numbers']), scroll])
+}

@@ -1,0 +1,91 @@
+/** What the page's script works with: the ranks of every app on every list, once, in a compact form. */
+import { deflateRawSync } from 'node:zlib'
+import { bestOf, changeOver, latestOf, SPANS } from '../findings.ts'
+import {
+  depthWithout,
+  GAP_POINTS,
+  GAPS,
+  gapOf,
+  isRanked,
+  type Point,
+  type RankSeries,
+  type Report,
+} from '../model.ts'
+import { formatDay, GAP_NAMES, STORE_NAMES } from '../words.ts'
+import { classOfApp, collectMarks, nameApp } from './figure.ts'
+import { listRows } from './keywords.ts'
+
+/** A row of the table: its series, and what it is sorted by; null stands at the end, whichever way. */
+export interface PageRow {
+  readonly series: number
+  readonly best: number | null
+  readonly latest: number | null
+  readonly changes: readonly (number | null)[]
+  readonly state: 'ranked' | 'absent' | 'gap' | 'none'
+}
+
+export interface PageData {
+  readonly days: readonly string[]
+  readonly dayNames: readonly string[]
+  readonly apps: readonly { readonly name: string; readonly className: string; readonly isOwn: boolean }[]
+  readonly lists: readonly {
+    readonly name: string
+    readonly place: string
+    readonly tags: readonly string[]
+  }[]
+  /** List, app and points, each point as its difference to the one before. */
+  readonly series: readonly (readonly [number, number, readonly Point[]])[]
+  readonly rows: readonly PageRow[]
+  /** What stands in for a rank: the points of the gaps, with name and class. */
+  readonly gaps: readonly { readonly point: Point; readonly name: string; readonly className: string }[]
+  readonly marks: ReturnType<typeof collectMarks>
+}
+
+export function collectData(report: Report): PageData {
+  return {
+    days: report.days,
+    dayNames: report.days.map(formatDay),
+    apps: report.apps.map(({ role }, index) => ({
+      name: nameApp(report, index),
+      className: classOfApp(report, index),
+      isOwn: role === 'own',
+    })),
+    lists: report.lists.map(({ name, place, store, tags }) => ({
+      name,
+      place: `${STORE_NAMES[store]} ${place}`,
+      tags,
+    })),
+    series: report.series.map(({ list, app, points }) => [
+      list,
+      app,
+      points.map((point, day) => point - (points[day - 1] ?? 0)),
+    ]),
+    rows: listRows(report).flatMap((index) => {
+      const series = report.series[index]
+      return series === undefined ? [] : [sortRow(series, index)]
+    }),
+    gaps: GAPS.map((gap) => ({ point: GAP_POINTS[gap], name: GAP_NAMES[gap], className: gap })),
+    marks: collectMarks(report),
+  }
+}
+
+function sortRow(series: RankSeries, index: number): PageRow {
+  const latest = latestOf(series)
+  const depth = depthWithout(latest)
+  return {
+    series: index,
+    best: bestOf(series),
+    latest: isRanked(latest) ? latest : depth === null ? null : depth + 0.5,
+    changes: SPANS.map((span) => {
+      const { kind, places } = changeOver(series, span)
+      if (kind === 'unknown') return null
+      return kind === 'down' || kind === 'left' ? -places : places
+    }),
+    state: isRanked(latest) ? 'ranked' : depth !== null ? 'absent' : gapOf(latest) === null ? 'none' : 'gap',
+  }
+}
+
+/** Differences of ranks deflate to a tenth of what they take as text; base64 has no letter that could end a script element. */
+export function packData(data: PageData): string {
+  return deflateRawSync(JSON.stringify(data), { level: 9 }).toString('base64')
+}

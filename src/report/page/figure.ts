@@ -1,0 +1,134 @@
+/** A chart in the page: drawn wide and narrow, with a legend, and with its numbers as a table, from which the script reads them too. */
+import type { Store } from '../../service/functions.ts'
+import type { Daily, Day, Report, ReportedApp } from '../model.ts'
+import { formatDay } from '../words.ts'
+import { drawLines, drawStack } from './chart.js'
+import type { Frame, Mark, ValueLine } from './drawing.ts'
+import { html, type Markup, NOTHING, pen } from './markup.ts'
+
+/** The style shows one of them, by the width of the page. */
+const SIZES = [
+  { className: 'wide', width: 960, height: 260 },
+  { className: 'narrow', width: 420, height: 260 },
+] as const
+
+export interface FigureLine extends ValueLine {
+  readonly name: string
+  /** As the table has them; null is `–`. */
+  readonly texts: Daily<string | null>
+}
+
+export interface Figure {
+  readonly id: string
+  readonly title: string
+  /** One sentence below the title. */
+  readonly note: string | Markup
+  readonly kind: 'lines' | 'stack'
+  readonly days: readonly Day[]
+  readonly lines: readonly FigureLine[]
+  /** Columns of the table that are not drawn. */
+  readonly columns?: readonly FigureLine[]
+  readonly unit?: string
+  readonly marks?: readonly Mark[]
+  readonly bands?: Daily<string | null>
+  /** Where the axis of lines begins, or the least that the axis of a stack shows. */
+  readonly bound?: number
+}
+
+export function showFigure(figure: Figure): Markup {
+  const { id, title, note, lines } = figure
+  return html`<figure class="figure" id="${id}">
+<figcaption><h3>${title}</h3><p>${note}</p></figcaption>
+${showLegend(lines, figure.kind)}
+<div class="plot" data-label="${title}">${SIZES.map((size) => draw(figure, size))}</div>
+${showNumbers(figure)}
+</figure>`
+}
+
+function draw(figure: Figure, { className, ...size }: (typeof SIZES)[number]): Markup {
+  const { title, days, lines, unit = '', marks = [], bands = [], bound = 0 } = figure
+  const label = `${title}, ${formatDay(days[0] ?? '')} to ${formatDay(days.at(-1) ?? '')}: ${lines.map(({ name }) => name).join(', ')}`
+  const frame: Frame = { label, days, unit, marks, bands, ...size }
+  const drawn =
+    figure.kind === 'lines' ? drawLines(pen, frame, lines, bound) : drawStack(pen, frame, lines, bound)
+  return html`<div class="${className}">${drawn}</div>`
+}
+
+export function showLegend(
+  lines: readonly Pick<FigureLine, 'name' | 'className'>[],
+  kind: Figure['kind'] = 'lines',
+): Markup {
+  const entries = lines.map(({ name, className }) => html`<li>${showSwatch(className, kind)}${name}</li>`)
+  return html`<ul class="legend">${entries}</ul>`
+}
+
+export function showSwatch(className: string, kind: Figure['kind'] = 'lines'): Markup {
+  const shape =
+    kind === 'lines'
+      ? html`<path class="line ${className}" d="M1,6H23"/>`
+      : html`<rect class="bar ${className}" x="5" width="14" height="12" rx="2"/>`
+  return html`<svg class="swatch" viewBox="0 0 24 12" aria-hidden="true">${shape}</svg>`
+}
+
+function showNumbers({ title, days, lines, columns = [], kind, marks = [] }: Figure): Markup {
+  const all = [...lines, ...columns]
+  const heads = all.map(
+    ({ name, className }) =>
+      html`<th scope="col" data-class="${className === '' ? '' : `${kind === 'lines' ? 'line' : 'bar'} ${className}`}">${name}</th>`,
+  )
+  const rows = days.map((day, n) => {
+    const cells = all.map(({ texts }) => html`<td>${texts[n] ?? '–'}</td>`)
+    const notes = marks.filter((mark) => mark.day === n).map(({ text }) => html` <em>${text}</em>`)
+    return html`<tr><th scope="row">${formatDay(day)}${notes}</th>${cells}</tr>`
+  })
+  return html`<details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="Numbers: ${title}"><table>
+<thead><tr><th scope="col">Day</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></details>`
+}
+
+/** Own apps and rivals each have colours of their own, in the order of the report. */
+export function classOfApp(report: Report, index: number): string {
+  const { role } = report.apps[index] ?? { role: 'competitor' }
+  const nth = report.apps.slice(0, index).filter((app) => app.role === role).length
+  return role === 'own' ? `own${nth % 3}` : `rival${nth % 6}`
+}
+
+/** The same name may stand for an app in both stores. */
+export function nameApp(report: Report, index: number): string {
+  const app = report.apps[index]
+  if (app === undefined) return ''
+  const stores = new Set(report.apps.map(({ store }) => store))
+  return stores.size === 1 ? app.name : `${app.name} (${nameStore(app)})`
+}
+
+function nameStore({ store }: Pick<ReportedApp, 'store'>): string {
+  return store === 'ios_store' ? 'iOS' : 'Android'
+}
+
+/** Releases of apps, which show as changes of their version, and the project's own notes, by day: those about an app of the store. */
+export function collectMarks(report: Report, store?: Store): Mark[] {
+  const releases = report.changes
+    .filter(({ field }) => field === 'version')
+    .map(({ day, app, after }) => ({
+      day,
+      text: `${shorten(report.apps[app]?.name ?? '')} ${after ?? ''}`,
+      className: classOfApp(report, app),
+      app,
+    }))
+  const notes = report.annotations.map(({ day, text, app }) => ({ day, text, className: 'note', app }))
+  const isShown = (app: number | null) =>
+    app === null || store === undefined || report.apps[app]?.store === store
+  return [...notes, ...releases]
+    .filter(({ app }) => isShown(app))
+    .map((mark) => ({ ...mark, day: report.days.indexOf(mark.day) }))
+    .filter(({ day }) => day >= 0)
+    .toSorted((a, b) => a.day - b.day)
+}
+
+/** What stands before the first punctuation: `Ashlune: Yoga for Everyone` is `Ashlune`. */
+function shorten(name: string): string {
+  return name.split(/\s*[:–—|(]|\s-\s/)[0] || name
+}
+
+export function showNothing(text: string): Markup {
+  return text === '' ? NOTHING : html`<p class="nothing">${text}</p>`
+}

@@ -1,0 +1,139 @@
+/** The table of keywords: every own app on every list, with its trend; the script sorts and filters it and draws the charts. */
+import { bestOf, changeOver, isBetter, isWorse, latestOf, SPANS } from '../findings.ts'
+import { depthWithout, gapOf, isRanked, type RankSeries, type Report } from '../model.ts'
+import { formatChange, formatCount, formatPoint, GAP_MEANINGS, STORE_NAMES } from '../words.ts'
+import { drawSpark } from './chart.js'
+import { nameApp } from './figure.ts'
+import { html, type Markup, pen, raw } from './markup.ts'
+
+const SPARK = { width: 96, height: 22 }
+
+export function showSparkline({ points }: RankSeries): Markup {
+  return drawSpark(
+    pen,
+    points.map((point) => (isRanked(point) ? point : null)),
+    SPARK,
+  )
+}
+
+export function showKeywords(report: Report): Markup {
+  const rows = listRows(report)
+  const heads = [
+    head('name', 'Keyword or chart'),
+    raw('<th scope="col" class="trend">Trend</th>'),
+    head('best', 'Best'),
+    head('latest', 'Latest'),
+    ...SPANS.map((span) => head(`d${span}`, span === 1 ? '1 day' : `${span} days`)),
+  ]
+  return html`<section id="keywords" aria-labelledby="keywords-title"><h2 id="keywords-title">Keywords</h2>
+<p class="lead">The rank of each own app. Choose one to see its ranks against the competitors, day by day. “> 100” is measured and not among the first 100; a word such as “budget” says why there is no measurement.</p>
+${showFilters(report, rows.length)}
+<table class="keywords" aria-labelledby="keywords-title"><thead><tr>${heads}</tr></thead>
+<tbody>${rows.map((row) => showRow(report, row))}</tbody></table>
+<p class="more"><button type="button" id="show-all" hidden>Show all</button></p></section>`
+}
+
+/** Indexes in `Report.series` of the rows: the best ranks first, then what is not in the top, then what was not measured. */
+export function listRows(report: Report): number[] {
+  const order = (series: RankSeries) => {
+    const latest = latestOf(series)
+    return isRanked(latest) ? latest : (depthWithout(latest) ?? Number.POSITIVE_INFINITY)
+  }
+  return [...report.series.entries()]
+    .filter(([, { app }]) => report.apps[app]?.role === 'own')
+    .map(([index, series]) => ({ index, order: order(series) }))
+    .toSorted((a, b) => (a.order === b.order ? a.index - b.index : a.order - b.order))
+    .map(({ index }) => index)
+}
+
+function head(key: string, name: string): Markup {
+  return html`<th scope="col" class="${key}" data-key="${key}">${name}</th>`
+}
+
+function showRow(report: Report, index: number): Markup {
+  const series = report.series[index]
+  if (series === undefined) return raw('')
+  const best = bestOf(series)
+  const changes = SPANS.map((span) => showChange(series, span))
+  return html`<tr id="k${index}"><th scope="row"><span class="key">${report.lists[series.list]?.name}</span><small>${describePlace(report, series)}</small></th><td class="trend"></td><td class="best">${best ?? '–'}</td>${showLatest(series)}${changes}</tr>
+`
+}
+
+/** `iOS US · ja · #brand`, and the app where there are several. */
+function describePlace(report: Report, { list, app }: RankSeries): string {
+  const { store = 'ios_store', place = '', language = '', tags = [] } = report.lists[list] ?? {}
+  const hasSeveral = report.apps.filter(({ role }) => role === 'own').length > 1
+  const parts = [
+    `${STORE_NAMES[store]} ${place}`,
+    language,
+    tags.map((tag) => `#${tag}`).join(' '),
+    hasSeveral ? (report.apps[app]?.name ?? '') : '',
+  ]
+  return parts.filter((part) => part !== '').join(' · ')
+}
+
+function showLatest(series: RankSeries): Markup {
+  const latest = latestOf(series)
+  const gap = gapOf(latest)
+  if (gap === null) return html`<td class="latest">${formatPoint(latest)}</td>`
+  return html`<td class="latest missing" title="${GAP_MEANINGS[gap]}">${formatPoint(latest)}</td>`
+}
+
+function showChange(series: RankSeries, span: (typeof SPANS)[number]): Markup {
+  const change = changeOver(series, span)
+  const tone = isBetter(change) ? ' good' : isWorse(change) ? ' bad' : ''
+  return html`<td class="d${span}${tone}">${formatChange(change)}</td>`
+}
+
+/** They do nothing without the script, which shows them. */
+function showFilters(report: Report, count: number): Markup {
+  const distinct = (values: readonly string[]) => [...new Set(values)].toSorted()
+  const places = distinct(report.lists.map(({ store, place }) => `${STORE_NAMES[store]} ${place}`))
+  const tags = distinct(report.lists.flatMap(({ tags }) => tags))
+  const own = [...report.apps.entries()].filter(([, { role }]) => role === 'own')
+  return html`<form class="filters" id="filters" hidden>
+<label>Search<input type="search" name="text" autocomplete="off"></label>
+${
+  own.length < 2
+    ? ''
+    : select(
+        'app',
+        'App',
+        own.map(([index]) => [String(index), nameApp(report, index)]),
+      )
+}
+${
+  places.length < 2
+    ? ''
+    : select(
+        'place',
+        'Where',
+        places.map((place) => [place, place]),
+      )
+}
+${
+  tags.length === 0
+    ? ''
+    : select(
+        'tag',
+        'Tag',
+        tags.map((tag) => [tag, tag]),
+      )
+}
+${select('state', 'Only', STATES)}
+<output id="shown" aria-live="polite">${formatCount(count)}</output></form>`
+}
+
+const STATES = [
+  ['up', 'up in 7 days'],
+  ['down', 'down in 7 days'],
+  ['top', 'in the top 10'],
+  ['near', '11 to 20'],
+  ['absent', 'not in the top'],
+  ['gap', 'not measured'],
+] as const
+
+function select(name: string, label: string, options: readonly (readonly [string, string])[]): Markup {
+  const choices = options.map(([value, text]) => html`<option value="${value}">${text}</option>`)
+  return html`<label>${label}<select name="${name}"><option value="">all</option>${choices}</select></label>`
+}

@@ -1,0 +1,116 @@
+/**
+ * The report as one page: no file beside it and no network. A content security policy names each script and style by its hash and
+ * allows nothing else, and whatever comes from a store or a person is escaped.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Report } from '../model.ts'
+import { formatDay } from '../words.ts'
+import { showCoverage, showMoney } from './books.ts'
+import { collectData, packData } from './data.ts'
+import { showKeywords } from './keywords.ts'
+import { html, type Markup, NOTHING, raw } from './markup.ts'
+import { showMovers, showSummary } from './overview.ts'
+import { showRivals } from './rivals.ts'
+import { showChanges, showRatings } from './store.ts'
+import { showTrends } from './trends.ts'
+
+export interface PageOptions {
+  /** Instead of the project's name. */
+  readonly title?: string
+  /** `data:image/…`, shown beside the title. */
+  readonly logoUrl?: string
+}
+
+const SECTIONS = [
+  ['summary', 'In short', showSummary],
+  ['movers', 'What moved', showMovers],
+  ['trends', 'Over time', showTrends],
+  ['keywords', 'Keywords', showKeywords],
+  ['rivals', 'Head to head', showRivals],
+  ['changes', 'Changes', showChanges],
+  ['ratings', 'Ratings', showRatings],
+  ['coverage', 'Gaps', showCoverage],
+  ['money', 'Money', showMoney],
+] as const
+
+export function renderPage(report: Report, options: PageOptions = {}): string {
+  const { title = report.project, logoUrl } = options
+  const { style, libraries, script } = readAssets()
+  const policy = [
+    "default-src 'none'",
+    `style-src ${hashOf(style)}`,
+    `script-src ${[...libraries, script].map(hashOf).join(' ')}`,
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ')
+  const page = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">
+<title>${title}: ranks to ${formatDay(report.days.at(-1) ?? '')}</title>
+<style>${raw(style)}</style></head><body>
+<a class="skip" href="#summary">To the summary</a>
+${showHead(report, title, logoUrl)}
+<main>${SECTIONS.map(([, , show]) => show(report))}</main>
+${showFoot(report)}
+<script type="text/plain" id="data">${raw(packData(collectData(report)))}</script>
+${libraries.map((library) => html`<script>${raw(library)}</script>`)}<script type="module">${raw(script)}</script>
+</body></html>
+`
+  return page.toString()
+}
+
+function showHead(report: Report, title: string, logoUrl: string | undefined): Markup {
+  const { days, timezone, tag } = report
+  const logo = logoUrl === undefined ? NOTHING : html`<img class="logo" src="${logoUrl}" alt="">`
+  const part = tag === null ? '' : ` · only keywords with the tag ${tag}`
+  return html`<header>${logo}<div><h1>${title}</h1>
+<p>${formatDay(days[0] ?? '')} to ${formatDay(days.at(-1) ?? '')} · days of ${timezone}${part}</p></div></header>
+<nav aria-label="Sections"><ul>${SECTIONS.map(([id, name]) => html`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>`
+}
+
+function showFoot({ writtenAt, project }: Report): Markup {
+  return html`<footer><p>Project ${project}. Written by storerank at <time datetime="${writtenAt}">${writtenAt.slice(0, 16).replace('T', ' ')} UTC</time>. A gap is never a loss: what was not measured is neither drawn nor counted.</p></footer>`
+}
+
+interface Assets {
+  readonly style: string
+  /** Classic scripts, in their order. */
+  readonly libraries: readonly string[]
+  readonly script: string
+}
+
+const STYLES = ['theme', 'layout', 'charts', 'tables', 'media']
+const LIBRARIES = ['d3-array', 'd3-path', 'd3-shape']
+const SCRIPTS = [
+  'chart',
+  ...['elements', 'ranks', 'pointer', 'panel', 'table', 'main'].map((name) => `browser/${name}`),
+]
+
+let assets: Assets | undefined
+
+function readAssets(): Assets {
+  const read = (url: URL) => readFileSync(url, 'utf8')
+  const own = (name: string) => read(new URL(name, import.meta.url))
+  const d3 = (name: string) => read(new URL(`${name}.min.js`, import.meta.resolve(name)))
+  assets ??= {
+    style: STYLES.map((name) => own(`style/${name}.css`)).join('\n'),
+    libraries: LIBRARIES.map(d3),
+    // One module of several files: what one imports stands before it.
+    script: SCRIPTS.map((name) => bare(own(`${name}.js`))).join(''),
+  }
+  return assets
+}
+
+/** Without imports and comments. */
+function bare(script: string): string {
+  return script
+    .replace(/\/\*\*[\s\S]*?\*\/ ?/g, '')
+    .replace(/^import [\s\S]*? from '[^']*'$/gm, '')
+    .replace(/\n\n+/g, '\n')
+}
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+}

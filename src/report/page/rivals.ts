@@ -1,0 +1,49 @@
+/** Head to head: each own app against each competitor, and who overtook whom, where and when. */
+import { compareRivals, type Duel, type Overtaking } from '../findings.ts'
+import type { Report } from '../model.ts'
+import { nameList } from '../summary.ts'
+import { formatCount, formatDay, formatPoint } from '../words.ts'
+import { nameApp, showNothing } from './figure.ts'
+import { html, type Markup } from './markup.ts'
+
+const SHOWN = 15
+
+export function showRivals(report: Report): Markup {
+  const duels = compareRivals(report).filter(({ ahead, behind }) => ahead + behind > 0)
+  if (duels.length === 0)
+    return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>${showNothing('No competitor is watched.')}</section>`
+  return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>
+<p class="lead">Where either is ranked: who is ahead now, and where that has turned since ${formatDay(report.days[0] ?? '')}.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Head to head"><table class="duels"><thead><tr><th scope="col">Own app</th><th scope="col" class="text">Competitor</th><th scope="col">Ahead on</th><th scope="col">Behind on</th><th scope="col" class="share">Share ahead</th><th scope="col">Overtook it on</th><th scope="col">Was overtaken on</th></tr></thead>
+<tbody>${duels.map((duel) => showDuel(report, duel))}</tbody></table></div>
+<div class="columns two">${showTurns(report, duels, 'lost')}${showTurns(report, duels, 'won')}</div></section>`
+}
+
+function showDuel(report: Report, { own, rival, ahead, behind, won, lost }: Duel): Markup {
+  const percent = Math.round((100 * ahead) / (ahead + behind))
+  return html`<tr><th scope="row">${nameApp(report, own)}</th><td class="text">${nameApp(report, rival)}</td><td>${formatCount(ahead)}</td><td>${formatCount(behind)}</td>
+<td class="share"><meter min="0" max="100" value="${percent}" aria-label="Share ahead">${percent} %</meter> ${percent} %</td><td class="good">${formatCount(won.length)}</td><td class="bad">${formatCount(lost.length)}</td></tr>`
+}
+
+function showTurns(report: Report, duels: readonly Duel[], side: 'won' | 'lost'): Markup {
+  // Where it matters most: the nearer to the first place, the higher.
+  const place = ({ own, rival }: Overtaking) => Math.min(...[own[1], rival[1]].filter((point) => point > 0))
+  const turns = duels
+    .flatMap((duel) => duel[side].map((turn) => ({ duel, turn })))
+    .toSorted((a, b) => place(a.turn) - place(b.turn) || b.turn.day.localeCompare(a.turn.day))
+  const title = side === 'won' ? 'Own apps overtook' : 'Own apps were overtaken'
+  if (turns.length === 0) return html`<div><h3>${title}</h3>${showNothing('Nowhere.')}</div>`
+  const more =
+    turns.length > SHOWN
+      ? html`<p class="more">and ${formatCount(turns.length - SHOWN)} more, further down</p>`
+      : ''
+  return html`<div><h3>${title} (${formatCount(turns.length)})</h3><ol class="turns">${turns.slice(0, SHOWN).map(({ duel, turn }) => showTurn(report, duel, turn))}</ol>${more}</div>`
+}
+
+function showTurn(report: Report, { own, rival }: Duel, turn: Overtaking): Markup {
+  const row = report.series.findIndex((series) => series.list === turn.list && series.app === own)
+  const course = ([before, after]: readonly [number, number]) =>
+    `${formatPoint(before)} → ${formatPoint(after)}`
+  return html`<li><a href="#k${row}">${nameList(report, turn.list)}</a> <time datetime="${turn.day}">${formatDay(turn.day)}</time>
+<small>${nameApp(report, own)} <b>${course(turn.own)}</b>, ${nameApp(report, rival)} <b>${course(turn.rival)}</b></small></li>`
+}

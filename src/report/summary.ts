@@ -1,0 +1,154 @@
+/** A report in sentences: what moved, by how much, against whom, where a gap is and why, and what it cost. */
+import { compareRivals, type Duel, findCrossings, findMovers, type Move, tallyChanges } from './findings.ts'
+import { GAPS, isMeasured, type Report } from './model.ts'
+import {
+  countOf,
+  describeTally,
+  formatDay,
+  formatDifference,
+  formatDollars,
+  formatMicros,
+  formatPercent,
+  formatPoint,
+  GAP_NAMES,
+} from './words.ts'
+
+/** Of which places it is worth a sentence that an app came or went. */
+export const TOP = 10
+/** A day of which less than this share was measured is told. */
+const POOR_SHARE = 0.8
+const DAYS_TOLD = 3
+const WEEK_DAYS = 7
+
+/** A sentence or a few, and what they are about. */
+export interface Finding {
+  readonly about: string
+  readonly text: string
+}
+
+/** The most important first. */
+export function summarise(report: Report): Finding[] {
+  if (report.series.length === 0) {
+    return [
+      { about: 'Nothing yet', text: 'There is nothing to rank: watch a keyword or a chart, and an app.' },
+    ]
+  }
+  const week = [
+    `${describeTally(tallyChanges(report, 7))}.`,
+    ...describeCrossings(report),
+    ...describeFurthest(report),
+  ]
+  const all: readonly (readonly [string, readonly string[]])[] = [
+    ['In one day', [`${headlineOf(report)}.`]],
+    [`In ${WEEK_DAYS} days`, week],
+    ['Visibility', describeVisibility(report)],
+    ['Competitors', describeRivals(report)],
+    ['Gaps', describeGaps(report)],
+    ['Money', [describeMoney(report)]],
+  ]
+  return all
+    .filter(([, texts]) => texts.length > 0)
+    .map(([about, texts]) => ({ about, text: texts.join(' ') }))
+}
+
+/** What became of the own apps in one day: `12 up, 5 down, 2 not measured: budget`. */
+export function headlineOf(report: Report): string {
+  return describeTally(tallyChanges(report, 1))
+}
+
+function describeVisibility(report: Report): string[] {
+  return report.visibility.flatMap(({ app, percent, measuredPercent }) => {
+    const { name, role } = report.apps[app] ?? {}
+    const now = percent.at(-1) ?? null
+    if (role !== 'own' || now === null) return []
+    const before = percent.at(-1 - WEEK_DAYS) ?? null
+    const change = before === null ? '' : `, ${formatDifference(now - before)} points in ${WEEK_DAYS} days`
+    const measured = formatPercent(measuredPercent.at(-1))
+    const voice = report.shareOfVoice.find((share) => share.app === app)?.percent.at(-1) ?? null
+    const share = voice === null ? '' : `; its share of voice ${formatPercent(voice)}`
+    return [`${name}: ${formatPercent(now)}${change}, with ${measured} measured${share}.`]
+  })
+}
+
+function describeFurthest(report: Report): string[] {
+  const { up, down } = findMovers(report, WEEK_DAYS)
+  const [best] = up
+  const [worst] = down
+  return [
+    ...(best === undefined ? [] : [`Furthest up: ${describeMove(report, best)}.`]),
+    ...(worst === undefined ? [] : [`Furthest down: ${describeMove(report, worst)}.`]),
+  ]
+}
+
+/** `yoga timer (US), 40 → 12` */
+export function describeMove(report: Report, { series, before, after }: Move): string {
+  return `${nameList(report, series.list)}, ${formatPoint(before)} → ${formatPoint(after)}`
+}
+
+/** `yoga timer (US)` */
+export function nameList(report: Report, list: number): string {
+  const { name, place } = report.lists[list] ?? { name: '', place: '' }
+  return `${name} (${place})`
+}
+
+function describeCrossings(report: Report): string[] {
+  const { entered, left } = findCrossings(report, WEEK_DAYS, TOP)
+  if (entered.length + left.length === 0) return []
+  return [`${entered.length} came into the top ${TOP} and ${left.length} left it.`]
+}
+
+function describeRivals(report: Report): string[] {
+  const duels = compareRivals(report)
+  const [worst] = duels
+    .filter(({ lost }) => lost.length > 0)
+    .toSorted((a, b) => b.lost.length - a.lost.length)
+  const [best] = duels.filter(({ won }) => won.length > 0).toSorted((a, b) => b.won.length - a.won.length)
+  const name = (app: number) => report.apps[app]?.name ?? ''
+  const on = ({ length }: Duel['won']) =>
+    `on ${countOf(length, 'keyword')} since ${formatDay(report.days[0] ?? '')}`
+  return [
+    ...(worst === undefined ? [] : [`${name(worst.rival)} overtook ${name(worst.own)} ${on(worst.lost)}.`]),
+    ...(best === undefined ? [] : [`${name(best.own)} overtook ${name(best.rival)} ${on(best.won)}.`]),
+  ]
+}
+
+function describeGaps(report: Report): string[] {
+  const { measured, gaps } = report.coverage
+  const poor = report.days.flatMap((day, n) => {
+    const counts = GAPS.map((gap) => [gap, gaps[gap][n] ?? 0] as const).filter(([, slots]) => slots > 0)
+    const missing = counts.reduce((sum, [, slots]) => sum + slots, 0)
+    const due = missing + (measured[n] ?? 0)
+    if (due === 0 || (due - missing) / due >= POOR_SHARE) return []
+    const share = missing === due ? 'nothing' : `only ${formatPercent((100 * (due - missing)) / due)}`
+    return [
+      {
+        missing,
+        sentence: `On ${formatDay(day)} ${share} was measured: ${counts.map(([gap]) => GAP_NAMES[gap]).join(', ')}.`,
+      },
+    ]
+  })
+  const told = poor.toSorted((a, b) => b.missing - a.missing).slice(0, DAYS_TOLD)
+  const others = poor.length - told.length
+  return [
+    ...told.map(({ sentence }) => sentence),
+    ...(others > 0 ? [`So it was on ${countOf(others, 'other day')}.`] : []),
+  ]
+}
+
+function describeMoney({ money, days }: Report): string {
+  const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
+  const [budget] = money.budgets
+  const of = budget === undefined ? '' : ` of ${formatMicros(budget.limitMicros)} a ${budget.period}`
+  return `Spent ${formatDollars(money.spentMicros.at(-1) ?? 0)} on ${formatDay(days.at(-1) ?? '')}${of}, and ${formatDollars(total)} in all these days.`
+}
+
+/** How many of the own apps' lists were measured on the last day, and how many of them are within the first places. */
+export function countInTop(report: Report, day: number): { measured: number; inTop: number } {
+  const points = report.series
+    .filter(({ app }) => report.apps[app]?.role === 'own')
+    .map(({ points }) => points.at(day) ?? 0)
+  return {
+    measured: points.filter(isMeasured).length,
+    inTop: points.filter((point) => point > 0 && point <= TOP).length,
+  }
+}

@@ -1,0 +1,125 @@
+/** Ranks, changes, days and money as a person reads them, on paper and on the terminal alike. */
+import type { Store } from '../service/functions.ts'
+import type { Change, Tally } from './findings.ts'
+import { type ByGap, type Day, depthWithout, GAPS, type Gap, gapOf, isRanked, type Point } from './model.ts'
+
+export const GAP_NAMES: ByGap<string> = {
+  budget: 'budget',
+  failed: 'failed',
+  missed: 'missed',
+  html_only: 'page only',
+  pending: 'pending',
+}
+
+export const GAP_MEANINGS: ByGap<string> = {
+  budget: 'The budget did not reach it.',
+  failed: 'The service or the store gave no result.',
+  missed: 'Nothing asked for it in time.',
+  html_only: 'Measured, but given as a page without ranks.',
+  pending: 'Not closed yet: the result may still come.',
+}
+
+export const STORE_NAMES: Readonly<Record<Store, string>> = { ios_store: 'iOS', android_store: 'Android' }
+
+const MICROS_PER_USD = 1_000_000n
+
+/** Dollars of an integer amount of micro-dollars, exact: `$0.0012`, `$5.00`, `-$0.50`. */
+export function formatMicros(micros: number | bigint): string {
+  const amount = BigInt(micros)
+  const size = amount < 0n ? -amount : amount
+  const decimals = String(size % MICROS_PER_USD)
+    .padStart(6, '0')
+    .replace(/0{1,4}$/, '')
+  return `${amount < 0n ? '-' : ''}$${size / MICROS_PER_USD}.${decimals}`
+}
+
+/** Dollars to the cent, or as exact as they are below ten cents: `$1.20`, `$0.0012`. */
+export function formatDollars(micros: number): string {
+  return Math.abs(micros) < 100_000
+    ? formatMicros(micros)
+    : formatMicros(Math.round(micros / 10_000) * 10_000)
+}
+
+/** `1,234,567` */
+export function formatCount(count: number | bigint): string {
+  return count.toLocaleString('en-US')
+}
+
+/** `1 keyword`, `2 keywords` */
+export function countOf(count: number, one: string, several = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : several}`
+}
+
+const DAY_FORMAT = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
+
+/** `1 Mar 2026` */
+export function formatDay(day: Day): string {
+  return DAY_FORMAT.format(new Date(`${day}T00:00:00Z`))
+}
+
+/** `23.4 %`; `–` where nothing was measured. */
+export function formatPercent(percent: number | null | undefined): string {
+  if (percent === null || percent === undefined) return '–'
+  return `${percent.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 })} %`
+}
+
+/** `+1.2`, `−0.3`, `±0.0` */
+export function formatDifference(difference: number): string {
+  const size = Math.abs(difference).toFixed(1)
+  return size === '0.0' ? '±0.0' : `${difference < 0 ? '−' : '+'}${size}`
+}
+
+/** `12`; `> 100` when it was not among these; the name of a gap; `–` when nothing was due. */
+export function formatPoint(point: Point): string {
+  if (isRanked(point)) return String(point)
+  const depth = depthWithout(point)
+  if (depth !== null) return `> ${depth}`
+  const gap = gapOf(point)
+  return gap === null ? '–' : GAP_NAMES[gap]
+}
+
+/** `+2` is two places up; `in` and `out` are about the depth; `–` when nothing can be said. */
+export function formatChange({ kind, places }: Change): string {
+  switch (kind) {
+    case 'up':
+      return `+${places}`
+    case 'down':
+      return `−${places}`
+    case 'entered':
+      return 'in'
+    case 'left':
+      return 'out'
+    case 'unknown':
+      return '–'
+    default:
+      return '='
+  }
+}
+
+/** `12 up, 5 down, 70 unchanged, 2 not measured: budget` */
+export function describeTally(tally: Tally): string {
+  const parts = [
+    `${formatCount(tally.up)} up`,
+    `${formatCount(tally.down)} down`,
+    tally.same > 0 ? `${formatCount(tally.same)} unchanged` : '',
+    tally.absent > 0 ? `${formatCount(tally.absent)} not in the top on both days` : '',
+    tally.incomparable > 0 ? `${formatCount(tally.incomparable)} without a rank to compare with` : '',
+    describeUnmeasured(tally.unmeasured),
+  ]
+  return parts.filter((part) => part !== '').join(', ')
+}
+
+/** `2 not measured: budget`, `3 not measured: 2 budget, 1 failed`; empty when everything was. */
+export function describeUnmeasured(counts: ByGap<number>): string {
+  const gaps = GAPS.filter((gap) => counts[gap] > 0)
+  const total = gaps.reduce((sum, gap) => sum + counts[gap], 0)
+  if (total === 0) return ''
+  const name = (gap: Gap) =>
+    gaps.length === 1 ? GAP_NAMES[gap] : `${formatCount(counts[gap])} ${GAP_NAMES[gap]}`
+  return `${formatCount(total)} not measured: ${gaps.map(name).join(', ')}`
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { byGap, GAP_POINTS, notInTop } from '../../src/report/model.ts'
+import {
+  describeUnmeasured,
+  formatChange,
+  formatDifference,
+  formatDollars,
+  formatMicros,
+  formatPercent,
+  formatPoint,
+} from '../../src/report/words.ts'
+
+test('a point reads as a rank, as how deep it was looked for, or as the reason of a gap', () => {
+  assert.deepEqual([12, notInTop(100), GAP_POINTS.budget, GAP_POINTS.html_only, 0].map(formatPoint), [
+    '12',
+    '> 100',
+    'budget',
+    'page only',
+    '–',
+  ])
+})
+
+test('a change has a sign, and a word where its size is not known', () => {
+  const kinds = ['up', 'down', 'same', 'absent', 'entered', 'left', 'unknown'] as const
+  assert.deepEqual(
+    kinds.map((kind) => formatChange({ kind, places: 3 })),
+    ['+3', '−3', '=', '=', 'in', 'out', '–'],
+  )
+})
+
+test('what was not measured is told with its one reason, or with how many of each', () => {
+  const of = (counts: Record<string, number>) => describeUnmeasured(byGap((gap) => counts[gap] ?? 0))
+  assert.equal(of({}), '')
+  assert.equal(of({ budget: 2 }), '2 not measured: budget')
+  assert.equal(of({ budget: 1200, failed: 1 }), '1,201 not measured: 1,200 budget, 1 failed')
+})
+
+test('money is exact in a table, and to the cent in a sentence', () => {
+  assert.deepEqual([1200, 5_000_000, -500_000, 1_234_567].map(formatMicros), [
+    '$0.0012',
+    '$5.00',
+    '-$0.50',
+    '$1.234567',
+  ])
+  assert.deepEqual([1200, 99_999, 1_198_200, 103_111_200].map(formatDollars), [
+    '$0.0012',
+    '$0.099999',
+    '$1.20',
+    '$103.11',
+  ])
+})
+
+test('percents and their differences have one decimal, and none is made up', () => {
+  assert.deepEqual([23.44, 0, null, undefined].map(formatPercent), ['23.4 %', '0.0 %', '–', '–'])
+  assert.deepEqual([1.25, -0.34, 0.04, -0.04].map(formatDifference), ['+1.3', '−0.3', '±0.0', '±0.0'])
+})

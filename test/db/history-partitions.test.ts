@@ -16,7 +16,7 @@ describe('the partitions of the history', () => {
 
   async function partitions(like: string): Promise<string[]> {
     const rows = await list.sql<{ name: string }[]>`
-      select relname as name from pg_class where relispartition and relkind = 'r' and relname like ${like} order by 1`
+      select relname as name from pg_class where relispartition and relkind = 'r' and relnamespace = 'public'::regnamespace and relname like ${like} order by 1`
     return rows.map(({ name }) => name)
   }
 

@@ -21,7 +21,15 @@ test('the program runs text as SQL for migrations, for the queue, and for `store
   const lines = await linesOf('{src,jobs}/**/*.ts', /\.(unsafe|file|execute)\b|\bsql\.raw\b/)
   assert.deepEqual(
     [...new Set(lines.map((line) => line.split(':')[0]))],
-    ['src/cli/sql.ts', 'src/db/migrate.ts', 'src/db/objects.ts', 'src/db/roles.ts', 'src/queue/queue.ts'],
+    [
+      'src/cli/sql.ts',
+      'src/db/migrate.ts',
+      'src/db/objects.ts',
+      'src/db/roles.ts',
+      'src/db/session-guard.ts',
+      'src/db/transaction.ts',
+      'src/queue/queue.ts',
+    ],
   )
 })
 

@@ -13,11 +13,30 @@ create function storerank_now() returns timestamptz language sql stable parallel
 return coalesce(nullif(current_setting('storerank.now', true), '')::timestamptz, now());
 comment on function storerank_now() is 'The present, or what a test or demo set with: set storerank.now = ''2026-11-21 12:00+00''.';
 
+-- `at time zone` also takes offsets, abbreviations and rules of POSIX ('UTC+2', '+02:00', 'CET', 'PST8PDTX'), which mean something
+-- else than the name, or nothing. What has a slash and no digit is none of these, and pg_timezone_names, which takes a tenth of a
+-- second, is asked about the rest. An abbreviation that is a name as well stays an abbreviation: 'CET' has no summer time.
 create function is_timezone(name text) returns boolean language plpgsql immutable parallel safe as $$
 begin
+  if name in ('UTC', 'GMT') then
+    return true;
+  end if;
   perform timestamptz 'epoch' at time zone name;
-  return true;
+  if name ~ '^[A-Z][A-Za-z_]*(/[A-Za-z_-]+)+$' then
+    return true;
+  end if;
+  return exists (select from pg_timezone_names n where n.name = is_timezone.name)
+    and not exists (select from pg_timezone_abbrevs a where a.abbrev = is_timezone.name);
 exception when invalid_parameter_value then
   return false;
 end $$;
-comment on function is_timezone(text) is 'Whether this server knows the time zone.';
+comment on function is_timezone(text) is 'Whether it is the name of a time zone that this server knows.';
+
+-- Line breaks and tabs, escape sequences of a terminal, and marks that turn round what comes after them.
+create function has_control_characters(value text) returns boolean language sql immutable parallel safe
+return value ~ '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]';
+comment on function has_control_characters(text) is 'Whether a text has characters that control how it is shown.';
+
+create function have_length(texts text[], shortest integer, longest integer) returns boolean language sql immutable parallel safe
+return (select coalesce(bool_and(coalesce(char_length(t), 0) between shortest and longest), true) from unnest(texts) t);
+comment on function have_length(text[], integer, integer) is 'Whether each of the texts has so many characters; a null has none.';

@@ -86,9 +86,15 @@ CREATE TABLE "app_watch" (
 	CONSTRAINT "app_watch_store_known" CHECK (store in ('ios_store', 'android_store')),
 	CONSTRAINT "app_watch_location_code_positive" CHECK (location_code > 0),
 	CONSTRAINT "app_watch_location_name_1_to_200" CHECK (char_length(location_name) between 1 and 200),
-	CONSTRAINT "app_watch_location_country_supported" CHECK (location_code not in (2643, 2112) and location_name !~* '(^|,)\s*(russia|russian federation|belarus)\s*$'),
-	CONSTRAINT "app_watch_language_code_form" CHECK (language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$'),
+	CONSTRAINT "app_watch_location_name_without_control_characters" CHECK (not has_control_characters(location_name)),
+	CONSTRAINT "app_watch_location_country_supported" CHECK (location_code not in (2643, 2112) and location_name collate "C" !~* '(^|,)\s*(russia|russian federation|belarus)\s*$'),
+	CONSTRAINT "app_watch_language_code_form" CHECK (language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$'),
 	CONSTRAINT "app_watch_priority_1_or_2" CHECK (priority in (1, 2)),
+	CONSTRAINT "app_watch_tags_at_most_50" CHECK (cardinality(tags) <= 50),
+	CONSTRAINT "app_watch_tags_of_1_to_100_characters" CHECK (have_length(tags, 1, 100)),
+	CONSTRAINT "app_watch_tags_without_control_characters" CHECK (not has_control_characters(array_to_string(tags, ''))),
+	CONSTRAINT "app_watch_note_at_most_10000_characters" CHECK (char_length(note) <= 10000),
+	CONSTRAINT "app_watch_note_without_control_characters" CHECK (not has_control_characters(translate(note, E'\t\r\n', ''))),
 	CONSTRAINT "app_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK (extract(year from every) = 0 and extract(month from every) = 0
         and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
           or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400 and 2678400))),
@@ -96,6 +102,7 @@ CREATE TABLE "app_watch" (
         when 'ios_store' then app_id ~ '^[1-9][0-9]{2,18}$'
         else app_id ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+$' and char_length(app_id) <= 255 end),
 	CONSTRAINT "app_watch_label_1_to_200" CHECK (char_length(label) between 1 and 200),
+	CONSTRAINT "app_watch_label_without_control_characters" CHECK (not has_control_characters(label)),
 	CONSTRAINT "app_watch_role_own_or_competitor" CHECK (role in ('own', 'competitor')),
 	CONSTRAINT "app_watch_at_most_one_location" CHECK (num_nonnulls(location_code, location_name) <= 1),
 	CONSTRAINT "app_watch_info_needs_location_and_language" CHECK (not info or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)),
@@ -173,15 +180,23 @@ CREATE TABLE "chart_watch" (
 	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
 	CONSTRAINT "chart_watch_location_code_positive" CHECK (location_code > 0),
 	CONSTRAINT "chart_watch_location_name_1_to_200" CHECK (char_length(location_name) between 1 and 200),
-	CONSTRAINT "chart_watch_location_country_supported" CHECK (location_code not in (2643, 2112) and location_name !~* '(^|,)\s*(russia|russian federation|belarus)\s*$'),
-	CONSTRAINT "chart_watch_language_code_form" CHECK (language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$'),
+	CONSTRAINT "chart_watch_location_name_without_control_characters" CHECK (not has_control_characters(location_name)),
+	CONSTRAINT "chart_watch_location_country_supported" CHECK (location_code not in (2643, 2112) and location_name collate "C" !~* '(^|,)\s*(russia|russian federation|belarus)\s*$'),
+	CONSTRAINT "chart_watch_language_code_form" CHECK (language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$'),
 	CONSTRAINT "chart_watch_priority_1_or_2" CHECK (priority in (1, 2)),
+	CONSTRAINT "chart_watch_tags_at_most_50" CHECK (cardinality(tags) <= 50),
+	CONSTRAINT "chart_watch_tags_of_1_to_100_characters" CHECK (have_length(tags, 1, 100)),
+	CONSTRAINT "chart_watch_tags_without_control_characters" CHECK (not has_control_characters(array_to_string(tags, ''))),
+	CONSTRAINT "chart_watch_note_at_most_10000_characters" CHECK (char_length(note) <= 10000),
+	CONSTRAINT "chart_watch_note_without_control_characters" CHECK (not has_control_characters(translate(note, E'\t\r\n', ''))),
 	CONSTRAINT "chart_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK (extract(year from every) = 0 and extract(month from every) = 0
         and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
           or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400 and 2678400))),
 	CONSTRAINT "chart_watch_only_of_android_store" CHECK (store = 'android_store'),
 	CONSTRAINT "chart_watch_collection_1_to_255_trimmed" CHECK (char_length(collection) between 1 and 255 and collection = btrim(collection)),
+	CONSTRAINT "chart_watch_collection_without_control_characters" CHECK (not has_control_characters(collection)),
 	CONSTRAINT "chart_watch_category_1_to_255_trimmed" CHECK (char_length(category) between 1 and 255 and category = btrim(category)),
+	CONSTRAINT "chart_watch_category_without_control_characters" CHECK (not has_control_characters(category)),
 	CONSTRAINT "chart_watch_exactly_one_location" CHECK (num_nonnulls(location_code, location_name) = 1),
 	CONSTRAINT "chart_watch_depth_1_to_200" CHECK (depth between 1 and 200)
 );
@@ -218,15 +233,21 @@ CREATE TABLE "keyword_watch" (
 	CONSTRAINT "keyword_watch_store_known" CHECK (store in ('ios_store', 'android_store')),
 	CONSTRAINT "keyword_watch_location_code_positive" CHECK (location_code > 0),
 	CONSTRAINT "keyword_watch_location_name_1_to_200" CHECK (char_length(location_name) between 1 and 200),
-	CONSTRAINT "keyword_watch_location_country_supported" CHECK (location_code not in (2643, 2112) and location_name !~* '(^|,)\s*(russia|russian federation|belarus)\s*$'),
-	CONSTRAINT "keyword_watch_language_code_form" CHECK (language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$'),
+	CONSTRAINT "keyword_watch_location_name_without_control_characters" CHECK (not has_control_characters(location_name)),
+	CONSTRAINT "keyword_watch_location_country_supported" CHECK (location_code not in (2643, 2112) and location_name collate "C" !~* '(^|,)\s*(russia|russian federation|belarus)\s*$'),
+	CONSTRAINT "keyword_watch_language_code_form" CHECK (language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$'),
 	CONSTRAINT "keyword_watch_priority_1_or_2" CHECK (priority in (1, 2)),
+	CONSTRAINT "keyword_watch_tags_at_most_50" CHECK (cardinality(tags) <= 50),
+	CONSTRAINT "keyword_watch_tags_of_1_to_100_characters" CHECK (have_length(tags, 1, 100)),
+	CONSTRAINT "keyword_watch_tags_without_control_characters" CHECK (not has_control_characters(array_to_string(tags, ''))),
+	CONSTRAINT "keyword_watch_note_at_most_10000_characters" CHECK (char_length(note) <= 10000),
+	CONSTRAINT "keyword_watch_note_without_control_characters" CHECK (not has_control_characters(translate(note, E'\t\r\n', ''))),
 	CONSTRAINT "keyword_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK (extract(year from every) = 0 and extract(month from every) = 0
         and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
           or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400 and 2678400))),
 	CONSTRAINT "keyword_watch_keyword_1_to_700_as_posted" CHECK (char_length(replace(replace(keyword, '%', '%25'), '+', '%2B')) between 1 and 700),
 	CONSTRAINT "keyword_watch_keyword_trimmed" CHECK (keyword = btrim(keyword, E' \t\r\n')),
-	CONSTRAINT "keyword_watch_keyword_without_control_characters" CHECK (keyword !~ '[\x01-\x1f\x7f]'),
+	CONSTRAINT "keyword_watch_keyword_without_control_characters" CHECK (not has_control_characters(keyword)),
 	CONSTRAINT "keyword_watch_exactly_one_location" CHECK (num_nonnulls(location_code, location_name) = 1),
 	CONSTRAINT "keyword_watch_depth_1_to_maximum_of_function" CHECK (depth between 1 and case store when 'ios_store' then 700 else 200 end),
 	CONSTRAINT "keyword_watch_html_only_of_android_store" CHECK (not html or store = 'android_store')
@@ -300,8 +321,11 @@ CREATE TABLE "project" (
 	"enabled" boolean DEFAULT true NOT NULL,
 	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
 	CONSTRAINT "project_name_1_to_100_trimmed" CHECK (char_length(name) between 1 and 100 and name = btrim(name)),
+	CONSTRAINT "project_name_without_control_characters" CHECK (not has_control_characters(name)),
 	CONSTRAINT "project_timezone_known" CHECK (is_timezone(timezone)),
+	CONSTRAINT "project_daily_usd_a_number" CHECK (daily_usd <> 'NaN'),
 	CONSTRAINT "project_daily_usd_not_negative" CHECK (daily_usd >= 0),
+	CONSTRAINT "project_monthly_usd_a_number" CHECK (monthly_usd <> 'NaN'),
 	CONSTRAINT "project_monthly_usd_not_negative" CHECK (monthly_usd >= 0)
 );
 --> statement-breakpoint
@@ -467,7 +491,7 @@ CREATE INDEX "api_call_in_flight" ON "api_call" USING btree ("deadline_at") WHER
 --> statement-breakpoint
 CREATE UNIQUE INDEX "app_once" ON "app" USING btree ("store","app_id");
 --> statement-breakpoint
-CREATE UNIQUE INDEX "app_watch_same_row_twice" ON "app_watch" USING btree (project,store,app_id,coalesce(location_code, 0),lower(coalesce(location_name, '')),coalesce(language_code, ''));
+CREATE UNIQUE INDEX "app_watch_same_row_twice" ON "app_watch" USING btree (project,store,app_id,coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),coalesce(language_code, ''));
 --> statement-breakpoint
 CREATE INDEX "audit_difference_by_time" ON "audit_difference" USING btree ("posted_at");
 --> statement-breakpoint
@@ -485,11 +509,11 @@ CREATE INDEX "charge_open" ON "charge" USING btree ("amount_micros") WHERE open;
 --> statement-breakpoint
 CREATE INDEX "charge_of_task" ON "charge" USING btree ("task_id");
 --> statement-breakpoint
-CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(location_code, 0),lower(coalesce(location_name, '')),language_code);
+CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
-CREATE UNIQUE INDEX "keyword_watch_same_row_twice" ON "keyword_watch" USING btree (project,store,md5(keyword),coalesce(location_code, 0),lower(coalesce(location_name, '')),language_code);
+CREATE UNIQUE INDEX "keyword_watch_same_row_twice" ON "keyword_watch" USING btree (project,store,md5(keyword),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
-CREATE INDEX "location_by_name" ON "location" USING btree ("store",lower(name));
+CREATE INDEX "location_by_name" ON "location" USING btree ("store",lower(name collate "C"));
 --> statement-breakpoint
 CREATE INDEX "post_open" ON "post" USING btree ("state") WHERE state <> 'settled';
 --> statement-breakpoint

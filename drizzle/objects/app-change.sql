@@ -23,7 +23,7 @@ comment on function listing_facts(text, text, text, text, text[], jsonb) is 'The
 create or replace view app_change as
 select p.project, t.store, a.app_id, a.title, a.label, a.role, coalesce(l.name, t.location_code::text) as location,
   t.location_code, t.language_code as language, h.slot, h.captured_at, previous.slot as previous_slot,
-  lower(regexp_replace(change.field, '([A-Z])', '_\1', 'g')) as field, change.old_value, change.new_value,
+  lower(regexp_replace(change.field, '([A-Z])', '_\1', 'g') collate "C") as field, change.old_value, change.new_value,
   p.target_id, p.app
 from watch_period p
 join app_snapshot h on h.target_id = p.target_id and h.gap is null

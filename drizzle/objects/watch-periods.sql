@@ -6,7 +6,9 @@
 create or replace function location_code_of(in_store text, code integer, name text) returns integer
 language sql stable security definer set search_path = public, pg_temp
 return coalesce(code, (
-  select l.code from location l where l.store = in_store and lower(l.name) = lower(location_code_of.name) order by l.code limit 1
+  select l.code from location l
+  where l.store = in_store and lower(l.name collate "C") = lower(location_code_of.name collate "C")
+  order by l.code limit 1
 ));
 comment on function location_code_of(text, integer, text) is
   'The location of a watch as a code; null while the references do not know its name.';

@@ -6,7 +6,7 @@ return (
   from unnest(names) with ordinality n (name, place)
   cross join lateral (
     select count(*) as shared from generate_series(1, char_length(meant) - 1) i
-    where position(substr(lower(meant), i, 2) in lower(n.name)) > 0
+    where position(substr(lower(meant collate "C"), i, 2) in lower(n.name collate "C")) > 0
   ) pairs
   where pairs.shared >= 0.6 * (char_length(meant) - 1)
   order by pairs.shared::float8 / (char_length(meant) + char_length(n.name)) desc, n.place
@@ -96,8 +96,8 @@ cross join lateral (
       -- For eng, ger or en-us: by the beginning of the language's name, or of its code.
       select format(' Did you mean "%s" (%s)?', l.code, l.name) from language l
       where l.store = w.store
-        and (starts_with(lower(l.name), lower(w.language_code)) or left(l.code, 2) = left(lower(w.language_code), 2))
-      order by starts_with(lower(l.name), lower(w.language_code)) desc, l.code limit 1
+        and (starts_with(lower(l.name collate "C"), lower(w.language_code collate "C")) or left(l.code, 2) = left(lower(w.language_code collate "C"), 2))
+      order by starts_with(lower(l.name collate "C"), lower(w.language_code collate "C")) desc, l.code limit 1
     ), '') || ' Correct language_code; the table language has them all.'
   where w.needs_place and exists (select from language l where l.store = w.store)
     and not exists (select from language l where l.store = w.store and l.code = w.language_code)

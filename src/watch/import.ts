@@ -17,7 +17,7 @@ const WATCHES = [
     subject: 'keyword',
     identity: ['project', 'store', 'keyword', ...PLACE],
     unique: (sql: SqlRunner) => sql`
-      project, store, md5(keyword), coalesce(location_code, 0), lower(coalesce(location_name, '')), language_code`,
+      project, store, md5(keyword), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), language_code`,
     settings: [...SETTINGS, 'depth'],
   },
   {
@@ -25,7 +25,7 @@ const WATCHES = [
     subject: 'app_id',
     identity: ['project', 'store', 'app_id', ...PLACE],
     unique: (sql: SqlRunner) => sql`
-      project, store, app_id, coalesce(location_code, 0), lower(coalesce(location_name, '')), coalesce(language_code, '')`,
+      project, store, app_id, coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), coalesce(language_code, '')`,
     settings: [...SETTINGS, 'label', 'role', 'info', 'reviews', 'reviews_depth'],
   },
   {
@@ -33,7 +33,7 @@ const WATCHES = [
     subject: 'collection',
     identity: ['project', 'store', 'collection', 'category', ...PLACE],
     unique: (sql: SqlRunner) => sql`
-      project, store, collection, coalesce(category, ''), coalesce(location_code, 0), lower(coalesce(location_name, '')),
+      project, store, collection, coalesce(category, ''), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"),
       language_code`,
     settings: [...SETTINGS, 'depth'],
   },

@@ -10,6 +10,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { type DatabaseNature, findObstacle } from '../../src/db/requirements.ts'
 import { runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
+import { importWatches } from '../../src/watch/import.ts'
 import { runCommand } from '../support/command.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -141,6 +142,29 @@ describe('every setting of a login that our statements stand on', () => {
       .sql`select outcome from rank_history where keyword = 'zen' and app_id = '1480010017'`
     assert.equal(row, undefined)
   })
+})
+
+test('a database in Turkish finds places without regard to case, and refuses what it must', async (t) => {
+  const database = await createEmptyDatabase(`locale_provider icu icu_locale 'tr-TR' locale 'C'`)
+  assert.deepEqual([...(await database.sql`select lower('I') as small`)], [{ small: 'ı' }])
+  const world = await openWorld(t, database)
+  const { sql } = world.db
+  await measure(world)
+  const add = (name: string, language = 'en') => sql`
+    insert into keyword_watch (project, store, keyword, location_name, language_code)
+    values ('fitness', 'ios_store', 'calm', ${name}, ${language})`
+  await add('UNITED STATES')
+  await assert.rejects(add('united states'), { constraint_name: 'keyword_watch_same_row_twice' })
+  await assert.rejects(add('BELARUS', 'fr'), { constraint_name: 'keyword_watch_location_country_supported' })
+  await assert.rejects(add('RUSSIA', 'fr'), { constraint_name: 'keyword_watch_location_country_supported' })
+  await add('UNITED STATIS', 'de')
+  const problems = await sql`select message from watch_problem where subject = 'calm'`
+  assert.equal(problems.length, 1)
+  assert.match(problems[0]?.message, /Did you mean "United States"\?/)
+  const csv =
+    'project,store,keyword,location_name,language_code,note\nfitness,ios_store,calm,United STATES,en,soothing\n'
+  const { added, changed, refused } = await importWatches(world.db, csv, false)
+  assert.deepEqual({ added, changed, refused }, { added: 0, changed: 1, refused: [] })
 })
 
 describe('what no session can set is told', () => {

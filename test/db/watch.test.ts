@@ -12,6 +12,8 @@ import {
 const ANDROID_APP = { store: 'android_store', app_id: 'com.acme.yoga' }
 const PLACE = { location_code: 2840, language_code: 'en' }
 const NO_PLACE = { location_code: null, location_name: null }
+/** A line break, an escape sequence, another control character, a line separator; an override and an isolate of the direction of writing. */
+const CONTROLS = ['a\nb', '\u001b[2Jb', 'a\u009bb', 'a\u2028b', 'a\u202eb', 'a\u2066b']
 
 /** Rules that all tables have, each with rows that break it. */
 const SHARED_RULES: Record<string, object[]> = {
@@ -20,6 +22,10 @@ const SHARED_RULES: Record<string, object[]> = {
     { location_code: null, location_name: '' },
     { location_code: null, location_name: 'x'.repeat(201) },
   ],
+  location_name_without_control_characters: CONTROLS.map((name) => ({
+    location_code: null,
+    location_name: name,
+  })),
   location_country_supported: [
     { location_code: 2643 },
     { location_code: 2112 },
@@ -28,7 +34,14 @@ const SHARED_RULES: Record<string, object[]> = {
       location_name: name,
     })),
   ],
-  language_code_form: ['English', 'EN', 'e', 'en_US', 'en-', ''].map((code) => ({ language_code: code })),
+  language_code_form: ['English', 'EN', 'e', 'en_US', 'en-', '', `en${'-aa'.repeat(5)}`].map((code) => ({
+    language_code: code,
+  })),
+  tags_at_most_50: [{ tags: Array(51).fill('a') }],
+  tags_of_1_to_100_characters: [{ tags: ['brand', ''] }, { tags: ['🧘'.repeat(101)] }, { tags: ['a', null] }],
+  tags_without_control_characters: CONTROLS.map((tag) => ({ tags: ['brand', tag] })),
+  note_at_most_10000_characters: [{ note: 'x'.repeat(10_001) }],
+  note_without_control_characters: CONTROLS.slice(1).map((note) => ({ note })),
   priority_1_or_2: [{ priority: 0 }, { priority: 3 }],
   every_1_2_3_4_6_8_12_hours_or_1_to_31_days: [
     '0',
@@ -60,6 +73,7 @@ const KEYWORD_RULES: Record<string, object[]> = {
     { keyword: 'yo\tga' },
     { keyword: 'yo\u0007ga' },
     { keyword: 'yo\u007fga' },
+    ...CONTROLS.map((keyword) => ({ keyword })),
   ],
   exactly_one_location: [NO_PLACE, { location_name: 'United States' }],
   depth_1_to_maximum_of_function: [{ depth: 0 }, { depth: 701 }, { store: 'android_store', depth: 201 }],
@@ -79,6 +93,7 @@ const APP_RULES: Record<string, object[]> = {
     ),
   ],
   label_1_to_200: [{ label: '' }, { label: 'x'.repeat(201) }],
+  label_without_control_characters: CONTROLS.map((label) => ({ label })),
   role_own_or_competitor: [{ role: 'rival' }],
   at_most_one_location: [{ location_code: 2840, location_name: 'United States' }],
   info_needs_location_and_language: [
@@ -105,6 +120,8 @@ const CHART_RULES: Record<string, object[]> = {
   collection_1_to_255_trimmed: ['', 'x'.repeat(256), ' topselling_free', 'topselling_free '].map(
     (collection) => ({ collection }),
   ),
+  collection_without_control_characters: CONTROLS.map((collection) => ({ collection })),
+  category_without_control_characters: CONTROLS.map((category) => ({ category })),
   category_1_to_255_trimmed: ['', 'x'.repeat(256), ' game', 'game '].map((category) => ({ category })),
   exactly_one_location: [NO_PLACE, { location_name: 'United States' }],
   depth_1_to_200: [{ depth: 0 }, { depth: 201 }],
@@ -148,19 +165,31 @@ describe('the rules of a watch', () => {
     })
   }
 
-  test('a project has a name, a known time zone and no negative budget', async () => {
+  test('a project has a name, a known time zone and a budget that is a number, not negative', async () => {
+    const timezones = [
+      'Mars/Olympus',
+      '',
+      'UTC+2',
+      '+02:00',
+      'PST8PDTX',
+      'Europe/Berlin+1',
+      'Etc/GMT+15',
+      'CET',
+      'PST',
+    ]
     const refused = {
       project_name_1_to_100_trimmed: [{ name: '' }, { name: ' fitness' }, { name: 'x'.repeat(101) }],
-      project_timezone_known: [
-        { name: 'a', timezone: 'Mars/Olympus' },
-        { name: 'a', timezone: '' },
-      ],
+      project_name_without_control_characters: CONTROLS.map((name) => ({ name })),
+      project_timezone_known: timezones.map((timezone) => ({ name: 'a', timezone })),
+      project_daily_usd_a_number: [{ name: 'a', daily_usd: 'NaN' }],
       project_daily_usd_not_negative: [{ name: 'a', daily_usd: -1 }],
+      project_monthly_usd_a_number: [{ name: 'a', monthly_usd: 'NaN' }],
       project_monthly_usd_not_negative: [{ name: 'a', monthly_usd: '-0.01' }],
     }
     for (const [rule, rows] of Object.entries(refused)) {
       for (const row of rows) {
-        await assert.rejects(list.sql`insert into project ${list.sql(row)}`, { constraint_name: rule })
+        const insert = list.sql`insert into project ${list.sql(row)}`
+        await assert.rejects(insert, { constraint_name: rule }, JSON.stringify(row))
       }
     }
   })
@@ -249,6 +278,21 @@ describe('a watch that is written', () => {
   })
 
   test('the time zones of projects are those of the server', async () => {
-    await list.sql`insert into project (name, timezone) values ('a', 'Pacific/Kiritimati'), ('b', 'America/New_York')`
+    await list.sql`
+      insert into project (name, timezone) select zone, zone
+      from unnest('{UTC,GMT,Japan,EST5EDT,Etc/GMT-14,America/Port-au-Prince,America/Argentina/Buenos_Aires}'::text[]) zone`
+    const refused = await list.sql`
+      select name from pg_timezone_names where name ~ '^[A-Z].*/' and name !~ '[0-9]' and not is_timezone(name)`
+    assert.deepEqual([...refused], [])
+  })
+
+  test('tags and notes are taken up to their bounds, in all scripts', async () => {
+    const tags = Array.from({ length: 50 }, (_, n) => `${n}`.padStart(100, '🧘'))
+    const note = `${'\t\u05d0 \ud83d\udc68\u200d\ud83d\udc69\r\n'}${'x'.repeat(9_992)}`
+    for (const each of [tags, []]) await list.addKeyword({ keyword: `yoga ${each.length}`, tags: each, note })
+    assert.equal(
+      (await list.sql`select from keyword_watch where note = ${note} and cardinality(tags) in (0, 50)`).count,
+      2,
+    )
   })
 })

@@ -15,8 +15,12 @@ export const project = pgTable(
   },
   () => [
     check('project_name_1_to_100_trimmed', sql`char_length(name) between 1 and 100 and name = btrim(name)`),
+    check('project_name_without_control_characters', sql`not has_control_characters(name)`),
     check('project_timezone_known', sql`is_timezone(timezone)`),
+    // NaN is greater than every number.
+    check('project_daily_usd_a_number', sql`daily_usd <> 'NaN'`),
     check('project_daily_usd_not_negative', sql`daily_usd >= 0`),
+    check('project_monthly_usd_a_number', sql`monthly_usd <> 'NaN'`),
     check('project_monthly_usd_not_negative', sql`monthly_usd >= 0`),
   ],
 )

@@ -27,7 +27,7 @@ export const location = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.store, t.code] }),
-    index('location_by_name').on(t.store, sql`lower(name)`),
+    index('location_by_name').on(t.store, sql`lower(name collate "C")`),
   ],
 )
 

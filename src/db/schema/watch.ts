@@ -20,19 +20,31 @@ import { app } from './history.ts'
 import { project } from './project.ts'
 import { target } from './work.ts'
 
-/** Rules that the watches have in common, under the watch's own name. */
+/**
+ * Rules that the watches have in common, under the watch's own name. Names of places are compared without regard to case in
+ * the collation "C", because that of the database may be Turkish, where I is not the capital of i.
+ */
 function sharedRules(table: 'keyword_watch' | 'app_watch' | 'chart_watch') {
   const rule = (name: string, condition: SQL) => check(`${table}_${name}`, condition)
   return [
     rule('store_known', sql`store in ('ios_store', 'android_store')`),
     rule('location_code_positive', sql`location_code > 0`),
     rule('location_name_1_to_200', sql`char_length(location_name) between 1 and 200`),
+    rule('location_name_without_control_characters', sql`not has_control_characters(location_name)`),
     rule(
       'location_country_supported',
-      sql`location_code not in (2643, 2112) and location_name !~* '(^|,)\\s*(russia|russian federation|belarus)\\s*$'`,
+      sql`location_code not in (2643, 2112) and location_name collate "C" !~* '(^|,)\\s*(russia|russian federation|belarus)\\s*$'`,
     ),
-    rule('language_code_form', sql`language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$'`),
+    rule('language_code_form', sql`language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$'`),
     rule('priority_1_or_2', sql`priority in (1, 2)`),
+    rule('tags_at_most_50', sql`cardinality(tags) <= 50`),
+    rule('tags_of_1_to_100_characters', sql`have_length(tags, 1, 100)`),
+    rule('tags_without_control_characters', sql`not has_control_characters(array_to_string(tags, ''))`),
+    rule('note_at_most_10000_characters', sql`char_length(note) <= 10000`),
+    rule(
+      'note_without_control_characters',
+      sql`not has_control_characters(translate(note, E'\\t\\r\\n', ''))`,
+    ),
     rule(
       'every_1_2_3_4_6_8_12_hours_or_1_to_31_days',
       sql`extract(year from every) = 0 and extract(month from every) = 0
@@ -70,7 +82,7 @@ export const keywordWatch = pgTable(
       sql`char_length(replace(replace(keyword, '%', '%25'), '+', '%2B')) between 1 and 700`,
     ),
     check('keyword_watch_keyword_trimmed', sql`keyword = btrim(keyword, E' \\t\\r\\n')`),
-    check('keyword_watch_keyword_without_control_characters', sql`keyword !~ '[\\x01-\\x1f\\x7f]'`),
+    check('keyword_watch_keyword_without_control_characters', sql`not has_control_characters(keyword)`),
     check('keyword_watch_exactly_one_location', sql`num_nonnulls(location_code, location_name) = 1`),
     check(
       'keyword_watch_depth_1_to_maximum_of_function',
@@ -82,7 +94,7 @@ export const keywordWatch = pgTable(
       sql`store`,
       sql`md5(keyword)`,
       sql`coalesce(location_code, 0)`,
-      sql`lower(coalesce(location_name, ''))`,
+      sql`lower(coalesce(location_name, '') collate "C")`,
       sql`language_code`,
     ),
   ],
@@ -122,6 +134,7 @@ export const appWatch = pgTable(
         else app_id ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+$' and char_length(app_id) <= 255 end`,
     ),
     check('app_watch_label_1_to_200', sql`char_length(label) between 1 and 200`),
+    check('app_watch_label_without_control_characters', sql`not has_control_characters(label)`),
     check('app_watch_role_own_or_competitor', sql`role in ('own', 'competitor')`),
     check('app_watch_at_most_one_location', sql`num_nonnulls(location_code, location_name) <= 1`),
     check(
@@ -143,7 +156,7 @@ export const appWatch = pgTable(
       sql`store`,
       sql`app_id`,
       sql`coalesce(location_code, 0)`,
-      sql`lower(coalesce(location_name, ''))`,
+      sql`lower(coalesce(location_name, '') collate "C")`,
       sql`coalesce(language_code, '')`,
     ),
   ],
@@ -179,10 +192,12 @@ export const chartWatch = pgTable(
       'chart_watch_collection_1_to_255_trimmed',
       sql`char_length(collection) between 1 and 255 and collection = btrim(collection)`,
     ),
+    check('chart_watch_collection_without_control_characters', sql`not has_control_characters(collection)`),
     check(
       'chart_watch_category_1_to_255_trimmed',
       sql`char_length(category) between 1 and 255 and category = btrim(category)`,
     ),
+    check('chart_watch_category_without_control_characters', sql`not has_control_characters(category)`),
     check('chart_watch_exactly_one_location', sql`num_nonnulls(location_code, location_name) = 1`),
     check('chart_watch_depth_1_to_200', sql`depth between 1 and 200`),
     uniqueIndex('chart_watch_same_row_twice').on(
@@ -191,7 +206,7 @@ export const chartWatch = pgTable(
       sql`collection`,
       sql`coalesce(category, '')`,
       sql`coalesce(location_code, 0)`,
-      sql`lower(coalesce(location_name, ''))`,
+      sql`lower(coalesce(location_name, '') collate "C")`,
       sql`language_code`,
     ),
   ],

@@ -1,0 +1,96 @@
+/** What of a report was measured, why not, and what it cost. */
+import type { Fragment } from 'postgres'
+import type { Transaction } from '../db/database.ts'
+import { byGap, type Coverage, type Gap, type GapReason, type Money } from './model.ts'
+import type { Scope } from './read.ts'
+
+const REASONS = 200
+const EXAMPLES = 3
+
+/** Slots of searches and charts, and without a tag those of pages and reviews too. */
+export async function readCoverage(tx: Transaction, scope: Scope): Promise<Coverage> {
+  const rows = await tx<{ day: number; gap: Gap | null; slots: number }[]>`
+    select day, gap, count(*) as slots from (${slotsOf(tx, scope)}) s group by 1, 2`
+  const count = (gap: Gap | null) => {
+    const slots = new Map(rows.filter((row) => row.gap === gap).map((row) => [row.day, row.slots]))
+    return scope.days.map((_, day) => slots.get(day) ?? 0)
+  }
+  return { measured: count(null), gaps: byGap(count), reasons: await readReasons(tx, scope) }
+}
+
+async function readReasons(tx: Transaction, scope: Scope): Promise<GapReason[]> {
+  const rows = await tx<(Omit<GapReason, 'day'> & { day: number })[]>`
+    select s.day, s.gap, s.reason, count(*) as slots, (array_agg(distinct t.subject))[:${EXAMPLES}] as examples
+    from (${slotsOf(tx, scope)}) s
+    join target t on t.id = s.target_id
+    where s.gap is not null
+    group by 1, 2, 3
+    order by s.day = ${scope.days.length - 1} desc, slots desc, s.day desc, s.gap, s.reason
+    limit ${REASONS}`
+  return rows.map((row) => ({ ...row, day: scope.days[row.day] ?? '' }))
+}
+
+function slotsOf(tx: Transaction, { project, timezone, from, to, targets }: Scope): Fragment {
+  const within = tx`
+    s.project = ${project} and s.slot >= ${from}::date::timestamp at time zone ${timezone}
+      and s.slot < (${to}::date + 1)::timestamp at time zone ${timezone}`
+  const day = tx`(s.slot at time zone ${timezone})::date - ${from}::date as day`
+  const pages = tx`union all select ${day}, s.target_id, s.gap, s.reason from app_slot s where ${within}`
+  return tx`
+    select ${day}, s.target_id, s.gap, s.reason from ranking_slot s
+    where ${within} ${targets === null ? tx`` : tx`and s.target_id = any(${[...targets]})`}
+    ${targets === null ? pages : tx``}` as Fragment
+}
+
+/** Of what was measured for the targets of the scope; budgets are always those of the whole project. */
+export async function readMoney(tx: Transaction, scope: Scope): Promise<Money> {
+  const { project, timezone, from, to, days, targets } = scope
+  const within = tx`
+    c.project = ${project} and c.at >= ${from}::date::timestamp at time zone ${timezone}
+      and c.at < (${to}::date + 1)::timestamp at time zone ${timezone}
+      ${targets === null ? tx`` : tx`and c.target_id = any(${[...targets]})`}`
+  const spent = await tx<{ day: number; micros: number }[]>`
+    select (c.at at time zone ${timezone})::date - ${from}::date as day, sum(c.amount_micros)::bigint as micros
+    from charge c where c.kind <> 'estimate' and ${within} group by 1`
+  const functions = await tx<Money['functions'][number][]>`
+    select t.function, count(distinct c.task_id) filter (where c.kind = 'charge') as tasks,
+      sum(c.amount_micros)::bigint as "spentMicros"
+    from charge c join target t on t.id = c.target_id
+    where c.kind <> 'estimate' and ${within}
+    group by 1 order by 3 desc, 1`
+  const [sums] = await tx<Pick<Money, 'refundedMicros' | 'duplicateMicros' | 'reservedMicros'>[]>`
+    select coalesce(-sum(c.amount_micros) filter (where c.kind = 'refund'), 0)::bigint as "refundedMicros",
+      coalesce(sum(c.amount_micros) filter (where c.kind = 'duplicate'), 0)::bigint as "duplicateMicros",
+      coalesce(sum(c.amount_micros) filter (where c.open), 0)::bigint as "reservedMicros"
+    from charge c where ${within}`
+  const byDay = new Map(spent.map(({ day, micros }) => [day, micros]))
+  return {
+    refundedMicros: 0,
+    duplicateMicros: 0,
+    reservedMicros: 0,
+    ...sums,
+    spentMicros: days.map((_, day) => byDay.get(day) ?? 0),
+    functions,
+    budgets: await readProjectBudgets(tx, scope),
+  }
+}
+
+/** On the last day of the report, and in its month up to then. */
+async function readProjectBudgets(
+  tx: Transaction,
+  { project, timezone, to }: Scope,
+): Promise<Money['budgets']> {
+  return tx<Money['budgets'][number][]>`
+    select b.period, b.limit_micros as "limitMicros", coalesce((
+      select sum(c.amount_micros) from charge c
+      where c.project = p.name and (c.kind <> 'estimate' or c.open)
+        and c.at >= date_trunc(b.period, ${to}::date::timestamp) at time zone ${timezone}
+        and c.at < (${to}::date + 1)::timestamp at time zone ${timezone}
+    ), 0)::bigint as "usedMicros"
+    from project p
+    cross join lateral (
+      values ('day', (p.daily_usd * 1000000)::bigint), ('month', (p.monthly_usd * 1000000)::bigint)
+    ) b (period, limit_micros)
+    where p.name = ${project} and b.limit_micros is not null
+    order by b.period`
+}

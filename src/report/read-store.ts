@@ -1,0 +1,93 @@
+/** What the stores said of the apps of a report: changes of their pages, ratings, reviews. */
+import type { Transaction } from '../db/database.ts'
+import type { Day, ListingChange, Ratings, Report, Review } from './model.ts'
+import type { Scope } from './read.ts'
+
+const LOW_REVIEWS = 20
+const LONGEST_REVIEW = 1000
+const LONGEST_CHANGE = 4000
+
+export async function readChanges(
+  tx: Transaction,
+  { project, timezone, from, to, apps }: Scope,
+): Promise<ListingChange[]> {
+  const rows = await tx<(Omit<ListingChange, 'app'> & { id: number })[]>`
+    select to_char(c.slot at time zone ${timezone}, 'YYYY-MM-DD') as day, c.app as id,
+      case l.type when 'Country' then l.country_iso_code else c.location end as place, c.field,
+      left(c.old_value, ${LONGEST_CHANGE}) as before, left(c.new_value, ${LONGEST_CHANGE}) as after
+    from app_change c
+    left join location l on l.store = c.store and l.code = c.location_code
+    where c.project = ${project} and c.app = any(${[...apps]})
+      and c.slot >= ${from}::date::timestamp at time zone ${timezone}
+      and c.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
+    order by c.slot, c.app, place, c.field`
+  return rows.map(({ id, ...change }) => ({ ...change, app: apps.indexOf(id) }))
+}
+
+interface DayOfPage {
+  readonly id: number
+  readonly place: string
+  readonly day: Day
+  readonly rating: number | null
+  readonly votes: number | null
+  readonly reviews: number | null
+}
+
+/** By app and place, as each day's last measurement has it. */
+export async function readRatings(tx: Transaction, scope: Scope): Promise<Ratings[]> {
+  const { project, timezone, from, to, apps, days } = scope
+  const rows = await tx<DayOfPage[]>`
+    select distinct on (h.app, place, day) h.app as id, h.rating, h.votes_count as votes, h.reviews_count as reviews,
+      case l.type when 'Country' then l.country_iso_code else h.location end as place,
+      to_char(h.slot at time zone ${timezone}, 'YYYY-MM-DD') as day
+    from app_history h
+    left join location l on l.store = h.store and l.code = h.location_code
+    where h.project = ${project} and h.app = any(${[...apps]}) and h.outcome = 'measured'
+      and h.slot >= ${from}::date::timestamp at time zone ${timezone}
+      and h.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
+    order by h.app, place, day, h.slot desc`
+  const series = Map.groupBy(rows, ({ id, place }) => `${id} ${place}`)
+  return [...series.values()]
+    .flatMap((own): Ratings[] => {
+      const [first] = own
+      if (first === undefined) return []
+      const byDay = new Map(own.map((row) => [row.day, row]))
+      const daily = (key: 'rating' | 'votes' | 'reviews') => days.map((day) => byDay.get(day)?.[key] ?? null)
+      return [
+        {
+          app: apps.indexOf(first.id),
+          place: first.place,
+          rating: daily('rating'),
+          votes: daily('votes'),
+          reviews: daily('reviews'),
+        },
+      ]
+    })
+    .toSorted((a, b) => a.app - b.app)
+}
+
+/** Those written within the range. */
+export async function readReviews(
+  tx: Transaction,
+  { project, timezone, from, to, apps }: Scope,
+): Promise<Pick<Report, 'reviewCounts' | 'lowReviews'>> {
+  const within = tx`
+    r.project = ${project} and r.app = any(${[...apps]})
+      and r.written_at >= ${from}::date::timestamp at time zone ${timezone}
+      and r.written_at < (${to}::date + 1)::timestamp at time zone ${timezone}`
+  const counts = await tx<{ id: number; stars: [number, number, number, number, number] }[]>`
+    select r.app as id, array[count(*) filter (where stars = 1), count(*) filter (where stars = 2),
+      count(*) filter (where stars = 3), count(*) filter (where stars = 4), count(*) filter (where stars = 5)]::integer[] as stars
+    from app_review r cross join lateral (select round(r.rating) as stars) s
+    where ${within} group by 1 order by 1`
+  const low = await tx<(Omit<Review, 'app'> & { id: number })[]>`
+    select to_char(r.written_at at time zone ${timezone}, 'YYYY-MM-DD') as day, r.app as id, r.location as place,
+      round(r.rating)::integer as stars, r.title, left(r.text, ${LONGEST_REVIEW}) as text, r.author, r.version
+    from app_review r
+    where ${within} and r.rating < 2.5
+    order by r.written_at desc limit ${LOW_REVIEWS}`
+  return {
+    reviewCounts: counts.map(({ id, stars }) => ({ app: apps.indexOf(id), stars })),
+    lowReviews: low.map(({ id, ...review }) => ({ ...review, app: apps.indexOf(id) })),
+  }
+}

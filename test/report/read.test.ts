@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { ConfigurationError } from '../../src/errors.ts'
+import { GAP_POINTS, notInTop, type Report } from '../../src/report/model.ts'
+import { renderPage } from '../../src/report/page/page.ts'
+import { readReport } from '../../src/report/read.ts'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+const NOW = '2026-11-04 06:00+00'
+const OUT = notInTop(100)
+
+let list: Watchlist
+let db: Database
+let report: Report
+before(async () => {
+  list = await createWatchlist()
+  await list.setNow('2026-11-01 00:00+00')
+  await list.sql`insert into project (name, timezone, daily_usd) values ('fitness', 'America/New_York', 0.01)`
+  await list.addKeyword({ tags: ['core', 'brand'], every: '12 hours' })
+  await list.addKeyword({ keyword: 'chess', tags: ['core'] })
+  await list.addChart({ category: 'game' })
+  await list.addApp({ label: 'Mine', location_code: 2840, language_code: 'en', info: true, reviews: true })
+  await list.addApp({ app_id: '1002', role: 'competitor' })
+  await list.addApp({ store: 'android_store', app_id: 'com.mine' })
+  await list.setNow(NOW)
+  await fillHistory()
+  const [row] = await list.sql`select current_database() as name`
+  await list.sql.unsafe(`alter database ${row?.name} set storerank.now = '${NOW}'`)
+  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
+  url.pathname = `/${row?.name}`
+  db = openDatabase(url.href)
+  report = await readReport(db, { project: 'fitness' })
+})
+after(async () => {
+  await db.close()
+  await list.drop()
+})
+
+/** Days of New York: the slot at midnight UTC belongs to the day before. */
+async function fillHistory(): Promise<void> {
+  await list.capture('yoga', '2026-11-01 12:00+00', ['1002', '1003', '1001'])
+  await list.capture('yoga', '2026-11-02 00:00+00', ['1001', '1002', '1003', '1004'])
+  await list.capture('yoga', '2026-11-02 12:00+00', ['1003', '1002'])
+  await list.leaveGap('yoga', '2026-11-03 00:00+00', 'failed', '40102: No Search Results.')
+  await list.leaveGap('yoga', '2026-11-03 12:00+00', 'budget', 'project_budget')
+  await list.leaveGap('yoga', '2026-11-04 00:00+00', 'failed', '40102: No Search Results.')
+  await list.capture('chess', '2026-11-02 00:00+00', ['1001'], { depth: 50 })
+  await list.capture('chess', '2026-11-03 00:00+00', ['1002'], { depth: 50 })
+  await list.capture('chess', '2026-11-04 00:00+00', ['1005', '1001'])
+  await list.capture('topselling_free', '2026-11-04 00:00+00', ['com.mine'])
+  await list.describeApp('1001', '2026-11-02 00:00+00', { rating: 4.5, votes_count: 10, version: '1.0' })
+  await list.describeApp('1001', '2026-11-03 00:00+00', { rating: 4.25, votes_count: 12, version: '1.1' })
+  await list.sql`
+    insert into review (app, review_id, location_code, language_code, rating, title, text, written_at, first_seen_at, last_seen_at)
+    select a.id, n::text, 2840, 'en', stars, 'Title ' || n, 'Text', at::timestamptz, at::timestamptz, at::timestamptz
+    from app a, (values (1, 1, '2026-11-02 05:00+00'), (2, 2, '2026-11-03 05:00+00'), (3, 5, '2026-11-03 06:00+00'),
+      (4, 1, '2026-09-03 06:00+00')) r (n, stars, at)
+    where a.app_id = '1001'`
+  await list.sql`
+    insert into charge (kind, project, amount_micros, open, task_id, attempt, target_id, slot, service_id, at)
+    select kind, 'fitness', micros, open, gen_random_uuid(), 1, t.id, '2026-11-03', service_id, at::timestamptz
+    from target t, (values ('yoga', 'charge', 2400, false, 'a', '2026-11-03 12:30+00'),
+      ('yoga', 'refund', -1200, false, 'a', '2026-11-03 12:31+00'), ('chess', 'charge', 1200, false, 'b', '2026-11-03 03:00+00'),
+      ('chess', 'estimate', 1200, true, null, '2026-11-03 13:00+00'), ('yoga', 'estimate', 2400, false, null, '2026-11-03 12:00+00'))
+      as c (subject, kind, micros, open, service_id, at)
+    where t.subject = c.subject`
+}
+
+describe('a report', () => {
+  test('has the days of the project from its first measurement to its last, in its own time zone', () => {
+    assert.deepEqual(report.days, ['2026-11-01', '2026-11-02', '2026-11-03'])
+    assert.equal(report.timezone, 'America/New_York')
+    assert.equal(report.writtenAt, '2026-11-04T06:00:00.000Z')
+  })
+
+  test('has own apps first, keywords before charts, with place and tags', () => {
+    assert.deepEqual(
+      report.apps.map(({ name, store, role }) => [name, store, role]),
+      [
+        ['Mine', 'ios_store', 'own'],
+        ['com.mine', 'android_store', 'own'],
+        ['1002', 'ios_store', 'competitor'],
+      ],
+    )
+    assert.deepEqual(
+      report.lists.map(({ kind, name, place, tags }) => [kind, name, place, tags]),
+      [
+        ['keyword', 'chess', '2840', ['core']],
+        ['keyword', 'yoga', '2840', ['brand', 'core']],
+        ['chart', 'topselling_free, game', '2840', []],
+      ],
+    )
+  })
+
+  test('has the rank of the last measurement of each day, how deep it looked in vain, and a gap only where there is none', () => {
+    const points = Object.fromEntries(
+      report.series.map(({ list, app, points }) => [
+        `${report.lists[list]?.name} ${report.apps[app]?.name}`,
+        points,
+      ]),
+    )
+    assert.deepEqual(points, {
+      'chess Mine': [1, notInTop(50), 2],
+      'chess 1002': [notInTop(50), 1, OUT],
+      'yoga Mine': [1, OUT, GAP_POINTS.failed],
+      'yoga 1002': [2, 2, GAP_POINTS.failed],
+      'topselling_free, game com.mine': [GAP_POINTS.pending, GAP_POINTS.pending, 1],
+    })
+  })
+
+  test('looks back further than its range for what the last day is compared with', async () => {
+    const { days, series } = await readReport(db, {
+      project: 'fitness',
+      from: '2026-11-03',
+      to: '2026-11-03',
+    })
+    assert.deepEqual(days, ['2026-11-03'])
+    assert.deepEqual(series[0]?.points, [2])
+    assert.equal(series[0]?.past[0], notInTop(50))
+  })
+
+  test('has visibility over what was measured, and how much that was', () => {
+    const own = report.visibility.find(({ app }) => report.apps[app]?.name === 'Mine')
+    assert.deepEqual(own?.percent, [100, 0, 50])
+    assert.deepEqual(own?.measuredPercent, [100, 100, 50])
+  })
+
+  test('shares the voice among everybody', () => {
+    const shares = report.shareOfVoice.map(({ app, percent }) => [
+      app,
+      percent.map((value) => Math.round(value ?? -1)),
+    ])
+    // On the first day 1/1 of 1 on chess, and on yoga 1/1 and 1/2 of 1 + 1/2 + 1/3 + 1/4.
+    const all = 1 + (1 + 1 / 2 + 1 / 3 + 1 / 4)
+    const of = (weight: number, total: number) => Math.round((100 * weight) / total)
+    assert.deepEqual(shares, [
+      [0, [of(2, all), 0, of(0.5, 1.5)]],
+      [2, [of(0.5, all), of(1.5, 2.5), 0]],
+      [null, [of(all - 2.5, all), of(1, 2.5), of(1, 1.5)]],
+    ])
+  })
+
+  test('has what changed on the page of an app, its ratings by day, and its reviews of these days', () => {
+    assert.deepEqual(
+      report.changes.map(({ day, app, field, before, after }) => [day, app, field, before, after]),
+      [['2026-11-02', 0, 'version', '1.0', '1.1']],
+    )
+    assert.deepEqual(
+      report.ratings.map(({ app, rating, votes }) => [app, rating, votes]),
+      [[0, [4.5, 4.25, null], [10, 12, null]]],
+    )
+    assert.deepEqual(report.reviewCounts, [{ app: 0, stars: [1, 1, 0, 0, 1] }])
+    assert.deepEqual(
+      report.lowReviews.map(({ title }) => title),
+      ['Title 2', 'Title 1'],
+    )
+  })
+
+  test('counts what was measured and what was not, by reason, with examples', () => {
+    const { measured, gaps, reasons } = report.coverage
+    assert.deepEqual(measured, [4, 3, 2])
+    assert.deepEqual(
+      [gaps.failed, gaps.budget],
+      [
+        [0, 1, 1],
+        [0, 0, 1],
+      ],
+    )
+    const failed = reasons.find(({ day, gap }) => day === '2026-11-02' && gap === 'failed')
+    assert.deepEqual(
+      [failed?.reason, failed?.slots, failed?.examples],
+      ['40102: No Search Results.', 1, ['yoga']],
+    )
+    assert.equal(reasons[0]?.day, '2026-11-03', 'the last day is first')
+  })
+
+  test('has the money by its own days, and its budgets on the last one', () => {
+    const { spentMicros, refundedMicros, reservedMicros, functions, budgets } = report.money
+    assert.deepEqual(spentMicros, [0, 1200, 1200])
+    assert.deepEqual([refundedMicros, reservedMicros], [1200, 1200])
+    assert.deepEqual([...functions], [{ function: 'app_searches', tasks: 2, spentMicros: 2400 }])
+    assert.deepEqual([...budgets], [{ period: 'day', limitMicros: 10_000, usedMicros: 2400 }])
+  })
+
+  test('is of one tag alone, when that is asked for', async () => {
+    const { lists, money, coverage } = await readReport(db, { project: 'fitness', tag: 'brand' })
+    assert.deepEqual(
+      lists.map(({ name }) => name),
+      ['yoga'],
+    )
+    assert.deepEqual(money.spentMicros, [0, 0, 1200])
+    assert.deepEqual(coverage.measured, [2, 1, 0])
+  })
+
+  test('makes a page', () => {
+    assert.match(renderPage(report), /<h1>fitness<\/h1>/)
+  })
+
+  test('of what there is not is refused with what there is', async () => {
+    const refused = (query: Parameters<typeof readReport>[1], message: RegExp) =>
+      assert.rejects(
+        readReport(db, query),
+        (error) => error instanceof ConfigurationError && message.test(error.message),
+      )
+    await refused({ project: 'fitnes' }, /no project "fitnes"\. Did you mean fitness\? Projects: fitness\./)
+    await refused(
+      { project: 'fitness', tag: 'brands' },
+      /has the tag "brands"\. Did you mean brand\? Tags: brand, core\./,
+    )
+    await refused(
+      { project: 'fitness', from: '2026-11-05' },
+      /ends? before it begins: from 2026-11-05 to 2026-11-03/,
+    )
+  })
+})
+
+test('a project without a measurement has a report of today', async () => {
+  await list.sql`insert into project (name) values ('empty')`
+  const empty = await readReport(db, { project: 'empty' })
+  assert.deepEqual([empty.days.at(-1), empty.series, empty.lists], ['2026-11-04', [], []])
+  assert.match(renderPage(empty), /There is nothing to rank/)
+})

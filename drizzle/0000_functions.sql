@@ -40,3 +40,14 @@ comment on function has_control_characters(text) is 'Whether a text has characte
 create function have_length(texts text[], shortest integer, longest integer) returns boolean language sql immutable parallel safe
 return (select coalesce(bool_and(coalesce(char_length(t), 0) between shortest and longest), true) from unnest(texts) t);
 comment on function have_length(text[], integer, integer) is 'Whether each of the texts has so many characters; a null has none.';
+
+-- What the service has taken since the ledger began, as it said at the time: an adjustment is dated like its charge, and never
+-- by when it was found. In PL/pgSQL: the default of a table calls it before its own tables are made.
+create function ledger_taken() returns bigint language plpgsql stable as $$
+begin
+  return (select l.taken_micros from ledger l)
+    + coalesce((select sum(c.charged_micros + c.duplicate_micros)
+        from spend_change c where c.scope = 0), 0);
+end $$;
+comment on function ledger_taken() is 'What the service has taken since the ledger began, refunds and adjustments not counted, in micro-dollars.';
+revoke execute on function ledger_taken() from public;

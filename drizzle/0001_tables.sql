@@ -7,6 +7,7 @@ CREATE TABLE "account_usage" (
 	"day_spent_micros" bigint,
 	"minute_limit_micros" bigint,
 	"calls_per_minute_limit" integer,
+	"taken_micros" bigint DEFAULT ledger_taken() NOT NULL,
 	"prices" jsonb NOT NULL
 );
 --> statement-breakpoint
@@ -144,21 +145,25 @@ CREATE TABLE "category" (
 );
 --> statement-breakpoint
 CREATE TABLE "charge" (
-	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "charge_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"kind" text NOT NULL,
 	"at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
-	"project" text NOT NULL,
-	"amount_micros" bigint NOT NULL,
-	"open" boolean DEFAULT false NOT NULL,
-	"task_id" uuid NOT NULL,
-	"attempt" integer NOT NULL,
-	"target_id" integer NOT NULL,
 	"slot" timestamp (6) with time zone NOT NULL,
-	"post_id" uuid,
-	"service_id" text,
-	CONSTRAINT "charge_kind_known" CHECK (kind in ('estimate', 'charge', 'refund', 'duplicate', 'adjustment')),
-	CONSTRAINT "charge_sign_by_kind" CHECK (case kind when 'refund' then amount_micros <= 0 when 'adjustment' then true else amount_micros >= 0 end),
-	CONSTRAINT "charge_only_estimates_are_open" CHECK (not open or kind = 'estimate')
+	"amount_micros" bigint NOT NULL,
+	"target_id" integer NOT NULL,
+	"project_id" integer NOT NULL,
+	"kind" text NOT NULL,
+	"service_id" text NOT NULL,
+	CONSTRAINT "charge_service_id_kind_project_id_pk" PRIMARY KEY("service_id","kind","project_id"),
+	CONSTRAINT "charge_kind_known" CHECK (kind in ('charge', 'refund', 'duplicate', 'adjustment')),
+	CONSTRAINT "charge_sign_by_kind" CHECK (case kind when 'refund' then amount_micros <= 0 when 'adjustment' then true else amount_micros >= 0 end)
+);
+--> statement-breakpoint
+CREATE TABLE "charged_price" (
+	"store" text NOT NULL,
+	"function" text NOT NULL,
+	"priority" smallint NOT NULL,
+	"unit_micros" bigint NOT NULL,
+	"charged_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
+	CONSTRAINT "charged_price_store_function_priority_pk" PRIMARY KEY("store","function","priority")
 );
 --> statement-breakpoint
 CREATE TABLE "chart_watch" (
@@ -260,6 +265,13 @@ CREATE TABLE "language" (
 	CONSTRAINT "language_store_code_pk" PRIMARY KEY("store","code")
 );
 --> statement-breakpoint
+CREATE TABLE "ledger" (
+	"only_one" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"reserved_micros" bigint DEFAULT 0 NOT NULL,
+	"taken_micros" bigint DEFAULT 0 NOT NULL,
+	CONSTRAINT "ledger_has_one_row" CHECK (only_one)
+);
+--> statement-breakpoint
 CREATE TABLE "listing" (
 	"hash" "bytea" PRIMARY KEY NOT NULL,
 	"title" text,
@@ -308,6 +320,7 @@ CREATE TABLE "post" (
 	"answer_before" timestamp (6) with time zone,
 	"settled_at" timestamp (6) with time zone,
 	"scanned_at" timestamp (6) with time zone,
+	"micros" bigint DEFAULT 0 NOT NULL,
 	"problem" text,
 	"created_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
 	CONSTRAINT "post_state_known" CHECK (state in ('ready', 'sending', 'settled', 'unknown'))
@@ -315,11 +328,13 @@ CREATE TABLE "post" (
 --> statement-breakpoint
 CREATE TABLE "project" (
 	"name" text PRIMARY KEY NOT NULL,
+	"id" integer GENERATED ALWAYS AS IDENTITY (sequence name "project_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
 	"timezone" text DEFAULT 'UTC' NOT NULL,
 	"daily_usd" numeric(14, 6),
 	"monthly_usd" numeric(14, 6),
 	"enabled" boolean DEFAULT true NOT NULL,
 	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
+	CONSTRAINT "project_id_once" UNIQUE("id"),
 	CONSTRAINT "project_name_1_to_100_trimmed" CHECK (char_length(name) between 1 and 100 and name = btrim(name)),
 	CONSTRAINT "project_name_without_control_characters" CHECK (not has_control_characters(name)),
 	CONSTRAINT "project_timezone_known" CHECK (is_timezone(timezone)),
@@ -405,6 +420,31 @@ CREATE TABLE "service_status" (
 	CONSTRAINT "service_status_api_endpoint_pk" PRIMARY KEY("api","endpoint")
 );
 --> statement-breakpoint
+CREATE TABLE "spend" (
+	"scope" integer NOT NULL,
+	"begins_at" timestamp (6) with time zone NOT NULL,
+	"ends_at" timestamp (6) with time zone NOT NULL,
+	"reserved_micros" bigint NOT NULL,
+	"charged_micros" bigint NOT NULL,
+	"refunded_micros" bigint NOT NULL,
+	"duplicate_micros" bigint NOT NULL,
+	"adjusted_micros" bigint NOT NULL,
+	"tasks_charged" integer NOT NULL,
+	CONSTRAINT "spend_scope_begins_at_pk" PRIMARY KEY("scope","begins_at")
+);
+--> statement-breakpoint
+CREATE TABLE "spend_change" (
+	"scope" integer NOT NULL,
+	"begins_at" timestamp (6) with time zone NOT NULL,
+	"ends_at" timestamp (6) with time zone NOT NULL,
+	"reserved_micros" bigint NOT NULL,
+	"charged_micros" bigint NOT NULL,
+	"refunded_micros" bigint NOT NULL,
+	"duplicate_micros" bigint NOT NULL,
+	"adjusted_micros" bigint NOT NULL,
+	"tasks_charged" integer NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "target" (
 	"id" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "target_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
 	"store" text NOT NULL,
@@ -429,6 +469,9 @@ CREATE TABLE "task" (
 	"priority" smallint NOT NULL,
 	"html" boolean DEFAULT false NOT NULL,
 	"estimate_micros" bigint NOT NULL,
+	"payers" integer[] NOT NULL,
+	"reserved_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
+	"charged_posts" smallint DEFAULT 0 NOT NULL,
 	"post_id" uuid,
 	"service_id" text,
 	"posted_at" timestamp (6) with time zone,
@@ -439,7 +482,8 @@ CREATE TABLE "task" (
 	"status_code" integer,
 	"problem" text,
 	"planned_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
-	CONSTRAINT "task_state_known" CHECK (state in ('planned', 'posting', 'posted', 'collected', 'failed'))
+	CONSTRAINT "task_state_known" CHECK (state in ('planned', 'posting', 'posted', 'collected', 'failed', 'dropped')),
+	CONSTRAINT "task_has_a_payer" CHECK (cardinality(payers) > 0)
 );
 --> statement-breakpoint
 CREATE TABLE "watch_period" (
@@ -469,8 +513,6 @@ ALTER TABLE "app_watch" ADD CONSTRAINT "app_watch_project_project_name_fk" FOREI
 --> statement-breakpoint
 ALTER TABLE "budget_cut" ADD CONSTRAINT "budget_cut_target_id_target_id_fk" FOREIGN KEY ("target_id") REFERENCES "public"."target"("id") ON DELETE no action ON UPDATE no action;
 --> statement-breakpoint
-ALTER TABLE "charge" ADD CONSTRAINT "charge_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
---> statement-breakpoint
 ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
 --> statement-breakpoint
 ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
@@ -497,17 +539,9 @@ CREATE INDEX "audit_difference_by_time" ON "audit_difference" USING btree ("post
 --> statement-breakpoint
 CREATE INDEX "budget_cut_ends" ON "budget_cut" USING btree ("slot_ends_at");
 --> statement-breakpoint
-CREATE UNIQUE INDEX "charge_estimate_once" ON "charge" USING btree ("task_id","attempt","project") WHERE kind = 'estimate';
+CREATE INDEX "charge_by_time" ON "charge" USING brin ("at") WITH (autosummarize=true,pages_per_range=32);
 --> statement-breakpoint
-CREATE UNIQUE INDEX "charge_fact_once" ON "charge" USING btree ("service_id","kind","project") WHERE kind <> 'estimate';
---> statement-breakpoint
-CREATE INDEX "charge_counts_by_project" ON "charge" USING btree ("project","at","amount_micros") WHERE kind <> 'estimate' or open;
---> statement-breakpoint
-CREATE INDEX "charge_counts" ON "charge" USING btree ("at","amount_micros") WHERE kind <> 'estimate' or open;
---> statement-breakpoint
-CREATE INDEX "charge_open" ON "charge" USING btree ("amount_micros") WHERE open;
---> statement-breakpoint
-CREATE INDEX "charge_of_task" ON "charge" USING btree ("task_id");
+CREATE INDEX "charge_adjustments" ON "charge" USING btree ("at") WHERE kind = 'adjustment';
 --> statement-breakpoint
 CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
@@ -517,23 +551,31 @@ CREATE INDEX "location_by_name" ON "location" USING btree ("store",lower(name co
 --> statement-breakpoint
 CREATE INDEX "post_open" ON "post" USING btree ("state") WHERE state <> 'settled';
 --> statement-breakpoint
+CREATE INDEX "post_settled" ON "post" USING btree ("settled_at") WHERE state = 'settled';
+--> statement-breakpoint
 CREATE INDEX "review_by_time" ON "review" USING btree ("app","written_at");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "service_account_only_one" ON "service_account" USING btree ((true));
 --> statement-breakpoint
 CREATE INDEX "service_failure_by_time" ON "service_failure" USING btree ("at");
 --> statement-breakpoint
+CREATE INDEX "spend_change_by_scope" ON "spend_change" USING btree ("scope");
+--> statement-breakpoint
 CREATE INDEX "target_by_keyword" ON "target" USING hash ((case function when 'app_searches' then subject end));
 --> statement-breakpoint
 CREATE UNIQUE INDEX "target_once" ON "target" USING btree (store,function,md5(subject),coalesce(category, ''),location_code,language_code);
 --> statement-breakpoint
-CREATE UNIQUE INDEX "task_once_per_slot" ON "task" USING btree ("target_id","slot");
+CREATE UNIQUE INDEX "task_once_per_slot" ON "task" USING btree ("target_id","slot") WHERE state <> 'dropped';
 --> statement-breakpoint
 CREATE UNIQUE INDEX "task_service_id_once" ON "task" USING btree ("service_id");
 --> statement-breakpoint
 CREATE INDEX "task_of_post" ON "task" USING btree ("post_id");
 --> statement-breakpoint
-CREATE INDEX "task_open" ON "task" USING btree ("state","ask_at") WHERE state in ('planned', 'posting', 'posted');
+CREATE INDEX "task_planned" ON "task" USING btree ("slot_ends_at") WHERE state = 'planned';
+--> statement-breakpoint
+CREATE INDEX "task_unpacked" ON "task" USING btree ("planned_at") WHERE state = 'planned' and post_id is null;
+--> statement-breakpoint
+CREATE INDEX "task_posted" ON "task" USING btree ("ask_at") WHERE state = 'posted';
 --> statement-breakpoint
 CREATE INDEX "task_ended" ON "task" USING btree ("ended_at") WHERE ended_at is not null;
 --> statement-breakpoint

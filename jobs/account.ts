@@ -1,5 +1,5 @@
-import { recordAccountUsage } from '../src/plan/account.ts'
-import { refreshServiceStatus } from '../src/plan/service-status.ts'
+import { refreshServiceStatus } from '../src/account/service-status.ts'
+import { recordAccountUsage } from '../src/account/usage.ts'
 import type { Job } from '../src/queue/job.ts'
 
 export const account: Job = {

@@ -1,4 +1,4 @@
-import { handOutOverdue, handOutReady } from '../src/collect/hand-out.ts'
+import { handOutOverdue, handOutReady } from '../src/collect/enqueue-results.ts'
 import type { Job } from '../src/queue/job.ts'
 
 export const collect: Job = {

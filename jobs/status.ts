@@ -1,4 +1,4 @@
-import { readServiceTroubles, refreshServiceStatus } from '../src/plan/service-status.ts'
+import { readServiceTroubles, refreshServiceStatus } from '../src/account/service-status.ts'
 import type { Job } from '../src/queue/job.ts'
 
 export const status: Job = {

@@ -1,5 +1,5 @@
+import { refreshAccountBeforePlanning } from '../src/account/usage.ts'
 import { closeEndedSlots } from '../src/history/close-slots.ts'
-import { lookBeforePlanning } from '../src/plan/account.ts'
 import { planDueTasks } from '../src/plan/plan.ts'
 import type { Job } from '../src/queue/job.ts'
 import { warnOfBudgets } from '../src/report/money.ts'
@@ -14,7 +14,7 @@ export const track: Job = {
   run: async (context) => {
     const { db, queue, settings, log } = context
     const closed = await closeEndedSlots(db)
-    await lookBeforePlanning(context)
+    await refreshAccountBeforePlanning(context)
     const planned = await planDueTasks(db, settings.budget, queue.enqueuePosts)
     const warnedOf = await warnOfBudgets(db, settings.budget, log)
     return { ...planned, ...closed, warnedOf }

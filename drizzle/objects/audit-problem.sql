@@ -10,8 +10,6 @@ select d.found_at as at, d.kind, d.posted_at, d.path, g.store, g.function, g.sub
       dollars(d.service_micros - d.our_micros))
     when d.kind = 'missing' then format('We paid %s for this task, and the service does not list it. Our charge stays; ask '
       'the service what became of the task.', dollars(d.our_micros))
-    when k.id is not null then format('The service took %s for this task, which is ours, and nobody is left to charge it to: '
-      'its rows in charge are gone.', dollars(d.service_micros))
     else format('The service took %s for %s that this database knows nothing of, posted on %s; the first is %s. %s',
       dollars(d.service_micros), case d.tasks when 1 then '1 task' else d.tasks || ' tasks' end,
       to_char(d.posted_at at time zone 'UTC', 'YYYY-MM-DD'), d.service_id,

@@ -1,51 +1,139 @@
+-- Money: how an amount is split, on which days it counts, and what each budget has left. src/ledger writes `spend_change` with
+-- every transition; the totals never have to be computed from the charges.
+
 create or replace function dollars(micros bigint) returns text language sql immutable parallel safe
 return case when micros < 0 then '-' else '' end || '$' || to_char(abs(micros) * 0.000001, 'FM9999999999990.009999');
 comment on function dollars(bigint) is 'Money as a person reads it: at least two decimals, and no zeros after what counts.';
 
--- Days and months of a project begin in its own time zone. An open estimate counts like money spent.
-create or replace function project_money(at_time timestamptz)
-returns table (project text, daily_micros bigint, monthly_micros bigint, day_micros bigint, month_micros bigint)
+-- Negative amounts add up as well: the remainder has the sign of the amount.
+create or replace function share_of(amount bigint, payers integer, place bigint) returns bigint
+language sql immutable parallel safe
+return amount / payers + case place when 1 then amount % payers else 0 end;
+comment on function share_of(bigint, integer, bigint) is
+  'The share of the payer at a place (from 1) of an amount: equal shares, and the remainder to the first. They add up exactly.';
+
+create or replace function task_price(depth smallint, unit_results integer, unit_micros bigint) returns bigint
+language sql immutable parallel safe
+return (coalesce(depth, 1) + unit_results - 1) / unit_results * unit_micros;
+comment on function task_price(smallint, integer, bigint) is
+  'What a task of a depth costs, in micro-dollars: billing units, rounded up (spec: Task posting, rule 2).';
+
+-- Scope 0 is all projects together, in the UTC days of the service; a project has the days of its own time zone.
+create or replace function money_days(project_id integer, at timestamptz)
+returns table (scope integer, begins_at timestamptz, ends_at timestamptz)
+language sql stable parallel safe
+begin atomic
+  select 0, date_trunc('day', at, 'UTC'), date_trunc('day', at, 'UTC') + interval '24 hours'
+  union all
+  select p.id, date_trunc('day', at at time zone p.timezone) at time zone p.timezone,
+    (date_trunc('day', at at time zone p.timezone) + interval '1 day') at time zone p.timezone
+  from project p where p.id = money_days.project_id;
+end;
+comment on function money_days(integer, timestamptz) is
+  'The days on which money of a project counts: that of all projects together (scope 0), and its own.';
+
+-- The holder of the ledger's lock calls it, so that one transaction at a time folds, and not before there are many rows: a claim
+-- that folds each time deletes as much as it reads. A sum of `spend` and `spend_change` is right
+-- at any moment, folded or not.
+create or replace function fold_spend(at_least integer default 1) returns void language plpgsql as $$
+begin
+  if not exists (select from spend_change offset at_least - 1) then
+    return;
+  end if;
+  with change as (delete from spend_change returning *),
+  day as (
+    select scope, begins_at, max(ends_at) as ends_at, sum(reserved_micros) as reserved_micros,
+      sum(charged_micros) as charged_micros, sum(refunded_micros) as refunded_micros, sum(duplicate_micros) as duplicate_micros,
+      sum(adjusted_micros) as adjusted_micros, sum(tasks_charged) as tasks_charged
+    from change group by scope, begins_at
+  ),
+  folded as (
+    insert into spend as s (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+      adjusted_micros, tasks_charged)
+    select * from day
+    on conflict (scope, begins_at) do update set ends_at = greatest(s.ends_at, excluded.ends_at),
+      reserved_micros = s.reserved_micros + excluded.reserved_micros,
+      charged_micros = s.charged_micros + excluded.charged_micros,
+      refunded_micros = s.refunded_micros + excluded.refunded_micros,
+      duplicate_micros = s.duplicate_micros + excluded.duplicate_micros,
+      adjusted_micros = s.adjusted_micros + excluded.adjusted_micros,
+      tasks_charged = s.tasks_charged + excluded.tasks_charged
+  )
+  update ledger l set reserved_micros = l.reserved_micros + d.reserved, taken_micros = l.taken_micros + d.taken
+  from (
+    select sum(reserved_micros) as reserved, sum(charged_micros + duplicate_micros) as taken
+    from change where scope = 0
+  ) d where d.reserved is not null and (d.reserved, d.taken) <> (0, 0);
+end $$;
+comment on function fold_spend(integer) is 'Adds what transitions have written to spend_change to the totals in spend and ledger.';
+revoke execute on function fold_spend(integer) from public;
+
+-- A day is found by its end, so that a project whose time zone was changed has no gap between the days of the old and of the new
+-- one: for a day at most, it counts too much and never too little.
+create or replace function spent_since(of_scope integer, since timestamptz) returns bigint language sql stable parallel safe
+return (
+  select coalesce(sum(s.reserved_micros + s.charged_micros + s.refunded_micros + s.duplicate_micros + s.adjusted_micros), 0)::bigint
+  from (
+    select * from spend
+    where scope = of_scope and begins_at > since - interval '2 days' and ends_at > since
+    union all
+    select * from spend_change where scope = of_scope and ends_at > since
+  ) s
+);
+comment on function spent_since(integer, timestamptz) is
+  'What is spent and reserved in the days that end after an instant, in micro-dollars, of a project or of all (scope 0).';
+
+-- One statement for any number of projects: a function per project and period costs ten times as much.
+create or replace function project_money(at_time timestamptz, of_projects integer[] default null)
+returns table (
+  project_id integer, project text, daily_micros bigint, monthly_micros bigint, day_micros bigint, month_micros bigint
+)
 language sql stable
 begin atomic
-  select p.name, (p.daily_usd * 1000000)::bigint, (p.monthly_usd * 1000000)::bigint, d.micros, m.micros
+  select p.id, p.name, (p.daily_usd * 1000000)::bigint, (p.monthly_usd * 1000000)::bigint,
+    coalesce(sum(s.micros) filter (where s.ends_at > d.day_begins), 0)::bigint,
+    coalesce(sum(s.micros) filter (where s.ends_at > d.month_begins), 0)::bigint
   from project p
   cross join lateral (
-    select coalesce(sum(c.amount_micros), 0)::bigint as micros from charge c
-    where (c.kind <> 'estimate' or c.open) and c.project = p.name
-      and c.at >= date_trunc('day', at_time at time zone p.timezone) at time zone p.timezone
+    select date_trunc('day', at_time at time zone p.timezone) at time zone p.timezone as day_begins,
+      date_trunc('month', at_time at time zone p.timezone) at time zone p.timezone as month_begins
   ) d
-  cross join lateral (
-    select coalesce(sum(c.amount_micros), 0)::bigint as micros from charge c
-    where (c.kind <> 'estimate' or c.open) and c.project = p.name
-      and c.at >= date_trunc('month', at_time at time zone p.timezone) at time zone p.timezone
-  ) m;
+  left join (
+    select t.scope, t.ends_at,
+      t.reserved_micros + t.charged_micros + t.refunded_micros + t.duplicate_micros + t.adjusted_micros as micros
+    from spend t
+    where t.scope = any (coalesce(of_projects, array(select id from project))) and t.begins_at > at_time - interval '34 days'
+    union all
+    select c.scope, c.ends_at, c.reserved_micros + c.charged_micros + c.refunded_micros + c.duplicate_micros + c.adjusted_micros
+    from spend_change c
+  ) s on s.scope = p.id
+  where of_projects is null or p.id = any (of_projects)
+  group by p.id, p.name, p.daily_usd, p.monthly_usd;
 end;
-comment on function project_money(timestamptz) is 'Budgets of each project, and what is spent or reserved in its day and month.';
+comment on function project_money(timestamptz, integer[]) is
+  'The budgets of each project, or of some, and what is spent or reserved in its day and month.';
 
 -- Effective budget = the least of our own settings, the account's limit and its balance. Days of the service are UTC. What the
--- account had spent when it was asked last holds what was charged until then, however late we learn how much it was; an
--- adjustment is dated like the charge that it corrects.
--- What is reserved and what was charged since are read in two parts: with an `or` between them every claim read all money that
--- was ever charged, behind the lock. `between`, because the planner takes two bounds that it does not know for few rows, and one
--- for a third of the table.
+-- account had spent when it was asked last holds what was taken until then; what was taken since is the difference of the
+-- ledger's own counter. An adjustment speaks of a charge: what was taken before the account was asked is in its answer already,
+-- whenever the audit finds that it was more. Adjustments are few, and have an index of their own.
 create or replace function overall_money(at_time timestamptz, max_day_micros bigint, max_month_micros bigint)
 returns table (limited_by text, limit_micros bigint, used_micros bigint)
 language sql stable
 begin atomic
   with used as (
-    select coalesce(sum(c.amount_micros) filter (where c.at >= date_trunc('day', at_time, 'UTC')), 0)::bigint as day,
-      coalesce(sum(c.amount_micros), 0)::bigint as month
-    from charge c
-    where (c.kind <> 'estimate' or c.open) and c.at >= date_trunc('month', at_time, 'UTC')
+    select spent_since(0, date_trunc('day', at_time, 'UTC')) as day, spent_since(0, date_trunc('month', at_time, 'UTC')) as month
   ), account as (
     select u.* from account_usage u order by u.fetched_at desc limit 1
   ), since as (
-    select (
-      (select coalesce(sum(c.amount_micros), 0) from charge c where c.open)
-      + (select coalesce(sum(c.amount_micros), 0) from charge c
-        where c.kind in ('charge', 'duplicate', 'adjustment')
-          and c.at between (select a.fetched_at from account a) and 'infinity')
-    )::bigint as micros
+    select (l.reserved_micros + coalesce(c.reserved, 0) + ledger_taken() - coalesce(a.taken_micros, 0)
+      + coalesce(d.adjusted, 0))::bigint as micros
+    from ledger l
+    left join account a on true
+    cross join (select sum(reserved_micros) as reserved from spend_change where scope = 0) c
+    cross join lateral (
+      select sum(amount_micros) as adjusted from charge where kind = 'adjustment' and at >= a.fetched_at
+    ) d
   )
   select 'MAX_USD_PER_DAY', max_day_micros, used.day from used where max_day_micros is not null
   union all
@@ -60,3 +148,55 @@ begin atomic
 end;
 comment on function overall_money(timestamptz, bigint, bigint) is
   'Every budget that holds for all projects together, and how much of it is used.';
+
+-- What a project has reserved moves from the days of its old time zone to those of the new one: a task that leaves the ledger
+-- frees it there. Money that was spent stays on the days on which it was counted.
+create or replace function move_reservations() returns trigger language plpgsql
+security definer set search_path = public, pg_temp as $$
+begin
+  insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+    adjusted_micros, tasks_charged)
+  select new.id, d.begins_at, d.ends_at, sum(d.sign * share_of(k.estimate_micros, cardinality(k.payers), y.place)), 0, 0, 0, 0, 0
+  from task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
+  cross join lateral (
+    select zone.sign, date_trunc('day', k.reserved_at at time zone zone.name) at time zone zone.name as begins_at,
+      (date_trunc('day', k.reserved_at at time zone zone.name) + interval '1 day') at time zone zone.name as ends_at
+    from (values (-1, old.timezone), (1, new.timezone)) zone (sign, name)
+  ) d
+  where k.state in ('planned', 'posting') and y.project_id = new.id
+  group by d.begins_at, d.ends_at;
+  return null;
+end $$;
+comment on function move_reservations() is 'Counts what a project has reserved in the days of its new time zone.';
+revoke execute on function move_reservations() from public;
+
+create or replace trigger move_reservations after update of timezone on project
+for each row when (new.timezone <> old.timezone) execute function move_reservations();
+
+-- For a database whose money was changed by hand. The caller holds the ledger's lock; transitions that commit meanwhile would be
+-- counted twice or not at all, so nothing else may run.
+create or replace function recount_spend() returns void language plpgsql as $$
+begin
+  delete from spend;
+  delete from spend_change;
+  update ledger set reserved_micros = 0, taken_micros = 0;
+  insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+    adjusted_micros, tasks_charged)
+  select d.scope, d.begins_at, d.ends_at, coalesce(sum(m.micros) filter (where m.kind = 'reserved'), 0),
+    coalesce(sum(m.micros) filter (where m.kind = 'charge'), 0), coalesce(sum(m.micros) filter (where m.kind = 'refund'), 0),
+    coalesce(sum(m.micros) filter (where m.kind = 'duplicate'), 0),
+    coalesce(sum(m.micros) filter (where m.kind = 'adjustment'), 0), count(*) filter (where m.kind = 'charge')
+  from (
+    select y.project_id, k.reserved_at as at, 'reserved' as kind, share_of(k.estimate_micros, cardinality(k.payers), y.place) as micros
+    from task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
+    where k.state in ('planned', 'posting')
+    union all
+    select c.project_id, c.at, c.kind, c.amount_micros from charge c
+  ) m cross join lateral money_days(m.project_id, m.at) d
+  group by 1, 2, 3;
+  perform fold_spend();
+end $$;
+comment on function recount_spend() is 'Computes the totals anew from charges and tasks. Only while nothing else runs.';
+revoke execute on function recount_spend() from public;
+
+insert into ledger default values on conflict do nothing;

@@ -1,17 +1,18 @@
--- `* 0.000001` is exact in numeric.
+-- Noon tells the day, also of a project whose time zone was changed since. `* 0.000001` is exact in numeric.
 create or replace view spend_daily as
-select c.project, (c.at at time zone coalesce(p.timezone, 'UTC'))::date as day,
-  count(distinct c.task_id) filter (where c.kind = 'charge') as tasks_charged,
-  coalesce(sum(c.amount_micros) filter (where c.kind = 'charge'), 0) * 0.000001 as charged_usd,
-  coalesce(-sum(c.amount_micros) filter (where c.kind = 'refund'), 0) * 0.000001 as refunded_usd,
-  coalesce(sum(c.amount_micros) filter (where c.kind = 'duplicate'), 0) * 0.000001 as duplicate_usd,
-  coalesce(sum(c.amount_micros) filter (where c.kind <> 'estimate'), 0) * 0.000001 as spent_usd,
-  coalesce(sum(c.amount_micros) filter (where c.open), 0) * 0.000001 as reserved_usd,
-  coalesce(sum(c.amount_micros) filter (where c.kind = 'adjustment'), 0) * 0.000001 as adjusted_usd
-from charge c
-left join project p on p.name = c.project
-where c.kind <> 'estimate' or c.open
-group by 1, 2;
+select p.name as project, ((s.begins_at + (s.ends_at - s.begins_at) / 2) at time zone p.timezone)::date as day,
+  sum(s.tasks_charged)::bigint as tasks_charged,
+  sum(s.charged_micros) * 0.000001 as charged_usd,
+  -sum(s.refunded_micros) * 0.000001 as refunded_usd,
+  sum(s.duplicate_micros) * 0.000001 as duplicate_usd,
+  sum(s.charged_micros + s.refunded_micros + s.duplicate_micros + s.adjusted_micros) * 0.000001 as spent_usd,
+  sum(s.reserved_micros) * 0.000001 as reserved_usd,
+  sum(s.adjusted_micros) * 0.000001 as adjusted_usd
+from (select * from spend union all select * from spend_change) s
+join project p on p.id = s.scope
+group by 1, 2
+having sum(s.tasks_charged) > 0 or sum(s.reserved_micros) <> 0
+  or bool_or(s.refunded_micros <> 0 or s.duplicate_micros <> 0 or s.adjusted_micros <> 0);
 comment on view spend_daily is
   'What each project spent and has reserved, by the days of its own time zone.';
 comment on column spend_daily.project is 'The project.';

@@ -26,12 +26,12 @@ where p.state = 'unknown'
 group by p.id
 union all
 select min(c.at), 'duplicate', g.store, g.function, g.subject, g.location_code, g.language_code, c.slot,
-  c.task_id, c.service_id, null,
+  (select k.id from task k where k.target_id = g.id and k.slot = c.slot and k.state <> 'dropped'), c.service_id, null,
   format('The service took another %s for a task that was paid for already.', dollars(sum(c.amount_micros)::bigint))
 from charge c
 join target g on g.id = c.target_id
 where c.kind = 'duplicate'
-group by g.id, c.slot, c.task_id, c.service_id
+group by g.id, c.slot, c.service_id
 union all
 select coalesce(t.ask_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id, t.service_id, t.status_code, format('It was posted at %s, and %s. It stays open and is asked for by its id.',
@@ -51,12 +51,9 @@ select f.at, 'service_failure', g.store, g.function, g.subject, g.location_code,
     else format('The service lists it as failed at %s%s. It stays open until its result says so.', f.function,
       ': ' || rtrim(f.error_message, '.')) end
 from service_failure f
-cross join lateral (
-  select c.task_id from charge c where c.service_id = f.service_id and c.kind <> 'estimate' limit 1
-) booked
-join task t on t.id = booked.task_id
+join task t on t.service_id = f.service_id
 join target g on g.id = t.target_id
-where t.state not in ('collected', 'failed')
+where t.state = 'posted'
 union all
 select t.ended_at, 'without_pages', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id, t.service_id, t.status_code, t.problem

@@ -5,7 +5,7 @@
  */
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
-import { adoptOrphans } from '../post/evidence.ts'
+import { adoptOrphans } from '../ledger/adopt.ts'
 import { type Range, scanTaskHistory, TAGS_KNOWN_DAYS, toCreated } from '../post/task-history.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { TaskIdRow } from '../service/history.ts'

@@ -4,7 +4,8 @@
  * however often and by however many it is written.
  */
 import type { Database, Transaction } from '../db/database.ts'
-import { parseTag } from '../post/tag.ts'
+import { adjustCharges } from '../ledger/adjust.ts'
+import { parseTag } from '../ledger/tag.ts'
 import type { Range } from '../post/task-history.ts'
 import type { TaskIdRow } from '../service/history.ts'
 
@@ -67,10 +68,11 @@ async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[
  * be written. It is here as well where both agree again and an adjustment still says otherwise.
  *
  * `missing` goes by the time of sending: a charge is younger when its answer was lost, and its own time only leads the index. A
- * task that was sent again later is left out, because its post has forgotten when it was sent first.
+ * second service id of a task was sent with the task (`o`). What was sent before its task was sent again is left out, and so is a
+ * task that has left its post: nobody knows when it was sent.
  *
- * `unknown` is one row per task where the task is ours and nobody is left to charge, and else one per path and range: other
- * programs may post as many as they like.
+ * `unknown` is one row per path and range, because other programs may post as many as they like. No task of ours is in it: the
+ * audit has given it its charge before.
  */
 async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: number): Promise<void> {
   const ahead = tx`make_interval(secs => ${aheadMs / 1000}::float8)`
@@ -80,59 +82,38 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
       select * from audit_listed where posted_at >= ${from} and posted_at < ${to}
     ),
     booked as (
-      select l.service_id, min(c.task_id::text)::uuid as task_id,
+      select l.service_id, coalesce((select k.id from task k where k.service_id = l.service_id), (
+          select k.id from task k where k.target_id = c.target_id and k.slot = c.slot and k.state <> 'dropped')) as task_id,
         (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint as micros,
         coalesce(sum(c.amount_micros) filter (where c.kind = 'adjustment'), 0)::bigint as adjusted_micros
-      from listed l join charge c on c.service_id = l.service_id and c.kind <> 'estimate'
+      from listed l join charge c on c.service_id = l.service_id
       where l.is_done and not exists (
         select from task k where k.service_id = l.service_id and k.state not in ('collected', 'failed'))
-      group by l.service_id
+      group by l.service_id, c.target_id, c.slot
     )
     select 'cost' as kind, l.service_id, l.posted_at, l.path, l.tag, b.task_id, 1 as tasks,
       l.cost_micros as service_micros, b.micros as our_micros
     from booked b join listed l using (service_id)
     where l.cost_micros <> b.micros or l.cost_micros is not null and b.adjusted_micros <> 0
     union all
-    select 'missing', c.service_id, min(sent.at), null, null, c.task_id, 1, null,
+    select 'missing', c.service_id, min(sent.at), null, null, coalesce(k.id, o.id), 1, null,
       (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint
     from charge c
-    left join post p on p.id = c.post_id
+    left join task k on k.service_id = c.service_id
+    left join task o on k.id is null and o.target_id = c.target_id and o.slot = c.slot and o.state <> 'dropped'
+    left join post p on p.id = coalesce(k.post_id, o.post_id)
     cross join lateral (select coalesce(p.send_before, c.at) + ${ahead} as at) sent
-    where c.kind <> 'estimate' and sent.at >= ${from} and sent.at < ${to}
-      and c.at >= ${from}::timestamptz - ${ahead} - interval '1 hour'
+    where c.at >= ${from}::timestamptz - ${ahead} - interval '1 hour' and sent.at >= ${from} and sent.at < ${to}
       and not exists (select from audit_listed l where l.service_id = c.service_id)
-      and not exists (select from charge later where later.task_id = c.task_id and later.attempt > c.attempt)
-    group by c.service_id, c.task_id
+      and (k.id is null or k.post_id is not null) and (o.id is null or o.attempt = 1)
+    group by c.service_id, k.id, o.id
     union all
     select 'unknown', (array_agg(l.service_id order by l.posted_at, l.service_id))[1], min(l.posted_at), l.path,
       (array_agg(l.tag order by l.posted_at, l.service_id))[1],
       (array_agg(l.task_id order by l.posted_at, l.service_id))[1], count(*), sum(l.cost_micros)::bigint, null
-    from listed l left join task k on k.id = l.task_id
-    where not exists (select from charge c where c.service_id = l.service_id and c.kind <> 'estimate')
-    group by l.path, l.task_id is null, k.id, case when k.id is not null then l.service_id end`
-}
-
-/** Split like the charge, the remainder to the first, and dated like it: the day of sending is the day that was dearer. */
-async function adjustCharges(tx: Transaction): Promise<number> {
-  const [row] = await tx<{ adjusted: number }[]>`
-    with payer as (
-      select c.*, f.service_micros - f.our_micros as difference,
-        row_number() over (partition by c.service_id order by c.project) as place,
-        count(*) over (partition by c.service_id) as payers
-      from audit_found f join charge c on c.service_id = f.service_id and c.kind in ('charge', 'duplicate')
-      where f.kind = 'cost'
-    ),
-    adjusted as (
-      insert into charge (kind, at, project, amount_micros, task_id, attempt, target_id, slot, post_id, service_id)
-      select 'adjustment', at, project, difference / payers + case when place = 1 then difference % payers else 0 end,
-        task_id, attempt, target_id, slot, post_id, service_id
-      from payer
-      on conflict (service_id, kind, project) where kind <> 'estimate' do update set amount_micros = excluded.amount_micros
-      where charge.amount_micros <> excluded.amount_micros
-      returning service_id
-    )
-    select count(distinct service_id) as adjusted from adjusted`
-  return row?.adjusted ?? 0
+    from listed l
+    where not exists (select from charge c where c.service_id = l.service_id)
+    group by l.path, l.task_id is null`
 }
 
 /** What is not found any more goes away; of a cost, only when it was compared again and agrees without an adjustment. */

@@ -55,7 +55,7 @@ async function insertFailures(db: Database, failed: readonly FailedTask[]): Prom
       ${failed.map((one) => one.httpCode)}::int[], ${failed.map((one) => one.httpTime)}::real[]
     ) as f (service_id, function, at, error_code, error_message, http_code, http_seconds)
     cross join lateral (
-      select min(c.at) as at from charge c where c.service_id = f.service_id and c.kind <> 'estimate'
+      select min(c.at) as at from charge c where c.service_id = f.service_id
     ) booked
     where booked.at is not null
     on conflict do nothing
@@ -89,7 +89,7 @@ async function resendFailed(db: Database, client: AppDataClient, signal?: AbortS
     signal?.throwIfAborted()
     const rows = await db.sql<{ id: string }[]>`
       select distinct f.service_id as id from service_failure f join task k on k.service_id = f.service_id
-      where f.function = any(${WEBHOOKS}) and f.resent_at is null and k.state not in ('collected', 'failed')
+      where f.function = any(${WEBHOOKS}) and f.resent_at is null and k.state = 'posted'
       limit ${MAX_IDS_PER_RESEND}`
     if (rows.length === 0) return resent
     const ids = rows.map((row) => row.id)

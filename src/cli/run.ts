@@ -1,10 +1,10 @@
 /** `storerank run`: the whole cycle until nothing is outstanding, or the named jobs once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { JOBS } from '../../jobs/index.ts'
+import { describeOutage } from '../account/service-status.ts'
 import type { AccountError } from '../errors.ts'
+import { countSendingPosts } from '../ledger/posts.ts'
 import type { Logger } from '../log.ts'
-import { describeOutage } from '../plan/service-status.ts'
-import { countSendingPosts } from '../post/reconcile.ts'
 import { type CycleResult, type Outstanding, readOutstanding, runCycle } from '../queue/cycle.ts'
 import { BUSY, executeJob } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'

@@ -1,7 +1,7 @@
 /** `storerank status`: last runs, backlog, budgets, problems, next ticks. */
 import { JOBS } from '../../jobs/index.ts'
+import { describeOutage, readServiceTroubles } from '../account/service-status.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
-import { describeOutage, readServiceTroubles } from '../plan/service-status.ts'
 import { readOutstanding } from '../queue/cycle.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
 import { readBudgets } from '../report/money.ts'

@@ -8,6 +8,7 @@ import {
   StorerankError,
   UnreadableError,
 } from '../errors.ts'
+import type { FetchItem } from '../ledger/hand-out.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { billingUnits, hasForm, type ResultForm } from '../service/functions.ts'
 import {
@@ -21,7 +22,6 @@ import {
 } from '../service/results.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
-import type { FetchItem } from './hand-out.ts'
 
 /** The store's own pages, compressed as soon as they are read: one has a megabyte, and a batch hundreds of them. */
 export interface RawPages {

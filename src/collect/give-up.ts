@@ -1,5 +1,6 @@
 /** The end of waiting: what the service cannot hold any more is not awaited any more, and its slot says so. */
 import type { Database } from '../db/database.ts'
+import { giveUpResults } from '../ledger/task-failures.ts'
 
 /** The service keeps results for 30 days at most (spec: Limits), counted from when they are done, not posted. */
 const RESULTS_KEPT_DAYS = 32
@@ -10,10 +11,5 @@ const RESULTS_KEPT_DAYS = 32
  * @returns how many ended
  */
 export async function giveUpExpired(db: Database): Promise<number> {
-  const rows = await db.sql`
-    update task set state = 'failed', ended_at = clock_timestamp(), fetching_until = null,
-      problem = concat_ws(' ', 'Its result did not come while the service keeps results.', 'The last answer was: ' || problem)
-    where state = 'posted' and posted_at < clock_timestamp() - make_interval(days => ${RESULTS_KEPT_DAYS})
-    returning id`
-  return rows.length
+  return giveUpResults(db.sql, RESULTS_KEPT_DAYS)
 }

@@ -5,12 +5,13 @@
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError, UnreadableError } from '../errors.ts'
-import { adoptOrphans } from '../post/evidence.ts'
-import { parseTag } from '../post/tag.ts'
+import { adoptOrphans } from '../ledger/adopt.ts'
+import type { FetchItem } from '../ledger/hand-out.ts'
+import { parseTag } from '../ledger/tag.ts'
 import { OVERSIZED, readPostback } from '../service/postback.ts'
 import type { ResultOutcome } from '../service/task-result.ts'
+import { type EnqueueFetch, handOutRows, toCreated } from './enqueue-results.ts'
 import { type Fetched, readFailure, readOutcome } from './fetch.ts'
-import { type EnqueueFetch, type FetchItem, handOutRows, toCreated } from './hand-out.ts'
 
 export interface Pingback {
   readonly id: string
@@ -93,11 +94,11 @@ async function adoptTasks(
 async function findTasks(sql: SqlRunner, webhooks: readonly Pingback[]): Promise<Map<string, KnownTask>> {
   const rows = await sql<KnownTask[]>`
     select w.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store, t.function, k.depth,
-      coalesce(k.state in ('planned', 'posting', 'posted'), false) as "isOpen"
+      coalesce(k.state = 'posted', false) as "isOpen"
     from unnest(${webhooks.map(({ id }) => id)}::text[]) as w (service_id)
     left join task k using (service_id) left join target t on t.id = k.target_id
     where k.id is not null
-      or exists (select from charge c where c.service_id = w.service_id and c.kind <> 'estimate')`
+      or exists (select from charge c where c.service_id = w.service_id)`
   return new Map(rows.map((row) => [row.serviceId, row]))
 }
 

@@ -1,8 +1,4 @@
-/**
- * One runner's connections to Postgres: `sql` for the set-based statements, `orm` for plain reads and writes.
- * Two clients, because Drizzle changes the serialisers of the client it is given.
- */
-import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
+/** One runner's connections to Postgres. */
 import postgres from 'postgres'
 import { beginWith, postgresOptions, WORK } from './connection.ts'
 import { type Begin, createBegin, type Types } from './transaction.ts'
@@ -20,7 +16,6 @@ export interface Database {
   readonly url: string
   readonly sql: Sql
   readonly begin: Begin
-  readonly orm: PostgresJsDatabase
   /**
    * A connection of its own, for what lives as long as one; whoever opens it ends it. A reserved one of the pool will not do:
    * once it was cut the driver lends it to others, and its release then lends it twice, in the middle of a transaction.
@@ -58,7 +53,6 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     },
   }
   const sql = postgres({ ...shared, max: options.maxConnections ?? 10, types: { int8 } })
-  const ormClient = postgres({ ...shared, max: 2 })
   // Used when something hangs, which is when the others have no connection left.
   const observer = postgres({ ...shared, max: 1, idle_timeout: OBSERVER_IDLE_S, types: { int8 } })
   const openSession = (idleMs: number) =>
@@ -72,10 +66,9 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     url,
     sql,
     begin: createBegin(sql, observer),
-    orm: drizzle(ormClient),
     openSession,
     close: async () => {
-      await Promise.all([sql, ormClient, observer].map((client) => client.end({ timeout: CLOSE_TIMEOUT_S })))
+      await Promise.all([sql, observer].map((client) => client.end({ timeout: CLOSE_TIMEOUT_S })))
     },
   }
 }

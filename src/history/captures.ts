@@ -4,6 +4,7 @@
  */
 import type { RawPage } from '../collect/fetch.ts'
 import type { Transaction } from '../db/database.ts'
+import { collectTasks } from '../ledger/collect.ts'
 
 /** What every captured result has, whatever it measured. */
 export interface Capture {
@@ -36,42 +37,15 @@ export function captureColumns(tx: Transaction) {
 }
 
 /**
- * The guard, and what goes with every capture: the task ends, its target is fresh, its pages are kept, and of what was
- * charged for the units posted, that for the units not returned comes back, split like the charge. Rows are locked in one
- * order, so that two batches that share some wait for each other and never in a circle.
+ * The guard, and what goes with every capture: the task ends and what is to be refunded is, its target is fresh, its pages are
+ * kept. Common table expressions, to stand behind `result` with the columns of `captureColumns`.
  */
 export function collected(tx: Transaction, captures: readonly Capture[]) {
   const pages = captures.flatMap((one) =>
     one.pages.map((page, index) => ({ ...page, serviceId: one.serviceId, number: index + 1 })),
   )
   return tx`
-    open as materialized (
-      select k.id, k.service_id from task k
-      where k.service_id in (select service_id from result) and k.state in ('planned', 'posting', 'posted')
-      order by k.id for update
-    ),
-    collected as (
-      update task k set state = 'collected', ended_at = clock_timestamp(), status_code = r.status_code,
-        problem = r.problem, fetching_until = null
-      from open o join result r using (service_id)
-      where k.id = o.id
-      returning k.id, k.service_id, k.target_id, k.slot, k.depth, k.attempt, k.post_id, r.units_posted,
-        r.units_posted - r.units_returned as units_back
-    ),
-    paid as (
-      select k.*, c.project,
-        (sum(c.amount_micros) over same_task)::bigint * k.units_back / k.units_posted as back_micros,
-        row_number() over (same_task order by c.project) as place, count(*) over same_task as payers
-      from collected k join charge c on c.service_id = k.service_id and c.kind = 'charge'
-      window same_task as (partition by c.service_id)
-    ),
-    refunded as (
-      insert into charge (kind, project, amount_micros, task_id, attempt, target_id, slot, post_id, service_id)
-      select 'refund', project, -(back_micros / payers + case when place = 1 then back_micros % payers else 0 end),
-        id, attempt, target_id, slot, post_id, service_id
-      from paid where back_micros > 0
-      on conflict do nothing
-    ),
+    ${collectTasks(tx)},
     refreshed as (
       update target t set captured_at = clock_timestamp()
       from (select id from target where id in (select target_id from collected) order by id for update) as measured

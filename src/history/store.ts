@@ -6,9 +6,17 @@ import { gunzipSync } from 'node:zlib'
 import postgres from 'postgres'
 import { type Fetched, whyUnusable } from '../collect/fetch.ts'
 import type { Database, Transaction } from '../db/database.ts'
+import { lockTasks } from '../ledger/collect.ts'
+import {
+  askAgain,
+  deferResults,
+  failResults,
+  postAgain,
+  rejectResults,
+  type UnusableAnswer,
+} from '../ledger/task-failures.ts'
 import type { Dictionary } from './dictionary.ts'
 import { appsOf, toPages, toRanking, toReviews, toReviewsSnapshot, toSnapshot } from './encode.ts'
-import { askAgain, endFailed, endUnreadable, postAgain, putOff, type UnusableAnswer } from './endings.ts'
 import { insertPages } from './pages.ts'
 import { insertRankings } from './rankings.ts'
 import { upsertReviews } from './reviews.ts'
@@ -33,7 +41,7 @@ export type FinishBatch = (tx: Transaction) => Promise<void>
 
 /**
  * SQLSTATE classes that speak of the data, not of the server: cardinality, data exception, constraint, program limit. A foreign
- * key (23503) does not: no result names a row of ours, but a project may be renamed while its refund is written.
+ * key (23503) does not: no result names a row of ours.
  */
 const DATA_ERROR = /^(21|22|23(?!503)|54)/
 
@@ -137,6 +145,11 @@ async function storeBatch(
   ]
   const [failed, unreadable, later] = [of('failed'), of('unreadable'), of('later')]
 
+  await lockTasks(
+    tx,
+    batch.map((one) => one.item.serviceId),
+  )
+
   const stored = new Set([
     ...(await insertRankings(
       tx,
@@ -145,9 +158,9 @@ async function storeBatch(
     ...(await insertSnapshots(tx, snapshots)),
     ...(await insertPages(tx, of('pages').map(toPages))),
   ])
-  await endFailed(tx, failed.map(withId))
-  await endUnreadable(tx, unreadable.map(withId))
-  await putOff(tx, later.map(withId))
+  await failResults(tx, failed.map(withId))
+  await rejectResults(tx, unreadable.map(withId))
+  await deferResults(tx, later.map(withId))
   const postedAgain = await postAgain(tx, of('store_failed').map(withId), deps.maxAttempts)
   // Last: whoever is waited for here, for an app that two batches speak of, wants nothing more itself.
   const seen = reviews.filter((one) => stored.has(one.item.serviceId))

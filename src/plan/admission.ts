@@ -3,13 +3,12 @@
  * answer, the dry run only reads it, so that both always agree.
  */
 import type postgres from 'postgres'
+import type { Price } from '../account/prices.ts'
 import type { SqlRunner } from '../db/database.ts'
-import type { Price } from './price.ts'
+import type { DayAndMonthBudget } from '../ledger/claim-post.ts'
 
 /** Budgets that hold for all projects together, in micro-dollars; null is no limit of our own. */
-export interface OverallBudget {
-  readonly maxDayMicros: number
-  readonly maxMonthMicros: number | null
+export interface OverallBudget extends DayAndMonthBudget {
   /** What one plan may reserve. */
   readonly maxRunMicros: number | null
 }
@@ -21,17 +20,16 @@ export interface AdmissionInput extends OverallBudget {
 /**
  * Common table expressions ending in two relations:
  * `decided`, one row per due (target, slot): price and `cut`, null when it is bought, else why not;
- * `share`, one row per bought (target, slot) and project that pays: its part of the price.
+ * `paying`, one row per bought (target, slot): the ids of the projects that pay, in ascending order.
  *
  * - A shared target is priced once, at the largest depth and priority asked. Each project that asks sums full prices over
- *   its own queue; the target is admitted when at least one affords it, and those that do split it, remainder to
- *   the first. The overall cut comes after.
+ *   its own queue; the target is admitted when at least one affords it, and those that do split it (`share_of`). The overall cut comes after.
  * - Raw pages cost nothing: the task brings them when anybody asks for them. Who asks once it is planned gets them from the
  *   next slot on.
  * - The queue is ordered by priority, then by how long ago the target was measured: with too little money everybody has
  *   their turn. What is dearer than a whole budget stands outside the queue, or it would block it for ever.
  * - What is `materialized` is computed once: the money of a project would else be summed for each of its targets.
- * - The caller holds the budget lock, taken in a statement of its own before this one: inside one statement two planners
+ * - The caller holds the ledger's lock, taken in a statement of its own before this one: inside one statement two planners
  *   both see the old snapshot, and overspend.
  */
 export function admission(sql: SqlRunner, input: AdmissionInput): postgres.PendingQuery<postgres.Row[]> {
@@ -56,7 +54,7 @@ export function admission(sql: SqlRunner, input: AdmissionInput): postgres.Pendi
       select a.target_id, a.slot, t.store, t.function, t.captured_at, max(a.depth) as depth, max(a.priority) as priority,
         max(a.slot_ends_at) as slot_ends_at, bool_or(a.html) as html
       from asked a join target t on t.id = a.target_id
-      where not exists (select from task k where k.target_id = a.target_id and k.slot = a.slot)
+      where not exists (select from task k where k.target_id = a.target_id and k.slot = a.slot and k.state <> 'dropped')
         and not exists (select from ranking r where r.target_id = a.target_id and r.slot = a.slot
           and r.slot > storerank_now() - interval '32 days')
         and not exists (select from app_snapshot s where s.target_id = a.target_id and s.slot = a.slot
@@ -65,18 +63,21 @@ export function admission(sql: SqlRunner, input: AdmissionInput): postgres.Pendi
     ),
     priced as materialized (
       select d.*,
-        ceil(coalesce(d.depth, 1)::numeric / p.unit_results)::bigint
-          * case d.priority when 2 then p.high_micros else p.normal_micros end as price_micros,
+        task_price(d.depth, p.unit_results, case d.priority when 2 then p.high_micros else p.normal_micros end)
+          as price_micros,
         row_number() over (order by d.priority desc, d.captured_at nulls first, d.slot, d.target_id) as place
       from due d join price p using (store, function)
     ),
     project_budget as materialized (
-      select project, least(daily_micros, monthly_micros) as whole_micros,
+      select project_id, project, least(daily_micros, monthly_micros) as whole_micros,
         least(daily_micros - day_micros, monthly_micros - month_micros) as left_micros
       from project_money(storerank_now())
     ),
     overall_budget as materialized (
-      select min(limit_micros) as whole_micros, min(limit_micros - used_micros) as left_micros
+      -- What is left of the account's minute is no matter of a plan: only what a whole minute can never pay is.
+      select least(min(limit_micros), (select minute_limit_micros from account_usage order by fetched_at desc limit 1))
+          as whole_micros,
+        min(limit_micros - used_micros) as left_micros
       from (
         select limit_micros, used_micros
         from overall_money(storerank_now(), ${input.maxDayMicros}::bigint, ${input.maxMonthMicros}::bigint)
@@ -85,14 +86,14 @@ export function admission(sql: SqlRunner, input: AdmissionInput): postgres.Pendi
       ) budget
     ),
     queued as (
-      select a.target_id, a.slot, a.project, p.price_micros,
+      select a.target_id, a.slot, a.project, b.project_id, p.price_micros,
         coalesce(p.price_micros > b.whole_micros, false) as too_dear, b.left_micros,
         sum(p.price_micros) filter (where p.price_micros <= b.whole_micros or b.whole_micros is null)
           over (partition by a.project order by p.place) as running_micros
       from asked a join priced p using (target_id, slot) join project_budget b using (project)
     ),
     payer as materialized (
-      select q.target_id, q.slot, q.project, q.price_micros, q.too_dear,
+      select q.target_id, q.slot, q.project, q.project_id, q.price_micros, q.too_dear,
         not q.too_dear and (q.left_micros is null or q.running_micros <= q.left_micros) as affords
       from queued q
     ),
@@ -116,13 +117,10 @@ export function admission(sql: SqlRunner, input: AdmissionInput): postgres.Pendi
         when o.running_micros > o.left_micros then 'overall_budget' end as cut
       from priced p join admitted a using (target_id, slot) left join overall o using (target_id, slot)
     ),
-    share as materialized (
-      select y.target_id, y.slot, y.project,
-        y.price_micros / count(*) over w
-          + case when row_number() over (w order by y.project) = 1 then y.price_micros % count(*) over w else 0 end
-          as share_micros
+    paying as materialized (
+      select y.target_id, y.slot, array_agg(y.project_id order by y.project_id) as payers
       from payer y join decided d using (target_id, slot)
       where y.affords and d.cut is null
-      window w as (partition by y.target_id, y.slot)
+      group by 1, 2
     )`
 }

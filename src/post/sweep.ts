@@ -1,8 +1,8 @@
 /** The sweep: nothing that is planned stays without a post, no post without a job, and no answer is awaited for ever. */
 import type { Database, Transaction } from '../db/database.ts'
-import { lockBudget } from '../plan/budget.ts'
-import { packPosts } from '../plan/pack.ts'
-import { markOverduePosts } from './reconcile.ts'
+import { withLedgerLock } from '../ledger/lock.ts'
+import { packTasks } from '../ledger/plan-tasks.ts'
+import { markOverduePosts } from '../ledger/posts.ts'
 
 export interface Swept {
   /** Posts whose answer is overdue, now unknown. */
@@ -17,10 +17,9 @@ export async function sweepPosts(
   db: Database,
   enqueuePosts: (tx: Transaction, postIds: readonly string[]) => Promise<void>,
 ): Promise<Swept> {
-  const overdue = await markOverduePosts(db)
-  return db.begin(async (tx) => {
-    await lockBudget(tx)
-    const packed = await packPosts(tx)
+  const overdue = await markOverduePosts(db.sql)
+  return withLedgerLock(db, 'The sweep', async (tx) => {
+    const packed = await packTasks(tx)
     const ready = await tx<{ id: string }[]>`select id from post where state = 'ready' order by created_at`
     await enqueuePosts(
       tx,

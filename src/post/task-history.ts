@@ -2,10 +2,10 @@
  * The service's own list of the account's tasks, read whole: the only witness of what an ambiguous POST did, and of what
  * the service took for a task. Free of charge, but slow: 10 pages of 1,000 a minute (spec: Limits).
  */
+import type { CreatedTask } from '../ledger/adopt.ts'
+import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/history.ts'
-import type { CreatedTask } from './evidence.ts'
-import { parseTag } from './tag.ts'
 
 /** A time of posting. */
 export interface Range {

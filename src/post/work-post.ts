@@ -5,11 +5,12 @@ import type { Logger } from 'pino'
 import { endCall } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
 import { AccountError, RejectedError, UnavailableError } from '../errors.ts'
+import { releasePost } from '../ledger/release.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { PostOutcome } from '../service/post-tasks.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import { type Claim, type ClaimedPost, type ClaimOptions, claimPost } from './claim.ts'
-import { releasePost, type Settled, settlePost } from './settle.ts'
+import { type Settled, settlePost } from './settle.ts'
 
 export interface PostDeps extends ClaimOptions {
   readonly db: Database
@@ -57,9 +58,12 @@ async function claimOrRelease(deps: PostDeps, postId: string): Promise<Claim> {
   try {
     return await claimPost(deps.db, postId, token, deps)
   } catch (cause) {
-    await releasePost(deps.db, postId, token, 'The claim could not be confirmed; nothing was sent.').catch(
-      () => {},
-    )
+    await releasePost(
+      deps.db.sql,
+      postId,
+      token,
+      'The claim could not be confirmed; nothing was sent.',
+    ).catch(() => {})
     throw new UnavailableError(`The post ${postId} could not be claimed; nothing was sent.`, { cause })
   }
 }
@@ -83,12 +87,12 @@ async function handleRefusal(
   outcome: PostOutcome,
 ): Promise<number | null> {
   if (outcome.kind === 'not_sent') {
-    await releasePost(deps.db, post.postId, post.token, `Not sent: ${outcome.reason}.`)
+    await releasePost(deps.db.sql, post.postId, post.token, `Not sent: ${outcome.reason}.`)
     throw new UnavailableError(`The post ${post.postId} was not sent: ${outcome.reason}.`)
   }
   if (outcome.kind !== 'refused') return null
   const said = `The service refused the post (${outcome.statusCode}: ${outcome.message})`
-  await releasePost(deps.db, post.postId, post.token, `${said}.`)
+  await releasePost(deps.db.sql, post.postId, post.token, `${said}.`)
   switch (outcome.cause) {
     case 'rate_limit':
       deps.log.warn(

@@ -3,11 +3,11 @@
  * cycles at once share the work: what one has planned, any other may post and collect.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Outage, readPostingOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
 import { AccountError, StorerankError } from '../errors.ts'
-import { type Outage, readPostingOutage } from '../plan/service-status.ts'
-import { readUnknownPosts, type UnknownPosts } from '../post/reconcile.ts'
+import { readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { areReferencesFresh } from '../watch/references.ts'
 import { BUSY, executeJob, type Job, type JobContext, type JobSummary } from './job.ts'
 import type { Runner } from './runner.ts'

@@ -2,11 +2,9 @@
  * A scheduled job, and the record of its runs: (job, slot) once, whoever's clock woke it. One run of a job at a time over
  * all runners, by a lock that dies with its holder.
  */
-import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Secret } from '../config.ts'
 import { CLOSE_TIMEOUT_S, type Database } from '../db/database.ts'
-import { jobRun } from '../db/schema/index.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { Queue } from './queue.ts'
@@ -51,9 +49,6 @@ export interface Job {
 const SIGN_OF_LIFE_MS = 20_000
 const FROZEN_AFTER_MS = 120_000
 
-/** Time is the database's. */
-const clock = sql`clock_timestamp()`
-
 /** Another runner is at it. */
 export const BUSY = Symbol('busy')
 
@@ -86,14 +81,9 @@ export async function executeJob(
 
 /** Records a slot that nobody will run any more; a run that has begun is not touched. */
 export async function recordMissedRun(db: Database, job: string, slot: Date, reason: string): Promise<void> {
-  await db.orm
-    .insert(jobRun)
-    .values({ job, slot, state: 'missed', error: reason })
-    .onConflictDoUpdate({
-      target: [jobRun.job, jobRun.slot],
-      set: { state: 'missed', error: reason },
-      setWhere: eq(jobRun.state, 'waiting'),
-    })
+  await db.sql`
+    insert into job_run (job, slot, state, error) values (${job}, ${slot}, 'missed', ${reason})
+    on conflict (job, slot) do update set state = 'missed', error = excluded.error where job_run.state = 'waiting'`
 }
 
 /** A slot that nobody will run, and why. */
@@ -142,16 +132,13 @@ export async function enqueueAgain(db: Database, queue: Queue, job: string, slot
 
 /** Returns the slot under which it runs: the scheduled one, or the present of the database, to the millisecond. */
 async function startRun(context: JobContext, job: Job, scheduled?: Date): Promise<Date> {
-  const started = { state: 'running', runner: context.runner, startedAt: clock, endedAt: null, error: null }
-  const [run] = await context.db.orm
-    .insert(jobRun)
-    .values({
-      job: job.name,
-      slot: scheduled ?? sql`date_trunc('milliseconds', clock_timestamp())`,
-      ...started,
-    })
-    .onConflictDoUpdate({ target: [jobRun.job, jobRun.slot], set: started })
-    .returning({ slot: jobRun.slot })
+  const [run] = await context.db.sql<{ slot: Date }[]>`
+    insert into job_run (job, slot, state, runner, started_at)
+    values (${job.name}, coalesce(${scheduled ?? null}::timestamptz, date_trunc('milliseconds', clock_timestamp())), 'running',
+      ${context.runner}, clock_timestamp())
+    on conflict (job, slot) do update set state = 'running', runner = excluded.runner, started_at = excluded.started_at,
+      ended_at = null, error = null
+    returning slot`
   if (run === undefined) throw new Error('An insert returned no row.')
   return run.slot
 }
@@ -162,12 +149,10 @@ async function endRun(
   slot: Date,
   end: { readonly state: 'done' | 'failed'; readonly summary?: JobSummary; readonly error?: string },
 ): Promise<void> {
-  await db.orm
-    .update(jobRun)
-    .set({ ...end, endedAt: clock })
-    .where(
-      and(eq(jobRun.job, job.name), eq(jobRun.slot, slot), inArray(jobRun.state, ['waiting', 'running'])),
-    )
+  await db.sql`
+    update job_run set state = ${end.state}, ended_at = clock_timestamp(), error = coalesce(${end.error ?? null}, error),
+      summary = coalesce(${end.summary === undefined ? null : JSON.stringify(end.summary)}::text::jsonb, summary)
+    where job = ${job.name} and slot = ${slot} and state in ('waiting', 'running')`
 }
 
 /**

@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto'
 import { type Job as BossJob, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
-import type { FetchItem } from '../collect/hand-out.ts'
 import { beginWith, pgOptions, WORK } from '../db/connection.ts'
 import type { Transaction } from '../db/database.ts'
 import { LeaseLostError } from '../errors.ts'
+import type { FetchItem } from '../ledger/hand-out.ts'
 
 export type QueueName = 'post' | 'fetch' | 'job'
 

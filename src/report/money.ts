@@ -28,7 +28,7 @@ export async function readSpentSince(db: Database, from: Date): Promise<Spent> {
       coalesce(-sum(amount_micros) filter (where kind = 'refund'), 0)::bigint as "refundedMicros",
       coalesce(sum(amount_micros) filter (where kind = 'duplicate'), 0)::bigint as "duplicateMicros",
       coalesce(sum(amount_micros) filter (where kind = 'adjustment'), 0)::bigint as "adjustedMicros"
-    from charge where kind <> 'estimate' and at >= ${from}`
+    from charge where at >= ${from}`
   return row ?? { tasks: 0, chargedMicros: 0, refundedMicros: 0, duplicateMicros: 0, adjustedMicros: 0 }
 }
 
@@ -45,7 +45,7 @@ export async function readSpentByFunction(db: Database, from: Date): Promise<Spe
     select t.function, count(distinct c.service_id) filter (where c.kind = 'charge') as tasks,
       sum(c.amount_micros)::bigint as "netMicros"
     from charge c join target t on t.id = c.target_id
-    where c.kind <> 'estimate' and c.at >= ${from}
+    where c.at >= ${from}
     group by 1 order by 3 desc, 1`
 }
 
@@ -77,8 +77,8 @@ export async function readBudgets(db: Database, budget: OverallBudget): Promise<
       from project_money(storerank_now()) where monthly_micros is not null
     ),
     last_day as (
-      select coalesce(sum(amount_micros), 0)::bigint as micros from charge
-      where (kind <> 'estimate' or open) and at > storerank_now() - interval '24 hours'
+      select coalesce(sum(amount_micros), 0)::bigint + (select reserved_micros from ledger) as micros from charge
+      where at > storerank_now() - interval '24 hours'
     )
     select budget, limit_micros as "limitMicros", used_micros as "usedMicros", case
       when budget = 'the account''s balance' then

@@ -5,6 +5,7 @@ import { type Audited, auditPosted } from '../../src/audit/audit.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { TaskIdRow } from '../../src/service/history.ts'
 import { readOwnBooks, replaceCalls } from '../post/posting.ts'
+import { readSpendDifferences } from '../support/ledger.ts'
 import { createWorld, type World, type WorldOptions } from '../support/world.ts'
 
 export const HOUR_MS = 3_600_000
@@ -67,11 +68,11 @@ export async function readProblems(world: World): Promise<Problem[]> {
   return rows.map((row) => ({ ...row }))
 }
 
-/** Our net of each service id beside what the service says, in the order of ids. */
+/** Our net of each service id beside what the service says, in the order of ids; and the totals beside our charges. */
 export async function assertBooksAgree(world: World): Promise<void> {
   const ours = await world.db.sql<{ id: string; costMicros: number }[]>`
     select service_id as id, sum(amount_micros)::bigint as "costMicros" from charge
-    where kind <> 'estimate' group by service_id order by service_id`
+    group by service_id order by service_id`
   const theirs = (await readOwnBooks(world))
     .map(({ id, costMicros }) => ({ id, costMicros }))
     .sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -79,6 +80,7 @@ export async function assertBooksAgree(world: World): Promise<void> {
     ours.map((row) => ({ ...row })),
     theirs,
   )
+  assert.deepEqual(await readSpendDifferences(world.db.sql), [])
 }
 
 /** Posts past all of our code, as another program of the account or as a runner that we have forgotten. */

@@ -9,14 +9,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
+import { drizzle } from 'drizzle-orm/postgres-js'
 import pLimit from 'p-limit'
 import { pino } from 'pino'
+import postgres from 'postgres'
+import { handOutReady } from '../../src/collect/enqueue-results.ts'
 import { type Fetched, fetchResults } from '../../src/collect/fetch.ts'
-import { type FetchItem, handOutReady } from '../../src/collect/hand-out.ts'
 import type { Database } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { storeFetched } from '../../src/history/store.ts'
+import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { workPost } from '../../src/post/work-post.ts'
 import { createClient } from '../../src/service/client.ts'
@@ -62,14 +65,15 @@ async function prepareTasks(db: Database, day: number): Promise<Fetched[]> {
   const slot = new Date(ZERO_SLOT + day * DAY_MS)
   const tasks = await db.sql<{ serviceId: string }[]>`
     with posted as (
-      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, service_id)
-      select id, ${slot}, ${new Date(slot.getTime() + DAY_MS)}, 'posted', 100, 1, 1200, gen_random_uuid()::text
+      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, service_id)
+      select id, ${slot}, ${new Date(slot.getTime() + DAY_MS)}, 'posted', 100, 1, 1200,
+        array(select p.id from project p where p.name = 'bench'), gen_random_uuid()::text
       from target where subject like 'keyword %'
       returning id, target_id, slot, service_id
     ),
     charged as (
-      insert into charge (kind, project, amount_micros, task_id, attempt, target_id, slot, service_id)
-      select 'charge', 'bench', 1200, id, 1, target_id, slot, service_id from posted
+      insert into charge (kind, project_id, amount_micros, target_id, slot, service_id)
+      select 'charge', (select id from project where name = 'bench'), 1200, target_id, slot, service_id from posted
     )
     select service_id as "serviceId" from posted`
   return tasks.map(({ serviceId }, index) => toResult(serviceId, index, day))
@@ -143,11 +147,13 @@ async function measureBaseline(db: Database): Promise<Measured> {
   await db.sql`
     create table rank_row (store text not null, keyword text not null, app_id text not null, slot timestamptz not null,
       rank integer not null, absolute integer not null, primary key (store, keyword, app_id, slot))`
+  const client = postgres(db.url, { max: 1 })
+  const orm = drizzle(client)
   const startedMs = performance.now()
   let results = 0
   for (let day = 0; performance.now() - startedMs < BASELINE_MS; day += 1) {
     const batch = Array.from({ length: RESULTS_PER_BATCH }, (_, keyword) => toResult('', keyword, day))
-    await db.orm.transaction(async (tx) => {
+    await orm.transaction(async (tx) => {
       for (const [index, one] of batch.entries()) {
         if (one.kind !== 'ranking') continue
         const slot = new Date(ZERO_SLOT + day * DAY_MS)
@@ -164,7 +170,9 @@ async function measureBaseline(db: Database): Promise<Measured> {
     })
     results += batch.length
   }
-  return { results, seconds: secondsSince(startedMs) }
+  const seconds = secondsSince(startedMs)
+  await client.end()
+  return { results, seconds }
 }
 
 /** Bytes on disk, indexes and all, for each rank of each app. */

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { readOutcome } from '../../src/collect/fetch.ts'
-import type { FetchItem } from '../../src/collect/hand-out.ts'
+import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { createClient } from '../../src/service/client.ts'
+import { readReservations, readSpendDifferences } from '../support/ledger.ts'
 import {
   askedEnough,
   buy,
@@ -95,7 +96,7 @@ describe('a task', () => {
       const task = await readTask()
       assert.deepEqual(task, { state: 'posted', attempt: 1, status_code: null, problem: null, pause_s: 1 })
     }
-    const charges = await world.db.sql`select from charge where kind <> 'estimate'`
+    const charges = await world.db.sql`select from charge`
     assert.equal(charges.length, 1)
   })
 
@@ -118,7 +119,7 @@ describe('a task', () => {
     assert.deepEqual({ ...row }, { outcome: 'failed', reason: '40403: Results Expired.', rank: null })
     await buy(world)
     assert.equal((await readTask()).state, 'failed')
-    const charges = await world.db.sql`select kind from charge where kind <> 'estimate'`
+    const charges = await world.db.sql`select kind from charge`
     assert.deepEqual([...charges], [{ kind: 'charge' }])
   })
 
@@ -128,18 +129,30 @@ describe('a task', () => {
       assert.equal((await collect(world, { client })).postedAgain, 1)
       const { state, attempt: next, status_code } = await readTask()
       assert.deepEqual({ state, next, status_code }, { state: 'planned', next: attempt, status_code: 40101 })
-      const open = await world.db.sql`select attempt, amount_micros as micros from charge where open`
-      assert.deepEqual([...open], [{ attempt, micros: 3600 }])
+      const open = await readReservations(world.db.sql)
+      assert.deepEqual(
+        open.map((one) => ({ attempt: one.attempt, micros: one.micros })),
+        [{ attempt, micros: 3600 }],
+      )
       await buy(world)
     }
     const last = await collect(world, { client })
     assert.deepEqual([last.postedAgain, last.failed], [0, 1])
     const ledger = await world.db.sql`
-      select attempt, amount_micros as micros from charge where kind = 'charge' order by attempt`
+      select kind, amount_micros as micros, row_number() over (order by at) as attempt, count(*) over () as charges,
+        service_id = (select service_id from task) as is_last
+      from charge order by at`
     assert.deepEqual(
       [...ledger],
-      [1, 2, 3].map((attempt) => ({ attempt, micros: 3600 })),
+      [1, 2, 3].map((attempt) => ({
+        kind: 'charge',
+        micros: 3600,
+        attempt,
+        charges: 3,
+        is_last: attempt === 3,
+      })),
     )
+    assert.deepEqual(await readSpendDifferences(world.db.sql), [])
     const [row] = await world.db.sql`select outcome, reason from rank_history`
     assert.deepEqual({ ...row }, { outcome: 'failed', reason: '40101: Internal SE server error.' })
     await buy(world)
@@ -190,7 +203,7 @@ describe('a task', () => {
     assert.deepEqual([...rows], [{ outcome: 'not_in_top', depth: 700, results_count: 0 }])
     const ledger = await world.db.sql`
       select c.kind, c.amount_micros as micros from charge c join target t on t.id = c.target_id
-      where t.subject = 'xqzvbnk' and c.kind <> 'estimate' order by c.kind`
+      where t.subject = 'xqzvbnk' order by c.kind`
     assert.deepEqual(
       [...ledger],
       [

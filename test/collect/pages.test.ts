@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { type FetchItem, handOutOverdue } from '../../src/collect/hand-out.ts'
+import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
+import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import {
   buy,
   clear,
@@ -170,13 +171,13 @@ describe('raw pages that are not to be had', () => {
   const refuse = (status_code: number, status_message: string) =>
     answerPages({ status_code, status_message, result: null })
 
-  const putOff: Record<string, Rewrite> = {
+  const deferResults: Record<string, Rewrite> = {
     'because they are not ready': refuse(40602, 'Task In Queue.'),
     'because there were too many calls': refuse(40202, 'Rate limit per minute exceeded.'),
     'because another task was answered': answerPages({ id: '11111111-1111-4111-8111-111111111111' }),
     'because the account is refused': refuse(40100, 'You are not authorized.'),
   }
-  for (const [why, rewrite] of Object.entries(putOff)) {
+  for (const [why, rewrite] of Object.entries(deferResults)) {
     test(`now, ${why}, put their task off as a whole, and nothing is lost`, async (t) => {
       await watchSearch()
       await buy(world)

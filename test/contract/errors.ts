@@ -317,7 +317,7 @@ covers(
 covers('statement.messages_come_from_there', 'when an answer has none', {
   fetch: { because: 'An answer of the sandbox always has a message.' },
   client: {
-    file: 'test/history/endings.test.ts',
+    file: 'test/ledger/task-failures.test.ts',
     test: 'says what the service calls the code when it said nothing itself',
   },
 })

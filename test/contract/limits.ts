@@ -218,7 +218,7 @@ covers(
       assert.deepEqual(await list(), [])
     },
     client: {
-      file: 'test/collect/hand-out.test.ts',
+      file: 'test/collect/enqueue-results.test.ts',
       test: 'that are full are asked again as long as somebody fetches, and not once nobody does',
     },
   },

@@ -222,7 +222,7 @@ covers('notes.tag_that_is_not_ours', 'rows have the tag that was posted, or none
     assert.deepEqual(rows.map(({ tag }) => tag).sort(), ['theirs', null].sort())
   },
   client: {
-    file: 'test/collect/hand-out.test.ts',
+    file: 'test/collect/enqueue-results.test.ts',
     test: 'never make anybody fetch what another program bought, or what nobody knows',
   },
 })

@@ -28,7 +28,7 @@ covers('notes.tasks_ready_and_task_get_of_ios_store_app_searches', 'an answer fo
 })
 coversElsewhere(
   'notes.tasks_ready_and_task_get_of_ios_store_app_searches',
-  'test/collect/hand-out.test.ts',
+  'test/collect/enqueue-results.test.ts',
   'say where a result is fetched, and that path is followed',
 )
 coversElsewhere(
@@ -366,7 +366,7 @@ covers('notes.pace_of_completion', 'is a second or two, and half of it for high 
     assert.equal((await doneAfter(5000)).length, 40)
   },
   client: {
-    file: 'test/collect/hand-out.test.ts',
+    file: 'test/collect/enqueue-results.test.ts',
     test: 'is asked for by its id, by one at a time, and each time twice as late, at most a day',
   },
 })

@@ -125,7 +125,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   ),
   'inside settling': after(
     'post/settle.ts',
-    'await recordCreated(tx, created, overdueAfterMs)',
+    'await adoptTasks(tx, created, overdueAfterMs)',
     'inside settling',
   ),
   'settling before its commit': before(
@@ -136,7 +136,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   'after settling': before('post/work-post.ts', 'if (settled.unknown > 0) {', 'after settling'),
   'between scan and adoption': before(
     'post/reconcile.ts',
-    'const evidence = await recordCreated(tx, scan.found',
+    'const evidence = await adoptTasks(tx, scan.found',
     'between scan and adoption',
   ),
   'release before its commit': before(

@@ -51,10 +51,20 @@ async function leaveSomethingInEveryView(): Promise<void> {
   await list.describeApp('1001', '2026-03-11 00:00+00', { app: app?.id, version: '1.1' })
   const review = { app: app?.id, review_id: 'r', location_code: 2840, language_code: 'en' }
   await owner`insert into review ${owner({ ...review, first_seen_at: SLOT, last_seen_at: SLOT })}`
-  const task = { target_id: 1, slot: SLOT, slot_ends_at: SLOT, priority: 1, estimate_micros: 1200 }
+  const task = {
+    target_id: 1,
+    slot: SLOT,
+    slot_ends_at: SLOT,
+    priority: 1,
+    estimate_micros: 1200,
+    payers: [1],
+  }
   await owner`insert into task ${owner({ ...task, state: 'failed', problem: 'It failed.' })}`
-  const charge = { kind: 'charge', project: 'fitness', amount_micros: 1200, task_id: crypto.randomUUID() }
-  await owner`insert into charge ${owner({ ...charge, attempt: 1, target_id: 1, slot: SLOT, service_id: 'a' })}`
+  const charge = { kind: 'charge', project_id: 1, amount_micros: 1200, target_id: 1, slot: SLOT }
+  await owner`insert into charge ${owner({ ...charge, service_id: 'a' })}`
+  await owner`select recount_spend()`
+  // Not counted, which no transition does: spend_difference has a row of it.
+  await owner`insert into charge ${owner({ ...charge, service_id: 'b' })}`
   const difference = { service_id: 'b', kind: 'missing', posted_at: SLOT, our_micros: 1200 }
   await owner`insert into audit_difference ${owner(difference)}`
 }
@@ -311,6 +321,10 @@ describe('nobody but the owner', () => {
       'task',
       'post',
       'charge',
+      'charged_price',
+      'spend',
+      'spend_change',
+      'ledger',
       'watch_period',
       'target',
       'account_usage',
@@ -331,6 +345,8 @@ describe('nobody but the owner', () => {
     ]),
     'update ranking set app_ids = null',
     'update charge set amount_micros = 0',
+    'update ledger set reserved_micros = 0',
+    'select from ledger for update',
     'update watch_period set ended_at = null',
     "update app set title = 'ours'",
     "insert into location (store, code, name) values ('ios_store', 1, 'Here')",
@@ -348,6 +364,9 @@ describe('nobody but the owner', () => {
     'select follow_keyword_watch(1)',
     'select * from overall_money(now(), 1, 1)',
     'select * from project_money(now())',
+    'select ledger_taken()',
+    'select fold_spend()',
+    'select recount_spend()',
     'create table mine (a int)',
     'create view mine as select 1',
     'create function mine() returns int language sql return 1',

@@ -36,8 +36,9 @@ select id, 'r1', 2840, 'en', 5, 'Good', 'Very good.', '2026-03-10', '2026-03-10'
 insert into post (id, store, function, state, send_before, answer_before, problem) values
   ('00000000-0000-7000-8000-000000000001', 'ios_store', 'app_searches', 'unknown', '2026-03-11 00:01+00', '2026-03-11 00:02+00', 'No answer came.'),
   ('00000000-0000-7000-8000-000000000002', 'ios_store', 'app_info', 'settled', '2026-03-11 00:01+00', '2026-03-11 00:02+00', null);
-insert into task (id, target_id, slot, slot_ends_at, state, priority, estimate_micros, post_id, service_id, posted_at, ended_at, problem)
-select ('00000000-0000-7000-8001-00000000000' || n)::uuid, t.id, '2026-03-11', '2026-03-12', state, 1, 1200, post, service_id,
+insert into task (id, target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, post_id, service_id, posted_at, ended_at, problem)
+select ('00000000-0000-7000-8001-00000000000' || n)::uuid, t.id, '2026-03-11', '2026-03-12', state, 1, 1200,
+  array(select id from project where name = 'fitness'), post, service_id,
   '2026-03-11 00:01+00', ended_at, problem
 from (values
   (1, 'app_searches', 'yoga', 'posting', uuid '00000000-0000-7000-8000-000000000001', null, null::timestamptz, null),
@@ -45,14 +46,13 @@ from (values
   (3, 'app_list', 'topselling_free', 'failed', null, 's-3', '2026-03-11 00:06+00', 'The service gave up.')
 ) v (n, function, subject, state, post, service_id, ended_at, problem)
 join target t on t.function = v.function and t.subject = v.subject;
-insert into charge (kind, at, project, amount_micros, open, task_id, attempt, target_id, slot, post_id, service_id)
-select c.kind, '2026-03-11 00:01+00', 'fitness', c.micros, c.open, k.id, 1, k.target_id, k.slot, k.post_id,
-  case c.kind when 'estimate' then null else k.service_id end
+insert into charge (kind, at, project_id, amount_micros, target_id, slot, service_id)
+select c.kind, '2026-03-11 00:01+00', k.payers[1], c.micros, k.target_id, k.slot, k.service_id
 from task k
 join (values
-  ('posting', 'estimate', 1200, true), ('collected', 'estimate', 1200, false), ('collected', 'charge', 1200, false),
-  ('collected', 'refund', -600, false), ('failed', 'charge', 1200, false), ('failed', 'adjustment', 300, false)
-) c (state, kind, micros, open) on c.state = k.state;
+  ('collected', 'charge', 1200), ('collected', 'refund', -600), ('failed', 'charge', 1200), ('failed', 'adjustment', 300)
+) c (state, kind, micros) on c.state = k.state;
+select recount_spend();
 insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
 select id, '2026-03-11', '2026-03-12', 'project_budget', 600 from target where subject = 'calm';
 insert into audit_difference (service_id, kind, posted_at, path, task_id, service_micros, our_micros) values

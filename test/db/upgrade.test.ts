@@ -71,7 +71,10 @@ for (const released of [...versions, present]) {
     const { sql, url } = await makeDatabase(t, released)
     const tables = await readRows(sql, 'r')
     const views = await readRows(sql, 'v')
-    for (const [view, rows] of Object.entries(views)) assert.ok(rows.length > 0, `${view} shows something`)
+    for (const [view, rows] of Object.entries(views)) {
+      // It has rows only where the books are broken.
+      assert.equal(rows.length > 0, view !== 'spend_difference', `${view} shows something`)
+    }
     assert.equal(await migrate(url), released !== present)
     assertKept(tables, await readRows(sql, 'r'))
     assertKept(views, await readRows(sql, 'v'))
@@ -137,7 +140,8 @@ test('rows that are gone, or say something else, would be noticed', async (t) =>
   const { sql } = await makeDatabase(t, present)
   const before = await readRows(sql, 'v')
   for (const change of [
-    'delete from charge where open',
+    'delete from charge',
+    'delete from spend where reserved_micros > 0',
     "update ranking set app_ids = '{2}' where app_ids is not null",
     'delete from watch_period',
   ]) {

@@ -130,8 +130,8 @@ describe('charts in the views of ranks', () => {
   test('a task that fails closes the slot of its own kind', async () => {
     await list.addChart()
     await list.addApp({ reviews: true, location_code: 2840, language_code: 'en' })
-    await list.sql`insert into task (target_id, slot, slot_ends_at, priority, estimate_micros)
-      select id, ${SLOT}, '2026-03-11 00:00+00', 1, 1200 from target`
+    await list.sql`insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers)
+      select id, ${SLOT}, '2026-03-11 00:00+00', 1, 1200, array(select id from project) from target`
     await list.sql`update task set state = 'failed', problem = 'why'`
     const gaps = await list.sql`select function, gap, reason from (
         select target_id, gap, reason from ranking_slot union all select target_id, gap, reason from app_slot) s

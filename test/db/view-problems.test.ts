@@ -14,6 +14,7 @@ describe('the views of money and trouble', () => {
   beforeEach(async () => {
     await list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location, language, category, ranking,
       app_snapshot, task, post, charge, budget_cut, rejected_result cascade`
+    await list.sql`select recount_spend()`
     await list.setNow('2026-03-10 13:00+00')
   })
 
@@ -28,9 +29,11 @@ describe('the views of money and trouble', () => {
   }
 
   async function addTask(fields: object): Promise<string> {
-    const [target] = await list.sql`select id from target limit 1`
+    const [target] =
+      await list.sql`select id, array(select min(id) from project) as payers from target limit 1`
     const task = {
       target_id: target?.id,
+      payers: target?.payers,
       slot: SLOT,
       slot_ends_at: '2026-03-11 00:00+00',
       priority: 1,
@@ -40,30 +43,31 @@ describe('the views of money and trouble', () => {
     return row?.id
   }
 
-  async function addCharge(kind: string, amountMicros: number, fields: object = {}): Promise<void> {
-    const charge = {
-      kind,
-      amount_micros: amountMicros,
-      at: '2026-03-10 12:00+00',
-      project: 'fitness',
-      attempt: 1,
-      target_id: 1,
-    }
-    await list.sql`insert into charge ${list.sql({ ...charge, task_id: crypto.randomUUID(), slot: SLOT, ...fields })}`
+  async function addCharge(
+    kind: string,
+    amountMicros: number,
+    fields: { service_id: string; project?: string; target_id?: number },
+  ): Promise<void> {
+    const { project = 'fitness', target_id = 1, service_id } = fields
+    await list.sql`
+      insert into charge (kind, amount_micros, at, project_id, target_id, slot, service_id)
+      select ${kind}, ${amountMicros}, '2026-03-10 12:00+00', id, ${target_id}, ${SLOT}, ${service_id}
+      from project where name = ${project}`
+    await list.sql`select recount_spend()`
   }
 
   describe('spend_daily', () => {
     test('adds up to the micro-dollar', async () => {
-      await list.sql`insert into project (name) values ('fitness')`
-      const task = { task_id: crypto.randomUUID(), service_id: 'a' }
-      await addCharge('charge', 1200, task)
-      await addCharge('refund', -401, task)
-      await addCharge('duplicate', 1200, { ...task, service_id: 'b' })
+      await list.addKeyword()
+      await addCharge('charge', 1200, { service_id: 'a' })
+      await addCharge('refund', -401, { service_id: 'a' })
+      await addCharge('duplicate', 1200, { service_id: 'b' })
       await addCharge('charge', 1, { service_id: 'c' })
-      await addCharge('adjustment', -600, { ...task, service_id: 'b' })
+      await addCharge('adjustment', -600, { service_id: 'b' })
       await addCharge('adjustment', 3, { service_id: 'c' })
-      await addCharge('estimate', 2400, { open: true })
-      await addCharge('estimate', 9999, { open: false })
+      await addTask({ state: 'posting', estimate_micros: 2400 })
+      await addTask({ state: 'dropped', estimate_micros: 9999 })
+      await list.sql`select recount_spend()`
       const rows = await list.sql`
         select tasks_charged, charged_usd, refunded_usd, duplicate_usd, adjusted_usd, spent_usd, reserved_usd
         from spend_daily`
@@ -388,7 +392,7 @@ describe('the views of money and trouble', () => {
       await list.addKeyword()
       await list.sql`insert into project (name) values ('wellness')`
       const [target] = await list.sql`select id from target`
-      const twice = { task_id: crypto.randomUUID(), service_id: 's', target_id: target?.id }
+      const twice = { service_id: 's', target_id: target?.id }
       await addCharge('duplicate', 700, twice)
       await addCharge('duplicate', 500, { ...twice, project: 'wellness' })
       const rows = await troubles()

@@ -106,8 +106,8 @@ describe('the views of ranks', () => {
   test('what is posted stays pending after its slot, however late it comes', async () => {
     await list.addKeyword()
     await list.addApp()
-    await list.sql`insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros)
-      select id, '2026-03-10 00:00+00', '2026-03-11 00:00+00', 'posted', 1, 1200 from target`
+    await list.sql`insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers)
+      select id, '2026-03-10 00:00+00', '2026-03-11 00:00+00', 'posted', 1, 1200, array(select id from project) from target`
     await list.setNow('2026-03-12 13:00+00')
     await close()
     await list.leaveGap('yoga', '2026-03-11 00:00+00', 'missed')

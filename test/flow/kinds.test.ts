@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
-import { handOutOverdue } from '../../src/collect/hand-out.ts'
+import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
 import { runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { readMoney, readOwnBooks } from '../post/posting.ts'

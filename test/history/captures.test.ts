@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { insertRankings } from '../../src/history/rankings.ts'
+import { readSpendDifferences, recount } from '../support/ledger.ts'
 import { buy, clear, collect, fetchItems, handOut, store, tamper, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -34,7 +35,7 @@ async function readServiceCosts(): Promise<Map<string, number>> {
 
 async function readOurCosts(): Promise<Map<string, number>> {
   const rows = await world.db.sql<{ id: string; micros: number }[]>`
-    select service_id as id, sum(amount_micros)::bigint as micros from charge where kind <> 'estimate' group by 1`
+    select service_id as id, sum(amount_micros)::bigint as micros from charge group by 1`
   return new Map(rows.map((row) => [row.id, row.micros]))
 }
 
@@ -49,14 +50,17 @@ async function chargeTasks(bills: readonly { chargedMicros: number; payers: numb
       from unnest(${bills.map((one) => one.chargedMicros)}::bigint[], ${bills.map((one) => one.payers)}::int[])
         with ordinality b (charged, payers, n)
     ), posted as (
-      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, service_id)
-      select target_id, '2026-03-10', '2026-03-11', 'posted', 100, 1, charged, service_id from bill
-      returning id, target_id, service_id
+      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, service_id)
+      select target_id, '2026-03-10', '2026-03-11', 'posted', 100, 1, charged,
+        array(select id from project order by id limit bill.payers), service_id
+      from bill
+      returning target_id, service_id, payers
     )
-    insert into charge (kind, project, amount_micros, task_id, attempt, target_id, slot, service_id)
-    select 'charge', 'p' || place, charged / payers + case place when 1 then charged % payers else 0 end, p.id, 1,
-      p.target_id, '2026-03-10', p.service_id
-    from posted p join bill using (service_id) cross join generate_series(1, payers) place`
+    insert into charge (kind, project_id, amount_micros, target_id, slot, service_id)
+    select 'charge', project_id, charged / b.payers + case place when 1 then charged % b.payers else 0 end,
+      p.target_id, '2026-03-10', service_id
+    from posted p join bill b using (service_id) cross join unnest(p.payers) with ordinality as y (project_id, place)`
+  await recount(sql)
 }
 
 describe('refunds', () => {
@@ -121,11 +125,12 @@ describe('refunds', () => {
     }
     await buy(world)
     await world.db
-      .sql`update charge set amount_micros = amount_micros + 1 where kind = 'charge' and project = 'one'`
+      .sql`update charge set amount_micros = amount_micros + 1 from project p where p.id = project_id and p.name = 'one'`
+    await recount(world.db.sql)
     await collect(world)
     const rows = await world.db.sql`
-      select t.subject, c.kind, array_agg(c.amount_micros::int order by c.project) as shares
-      from charge c join target t on t.id = c.target_id where c.kind <> 'estimate' and t.subject = 'xqzvbnk'
+      select t.subject, c.kind, array_agg(c.amount_micros::int order by p.name) as shares
+      from charge c join project p on p.id = c.project_id join target t on t.id = c.target_id where t.subject = 'xqzvbnk'
       group by 1, 2 order by 1, 2`
     // One of the seven units stays: of the 8401 charged, 7200.857 comes back, and never more.
     assert.deepEqual(
@@ -172,6 +177,7 @@ describe('refunds', () => {
         })
         assert.deepEqual(refunds.map(({ serviceId, micros }) => [serviceId, micros]).sort(), expected.sort())
         assert.ok(refunds.every(({ most }) => most <= 0))
+        assert.deepEqual(await readSpendDifferences(world.db.sql), [])
       }),
       { numRuns: 10 },
     )
@@ -184,8 +190,8 @@ describe('refunds', () => {
     await buy(world)
     await collect(world)
     const rows = await world.db.sql`
-      select kind, array_agg(amount_micros::int order by project) as shares, sum(amount_micros)::int as micros
-      from charge where kind <> 'estimate' group by 1 order by 1`
+      select kind, array_agg(amount_micros::int order by p.name) as shares, sum(amount_micros)::int as micros
+      from charge c join project p on p.id = c.project_id group by 1 order by 1`
     assert.deepEqual(
       [...rows],
       [
@@ -204,7 +210,7 @@ describe('refunds', () => {
     await collect(world)
     const rows = await world.db.sql`
       select t.subject, sum(c.amount_micros)::int as micros from charge c join target t on t.id = c.target_id
-      where c.kind <> 'estimate' group by 1 order by 1`
+      group by 1 order by 1`
     assert.deepEqual(
       [...rows],
       [
@@ -222,8 +228,7 @@ describe('refunds', () => {
         Object.assign(body, { cost: 9 }, { tasks: [{ ...body.tasks[0], cost: 9 }] })
     })
     await collect(world, { client })
-    const rows = await world.db
-      .sql`select kind, amount_micros::int as micros from charge where kind <> 'estimate'`
+    const rows = await world.db.sql`select kind, amount_micros::int as micros from charge`
     assert.deepEqual([...rows], [{ kind: 'charge', micros: 1200 }])
   })
 })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
+import { readReservations, readSpendDifferences, recount } from '../support/ledger.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const HOUR_MS = 3_600_000
@@ -162,7 +163,8 @@ describe('a slot that ended', () => {
       },
     ])
     assert.equal((await planning.db.sql`select from task`).count, 0)
-    assert.equal((await planning.db.sql`select from charge where open`).count, 0)
+    assert.deepEqual(await readReservations(planning.db.sql), [])
+    assert.deepEqual(await readSpendDifferences(planning.db.sql), [])
     assert.equal((await planning.plan()).planned, 1)
   })
 
@@ -183,6 +185,9 @@ describe('a slot that ended', () => {
       await planning.watch('a', ['yoga'])
       await planning.plan()
       await planning.db.sql`update task set state = ${state}`
+      await recount(planning.db.sql)
+      const reserved = await readReservations(planning.db.sql)
+      assert.equal(reserved.length, state === 'posting' ? 1 : 0)
       await planning.setNow('2026-03-13 12:00+00')
       assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 2 })
       assert.deepEqual(
@@ -191,7 +196,8 @@ describe('a slot that ended', () => {
       )
       const [{ slot } = { slot: null }] = await planning.db.sql`select slot from task`
       assert.deepEqual(slot, new Date('2026-03-10'))
-      assert.equal((await planning.db.sql`select from charge where open`).count, 1)
+      assert.deepEqual(await readReservations(planning.db.sql), reserved)
+      assert.deepEqual(await readSpendDifferences(planning.db.sql), [])
     })
   }
 
@@ -245,16 +251,35 @@ describe('a slot that ended', () => {
       await planning.setNow('2026-03-11 08:00+00')
       await unwatch()
       // As a claim would: nobody watches it any more.
-      await planning.db.sql`
-        update task set slot_ends_at = storerank_now(), post_id = null where slot = '2026-03-11 00:00+00'`
+      await planning.db
+        .sql`update task set state = 'dropped', post_id = null where slot = '2026-03-11 00:00+00'`
+      await recount(planning.db.sql)
       await planning.setNow('2026-03-13 00:00+00')
       await planning.closeSlots()
       assert.deepEqual(
         (await gaps()).map(({ slot }) => slot),
         ['03-11 00'],
       )
+      assert.equal((await planning.db.sql`select from task where state = 'dropped'`).count, 0)
     })
   }
+
+  test('with a task that a claim dropped is missed; the task stays only when it was sent before', async () => {
+    await planning.watch('a', ['sent', 'unsent'])
+    await planning.plan()
+    await planning.db.sql`
+      update task set state = 'dropped', post_id = null,
+        attempt = case (select subject from target t where t.id = target_id) when 'sent' then 2 else 1 end`
+    await recount(planning.db.sql)
+    await planning.setNow('2026-03-11 00:00+00')
+    assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 2 })
+    const tasks = () => planning.db.sql`
+      select t.subject, k.state, k.ended_at is not null as ended from task k join target t on t.id = k.target_id`
+    assert.deepEqual([...(await tasks())], [{ subject: 'sent', state: 'dropped', ended: true }])
+    assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
+    assert.deepEqual([...(await tasks())], [{ subject: 'sent', state: 'dropped', ended: true }])
+    assert.deepEqual(await readSpendDifferences(planning.db.sql), [])
+  })
 })
 
 describe('a watch that was added and deleted within a slot', () => {
@@ -273,7 +298,8 @@ describe('a watch that was added and deleted within a slot', () => {
     await planning.setNow('2026-03-12 12:00+00')
     assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
     assert.equal((await planning.db.sql`select from task`).count, 0)
-    assert.equal((await planning.db.sql`select from charge where open`).count, 0)
+    assert.deepEqual(await readReservations(planning.db.sql), [])
+    assert.deepEqual(await readSpendDifferences(planning.db.sql), [])
   })
 
   test('owes nothing when the budget cut it', async () => {

@@ -29,8 +29,10 @@ const cutsOf = async () =>
 /** What each project has reserved for a keyword. */
 async function sharesOf(keyword: string): Promise<Record<string, number>> {
   const rows = await planning.db.sql<{ project: string; micros: number }[]>`
-    select c.project, c.amount_micros as micros from charge c join target t on t.id = c.target_id
-    where t.subject = ${keyword} and c.open`
+    select p.name as project, share_of(k.estimate_micros, cardinality(k.payers), y.place) as micros
+    from task k join target t on t.id = k.target_id cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
+    join project p on p.id = y.project_id
+    where t.subject = ${keyword} and k.state = 'planned'`
   return Object.fromEntries(rows.map(({ project, micros }) => [project, micros]))
 }
 
@@ -148,11 +150,11 @@ describe('a target of several projects', () => {
       fc.asyncProperty(
         fc.integer({ min: 1, max: 9 }),
         fc.integer({ min: 1, max: 700 }),
-        fc.integer({ min: 0, max: 5000 }),
+        fc.integer({ min: 1200, max: 5000 }),
         async (projects, depth, unitMicros) => {
           await planning.clear()
           for (let i = 1; i <= projects; i += 1) await planning.watch(`project ${i}`, ['yoga'], { depth })
-          await setAccount({ prices: JSON.stringify([price('app_searches', unitMicros)]) })
+          await setAccount({ prices: planning.db.sql.json([price('app_searches', unitMicros)]) })
           const price_ = Math.ceil(depth / 100) * unitMicros
           assert.equal((await planning.plan()).plannedMicros, price_)
           const { 'project 1': first, ...others } = await sharesOf('yoga')
@@ -173,7 +175,7 @@ const price = (name: string, normalMicros: number) => ({
 
 async function setAccount(fields: Record<string, unknown>): Promise<void> {
   await planning.db
-    .sql`insert into account_usage ${planning.db.sql({ login: 'test', prices: '[]', ...fields })}`
+    .sql`insert into account_usage ${planning.db.sql({ login: 'test', prices: planning.db.sql.json([]), ...fields })}`
 }
 
 interface Asked {
@@ -352,7 +354,9 @@ describe('for any watchlist and any budgets', () => {
 async function decisionsInDatabase(): Promise<Map<number, Decision>> {
   const rows = await planning.db.sql<(Decision & { keyword: number })[]>`
     select t.subject::int as keyword, coalesce(k.estimate_micros, b.price_micros) as price, b.reason as cut,
-      coalesce((select jsonb_object_agg(c.project, c.amount_micros) from charge c where c.task_id = k.id), '{}') as shares
+      coalesce((
+        select jsonb_object_agg(p.name, share_of(k.estimate_micros, cardinality(k.payers), y.place))
+        from unnest(k.payers) with ordinality as y (project_id, place) join project p on p.id = y.project_id), '{}') as shares
     from target t left join task k on k.target_id = t.id left join budget_cut b on b.target_id = t.id
     where k.id is not null or b.reason is not null
     order by 1`

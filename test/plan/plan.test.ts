@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { claimPost } from '../../src/post/claim.ts'
+import { readReservations } from '../support/ledger.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 import { until } from '../support/world.ts'
 
@@ -41,30 +42,32 @@ async function crowd<T>(hold: string, work: (db: Database) => Promise<T>): Promi
   return (await both) as [T, T]
 }
 
-const BUDGET_LOCK = `select pg_advisory_xact_lock(hashtext('storerank'), hashtext('budget'))`
+const LEDGER_LOCK = 'select from ledger for update'
 
 describe('two planners at the same moment', () => {
   test('plan each target once, and together spend no more than there is', async () => {
     await planning.watch('a', TWENTY)
-    const plans = await crowd(BUDGET_LOCK, (db) => planDueTasks(db, BUDGET, async () => {}))
+    const plans = await crowd(LEDGER_LOCK, (db) => planDueTasks(db, BUDGET, async () => {}))
     assert.deepEqual(plans.map(({ planned }) => planned).sort(), [0, 8])
     const [sum] = await planning.db.sql`
       select count(*) as tasks, count(distinct target_id) as targets, sum(estimate_micros)::bigint as micros from task`
     assert.deepEqual(sum, { tasks: 8, targets: 8, micros: 9600 })
-    const [reserved] = await planning.db
-      .sql`select sum(amount_micros)::bigint as micros from charge where open`
-    assert.deepEqual(reserved, { micros: 9600 })
+    const reserved = await readReservations(planning.db.sql)
+    assert.equal(
+      reserved.reduce((sum, { micros }) => sum + micros, 0),
+      9600,
+    )
   })
 
   test('open a watch whose location has just become known once', async () => {
     const { sql } = planning.db
     await planning.watch('a', ['yoga'], { location_code: null, location_name: 'United States' })
     await sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
-    const plans = await crowd(BUDGET_LOCK, (db) => planDueTasks(db, BUDGET, async () => {}))
+    const plans = await crowd(LEDGER_LOCK, (db) => planDueTasks(db, BUDGET, async () => {}))
     assert.deepEqual(plans.map(({ planned }) => planned).sort(), [0, 1])
   })
 
-  test('are not disturbed by the references, which open watches without the budget lock', async () => {
+  test('are not disturbed by the references, which open watches without the lock of the ledger', async () => {
     const { sql } = planning.db
     await planning.watch('a', ['yoga'], { location_code: null, location_name: 'United States' })
     await sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
@@ -219,7 +222,10 @@ describe('a plan', () => {
       claim.post.tasks.map(({ subject }) => subject),
       ['zen'],
     )
-    const [open] = await planning.db.sql`select sum(amount_micros)::bigint as micros from charge where open`
-    assert.deepEqual(open, { micros: 1200 })
+    const reserved = await readReservations(planning.db.sql)
+    assert.deepEqual(
+      reserved.map(({ micros }) => micros),
+      [1200],
+    )
   })
 })

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
-import { postAgain } from '../../src/history/endings.ts'
-import { lockBudget } from '../../src/plan/budget.ts'
+import { adoptTasks } from '../../src/ledger/adopt.ts'
+import { lockLedger } from '../../src/ledger/lock.ts'
+import { parseTag, type TaskTag } from '../../src/ledger/tag.ts'
+import { postAgain } from '../../src/ledger/task-failures.ts'
 import { claimPost } from '../../src/post/claim.ts'
-import { recordCreated } from '../../src/post/evidence.ts'
-import { parseTag, type TaskTag } from '../../src/post/tag.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 import {
   answered,
@@ -51,7 +51,7 @@ describe('a claim', () => {
     assert.ok(day !== undefined)
     await sql`update project set timezone = ${day.zone}, daily_usd = 0.0012`
     const { claiming } = await begin(async (tx) => {
-      await lockBudget(tx)
+      await lockLedger(tx)
       const claiming = claimPost(world.db, postId, randomUUID(), depsOf(world))
       await until('the claim waits', async () => (await countWaiting(world)) === 1)
       await until('the day is over', async () => {
@@ -73,7 +73,7 @@ describe('a claim', () => {
       const other = await runAt(world, '2026-12-02 00:00:01+00', (db) => claimNext(db, 'pilates'))
       for (const task of [sent, other]) {
         const created = [{ ...task, serviceId: task.taskId, costMicros: 1200 }]
-        await runAt(world, answeredAt, (db) => db.begin((tx) => recordCreated(tx, created, 60_000)))
+        await runAt(world, answeredAt, (db) => db.begin((tx) => adoptTasks(tx, created, 60_000)))
       }
       const days = await world.db
         .sql`select day::text, spent_usd::float8 as usd from spend_daily order by day`

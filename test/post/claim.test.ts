@@ -7,6 +7,7 @@ import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { createClient } from '../../src/service/client.ts'
 import { stall, startWireServer } from '../service/wire-server.ts'
+import { readReservations, readSpendDifferences, recount } from '../support/ledger.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 import {
   answered,
@@ -31,7 +32,11 @@ let world: World
 before(async () => {
   world = await createWorld({ sandbox: { readyMs: 3_600_000 } })
 })
-afterEach(() => forgetAll(world))
+afterEach(async () => {
+  const differences = await readSpendDifferences(world.db.sql)
+  await forgetAll(world)
+  assert.deepEqual([...differences], [])
+})
 after(() => world.close())
 
 function claimAt(postId: string, now: string) {
@@ -45,18 +50,18 @@ async function chargedWhenClaimedAt(postId: string, beforeMidnight: string): Pro
     select m - interval '1 minute' as planned, m + interval '1 minute' as claimed
     from (select date_trunc('day', slot_ends_at, 'UTC') - ${beforeMidnight}::interval as m from task) as midnight`
   assert.ok(at !== undefined)
-  await sql`update charge set at = ${at.planned}`
+  await sql`update task set reserved_at = ${at.planned}`
+  await recount(sql)
   assert.equal((await claimAt(postId, at.claimed.toISOString())).kind, 'claimed')
-  const [charge] = await sql<{ at: Date }[]>`select at from charge where open`
-  if (charge?.at.getTime() === at.planned.getTime()) return false
-  assert.equal(charge?.at.getTime(), at.claimed.getTime())
+  const [reserved] = await readReservations(sql)
+  if (reserved?.at.getTime() === at.planned.getTime()) return false
+  assert.equal(reserved?.at.getTime(), at.claimed.getTime())
   return true
 }
 
 /** As a task is that the service charged and failed, and that is planned again. */
 async function failAtService(): Promise<void> {
   await world.db.sql`update task set attempt = 2, status_code = 40101, problem = '40101: It failed.'`
-  await world.db.sql`update charge set attempt = 2`
 }
 
 async function instantIn(interval: string): Promise<string> {
@@ -105,7 +110,7 @@ describe('a claim', () => {
     assert.deepEqual(await countStates(world.db), { failed: 1 })
     assert.deepEqual(await readMoney(world.db), {})
     const gaps = await world.db.sql`select gap, reason from ranking`
-    const reason = 'Nobody watches it any more, and it was not posted again after: 40101: It failed.'
+    const reason = 'No watch asks for it any more, and it was not posted again after: 40101: It failed.'
     assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
   })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { packPosts } from '../../src/plan/pack.ts'
+import { packTasks } from '../../src/ledger/plan-tasks.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { countStates, depsOf, forgetAll, planPost, work } from './posting.ts'
@@ -28,7 +28,7 @@ describe("the account's spending limit per minute", () => {
     const postId = await planPost(world, KEYWORDS)
     await work(world, postId)
     assert.deepEqual(await countStates(world.db), { planned: 2, posted: 3 })
-    const [rest] = await world.db.begin((tx) => packPosts(tx))
+    const [rest] = await world.db.begin((tx) => packTasks(tx))
     assert.ok(rest !== undefined)
     const claim = await claimPost(world.db, rest, randomUUID(), depsOf(world))
     assert.equal(claim.kind, 'wait')
@@ -39,8 +39,8 @@ describe("the account's spending limit per minute", () => {
     await limitMinuteTo(1_200)
     const postId = await planPost(world, ['a', 'b'])
     await work(world, postId)
-    await world.db.sql`update charge set at = at - interval '61 seconds' where kind = 'charge'`
-    const [rest] = await world.db.begin((tx) => packPosts(tx))
+    await world.db.sql`update post set settled_at = settled_at - interval '61 seconds'`
+    const [rest] = await world.db.begin((tx) => packTasks(tx))
     await work(world, rest ?? '')
     assert.deepEqual(await countStates(world.db), { posted: 2 })
   })

@@ -11,6 +11,7 @@ import { type PostDeps, type PostResult, workPost } from '../../src/post/work-po
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { PostOutcome } from '../../src/service/post-tasks.ts'
 import type { SendWindow } from '../../src/service/transport.ts'
+import { recount, rememberPrices } from '../support/ledger.ts'
 import type { World } from '../support/world.ts'
 
 type Fields = Record<string, string | number | boolean>
@@ -162,7 +163,7 @@ export async function readBooks(world: World): Promise<BookEntry[]> {
 
 /** What the books hold of the tasks of our database. */
 export async function readOwnBooks(world: World): Promise<BookEntry[]> {
-  const tasks = await world.db.sql<{ id: string }[]>`select distinct task_id as id from charge`
+  const tasks = await world.db.sql<{ id: string }[]>`select id from task`
   const own = new Set(tasks.map((task) => task.id))
   return (await readBooks(world)).filter((entry) => own.has(entry.tag.split('.')[0] ?? ''))
 }
@@ -175,11 +176,15 @@ export async function countStates(db: Database): Promise<Record<string, number>>
   return Object.fromEntries(rows.map((row) => [row.state, row.tasks]))
 }
 
-/** Micro-dollars by kind of charge; `reserved` is what the open estimates hold. */
+/** Micro-dollars by kind of charge; `reserved` is what planned and posting tasks hold. */
 export async function readMoney(db: Database): Promise<Record<string, number>> {
   const rows = await db.sql<{ kind: string; micros: number }[]>`
-    select case when open then 'reserved' else kind end as kind, sum(amount_micros)::bigint as micros
-    from charge where kind <> 'estimate' or open group by 1 order by 1`
+    select kind, sum(micros)::bigint as micros
+    from (
+      select kind, amount_micros as micros from charge
+      union all
+      select 'reserved', estimate_micros from task where state in ('planned', 'posting') and estimate_micros > 0
+    ) as money group by 1 order by 1`
   return Object.fromEntries(rows.map((row) => [row.kind, row.micros]))
 }
 
@@ -193,8 +198,10 @@ export async function countWaiting(world: World): Promise<number> {
 /** Everything that was watched, planned and paid is gone; the sandbox keeps its books. */
 export async function forgetAll(world: World): Promise<void> {
   await world.db.sql`
-    truncate keyword_watch, app_watch, watch_period, target, task, post, charge, api_call, budget_cut, project, account_usage,
-      job_run, ranking cascade`
+    truncate keyword_watch, app_watch, watch_period, target, task, post, charge, charged_price, api_call, budget_cut, project,
+      account_usage, job_run, ranking cascade`
+  await recount(world.db.sql)
+  await rememberPrices(world.db.sql)
 }
 
 /** A database that is another process as far as Postgres can tell; `close` cuts it off in the middle of whatever it does. */

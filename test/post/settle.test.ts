@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { releasePost } from '../../src/ledger/release.ts'
+import { formatTag, parseTag } from '../../src/ledger/tag.ts'
 import { type ClaimedPost, claimPost } from '../../src/post/claim.ts'
-import { releasePost, settlePost, sortAnswers } from '../../src/post/settle.ts'
+import { settlePost, sortAnswers } from '../../src/post/settle.ts'
 import { sweepPosts } from '../../src/post/sweep.ts'
-import { formatTag, parseTag } from '../../src/post/tag.ts'
 import { createClient } from '../../src/service/client.ts'
 import type { PostOutcome } from '../../src/service/post-tasks.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -294,7 +295,7 @@ describe('a runner that lost its claim', () => {
     const claim = await claimKeywords(['yoga', 'pilates'])
     const stale = { postId: claim.postId, token: randomUUID() }
     const [first = '', second = ''] = claim.tasks.map((task) => task.tag)
-    assert.equal(await releasePost(world.db, stale.postId, stale.token, 'late'), false)
+    assert.equal(await releasePost(world.db.sql, stale.postId, stale.token, 'late'), false)
     const settled = await settle(stale, [answerOf(first, 40501), answerOf(second, 40210)])
     assert.deepEqual(settled, { created: 0, failed: 0, released: 0, unknown: 2 })
     assert.deepEqual(await countStates(world.db), { posting: 2 })
@@ -314,7 +315,7 @@ describe('a runner that lost its claim', () => {
   test('does not decide on a post that became unknown meanwhile, not even with its own token', async () => {
     const claim = await claimKeywords(['yoga'])
     await world.db.sql`update post set state = 'unknown'`
-    assert.equal(await releasePost(world.db, claim.postId, claim.token, 'late'), false)
+    assert.equal(await releasePost(world.db.sql, claim.postId, claim.token, 'late'), false)
     await settle(claim, [answerOf(claim.tasks[0]?.tag ?? '', 40501)])
     assert.deepEqual(await countStates(world.db), { posting: 1 })
   })

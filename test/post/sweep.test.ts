@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
-import { lockBudget } from '../../src/plan/budget.ts'
-import { packPosts } from '../../src/plan/pack.ts'
+import { lockLedger } from '../../src/ledger/lock.ts'
+import { packTasks } from '../../src/ledger/plan-tasks.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { type Swept, sweepPosts } from '../../src/post/sweep.ts'
@@ -60,17 +60,17 @@ test('a sweep waits for whoever plans, claims or sweeps, so that no task is pack
   await settlePost(world.db, post, [answerOf(post.tasks[0]?.tag ?? '', 40210)], 60_000, null)
   let sweptEarly = false
   const [sweeping] = await world.db.begin(async (tx) => {
-    await lockBudget(tx)
+    await lockLedger(tx)
     const waiting = sweep().finally(() => {
       sweptEarly = true
     })
     await until('the sweep waits or is done', async () => {
       const waiters = await world.db.sql`
-        select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       return waiters.length > 0 || sweptEarly
     })
     assert.equal(sweptEarly, false)
-    await packPosts(tx)
+    await packTasks(tx)
     return [waiting]
   })
   assert.equal((await sweeping).packed, 0)

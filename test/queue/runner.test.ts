@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { handOutReady } from '../../src/collect/hand-out.ts'
+import { handOutReady } from '../../src/collect/enqueue-results.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { replaceCalls } from '../post/posting.ts'
 import { buy, watchKeywords } from '../support/stages.ts'

@@ -4,6 +4,7 @@ import { type ClosedSlots, closeEndedSlots } from '../../src/history/close-slots
 import type { OverallBudget } from '../../src/plan/admission.ts'
 import { type PlanPreview, type PlanSummary, planDueTasks, previewPlan } from '../../src/plan/plan.ts'
 import { createTestDatabase } from './database.ts'
+import { insertCharge, recount } from './ledger.ts'
 
 type Fields = Record<string, unknown>
 
@@ -57,9 +58,9 @@ export async function createPlanning(): Promise<Planning> {
     closeSlots: () => closeEndedSlots(db),
     async clear() {
       await db.sql.unsafe(
-        `delete from keyword_watch; delete from app_watch; delete from chart_watch; delete from watch_period; delete from charge;
+        `delete from keyword_watch; delete from app_watch; delete from chart_watch; delete from watch_period; delete from charge; delete from charged_price;
          delete from project; delete from task; delete from post; delete from budget_cut; delete from target;
-         delete from ranking; delete from app_snapshot; delete from account_usage; delete from location;`,
+         delete from ranking; delete from app_snapshot; delete from account_usage; delete from location; select recount_spend();`,
       )
     },
     async drop() {
@@ -87,9 +88,7 @@ function writersOf({
         on conflict (name) do update set daily_usd = excluded.daily_usd, monthly_usd = excluded.monthly_usd`
     },
     async spend(project, micros, at) {
-      await sql`
-        insert into charge (kind, project, amount_micros, at, task_id, attempt, target_id, slot, service_id)
-        values ('charge', ${project}, ${micros}, ${new Date(at)}, uuid_v7(), 1, 0, ${new Date(at)}, uuid_v7()::text)`
+      await insertCharge(sql, { project, micros, at })
     },
     async measure() {
       await sql`select ensure_history_partitions(min(slot), max(slot)) from task where state = 'planned' having count(*) > 0`
@@ -100,8 +99,8 @@ function writersOf({
         await tx`
           update target t set captured_at = storerank_now()
           where t.id in (select target_id from task where state = 'planned')`
-        await tx`update charge set open = false`
         await tx`update task set state = 'collected', ended_at = clock_timestamp() where state = 'planned'`
+        await recount(tx)
       })
     },
     async plannedKeywords() {

@@ -7,14 +7,16 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
+import { handOutOverdue, handOutReady } from '../../src/collect/enqueue-results.ts'
 import { type Fetched, fetchResults } from '../../src/collect/fetch.ts'
-import { type FetchItem, handOutOverdue, handOutReady } from '../../src/collect/hand-out.ts'
 import type { Database } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { type StoredBatch, storeFetched } from '../../src/history/store.ts'
+import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { workPost } from '../../src/post/work-post.ts'
 import { type AppDataClient, createClient } from '../../src/service/client.ts'
+import { recount } from './ledger.ts'
 import type { World } from './world.ts'
 
 /** What a stage works with, where it is not the world's own. */
@@ -28,6 +30,7 @@ export async function clear(world: World): Promise<void> {
   await world.db.sql`
     truncate project, target, app, post, charge, budget_cut, rejected_result, ranking, app_snapshot, listing, review, page
       cascade`
+  await recount(world.db.sql)
 }
 
 /** Plans what is due and posts it. */

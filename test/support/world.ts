@@ -11,6 +11,7 @@ import type { OptionsInput } from '../../src/sandbox/options.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { type AppDataClient, createClient } from '../../src/service/client.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { rememberPrices } from './ledger.ts'
 
 export interface World {
   readonly db: Database
@@ -61,6 +62,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const settings = { ...SETTINGS, ...options.settings }
   const db = openDatabase(database.url)
   const client = createClient({ baseUrl: sandbox.url, login: 'sandbox', password: 'sandbox' })
+  await rememberPrices(db.sql)
   const runners: WorldRunner[] = []
   return {
     db,

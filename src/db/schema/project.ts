@@ -1,12 +1,14 @@
 /** A project: the apps and keywords that belong together, with a budget and a time zone of their own. */
 import { sql } from 'drizzle-orm'
-import { boolean, check, numeric, pgTable, text } from 'drizzle-orm/pg-core'
+import { boolean, check, integer, numeric, pgTable, text } from 'drizzle-orm/pg-core'
 import { businessNow, instant } from './columns.ts'
 
 export const project = pgTable(
   'project',
   {
     name: text('name').primaryKey(),
+    /** By which the ledger names it: a rename touches no row of money. */
+    id: integer('id').notNull().unique('project_id_once').generatedAlwaysAsIdentity(),
     timezone: text('timezone').notNull().default('UTC'),
     dailyUsd: numeric('daily_usd', { precision: 14, scale: 6 }),
     monthlyUsd: numeric('monthly_usd', { precision: 14, scale: 6 }),

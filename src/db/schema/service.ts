@@ -69,6 +69,8 @@ export const accountUsage = pgTable('account_usage', {
   daySpentMicros: micros('day_spent_micros'),
   minuteLimitMicros: micros('minute_limit_micros'),
   callsPerMinuteLimit: integer('calls_per_minute_limit'),
+  /** What the ledger had taken in all when the question was asked: the rest of `ledger.taken_micros` came after it. */
+  takenMicros: micros('taken_micros').notNull().default(sql`ledger_taken()`),
   /** [{store|null, function, normalMicros, highMicros}] as the price list said. */
   prices: jsonb('prices').notNull(),
 })

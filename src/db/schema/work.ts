@@ -18,7 +18,6 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { businessNow, bytes, instant, micros } from './columns.ts'
-import { project } from './project.ts'
 
 const uuidV7 = sql`uuid_v7()`
 const clock = sql`clock_timestamp()`
@@ -74,16 +73,22 @@ export const post = pgTable(
     settledAt: instant('settled_at'),
     /** When the first complete scan of the service's history began that did not find its unknown tasks. */
     scannedAt: instant('scanned_at'),
+    /** What its tasks had reserved when it was claimed, then what they cost: the account's spending limit per minute counts it. */
+    micros: micros('micros').notNull().default(0),
     problem: text('problem'),
     createdAt: instant('created_at').notNull().default(clock),
   },
   (t) => [
     check('post_state_known', sql`state in ('ready', 'sending', 'settled', 'unknown')`),
     index('post_open').on(t.state).where(sql`state <> 'settled'`),
+    index('post_settled').on(t.settledAt).where(sql`state = 'settled'`),
   ],
 )
 
-/** One paid request for one target and slot; `<id>.<attempt>` is the tag at the service. */
+/**
+ * One paid request for one target and slot; `<id>.<attempt>` is the tag at the service. While a task is `planned` or `posting`
+ * its estimate is reserved for the projects that pay for it: a reservation is no row of its own.
+ */
 export const task = pgTable(
   'task',
   {
@@ -100,6 +105,12 @@ export const task = pgTable(
     /** The raw pages are fetched and kept beside the result. */
     html: boolean('html').notNull().default(false),
     estimateMicros: micros('estimate_micros').notNull(),
+    /** `project.id` of each project that pays a share (`share_of`), in ascending order. */
+    payers: integer('payers').array().notNull(),
+    /** The instant whose day the reservation counts in: of planning, then of sending. */
+    reservedAt: instant('reserved_at').notNull().default(businessNow),
+    /** Posts of it that the service charged. */
+    chargedPosts: smallint('charged_posts').notNull().default(0),
     postId: uuid('post_id').references(() => post.id),
     serviceId: text('service_id'),
     postedAt: instant('posted_at'),
@@ -115,57 +126,103 @@ export const task = pgTable(
     plannedAt: instant('planned_at').notNull().default(clock),
   },
   (t) => [
-    check('task_state_known', sql`state in ('planned', 'posting', 'posted', 'collected', 'failed')`),
-    uniqueIndex('task_once_per_slot').on(t.targetId, t.slot),
+    check(
+      'task_state_known',
+      sql`state in ('planned', 'posting', 'posted', 'collected', 'failed', 'dropped')`,
+    ),
+    check('task_has_a_payer', sql`cardinality(payers) > 0`),
+    // A dropped task stays behind as the memory of a tag that was sent; its slot may be planned again.
+    uniqueIndex('task_once_per_slot').on(t.targetId, t.slot).where(sql`state <> 'dropped'`),
     uniqueIndex('task_service_id_once').on(t.serviceId),
     index('task_of_post').on(t.postId),
-    index('task_open').on(t.state, t.askAt).where(sql`state in ('planned', 'posting', 'posted')`),
+    index('task_planned').on(t.slotEndsAt).where(sql`state = 'planned'`),
+    index('task_unpacked').on(t.plannedAt).where(sql`state = 'planned' and post_id is null`),
+    index('task_posted').on(t.askAt).where(sql`state = 'posted'`),
     index('task_ended').on(t.endedAt).where(sql`ended_at is not null`),
   ],
 )
 
 /**
- * One row of money. An `estimate` reserves while it is open; `charge`, `refund` (negative) and `duplicate` are what
- * the service took or gave back, and an `adjustment` (either sign) is what its own list of tasks says beyond them. A shared
- * task has one row of each kind per project, and they add up exactly.
+ * One row of money that the service took or gave back: `charge`, `refund` (negative) and `duplicate` are what it said, and an
+ * `adjustment` (either sign) is what its own list of tasks says beyond them. A shared task has one row of each kind per
+ * project, and they add up exactly. Kept for ever.
  */
 export const charge = pgTable(
   'charge',
   {
-    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
-    kind: text('kind').notNull(),
-    /** The instant whose day and month it counts in: of planning, then of sending; of an adjustment, that of its charge. */
     at: instant('at').notNull().default(businessNow),
-    project: text('project')
-      .notNull()
-      .references(() => project.name, { onUpdate: 'cascade' }),
-    amountMicros: micros('amount_micros').notNull(),
-    open: boolean('open').notNull().default(false),
-    taskId: uuid('task_id').notNull(),
-    attempt: integer('attempt').notNull(),
-    targetId: integer('target_id').notNull(),
     slot: instant('slot').notNull(),
-    postId: uuid('post_id'),
-    serviceId: text('service_id'),
+    amountMicros: micros('amount_micros').notNull(),
+    targetId: integer('target_id').notNull(),
+    /** `project.id`. No foreign key: a project that ever had a watch cannot be deleted, and each check would cost as much as a row. */
+    projectId: integer('project_id').notNull(),
+    kind: text('kind').notNull(),
+    serviceId: text('service_id').notNull(),
   },
   (t) => [
-    check('charge_kind_known', sql`kind in ('estimate', 'charge', 'refund', 'duplicate', 'adjustment')`),
+    primaryKey({ columns: [t.serviceId, t.kind, t.projectId] }),
+    check('charge_kind_known', sql`kind in ('charge', 'refund', 'duplicate', 'adjustment')`),
     check(
       'charge_sign_by_kind',
       sql`case kind when 'refund' then amount_micros <= 0 when 'adjustment' then true else amount_micros >= 0 end`,
     ),
-    check('charge_only_estimates_are_open', sql`not open or kind = 'estimate'`),
-    uniqueIndex('charge_estimate_once').on(t.taskId, t.attempt, t.project).where(sql`kind = 'estimate'`),
-    uniqueIndex('charge_fact_once').on(t.serviceId, t.kind, t.project).where(sql`kind <> 'estimate'`),
-    // What counts against a budget: money taken and money reserved.
-    index('charge_counts_by_project')
-      .on(t.project, t.at, t.amountMicros)
-      .where(sql`kind <> 'estimate' or open`),
-    index('charge_counts').on(t.at, t.amountMicros).where(sql`kind <> 'estimate' or open`),
-    // What is reserved, however long ago: each claim sums it up behind the budget lock.
-    index('charge_open').on(t.amountMicros).where(sql`open`),
-    index('charge_of_task').on(t.taskId),
+    // Charges arrive in the order of their time: a range of it is a range of pages.
+    index('charge_by_time').using('brin', t.at).with({ autosummarize: true, pages_per_range: 32 }),
+    index('charge_adjustments').on(t.at).where(sql`kind = 'adjustment'`),
   ],
+)
+
+/** What a day's money is, whoever keeps it: `spend` folded, `spend_change` not yet. */
+const spendColumns = {
+  /** `project.id`, whose days are those of its time zone; 0 is all projects together, by UTC days. */
+  scope: integer('scope').notNull(),
+  beginsAt: instant('begins_at').notNull(),
+  endsAt: instant('ends_at').notNull(),
+  /** May be negative where a reservation moved to another day. */
+  reservedMicros: micros('reserved_micros').notNull(),
+  chargedMicros: micros('charged_micros').notNull(),
+  /** Zero or less. */
+  refundedMicros: micros('refunded_micros').notNull(),
+  duplicateMicros: micros('duplicate_micros').notNull(),
+  adjustedMicros: micros('adjusted_micros').notNull(),
+  tasksCharged: integer('tasks_charged').notNull(),
+}
+
+/** Money by project and day, kept by the transitions of the ledger: a budget is tested by tens of rows. */
+export const spend = pgTable('spend', spendColumns, (t) => [primaryKey({ columns: [t.scope, t.beginsAt] })])
+
+/**
+ * What transitions have added to `spend` and the holder of the ledger's lock has not folded in yet. Rows are only inserted, so
+ * that two transitions of the same day never wait for each other.
+ */
+export const spendChange = pgTable('spend_change', spendColumns, (t) => [
+  index('spend_change_by_scope').on(t.scope),
+])
+
+/** One row: the lock behind which money is reserved, and what no day bounds. */
+export const ledger = pgTable(
+  'ledger',
+  {
+    onlyOne: boolean('only_one').primaryKey().default(true),
+    /** What planned and posting tasks have reserved, of any day, as far as it is folded. */
+    reservedMicros: micros('reserved_micros').notNull().default(0),
+    /** What the service has taken since the ledger began, refunds and adjustments not counted: what it took since a look at the account. */
+    takenMicros: micros('taken_micros').notNull().default(0),
+  },
+  () => [check('ledger_has_one_row', sql`only_one`)],
+)
+
+/** What the service really took for a billing unit last, where it said so: a price list may say less. */
+export const chargedPrice = pgTable(
+  'charged_price',
+  {
+    store: text('store').notNull(),
+    function: text('function').notNull(),
+    priority: smallint('priority').notNull(),
+    unitMicros: micros('unit_micros').notNull(),
+    chargedAt: instant('charged_at').notNull().default(clock),
+  },
+  (t) => [primaryKey({ columns: [t.store, t.function, t.priority] })],
 )
 
 /** A due slot that the budget did not reach: recorded once, lifted when money comes, a gap when the slot ends. */

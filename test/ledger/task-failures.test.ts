@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { endFailed, endUnreadable, postAgain, putOff } from '../../src/history/endings.ts'
+import { deferResults, failResults, postAgain, rejectResults } from '../../src/ledger/task-failures.ts'
+import { readReservations } from '../support/ledger.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
@@ -42,10 +43,9 @@ const readGap = async () => {
 describe('a task that the store failed', () => {
   test('reserves its money anew, in the shares of those who paid before', async () => {
     assert.equal(await again(3), 1)
-    const open = await world.db.sql`
-      select project, attempt, amount_micros::int as micros from charge where open order by project`
+    const open = await readReservations(world.db.sql)
     assert.deepEqual(
-      [...open],
+      open.map(({ project, attempt, micros }) => ({ project, attempt, micros })),
       [
         { project: 'one', attempt: 2, micros: 600 },
         { project: 'two', attempt: 2, micros: 600 },
@@ -107,8 +107,7 @@ describe('a task that the store failed', () => {
     await world.db.sql`update task set slot_ends_at = storerank_now()`
     assert.equal(await again(3), 0)
     assert.equal((await readTask()).state, 'failed')
-    const open = await world.db.sql`select from charge where open`
-    assert.equal(open.length, 0)
+    assert.equal((await readReservations(world.db.sql)).length, 0)
   })
 })
 
@@ -116,9 +115,9 @@ describe('what has ended', () => {
   test('is not ended otherwise by what is told later', async () => {
     await collect(world)
     await world.db.begin(async (tx) => {
-      await endFailed(tx, [{ serviceId, statusCode: 40403, message: 'Expired.' }])
-      await endUnreadable(tx, [{ serviceId, path: 'items', problem: 'Bad.', body: null }])
-      await putOff(tx, [{ serviceId, problem: 'Later.', pauseMs: 1000 }])
+      await failResults(tx, [{ serviceId, statusCode: 40403, message: 'Expired.' }])
+      await rejectResults(tx, [{ serviceId, path: 'items', problem: 'Bad.', body: null }])
+      await deferResults(tx, [{ serviceId, problem: 'Later.', pauseMs: 1000 }])
     })
     assert.equal(await again(3), 0)
     const { state, problem } = await readTask()
@@ -128,16 +127,15 @@ describe('what has ended', () => {
   })
 
   test('keeps its money: what failed was paid for', async () => {
-    await world.db.begin((tx) => endFailed(tx, [{ serviceId, statusCode: 40403, message: 'Expired.' }]))
-    const [row] = await world.db
-      .sql`select sum(amount_micros)::int as micros from charge where kind <> 'estimate'`
+    await world.db.begin((tx) => failResults(tx, [{ serviceId, statusCode: 40403, message: 'Expired.' }]))
+    const [row] = await world.db.sql`select sum(amount_micros)::int as micros from charge`
     assert.equal(row?.micros, 1200)
     assert.deepEqual(await readGap(), { gap: 'failed', reason: '40403: Expired.' })
   })
 
   test('says what the service calls the code when it said nothing itself', async () => {
     await world.db.sql`insert into service_error (code, message) values (40403, 'Results Expired.')`
-    await world.db.begin((tx) => endFailed(tx, [{ serviceId, statusCode: 40403, message: '' }]))
+    await world.db.begin((tx) => failResults(tx, [{ serviceId, statusCode: 40403, message: '' }]))
     assert.deepEqual(await readGap(), { gap: 'failed', reason: '40403: Results Expired.' })
   })
 })
@@ -147,7 +145,7 @@ describe('what is put off', () => {
   async function putOffAfter(posted: string, problem: string | null, pauseMs: number) {
     await world.db.sql`
       update task set posted_at = clock_timestamp() - ${posted}::interval, ask_at = clock_timestamp() + interval '40 minutes'`
-    await world.db.begin((tx) => putOff(tx, [{ serviceId, problem, pauseMs }]))
+    await world.db.begin((tx) => deferResults(tx, [{ serviceId, problem, pauseMs }]))
     const [task] = await world.db.sql`
       select round(extract(epoch from fetching_until - clock_timestamp()) / 60)::int as pause,
         round(extract(epoch from ask_at - clock_timestamp()) / 60)::int as ask from task`
@@ -169,7 +167,7 @@ describe('what is put off', () => {
 test('an unreadable body is kept whole, whatever is in it', async () => {
   const body = { text: 'a\0b', deep: [{ emoji: '🧘', lone: '\ud800' }], huge: 'x'.repeat(1_000_000) }
   await world.db.begin((tx) =>
-    endUnreadable(tx, [{ serviceId, path: 'items[0]', problem: 'It cannot be read.', body }]),
+    rejectResults(tx, [{ serviceId, path: 'items[0]', problem: 'It cannot be read.', body }]),
   )
   const [kept] = await world.db.sql`select path, problem, body_gzip from rejected_result`
   assert.deepEqual([kept?.path, kept?.problem], ['items[0]', 'It cannot be read.'])

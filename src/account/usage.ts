@@ -1,40 +1,43 @@
 /** The account as the service reports it: balance, limits and prices feed the budgets and the call window. */
 import type { Database } from '../db/database.ts'
-import { accountUsage, serviceAccount } from '../db/schema/index.ts'
 import { ConfigurationError, StorerankError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { SERVICE_FUNCTIONS } from '../service/functions.ts'
-import type { AccountPrices } from './price.ts'
+import type { AccountPrices } from './prices.ts'
 import { type LookContext, refreshServiceStatus } from './service-status.ts'
 
-export type AccountUsage = typeof accountUsage.$inferSelect
+/** What a look at the account found; null is what the service did not say. */
+export interface AccountUsage {
+  readonly balanceMicros: number | null
+  readonly dayLimitMicros: number | null
+  readonly daySpentMicros: number | null
+  readonly minuteLimitMicros: number | null
+  readonly callsPerMinuteLimit: number | null
+}
 
 /**
  * Asks the service (free of charge) and records the answer. What the service does not say is null: no limit known.
  * Stamped before the question: what is charged while the answer travels counts as not in it.
  */
 export async function recordAccountUsage(db: Database, client: AppDataClient): Promise<AccountUsage> {
-  const [asked] = await db.sql<{ fetchedAt: Date }[]>`select clock_timestamp() as "fetchedAt"`
+  const [asked] = await db.sql<{ fetchedAt: string; takenMicros: number }[]>`
+    select clock_timestamp()::text as "fetchedAt", ledger_taken() as "takenMicros"`
+  if (asked === undefined) throw new Error('A function returned no row.')
   const user = await client.getUserData()
   const prices: AccountPrices = SERVICE_FUNCTIONS.map((fn) => ({
     function: fn,
     normalMicros: user.pricePerUnitMicros(fn, 1),
     highMicros: user.pricePerUnitMicros(fn, 2),
   }))
-  const [row] = await db.orm
-    .insert(accountUsage)
-    .values({
-      ...asked,
-      login: user.login ?? '',
-      timezone: user.timezone,
-      balanceMicros: user.balanceMicros,
-      dayLimitMicros: user.moneyLimits.day?.total ?? null,
-      daySpentMicros: user.moneyStatistics.day?.total ?? null,
-      minuteLimitMicros: user.moneyLimits.minute?.total ?? null,
-      callsPerMinuteLimit: user.callLimits.minute?.total ?? null,
-      prices,
-    })
-    .returning()
+  const { day, minute } = user.moneyLimits
+  const [row] = await db.sql<AccountUsage[]>`
+    insert into account_usage (fetched_at, taken_micros, login, timezone, balance_micros, day_limit_micros, day_spent_micros,
+      minute_limit_micros, calls_per_minute_limit, prices)
+    values (${asked.fetchedAt}, ${asked.takenMicros}, ${user.login ?? ''}, ${user.timezone}, ${user.balanceMicros},
+      ${day?.total ?? null}, ${user.moneyStatistics.day?.total ?? null}, ${minute?.total ?? null},
+      ${user.callLimits.minute?.total ?? null}, ${JSON.stringify(prices)}::text::jsonb)
+    returning balance_micros as "balanceMicros", day_limit_micros as "dayLimitMicros", day_spent_micros as "daySpentMicros",
+      minute_limit_micros as "minuteLimitMicros", calls_per_minute_limit as "callsPerMinuteLimit"`
   if (row === undefined) throw new Error('An insert returned no row.')
   return row
 }
@@ -46,7 +49,7 @@ const FRESH_MINUTES = 5
  * Looks at the account, when the last look is old, and at the service. When neither can be asked the plan goes by what is
  * known: it only reserves, and whoever posts is refused then as well.
  */
-export async function lookBeforePlanning(context: LookContext): Promise<void> {
+export async function refreshAccountBeforePlanning(context: LookContext): Promise<void> {
   const { db, client, log } = context
   const [row] = await db.sql<{ isFresh: boolean }[]>`
     select exists (select from account_usage
@@ -67,8 +70,8 @@ export async function lookBeforePlanning(context: LookContext): Promise<void> {
  * @throws ConfigurationError when the database belongs to another account
  */
 export async function claimDatabaseFor(db: Database, account: string): Promise<void> {
-  await db.orm.insert(serviceAccount).values({ account }).onConflictDoNothing()
-  const [owner] = await db.orm.select({ account: serviceAccount.account }).from(serviceAccount)
+  await db.sql`insert into service_account (account) values (${account}) on conflict do nothing`
+  const [owner] = await db.sql<{ account: string }[]>`select account from service_account`
   if (owner === undefined || owner.account === account) return
   throw new ConfigurationError(
     `The database holds what was measured with ${owner.account}, and must not mix it with ${account}. Mend APP_DATA_URL and APP_DATA_LOGIN, or use another database. (If it is the same account by another name: update service_account set account = '…'.)`,

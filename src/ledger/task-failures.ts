@@ -1,10 +1,18 @@
 /**
- * How a paid task ends without a capture: failed for good, posted again after the service's own failure, unreadable with
- * its body kept, or simply not yet. The gap in the history is written when slots are closed.
+ * `fail`, `reject`, `post again`, `defer`: how a task goes on or ends without a capture. The gap in the history is written by
+ * the trigger `close_failed`.
  */
 import { gzipSync } from 'node:zlib'
-import type { Transaction } from '../db/database.ts'
+import type { SqlRunner, Transaction } from '../db/database.ts'
 import { cutDepth } from '../service/fields.ts'
+import { booked, freed, reserved } from './money.ts'
+import type { TaskTag } from './tag.ts'
+
+/** A task that the POST itself refused. */
+export interface Refusal extends TaskTag {
+  readonly statusCode: number
+  readonly message: string
+}
 
 export interface FailedResult {
   readonly serviceId: string
@@ -59,15 +67,41 @@ export async function askAgain(tx: Transaction, answers: readonly UnusableAnswer
   return new Set(rows.map((row) => row.serviceId))
 }
 
-/** The service failed for good (4xxxx): the task ends, what was charged stays charged. */
-export async function endFailed(tx: Transaction, failed: readonly FailedResult[]): Promise<void> {
+/** The service refused these tasks of a post for good: they end, and cost nothing. The caller holds the claim. */
+export async function failRefusedTasks(
+  tx: Transaction,
+  postId: string,
+  refusals: readonly Refusal[],
+): Promise<number> {
+  if (refusals.length === 0) return 0
+  const rows = await tx`
+    with refusal as (
+      select * from unnest(${refusals.map((one) => one.taskId)}::uuid[], ${refusals.map((one) => one.attempt)}::int[],
+        ${refusals.map((one) => one.statusCode)}::int[], ${refusals.map((one) => one.message)}::text[])
+        as r (task_id, attempt, status_code, message)
+    ),
+    ended as (
+      update task k set state = 'failed', status_code = r.status_code,
+        problem = explain_status(r.status_code, r.message), ended_at = clock_timestamp()
+      from refusal r
+      where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = 'posting'
+      returning k.payers, k.estimate_micros, k.reserved_at
+    ),
+    moved as (${freed(tx, 'ended')}),
+    ${booked(tx)}
+    select 1 from ended`
+  return rows.length
+}
+
+/** The service failed these tasks for good (4xxxx): they end, what was charged stays charged. */
+export async function failResults(tx: Transaction, failed: readonly FailedResult[]): Promise<void> {
   if (failed.length === 0) return
   await tx`
     update task k set state = 'failed', ended_at = clock_timestamp(), status_code = f.status_code,
       problem = explain_status(f.status_code, f.message), fetching_until = null
     from unnest(${failed.map((one) => one.serviceId)}::text[], ${failed.map((one) => one.statusCode)}::int[],
       ${failed.map((one) => one.message)}::text[]) as f (service_id, status_code, message)
-    where k.service_id = f.service_id and k.state in ('planned', 'posting', 'posted')`
+    where k.service_id = f.service_id and k.state = 'posted'`
 }
 
 /**
@@ -85,7 +119,7 @@ export async function postAgain(
   const rows = await tx<{ serviceId: string }[]>`
     with again as (
       update task k set state = 'planned', attempt = k.attempt + 1, post_id = null, service_id = null, posted_at = null,
-        ask_at = null, fetching_until = null, unusable_answers = 0, status_code = f.status_code,
+        ask_at = null, fetching_until = null, unusable_answers = 0, status_code = f.status_code, reserved_at = storerank_now(),
         problem = explain_status(f.status_code, f.message),
         estimate_micros = coalesce((
           select sum(c.amount_micros) from charge c where c.service_id = o.old_id and c.kind = 'charge'), k.estimate_micros)
@@ -93,19 +127,14 @@ export async function postAgain(
         unnest(${failed.map((one) => one.serviceId)}::text[], ${failed.map((one) => one.statusCode)}::int[],
           ${failed.map((one) => one.message)}::text[]) as f (service_id, status_code, message)
       where k.id = o.id and k.service_id = o.old_id and f.service_id = o.old_id and k.state = 'posted'
-        and k.slot_ends_at > storerank_now()
-        and (select count(distinct c.service_id) from charge c where c.task_id = k.id and c.kind = 'charge') < ${maxAttempts}
-      returning k.id, k.attempt, k.target_id, k.slot, o.old_id
+        and k.slot_ends_at > storerank_now() and k.charged_posts < ${maxAttempts}
+      returning o.old_id, k.payers, k.estimate_micros, k.reserved_at
     ),
-    reserved as (
-      insert into charge (kind, project, amount_micros, open, task_id, attempt, target_id, slot)
-      select 'estimate', c.project, sum(c.amount_micros), true, a.id, a.attempt, a.target_id, a.slot
-      from again a join charge c on c.service_id = a.old_id and c.kind = 'charge'
-      group by c.project, a.id, a.attempt, a.target_id, a.slot
-    )
+    moved as (${reserved(tx, 'again')}),
+    ${booked(tx)}
     select old_id as "serviceId" from again`
   const reposted = new Set(rows.map((row) => row.serviceId))
-  await endFailed(
+  await failResults(
     tx,
     failed.filter((one) => !reposted.has(one.serviceId)),
   )
@@ -114,15 +143,14 @@ export async function postAgain(
 
 /**
  * A paid result that breaks the contract fails its task alone, and its body is kept for inspection. The task is locked before
- * its state is believed: whoever stores the same result at the same moment goes first, or not at all.
+ * its state is believed: a transaction that stores the same result at the same moment goes first, or not at all.
  */
-export async function endUnreadable(tx: Transaction, unreadable: readonly UnreadableResult[]): Promise<void> {
+export async function rejectResults(tx: Transaction, unreadable: readonly UnreadableResult[]): Promise<void> {
   if (unreadable.length === 0) return
   await tx`
     with open as materialized (
       select k.id, k.service_id, k.target_id, k.slot from task k
-      where k.service_id = any(${unreadable.map((one) => one.serviceId)}::text[])
-        and k.state in ('planned', 'posting', 'posted')
+      where k.service_id = any(${unreadable.map((one) => one.serviceId)}::text[]) and k.state = 'posted'
       order by k.id for update
     ),
     kept as (
@@ -142,10 +170,10 @@ export async function endUnreadable(tx: Transaction, unreadable: readonly Unread
 }
 
 /**
- * Not ready, or not to be had now: the task stays open and may be handed out again after the pause. What was given and lost
- * on the way may be on no ready list any more, so after trouble it is asked for by its id, each time twice as late.
+ * Not ready, or not to be had now: the task stays open and may be handed out again after the pause. A result that was given
+ * and lost on the way may be on no ready list any more, so after trouble it is asked for by its id, each time twice as late.
  */
-export async function putOff(tx: Transaction, later: readonly LaterResult[]): Promise<void> {
+export async function deferResults(tx: Transaction, later: readonly LaterResult[]): Promise<void> {
   if (later.length === 0) return
   await tx`
     update task k set problem = l.problem, fetching_until = clock_timestamp() + l.pause,
@@ -156,7 +184,20 @@ export async function putOff(tx: Transaction, later: readonly LaterResult[]): Pr
       from unnest(${later.map((one) => one.serviceId)}::text[], ${later.map((one) => one.problem)}::text[],
         ${later.map((one) => one.pauseMs)}::float8[]) as l (service_id, problem, pause_ms)
     ) l
-    where k.service_id = l.service_id and k.state in ('planned', 'posting', 'posted')`
+    where k.service_id = l.service_id and k.state = 'posted'`
+}
+
+/**
+ * Ends tasks whose result cannot come any more, because the service keeps none for so long.
+ * @returns how many ended
+ */
+export async function giveUpResults(sql: SqlRunner, afterDays: number): Promise<number> {
+  const rows = await sql`
+    update task set state = 'failed', ended_at = clock_timestamp(), fetching_until = null,
+      problem = concat_ws(' ', 'Its result did not come while the service keeps results.', 'The last answer was: ' || problem)
+    where state = 'posted' and posted_at < clock_timestamp() - make_interval(days => ${afterDays})
+    returning id`
+  return rows.length
 }
 
 /** As Postgres reads bytes in text; the driver takes no arrays of buffers. */

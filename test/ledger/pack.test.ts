@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { packPosts } from '../../src/plan/pack.ts'
+import { packTasks } from '../../src/ledger/plan-tasks.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 let planning: Planning
@@ -26,11 +26,11 @@ async function release({ store, function: of, priority, tasks }: Group, endsIn =
       insert into target (store, function, subject, location_code, language_code)
       select ${store}, ${of}, uuid_v7()::text, 2840, 'en' from generate_series(1, ${tasks}::int) returning id
     )
-    insert into task (target_id, slot, slot_ends_at, priority, estimate_micros)
-    select id, now(), now() + ${endsIn}::interval, ${priority}, 1200 from made`
+    insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers)
+    select id, now(), now() + ${endsIn}::interval, ${priority}, 1200, '{1}' from made`
 }
 
-const pack = () => planning.db.begin((tx) => packPosts(tx))
+const pack = () => planning.db.begin((tx) => packTasks(tx))
 
 interface Packed {
   readonly id: string

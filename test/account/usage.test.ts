@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { track } from '../../jobs/track.ts'
+import { readPrices } from '../../src/account/prices.ts'
+import {
+  claimDatabaseFor,
+  recordAccountUsage,
+  refreshAccountBeforePlanning,
+} from '../../src/account/usage.ts'
 import { AccountError, UnavailableError } from '../../src/errors.ts'
-import { claimDatabaseFor, lookBeforePlanning, recordAccountUsage } from '../../src/plan/account.ts'
-import { readPrices } from '../../src/plan/price.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import type { UserData } from '../../src/service/account.ts'
 import { forgetAll, readMoney, watch } from '../post/posting.ts'
@@ -45,7 +49,8 @@ describe('the look before planning', () => {
       return world.client.getUserData()
     },
   })
-  const look = (error?: Error) => lookBeforePlanning({ db: world.db, client: clientThatAnswers(error), log })
+  const look = (error?: Error) =>
+    refreshAccountBeforePlanning({ db: world.db, client: clientThatAnswers(error), log })
 
   test('asks the account when nobody has within five minutes', async () => {
     await look()
@@ -103,7 +108,7 @@ describe('the look before planning', () => {
       { ...row },
       { balance_micros: null, day_limit_micros: null, calls_per_minute_limit: null },
     )
-    const prices = await readPrices(world.db)
+    const prices = await readPrices(world.db.sql)
     const micros = (fn: string) => prices.find((price) => price.function === fn)?.normalMicros
     assert.deepEqual([micros('app_searches'), micros('app_info')], [1200, 700])
     await watch(world, ['yoga'])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { handOutOverdue, handOutReady } from '../../src/collect/hand-out.ts'
+import { handOutOverdue, handOutReady } from '../../src/collect/enqueue-results.ts'
+import { readReservations, readSpendDifferences } from '../support/ledger.ts'
 import { buy, collect, fetchItems, handOut, tamper, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -106,7 +107,7 @@ describe('the ready lists', () => {
       own.map((task) => task.service_id),
     )
     assert.equal(foreign, 1)
-    const charges = await world.db.sql`select from charge where kind <> 'estimate'`
+    const charges = await world.db.sql`select from charge`
     assert.equal(charges.length, 1)
   })
 
@@ -123,8 +124,8 @@ describe('the ready lists', () => {
     const [charged] = await world.db.sql`
       select sum(amount_micros)::int as micros, count(*) as charges from charge where kind = 'charge'`
     assert.deepEqual({ ...charged }, { micros: 2400, charges: 2 })
-    const open = await world.db.sql`select from charge where open`
-    assert.equal(open.length, 0)
+    assert.deepEqual(await readReservations(world.db.sql), [])
+    assert.deepEqual(await readSpendDifferences(world.db.sql), [])
   })
 
   test('that are full are asked again as long as somebody fetches, and not once nobody does', async () => {

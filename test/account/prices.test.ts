@@ -1,9 +1,10 @@
 /** Prices: the account's own list where it has one, else the specification's. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { recordAccountUsage } from '../../src/plan/account.ts'
+import { accountPrices, priceList, readPrices } from '../../src/account/prices.ts'
+import { recordAccountUsage } from '../../src/account/usage.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
-import { accountPrices, priceList, readPrices } from '../../src/plan/price.ts'
+import { insertCharge } from '../support/ledger.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 describe('the price list', () => {
@@ -36,20 +37,27 @@ describe('the price list', () => {
     )
   })
 
-  test("is the account's where it has a price, and doubles the normal one where it has no high one", () => {
-    const prices = priceList([{ function: 'app_searches', normalMicros: 900, highMicros: null }])
-    assert.deepEqual(of(prices, 'ios_store', 'app_searches'), [900, 1800, 100])
-    assert.deepEqual(of(prices, 'android_store', 'app_searches'), [900, 1800, 30])
+  test("is the account's where its list says more, and doubles the normal one where it has no high one", () => {
+    const prices = priceList([{ function: 'app_searches', normalMicros: 1900, highMicros: null }])
+    assert.deepEqual(of(prices, 'ios_store', 'app_searches'), [1900, 3800, 100])
+    assert.deepEqual(of(prices, 'android_store', 'app_searches'), [1900, 3800, 30])
     assert.deepEqual(of(prices, 'ios_store', 'app_info'), [600, 1200, 1])
   })
 
-  test("takes the account's high price as it is, and no price at all for one that is unknown", () => {
+  test("takes the account's high price as it is, and never less than the specification's", () => {
     const prices = priceList([
       { function: 'app_searches', normalMicros: null, highMicros: 5000 },
       { function: 'app_info', normalMicros: 0, highMicros: 0 },
     ])
     assert.deepEqual(of(prices, 'ios_store', 'app_searches'), [1200, 5000, 100])
-    assert.deepEqual(of(prices, 'ios_store', 'app_info'), [0, 0, 1])
+    assert.deepEqual(of(prices, 'ios_store', 'app_info'), [600, 1200, 1])
+  })
+
+  test('is never less than what was really charged last, for the store and priority of which it was', () => {
+    const charged = { store: 'ios_store', function: 'app_searches', priority: 1, unitMicros: 1500 }
+    const prices = priceList([], [charged])
+    assert.deepEqual(of(prices, 'ios_store', 'app_searches'), [1500, 2400, 100])
+    assert.deepEqual(of(prices, 'android_store', 'app_searches'), [1200, 2400, 30])
   })
 })
 
@@ -63,29 +71,25 @@ describe('the account', () => {
   test('reports its balance, its limits and its prices, which become ours', async () => {
     const usage = await recordAccountUsage(world.db, world.client)
     assert.deepEqual(
-      [
-        usage.login,
-        usage.balanceMicros,
-        usage.dayLimitMicros,
-        usage.daySpentMicros,
-        usage.callsPerMinuteLimit,
-      ],
-      ['sandbox', 10_000, 500_000, 0, 2000],
+      [usage.balanceMicros, usage.dayLimitMicros, usage.daySpentMicros, usage.callsPerMinuteLimit],
+      [10_000, 500_000, 0, 2000],
     )
-    assert.deepEqual(accountPrices.parse(usage.prices), [
+    const [stored] = await world.db.sql`select login, prices from account_usage`
+    assert.equal(stored?.login, 'sandbox')
+    assert.deepEqual(accountPrices.parse(stored?.prices), [
       { function: 'app_searches', normalMicros: 1200, highMicros: 2400 },
       { function: 'app_info', normalMicros: 600, highMicros: 1200 },
       { function: 'app_list', normalMicros: 1200, highMicros: 2400 },
       { function: 'app_reviews', normalMicros: 750, highMicros: 1500 },
     ])
     await world.db
-      .sql`update account_usage set prices = '[{"function":"app_info","normalMicros":70,"highMicros":90}]'`
-    const info = (await readPrices(world.db)).filter((price) => price.function === 'app_info')
+      .sql`update account_usage set prices = '[{"function":"app_info","normalMicros":700,"highMicros":1300}]'`
+    const info = (await readPrices(world.db.sql)).filter((price) => price.function === 'app_info')
     assert.deepEqual(
       info.map((price) => [price.normalMicros, price.highMicros]),
       [
-        [70, 90],
-        [70, 90],
+        [700, 1400],
+        [700, 1400],
       ],
     )
   })
@@ -97,9 +101,7 @@ describe('the account', () => {
       ...world.client,
       getUserData: async () => {
         const answer = await world.client.getUserData()
-        await sql`
-          insert into charge (kind, project, amount_micros, task_id, attempt, target_id, slot, service_id)
-          values ('charge', 'a', 6000, uuid_v7(), 1, 0, now(), 'charged meanwhile')`
+        await insertCharge(sql, { project: 'a', micros: 6000 })
         return answer
       },
     }

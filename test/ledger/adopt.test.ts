@@ -3,17 +3,22 @@ import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
+import { adoptOrphans, adoptTasks, type CreatedTask } from '../../src/ledger/adopt.ts'
+import { parseTag } from '../../src/ledger/tag.ts'
 import { claimPost } from '../../src/post/claim.ts'
-import { adoptOrphans, type CreatedTask, recordCreated } from '../../src/post/evidence.ts'
-import { parseTag } from '../../src/post/tag.ts'
+import { countStates, countWaiting, depsOf, forgetAll, planPost, readMoney, watch } from '../post/posting.ts'
+import { readSpendDifferences, recount } from '../support/ledger.ts'
 import { createWorld, until, type World } from '../support/world.ts'
-import { countStates, countWaiting, depsOf, forgetAll, planPost, readMoney, watch } from './posting.ts'
 
 let world: World
 before(async () => {
   world = await createWorld()
 })
-afterEach(() => forgetAll(world))
+afterEach(async () => {
+  const differences = await readSpendDifferences(world.db.sql)
+  await forgetAll(world)
+  assert.deepEqual([...differences], [])
+})
 after(() => world.close())
 
 /** Claims the keywords, and returns what the service would say it created of them. */
@@ -31,7 +36,7 @@ async function claimKeywords(
 }
 
 function record(created: readonly CreatedTask[]) {
-  return world.db.begin((tx) => recordCreated(tx, created, 60_000))
+  return world.db.begin((tx) => adoptTasks(tx, created, 60_000))
 }
 
 function adopt(created: readonly CreatedTask[]) {
@@ -44,9 +49,9 @@ describe('evidence', () => {
     const batches = fc.array(fc.array(fc.nat(facts.length - 1), { maxLength: 5 }), { maxLength: 4 })
     await fc.assert(
       fc.asyncProperty(batches, async (indexes) => {
-        await world.db.sql`delete from charge where kind <> 'estimate'`
-        await world.db.sql`update charge set open = true`
-        await world.db.sql`update task set state = 'posting', service_id = null`
+        await world.db.sql`delete from charge`
+        await world.db.sql`update task set state = 'posting', service_id = null, charged_posts = 0`
+        await recount(world.db.sql)
         for (const batch of [...indexes, [2, 0, 1]])
           await record(batch.flatMap((index) => facts[index] ?? []))
         assert.deepEqual(await readMoney(world.db), { charge: 3600 })
@@ -64,7 +69,7 @@ describe('evidence', () => {
   test('of the same task from two recorders at once is one charge: the second waits, and finds it recorded', async () => {
     const facts = await claimKeywords(['yoga', 'pilates'])
     const second = await world.db.begin(async (tx) => {
-      await recordCreated(tx, facts, 60_000)
+      await adoptTasks(tx, facts, 60_000)
       const waiting = record(facts.toReversed())
       await until('the second recorder waits', async () => (await countWaiting(world)) > 0)
       return [waiting]
@@ -100,6 +105,7 @@ describe('evidence', () => {
   test('moves no state backwards', async () => {
     const facts = await claimKeywords(['yoga', 'pilates'])
     await world.db.sql`update task set state = 'failed', problem = 'x' where id = ${facts[0]?.taskId ?? ''}`
+    await recount(world.db.sql)
     await record(facts)
     assert.deepEqual(await countStates(world.db), { failed: 1, posted: 1 })
     assert.deepEqual(await readMoney(world.db), { charge: 2400 })
@@ -119,19 +125,20 @@ describe('evidence', () => {
     assert.ok(fact !== undefined)
     await world.db.sql`update post set state = 'ready', token = null`
     await world.db.sql`update task set state = 'planned', attempt = 2`
-    await world.db.sql`update charge set attempt = 2`
     await world.db.sql`delete from keyword_watch`
     const [post] = await world.db.sql<{ id: string }[]>`select id from post`
     assert.deepEqual(await claimPost(world.db, post?.id ?? '', randomUUID(), depsOf(world)), {
       kind: 'empty',
     })
     await closeEndedSlots(world.db)
-    assert.deepEqual(await countStates(world.db), {})
+    assert.deepEqual(await countStates(world.db), { dropped: 1 })
     assert.deepEqual({ ...(await adopt([fact])) }, { adopted: 1, duplicates: 0 })
     assert.deepEqual({ ...(await adopt([fact])) }, { adopted: 0, duplicates: 0 })
+    assert.deepEqual(await countStates(world.db), { posted: 1 })
     const charges = await world.db.sql`
-      select c.project, c.amount_micros, t.subject from charge c join target t on t.id = c.target_id
-      where kind = 'charge' order by project`
+      select p.name as project, c.amount_micros, t.subject
+      from charge c join target t on t.id = c.target_id join project p on p.id = c.project_id
+      where kind = 'charge' order by 1`
     assert.deepEqual(
       [...charges],
       [
@@ -148,12 +155,11 @@ describe('evidence', () => {
     test(`of a task that a claim drops at the same moment, as ${why}, goes first: what was paid for is fetched`, async () => {
       const postId = await planPost(world, ['yoga'])
       await world.db.sql`update task set attempt = 2`
-      await world.db.sql`update charge set attempt = 2`
       await world.db.sql.unsafe(edit)
       const [task] = await world.db.sql<{ id: string }[]>`select id from task`
       const found = { taskId: task?.id ?? '', attempt: 1, serviceId: 's', costMicros: 1200 }
       const { claiming } = await world.db.begin(async (tx) => {
-        await recordCreated(tx, [found], 60_000)
+        await adoptTasks(tx, [found], 60_000)
         const claiming = claimPost(world.db, postId, randomUUID(), depsOf(world))
         await until('the claim waits', async () => (await countWaiting(world)) === 1)
         return { claiming }
@@ -186,7 +192,7 @@ describe('evidence', () => {
           for (let n = 1; n < payers; n += 1) await watch(world, ['yoga'], { project: `p${n}` })
           await record(await claimKeywords(['yoga'], costMicros))
           const shares = await world.db.sql<{ micros: number }[]>`
-          select amount_micros as micros from charge where kind = 'charge' order by project`
+          select amount_micros as micros from charge where kind = 'charge'`
           assert.equal(shares.length, payers)
           assert.equal(
             shares.reduce((sum, share) => sum + share.micros, 0),

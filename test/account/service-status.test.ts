@@ -4,14 +4,14 @@ import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { JOBS } from '../../jobs/index.ts'
-import { handOutOverdue } from '../../src/collect/hand-out.ts'
-import { UnavailableError } from '../../src/errors.ts'
-import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import {
   readPostingOutage,
   readServiceTroubles,
   refreshServiceStatus,
-} from '../../src/plan/service-status.ts'
+} from '../../src/account/service-status.ts'
+import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
+import { UnavailableError } from '../../src/errors.ts'
+import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { runCycle } from '../../src/queue/cycle.ts'
 import { executeJob } from '../../src/queue/job.ts'

@@ -1,0 +1,36 @@
+/** `adjust`: where the service's own list says another cost than our charges, an adjustment makes them equal. */
+import type { Transaction } from '../db/database.ts'
+import { booked } from './money.ts'
+
+/**
+ * Writes the adjustments of `audit_found`, split like the charge and dated like it: the day of sending is the day that was
+ * dearer. What an adjustment says is computed from the facts alone, so that it is the same however often it is written.
+ * @returns how many tasks have a new or changed adjustment
+ */
+export async function adjustCharges(tx: Transaction): Promise<number> {
+  const [row] = await tx<{ adjusted: number }[]>`
+    with payer as (
+      select c.*, f.service_micros - f.our_micros as difference,
+        row_number() over (partition by c.service_id order by c.project_id) as place,
+        (count(*) over (partition by c.service_id))::int as payers
+      from audit_found f join charge c on c.service_id = f.service_id and c.kind in ('charge', 'duplicate')
+      where f.kind = 'cost'
+    ),
+    due as materialized (
+      select p.*, share_of(p.difference, p.payers, p.place) as due_micros, coalesce(b.amount_micros, 0) as booked_micros
+      from payer p
+      left join charge b on b.service_id = p.service_id and b.kind = 'adjustment' and b.project_id = p.project_id
+    ),
+    adjusted as (
+      insert into charge (kind, at, project_id, amount_micros, target_id, slot, service_id)
+      select 'adjustment', at, project_id, due_micros, target_id, slot, service_id from due where due_micros <> booked_micros
+      on conflict (service_id, kind, project_id) do update set amount_micros = excluded.amount_micros
+      returning service_id
+    ),
+    moved as (
+      select project_id, at, 'adjustment' as kind, due_micros - booked_micros as micros from due where due_micros <> booked_micros
+    ),
+    ${booked(tx)}
+    select count(distinct service_id) as adjusted from adjusted`
+  return row?.adjusted ?? 0
+}

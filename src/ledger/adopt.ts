@@ -1,0 +1,160 @@
+/**
+ * `adopt`: what the service says it created is a fact. Any source may bring it, in any order and more than once; it is
+ * recorded once per service id, and moves no state backwards. Facts carry no token; decisions do.
+ */
+import type { SqlRunner, Transaction } from '../db/database.ts'
+import { FUNCTION_RULES, type FunctionRule } from '../service/functions.ts'
+import { booked, freed } from './money.ts'
+import type { TaskTag } from './tag.ts'
+
+export interface CreatedTask extends TaskTag {
+  readonly serviceId: string
+  /** Null when the source does not say: the estimate stands in, for the service bills what the parameters say. */
+  readonly costMicros: number | null
+}
+
+export interface Evidence {
+  /** Tasks that got their service id by this. */
+  readonly adopted: number
+  /** Second service ids of a task: paid twice, and shown. */
+  readonly duplicates: number
+}
+
+/** Asking by id begins when the ready list should long have named the task: at high priority after minutes. */
+const HIGH_PRIORITY_OVERDUE_MS = 5 * 60_000
+
+/** Results in a billing unit, by store and function. */
+const UNITS = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
+  Object.entries<FunctionRule>(rules).map(([fn, rule]) => ({ store, fn, results: rule.billingUnitResults })),
+)
+
+/**
+ * Records created tasks: service id, charge by project, the end of the reservation. The money day is that of sending, on which
+ * the reservation stands: an answer after midnight must not take from a day whose money is given away already. A task that was
+ * dropped meanwhile is awaited again, unless its slot has another task.
+ * @param overdueAfterMs when a task at priority 1 is asked for by id
+ */
+export async function adoptTasks(
+  tx: Transaction,
+  created: readonly CreatedTask[],
+  overdueAfterMs: number,
+): Promise<Evidence> {
+  if (created.length === 0) return { adopted: 0, duplicates: 0 }
+  // Tasks are locked in the order of their ids, as everywhere in the ledger, so that two transactions cannot deadlock.
+  await tx`select id from task where id = any(${created.map((one) => one.taskId)}::uuid[]) order by id for update`
+  const [row] = await tx<Evidence[]>`
+    with ${known(tx, created)},
+    payer as (
+      select f.*, y.project_id, y.place, case when f.is_own and f.is_reserved and (
+          select f.reserved_at < max(d.begins_at) from money_days(y.project_id, storerank_now()) d)
+        then f.reserved_at else storerank_now() end as at
+      from known f cross join lateral unnest(f.payers) with ordinality as y (project_id, place)
+    ),
+    charged as (
+      insert into charge (kind, at, project_id, amount_micros, target_id, slot, service_id)
+      select case when is_own and not has_successor then 'charge' else 'duplicate' end, at, project_id,
+        share_of(cost_micros, cardinality(payers), place), target_id, slot, service_id
+      from payer
+      returning kind, at, project_id, amount_micros
+    ),
+    adopted as (
+      update task k set service_id = f.service_id, posted_at = clock_timestamp(), charged_posts = k.charged_posts + 1,
+        state = case when f.is_reserved or (k.state = 'dropped' and not f.has_successor) then 'posted' else k.state end,
+        ended_at = case when k.state = 'dropped' and not f.has_successor then null else k.ended_at end,
+        ask_at = clock_timestamp() + make_interval(secs =>
+          case k.priority when 2 then ${Math.min(overdueAfterMs, HIGH_PRIORITY_OVERDUE_MS) / 1000}::float8
+            else ${overdueAfterMs / 1000}::float8 end)
+      from known f where f.is_own and k.id = f.task_id
+    ),
+    settled as (select payers, estimate_micros, reserved_at from known where is_own and is_reserved),
+    moved as (
+      ${freed(tx, 'settled')}
+      union all
+      select project_id, at, kind, amount_micros from charged
+    ),
+    ${booked(tx)},
+    ${learnedPrices(tx)}
+    select count(*) filter (where is_own) as adopted, count(*) filter (where not is_own) as duplicates from known`
+  return row ?? { adopted: 0, duplicates: 0 }
+}
+
+/** `known`: the facts that are new and whose task is ours, and whether each is the first of its task. */
+function known(tx: Transaction, created: readonly CreatedTask[]) {
+  return tx`
+    fact as materialized (
+      select distinct on (f.service_id) f.* from unnest(
+        ${created.map((one) => one.taskId)}::uuid[], ${created.map((one) => one.serviceId)}::text[],
+        ${created.map((one) => one.costMicros)}::bigint[]
+      ) with ordinality as f (task_id, service_id, told_micros, place)
+      where not exists (select from charge c where c.service_id = f.service_id)
+      order by f.service_id, f.place
+    ),
+    known as materialized (
+      select f.task_id, f.service_id, f.told_micros, k.target_id, k.slot, k.priority, k.depth, k.payers, k.estimate_micros,
+        k.reserved_at, k.state in ('planned', 'posting') as is_reserved,
+        coalesce(f.told_micros, k.estimate_micros) as cost_micros,
+        f.service_id = coalesce(k.service_id, first_value(f.service_id) over (partition by f.task_id order by f.place)) as is_own,
+        k.state = 'dropped' and exists (
+          select from task o where o.target_id = k.target_id and o.slot = k.slot and o.state <> 'dropped') as has_successor
+      from fact f join task k on k.id = f.task_id
+    )`
+}
+
+/** What a billing unit really cost, where it is news: the next plan and the next claims reserve no less. */
+function learnedPrices(tx: Transaction) {
+  return tx`
+    told as (
+      select distinct on (t.store, t.function, f.priority) t.store, t.function, f.priority,
+        ceil(f.told_micros::numeric / greatest(1, ceil(coalesce(f.depth, 1)::numeric / u.results)))::bigint as unit_micros
+      from known f join target t on t.id = f.target_id
+      join unnest(${UNITS.map((unit) => unit.store)}::text[], ${UNITS.map((unit) => unit.fn)}::text[],
+        ${UNITS.map((unit) => unit.results)}::int[]) as u (store, function, results) using (store, function)
+      where f.told_micros is not null
+      order by t.store, t.function, f.priority, unit_micros desc
+    ),
+    learned as (
+      insert into charged_price (store, function, priority, unit_micros)
+      select store, function, priority, unit_micros from told
+      except
+      select store, function, priority, unit_micros from charged_price
+      on conflict (store, function, priority) do update set unit_micros = excluded.unit_micros, charged_at = clock_timestamp()
+    )`
+}
+
+/**
+ * Records those of the created tasks that are ours and have no charge yet, and settles the posts that waited for them.
+ */
+export async function adoptOrphans(
+  tx: Transaction,
+  created: readonly CreatedTask[],
+  overdueAfterMs: number,
+): Promise<Evidence> {
+  if (created.length === 0) return { adopted: 0, duplicates: 0 }
+  const orphans = await tx<{ serviceId: string; postId: string | null }[]>`
+    select f.service_id as "serviceId", k.post_id as "postId"
+    from unnest(${created.map((one) => one.taskId)}::uuid[], ${created.map((one) => one.serviceId)}::text[])
+      as f (task_id, service_id)
+    join task k on k.id = f.task_id
+    where not exists (select from charge c where c.service_id = f.service_id)`
+  if (orphans.length === 0) return { adopted: 0, duplicates: 0 }
+  const orphanIds = new Set(orphans.map((orphan) => orphan.serviceId))
+  const evidence = await adoptTasks(
+    tx,
+    created.filter((one) => orphanIds.has(one.serviceId)),
+    overdueAfterMs,
+  )
+  await settleKnownPosts(
+    tx,
+    orphans.flatMap((orphan) => orphan.postId ?? []),
+  )
+  return evidence
+}
+
+/** Posts whose last unknown task was found are `settled`: nothing is left to decide. */
+export async function settleKnownPosts(sql: SqlRunner, postIds: readonly string[]): Promise<void> {
+  if (postIds.length === 0) return
+  await sql`
+    update post p set state = 'settled', settled_at = clock_timestamp(), problem = null
+    where p.id = any(${postIds}::uuid[]) and p.state in ('sending', 'unknown')
+      and not exists (select from task k where k.post_id = p.id and k.state = 'posting')`
+}

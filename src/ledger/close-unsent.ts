@@ -1,0 +1,48 @@
+/** `close`: tasks whose slot ended before they could be sent leave the ledger, and what they reserved is free again. */
+import type { Transaction } from '../db/database.ts'
+import { booked, type Fragment, freed } from './money.ts'
+
+/**
+ * Common table expressions that end in `unsent` (id, target_id, slot, status_code, problem): planned tasks whose slot is over,
+ * and tasks that a claim has dropped since, a bounded number at a time. A task that was sent before stays behind as `dropped`,
+ * because the service may yet name it; the others are deleted. The caller holds the ledger's lock.
+ */
+export function closeUnsentTasks(tx: Transaction, limit: number): Fragment {
+  return tx`
+    over as materialized (
+      (select k.id, k.post_id from task k
+        where k.state = 'planned' and k.slot_ends_at <= storerank_now() order by k.slot_ends_at limit ${limit})
+      union all
+      (select k.id, k.post_id from task k where k.state = 'dropped' and k.ended_at is null limit ${limit})
+    ),
+    kept as (
+      update task k set state = 'dropped', ended_at = clock_timestamp(), post_id = null
+      from over o
+      where k.id = o.id and k.attempt > 1
+        and ((k.state = 'planned' and k.slot_ends_at <= storerank_now()) or (k.state = 'dropped' and k.ended_at is null))
+      returning k.id, k.target_id, k.slot, k.status_code, k.problem, k.estimate_micros, k.payers, k.reserved_at
+    ),
+    deleted as (
+      delete from task k using over o
+      where k.id = o.id and k.attempt = 1
+        and ((k.state = 'planned' and k.slot_ends_at <= storerank_now()) or (k.state = 'dropped' and k.ended_at is null))
+      returning k.id, k.target_id, k.slot, k.status_code, k.problem, k.estimate_micros, k.payers, k.reserved_at, k.state
+    ),
+    unsent as materialized (
+      select u.id, u.target_id, u.slot, u.status_code, coalesce(p.problem, u.problem) as problem
+      from (
+        select id, target_id, slot, status_code, problem from kept
+        union all
+        select id, target_id, slot, status_code, problem from deleted
+      ) u
+      join over o using (id) left join post p on p.id = o.post_id
+    ),
+    reserving as (
+      select estimate_micros, payers, reserved_at from deleted where state = 'planned'
+      union all
+      select estimate_micros, payers, reserved_at from kept k
+      where exists (select from task t where t.id = k.id and t.state = 'planned')
+    ),
+    moved as (${freed(tx, 'reserving')}),
+    ${booked(tx)}`
+}

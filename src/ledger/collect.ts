@@ -1,0 +1,54 @@
+/**
+ * `collect`: the guard under which every result is stored. A statement of the history writes its rows beside these common
+ * table expressions, so that history, task state and refund are one.
+ */
+import type { Transaction } from '../db/database.ts'
+import { booked, type Fragment } from './money.ts'
+
+/**
+ * Locks the tasks of a batch in the order of their ids, before the first of them changes: two batches that share tasks wait for
+ * each other and cannot deadlock, in whatever order their results are stored, deferred or failed.
+ */
+export async function lockTasks(tx: Transaction, serviceIds: readonly string[]): Promise<void> {
+  await tx`select from task where service_id = any(${serviceIds}::text[]) order by id for update`
+}
+
+/**
+ * The task of each result ends, and of what was charged for the units posted, the part for the units not returned comes back,
+ * split like the charge (spec: Task posting, rule 3). Tasks are locked in the order of their ids, so that two batches that share
+ * some cannot deadlock. A result whose task has ended is not in `collected`: it is stored once.
+ *
+ * Takes `result` (service_id, status_code, problem, units_posted, units_returned); gives `collected` (id, service_id,
+ * target_id, slot, depth), one row for each result to be stored.
+ */
+export function collectTasks(tx: Transaction): Fragment {
+  return tx`
+    open as materialized (
+      select k.id, k.service_id from task k
+      where k.service_id in (select service_id from result) and k.state = 'posted'
+      order by k.id for update
+    ),
+    collected as (
+      update task k set state = 'collected', ended_at = clock_timestamp(), status_code = r.status_code,
+        problem = r.problem, fetching_until = null
+      from open o join result r using (service_id)
+      where k.id = o.id
+      returning k.id, k.service_id, k.target_id, k.slot, k.depth, r.units_posted, r.units_posted - r.units_returned as units_back
+    ),
+    paid as (
+      select k.*, c.project_id, (sum(c.amount_micros) over same_task)::bigint * k.units_back / k.units_posted as back_micros,
+        row_number() over (same_task order by c.project_id) as place, (count(*) over same_task)::int as payers
+      from collected k join charge c on c.service_id = k.service_id and c.kind = 'charge'
+      where k.units_back > 0
+      window same_task as (partition by c.service_id)
+    ),
+    refunded as (
+      insert into charge (kind, project_id, amount_micros, target_id, slot, service_id)
+      select 'refund', project_id, -share_of(back_micros, payers, place), target_id, slot, service_id
+      from paid where back_micros > 0
+      on conflict do nothing
+      returning project_id, at, kind, amount_micros
+    ),
+    moved as (select project_id, at, kind, amount_micros as micros from refunded),
+    ${booked(tx)}`
+}

@@ -1,0 +1,95 @@
+/**
+ * `hand out`: a posted task is handed to one fetch job at a time. The lease ends by the clock: a job that a crash ended gives
+ * its tasks back.
+ */
+import type { SqlRunner, Transaction } from '../db/database.ts'
+import type { ResultForm, ServiceFunction, Store } from '../service/functions.ts'
+
+/** One result to fetch, as it travels in a fetch job. */
+export interface FetchItem {
+  readonly serviceId: string
+  /** As the ready list gave it; null: ask by id. */
+  readonly path: string | null
+  /** The form at `path`; raw pages only where nothing else is offered. */
+  readonly kind: ResultForm
+  /** The raw pages are wanted beside the result. */
+  readonly html: boolean
+  /** Where they are, as the ready list gave it; null: ask by id. */
+  readonly htmlPath: string | null
+  readonly store: Store
+  readonly function: ServiceFunction
+  readonly depth: number | null
+}
+
+/** What says that a result is ready. */
+export interface ReadyTask {
+  readonly id: string
+  /** Null: it is asked for by id. */
+  readonly path: string | null
+  readonly kind: ResultForm
+  readonly htmlPath: string | null
+}
+
+/** A fetch job that has not ended by then is dead. */
+const LEASE_MS = 5 * 60_000
+const OVERDUE_AT_ONCE = 1_000
+/** Asking again for what is overdue: each time twice as late, at most a day (asking is free). */
+const ASK_AGAIN_FROM_MS = 5 * 60_000
+
+/** Leases what is posted and free. Tasks that another transaction is handing out or storing are left to it. */
+export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask[]): Promise<FetchItem[]> {
+  return tx<FetchItem[]>`
+    with ready as (
+      select * from unnest(${ready.map((one) => one.id)}::text[], ${ready.map((one) => one.path)}::text[],
+        ${ready.map((one) => one.kind)}::text[], ${ready.map((one) => one.htmlPath)}::text[])
+        as r (service_id, path, kind, html_path)
+    ),
+    free as (
+      select k.id, r.path, r.kind, r.html_path from ready r join task k using (service_id)
+      where k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp())
+      for update of k skip locked
+    )
+    update task k set fetching_until = clock_timestamp() + make_interval(secs => ${LEASE_MS / 1000})
+    from free f, target t
+    where k.id = f.id and t.id = k.target_id
+    returning k.service_id as "serviceId", f.path, f.kind, k.html, f.html_path as "htmlPath", t.store, t.function, k.depth`
+}
+
+/**
+ * Leases what should long have been named by a ready list, the longest overdue first.
+ * @param patience how many times as long as usual a result may take
+ */
+export async function leaseOverdueTasks(tx: Transaction, patience: number): Promise<FetchItem[]> {
+  return tx<FetchItem[]>`
+    with overdue as (
+      select k.id from task k
+      where k.state = 'posted' and k.ask_at < clock_timestamp()
+        and k.posted_at + (k.ask_at - k.posted_at) * ${patience}::float8 < clock_timestamp()
+        and (k.fetching_until is null or k.fetching_until < clock_timestamp())
+      order by k.ask_at limit ${OVERDUE_AT_ONCE} for update skip locked
+    )
+    update task k set fetching_until = clock_timestamp() + make_interval(secs => ${LEASE_MS / 1000}),
+      ask_at = clock_timestamp() + least(interval '1 day',
+        greatest(make_interval(secs => ${ASK_AGAIN_FROM_MS / 1000}), clock_timestamp() - k.posted_at))
+    from overdue o, target t
+    where k.id = o.id and t.id = k.target_id
+    returning k.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store, t.function,
+      k.depth`
+}
+
+export interface Endpoint {
+  readonly store: Store
+  readonly function: ServiceFunction
+}
+
+/** Endpoints with tasks that no fetch job has: all six share the ready lists' 20 calls a minute. */
+export async function listOutstandingEndpoints(sql: SqlRunner): Promise<Endpoint[]> {
+  return sql<Endpoint[]>`
+    select distinct store, function from (
+      select t.store, t.function from task k join target t on t.id = k.target_id
+      where k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp())
+      union all
+      select store, function from post where state = 'unknown'
+    ) as outstanding
+    order by 1, 2`
+}

@@ -1,0 +1,41 @@
+/** The lock behind which money is reserved: every transaction that plans, packs, claims or closes holds it to its end. */
+import type { Database, Transaction } from '../db/database.ts'
+
+/** Longer than any holder of the lock works on one piece; after it the waiting transaction gives up, and says who holds the lock. */
+const LOCK_TIMEOUT_MS = 15_000
+/** Below it, to sum the rows up costs less than to fold them. */
+const FOLD_AT_ROWS = 1_000
+
+/**
+ * Locks the one row of `ledger`, and folds what other transactions have added to `spend_change` into `spend`. Readers and
+ * editors have no right to that row, so that no login of theirs can stop the runners.
+ *
+ * The lock is a statement of its own before the statements that read: those see what the last holder committed. Business time
+ * is from here on that of the lock and stands still: by the time of the transaction's begin, a transaction that waited over
+ * midnight would spend the money of a day that is over.
+ */
+export async function lockLedger(tx: Transaction): Promise<void> {
+  await tx`select from ledger for update`
+  await tx`
+    select set_config('storerank.now',
+      coalesce(nullif(current_setting('storerank.now', true), ''), clock_timestamp()::text), true), fold_spend(${FOLD_AT_ROWS})`
+}
+
+/**
+ * Runs a transaction that holds the ledger's lock.
+ * @param name what waits, as the subject of a sentence: "Planning"
+ * @throws UnavailableError when a lock was not given in time, naming its holder; what `work` throws
+ */
+export function withLedgerLock<T>(
+  db: Database,
+  name: string,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  return db.begin(
+    async (tx) => {
+      await lockLedger(tx)
+      return work(tx)
+    },
+    { name, lockTimeoutMs: LOCK_TIMEOUT_MS },
+  )
+}

@@ -1,0 +1,54 @@
+/**
+ * How a transition moves money: it names what it `moved`, and the totals by project and day take it in the same statement. A
+ * reservation is the estimate of a task that is `planned` or `posting`, split among its payers by `share_of`.
+ */
+import type postgres from 'postgres'
+import type { SqlRunner } from '../db/database.ts'
+
+export type Fragment = postgres.PendingQuery<postgres.Row[]>
+
+/**
+ * A select for `moved`: what the tasks of a relation have reserved is reserved no longer.
+ * @param relation has the columns payers, estimate_micros and reserved_at
+ */
+export function freed(sql: SqlRunner, relation: string): Fragment {
+  return sql`
+    select y.project_id, r.reserved_at as at, 'reserved' as kind,
+      -share_of(r.estimate_micros, cardinality(r.payers), y.place) as micros
+    from ${sql(relation)} r cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
+}
+
+/** A select for `moved`: what the tasks of a relation reserve from now on. The relation is as that of `freed`. */
+export function reserved(sql: SqlRunner, relation: string): Fragment {
+  return sql`
+    select y.project_id, r.reserved_at as at, 'reserved' as kind,
+      share_of(r.estimate_micros, cardinality(r.payers), y.place) as micros
+    from ${sql(relation)} r cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
+}
+
+/**
+ * The common table expression `booked`, which adds `moved (project_id, at, kind, micros)` to the totals of the days on which
+ * it counts. `kind` is reserved, or that of a charge. It inserts and locks nothing: transitions of the same day never wait
+ * for each other, and the holder of the ledger's lock folds.
+ */
+export function booked(sql: SqlRunner): Fragment {
+  return sql`
+    booked as (
+      insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+        adjusted_micros, tasks_charged)
+      select d.scope, d.begins_at, d.ends_at, sum(m.reserved), sum(m.charged), sum(m.refunded), sum(m.duplicate),
+        sum(m.adjusted), sum(m.tasks)
+      from (
+        select project_id, at,
+          coalesce(sum(micros) filter (where kind = 'reserved'), 0) as reserved,
+          coalesce(sum(micros) filter (where kind = 'charge'), 0) as charged,
+          coalesce(sum(micros) filter (where kind = 'refund'), 0) as refunded,
+          coalesce(sum(micros) filter (where kind = 'duplicate'), 0) as duplicate,
+          coalesce(sum(micros) filter (where kind = 'adjustment'), 0) as adjusted,
+          count(*) filter (where kind = 'charge') as tasks
+        from moved group by project_id, at
+      ) m
+      cross join lateral money_days(m.project_id, m.at) d
+      group by d.scope, d.begins_at, d.ends_at
+    )`
+}

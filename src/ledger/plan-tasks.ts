@@ -1,0 +1,118 @@
+/** `plan`: what admission has decided becomes `planned` tasks in posts, with their money reserved; what it cut is recorded. */
+import type { SqlRunner, Transaction } from '../db/database.ts'
+import { MAX_TASKS_PER_POST } from '../service/post-tasks.ts'
+import { booked, type Fragment, reserved } from './money.ts'
+
+/** What is due, and how far the budget reaches. */
+export interface PlanTotals {
+  /** Due (target, slot) without task or history, before the budget. */
+  readonly due: number
+  readonly planned: number
+  readonly plannedMicros: number
+  /** Due, but not bought: the budget does not reach them. */
+  readonly cut: number
+  readonly cutMicros: number
+}
+
+export interface Planned extends PlanTotals {
+  /** The new posts, the most urgent first. */
+  readonly postIds: readonly string[]
+}
+
+/**
+ * Inserts the tasks that `decided` buys. They are packed at once: a task that were packed later would be written twice. The
+ * caller holds the ledger's lock.
+ * @param admission common table expressions that end in `decided` and `paying` (see `admission`)
+ */
+export async function planTasks(tx: Transaction, admission: Fragment): Promise<Planned> {
+  const [row] = await tx<(PlanTotals & { postIds: string[] | null })[]>`
+    with ${admission},
+    admitted_task as (
+      select d.*, y.payers, uuid_v7() as task_id,
+        row_number() over (partition by d.store, d.function order by d.place) - 1 as number
+      from decided d join paying y using (target_id, slot)
+      where d.cut is null
+    ),
+    numbered as materialized (select *, ${newPost(tx)} as new_post_id from admitted_task),
+    bought as materialized (select *, ${postOf(tx)} as post_id from numbered),
+    pack as materialized (
+      select post_id, store, function, min(place) as place from bought group by post_id, store, function
+    ),
+    made as (
+      insert into post (id, store, function) select post_id, store, function from pack
+    ),
+    inserted as (
+      insert into task (id, target_id, slot, slot_ends_at, depth, priority, html, estimate_micros, payers, reserved_at, post_id)
+      select task_id, target_id, slot, slot_ends_at, depth, priority, html, price_micros, payers, storerank_now(), post_id
+      from bought
+      returning payers, estimate_micros, reserved_at
+    ),
+    moved as (${reserved(tx, 'inserted')}),
+    ${booked(tx)},
+    recorded as (
+      insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
+      select target_id, slot, slot_ends_at, cut, price_micros from decided where cut is not null
+      on conflict (target_id, slot) do update
+        set reason = excluded.reason, price_micros = excluded.price_micros, slot_ends_at = excluded.slot_ends_at
+      where (budget_cut.reason, budget_cut.price_micros, budget_cut.slot_ends_at)
+        <> (excluded.reason, excluded.price_micros, excluded.slot_ends_at)
+    ),
+    lifted as (
+      delete from budget_cut c using bought b where c.target_id = b.target_id and c.slot = b.slot
+    )
+    select t.*, (select array_agg(post_id order by place) from pack) as "postIds" from (${totals(tx)}) t`
+  if (row === undefined) throw new Error('An aggregate returned no row.')
+  return { ...row, postIds: row.postIds ?? [] }
+}
+
+/** A select over `decided`: what a plan buys and what it cuts. */
+export function totals(sql: SqlRunner): Fragment {
+  return sql`
+    select count(*) as due,
+      count(*) filter (where cut is null) as planned,
+      coalesce(sum(price_micros) filter (where cut is null), 0)::bigint as "plannedMicros",
+      count(*) filter (where cut is not null) as cut,
+      coalesce(sum(price_micros) filter (where cut is not null), 0)::bigint as "cutMicros"
+    from decided`
+}
+
+/**
+ * Gives every planned task without a post one, the highest priority first: those that a post gave back. The caller holds the
+ * ledger's lock, so that two packers never take the same task.
+ * @returns the ids of the new posts, the most urgent first
+ */
+export async function packTasks(tx: Transaction): Promise<string[]> {
+  const rows = await tx<{ id: string }[]>`
+    with waiting as (
+      select k.id, k.priority, k.planned_at, t.store, t.function,
+        row_number() over (partition by t.store, t.function order by k.priority desc, k.planned_at, k.id) - 1 as number
+      from task k join target t on t.id = k.target_id
+      where k.state = 'planned' and k.post_id is null and k.slot_ends_at > storerank_now()
+    ),
+    numbered as materialized (select *, ${newPost(tx)} as new_post_id from waiting),
+    packed as materialized (select *, ${postOf(tx)} as post_id from numbered),
+    pack as materialized (
+      select post_id, store, function, min(number) as number from packed group by post_id, store, function
+    ),
+    made as (
+      insert into post (id, store, function) select post_id, store, function from pack
+    ),
+    moved as (
+      update task k set post_id = p.post_id from packed p where k.id = p.id
+    )
+    select post_id as id from pack order by number, store, function`
+  return rows.map((row) => row.id)
+}
+
+/** The id of a new post at each hundredth task, by its number within its endpoint. */
+function newPost(sql: SqlRunner): Fragment {
+  return sql`case when number % ${MAX_TASKS_PER_POST}::int = 0 then uuid_v7() end`
+}
+
+/**
+ * The post of a task: that of the first of its hundred. No join of tasks with posts: the planner made one of 10^10 comparisons of
+ * it. The ids are made in a step before, because a window evaluates the arguments of `first_value` for each row anew.
+ */
+function postOf(sql: SqlRunner): Fragment {
+  return sql`first_value(new_post_id) over (partition by store, function, number / ${MAX_TASKS_PER_POST}::int order by number)`
+}

@@ -1,0 +1,63 @@
+/** `unknown`: posts whose answer is overdue or incomplete, and how long they are asked after. */
+import type { SqlRunner, Transaction } from '../db/database.ts'
+import { settleKnownPosts } from './adopt.ts'
+import { booked, freed } from './money.ts'
+
+export interface UnknownPosts {
+  readonly unknownPosts: number
+  /** When the last of them may be released; null when nothing is unknown. */
+  readonly waitsUntil: Date | null
+}
+
+/** Posts whose answer is overdue become `unknown`: their runner is dead or frozen, or will find its token gone. */
+export async function markOverduePosts(sql: SqlRunner): Promise<number> {
+  const rows = await sql`
+    update post set state = 'unknown', problem = 'Its runner never reported an answer.'
+    where state = 'sending' and answer_before < clock_timestamp()
+    returning id`
+  return rows.length
+}
+
+/** The answer was incomplete: what it did not name is to be looked for. The caller holds the claim. */
+export async function markUnknown(tx: Transaction, postId: string, problem: string): Promise<void> {
+  await tx`update post set state = 'unknown', problem = ${problem} where id = ${postId}`
+}
+
+/** How many posts are unknown, and what they wait for. */
+export async function readUnknownPosts(sql: SqlRunner, quietMs: number): Promise<UnknownPosts> {
+  const [row] = await sql<UnknownPosts[]>`
+    select count(*) as "unknownPosts", max(send_before + make_interval(secs => ${quietMs / 1000})) as "waitsUntil"
+    from post where state = 'unknown'`
+  return row ?? { unknownPosts: 0, waitsUntil: null }
+}
+
+/** Posts of one runner that are being sent: should it end now, they become unknown. */
+export async function countSendingPosts(sql: SqlRunner, runner: string): Promise<number> {
+  const [row] = await sql<{ sending: number }[]>`
+    select count(*) as sending from post where state = 'sending' and runner = ${runner}`
+  return row?.sending ?? 0
+}
+
+/**
+ * Nobody can say any more what became of these posts: their tasks end as `failed`, and what was reserved for them is let go.
+ * @param afterDays when the service has forgotten the tags
+ */
+export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Promise<void> {
+  const posts = await tx<{ id: string }[]>`
+    select id from post
+    where state = 'unknown' and send_before < clock_timestamp() - make_interval(days => ${afterDays})
+    order by id for update`
+  if (posts.length === 0) return
+  const postIds = posts.map((post) => post.id)
+  await tx`
+    with ended as (
+      update task k set state = 'failed', ended_at = clock_timestamp(),
+        problem = 'Its answer was lost, and the service was not asked while it still knew of it.'
+      where k.post_id = any(${postIds}) and k.state = 'posting'
+      returning k.payers, k.estimate_micros, k.reserved_at
+    ),
+    moved as (${freed(tx, 'ended')}),
+    ${booked(tx)}
+    select`
+  await settleKnownPosts(tx, postIds)
+}

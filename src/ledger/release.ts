@@ -1,0 +1,99 @@
+/**
+ * `release`: tasks that the service provably did not create are `planned` again. Each gets a new attempt and with it a new tag:
+ * a tag is never used twice. What they reserve stays reserved. These are decisions, and carry the claim's token or the proof.
+ */
+import type { SqlRunner, Transaction } from '../db/database.ts'
+import type { TaskTag } from './tag.ts'
+
+/** Tasks of a post that the service refused for now leave it, and are packed again. Returns how many. */
+export async function releaseTasks(
+  tx: SqlRunner,
+  postId: string,
+  refused: readonly TaskTag[],
+): Promise<number> {
+  if (refused.length === 0) return 0
+  const rows = await tx`
+    update task k set state = 'planned', attempt = k.attempt + 1, post_id = null
+    from unnest(${refused.map((one) => one.taskId)}::uuid[], ${refused.map((one) => one.attempt)}::int[])
+      as r (task_id, attempt)
+    where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = 'posting'
+    returning 1`
+  return rows.length
+}
+
+/**
+ * The service does not post back the form that was asked for: these tasks want the pages, and are told when they are ready.
+ * Returns those that did not want them before; the others were refused for good.
+ */
+export async function wantPages(
+  tx: SqlRunner,
+  postId: string,
+  refused: readonly TaskTag[],
+): Promise<TaskTag[]> {
+  if (refused.length === 0) return []
+  return tx<TaskTag[]>`
+    update task k set html = true
+    from unnest(${refused.map((one) => one.taskId)}::uuid[], ${refused.map((one) => one.attempt)}::int[])
+      as r (task_id, attempt)
+    where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = 'posting' and not k.html
+    returning k.id as "taskId", k.attempt`
+}
+
+/**
+ * Gives a whole post back, on proof that the service created nothing of it. Only the holder of the token can.
+ * @returns false when the post was no longer this runner's to decide on
+ */
+export async function releasePost(
+  sql: SqlRunner,
+  postId: string,
+  token: string,
+  problem: string,
+): Promise<boolean> {
+  const [row] = await sql<{ released: boolean }[]>`
+    with held as (
+      update post set state = 'ready', token = null, problem = ${problem}
+      where id = ${postId} and token = ${token} and state = 'sending'
+      returning id
+    ),
+    released as (
+      update task k set state = 'planned', attempt = k.attempt + 1
+      from held where k.post_id = held.id and k.state = 'posting'
+    )
+    select exists (select from held) as released`
+  return row?.released ?? false
+}
+
+/**
+ * The complete scan to `scannedTo` did not find them, an earlier one did not either, and the quiet time was over: they were
+ * never created. The state is the guard: a task that was adopted meanwhile is no longer `posting`. For the rest of the posts
+ * this was the first scan.
+ * @returns how many tasks were released
+ */
+export async function releaseMissing(
+  tx: Transaction,
+  postIds: readonly string[],
+  scannedTo: Date,
+  quietMs: number,
+): Promise<number> {
+  const rows = await tx`
+    with proven as (
+      select id from post
+      where id = any(${postIds}) and state = 'unknown' and scanned_at < ${scannedTo}
+        and ${scannedTo}::timestamptz > send_before + make_interval(secs => ${quietMs / 1000})
+    ),
+    released as (
+      update task k set state = 'planned', attempt = k.attempt + 1
+      from proven p where k.post_id = p.id and k.state = 'posting'
+      returning k.id
+    ),
+    reopened as (
+      update post p set state = 'ready', token = null, scanned_at = null,
+        problem = 'Two complete scans of the service did not find its tasks.'
+      from proven where p.id = proven.id
+    )
+    select id from released`
+  await tx`
+    update post set scanned_at = ${scannedTo}
+    where id = any(${postIds}) and state = 'unknown' and scanned_at is null and send_before < ${scannedTo}`
+  return rows.length
+}

@@ -1,0 +1,64 @@
+/** The books as a test sees and makes them: what is reserved, a charge of the past, and totals that fit what was changed by hand. */
+
+import type postgres from 'postgres'
+import { priceList } from '../../src/account/prices.ts'
+import type { SqlRunner } from '../../src/db/database.ts'
+
+export interface Reservation {
+  readonly taskId: string
+  readonly attempt: number
+  readonly project: string
+  readonly micros: number
+  readonly at: Date
+}
+
+/** What planned and posting tasks have reserved, a row for each payer. */
+export async function readReservations(sql: SqlRunner | postgres.Sql): Promise<Reservation[]> {
+  const rows = await sql<Reservation[]>`
+    select k.id as "taskId", k.attempt, p.name as project, share_of(k.estimate_micros, cardinality(k.payers), y.place) as micros,
+      k.reserved_at as at
+    from task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place) join project p on p.id = y.project_id
+    where k.state in ('planned', 'posting')
+    order by k.id, p.name`
+  return [...rows]
+}
+
+export interface PastCharge {
+  readonly project: string
+  readonly micros: number
+  readonly at?: string | Date
+  readonly kind?: 'charge' | 'refund' | 'duplicate' | 'adjustment'
+  readonly serviceId?: string
+}
+
+/** Writes a charge that no task of this database made, and counts it. */
+export async function insertCharge(sql: SqlRunner | postgres.Sql, charge: PastCharge): Promise<void> {
+  const at = charge.at === undefined ? null : new Date(charge.at).toISOString()
+  await sql`
+    insert into charge (kind, project_id, amount_micros, at, target_id, slot, service_id)
+    select ${charge.kind ?? 'charge'}, id, ${charge.micros}, coalesce(${at}::timestamptz, storerank_now()), 0,
+      coalesce(${at}::timestamptz, storerank_now()), coalesce(${charge.serviceId ?? null}, uuid_v7()::text)
+    from project where name = ${charge.project}`
+  await recount(sql)
+}
+
+/** After tasks or charges were changed by hand. */
+export async function recount(sql: SqlRunner | postgres.Sql): Promise<void> {
+  await sql`select recount_spend()`
+}
+
+/** Rows only where the totals and the books differ. */
+export async function readSpendDifferences(sql: SqlRunner | postgres.Sql): Promise<object[]> {
+  return [...(await sql<object[]>`select * from spend_difference order by scope, kind`)]
+}
+
+/** As if the service had said before what it takes: posts of one kind are then sent side by side from the first one on. */
+export async function rememberPrices(sql: SqlRunner | postgres.Sql): Promise<void> {
+  const prices = priceList([])
+  await sql`
+    insert into charged_price (store, function, priority, unit_micros)
+    select store, function, priority, micros * priority from unnest(${prices.map(({ store }) => store)}::text[],
+      ${prices.map((price) => price.function)}::text[], ${prices.map((price) => price.normalMicros)}::bigint[]
+    ) as p (store, function, micros) cross join generate_series(1, 2) priority
+    on conflict do nothing`
+}

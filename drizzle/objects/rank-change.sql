@@ -41,8 +41,8 @@ comment on column rank_change.rank is 'The organic rank; null unless outcome is 
 comment on column rank_change.absolute_rank is 'The rank when advertisements and bundles are counted too; null unless outcome is ranked.';
 comment on column rank_change.depth is 'How many ranks were asked for: "not in top" means not among these.';
 comment on column rank_change.results_count is 'How many results the store said that there are.';
-comment on column rank_change.outcome is 'ranked; not_in_top (measured, and not within depth); or without a measurement: failed, budget, missed, html_only, pending.';
-comment on column rank_change.reason is 'Why there is no measurement, when that is known.';
+comment on column rank_change.outcome is 'ranked; not_in_top (measured, and not within depth); failed (no result, or the app is not in what of it could be read); or without a measurement: budget, missed, html_only, pending.';
+comment on column rank_change.reason is 'Why there is no measurement, when that is known, or what of it could not be read.';
 comment on column rank_change.check_url is 'Where a person sees the same at the store; may be null.';
 comment on column rank_change.every is 'How often it is asked for.';
 comment on column rank_change.target_id is 'The measured target: what ranking, task and charge call it.';

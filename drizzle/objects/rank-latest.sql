@@ -4,7 +4,8 @@ create or replace view rank_latest as
 select k.project, t.store, t.keyword, t.location, t.location_code, t.language, a.app_id, a.title, a.label, a.role, s.slot,
   s.captured_at, found.rank, coalesce(s.absolute[found.rank], found.rank)::integer as absolute_rank, s.depth,
   s.results_count,
-  case when s.gap is not null then s.gap when found.rank is null then 'not_in_top' else 'ranked' end as outcome,
+  case when s.gap is not null then s.gap when found.rank is not null then 'ranked'
+    when s.reason is not null then 'failed' else 'not_in_top' end as outcome,
   s.reason, s.check_url, k.every, s.target_id, a.app, t.list, t.collection, t.category
 from watch_period k
 cross join lateral (
@@ -39,8 +40,8 @@ comment on column rank_latest.rank is 'The organic rank; null unless outcome is 
 comment on column rank_latest.absolute_rank is 'The rank when advertisements and bundles are counted too; null unless outcome is ranked.';
 comment on column rank_latest.depth is 'How many ranks were asked for: "not in top" means not among these.';
 comment on column rank_latest.results_count is 'How many results the store said that there are.';
-comment on column rank_latest.outcome is 'ranked; not_in_top (measured, and not within depth); or without a measurement: failed, budget, missed, html_only, pending.';
-comment on column rank_latest.reason is 'Why there is no measurement, when that is known.';
+comment on column rank_latest.outcome is 'ranked; not_in_top (measured, and not within depth); failed (no result, or the app is not in what of it could be read); or without a measurement: budget, missed, html_only, pending.';
+comment on column rank_latest.reason is 'Why there is no measurement, when that is known, or what of it could not be read.';
 comment on column rank_latest.check_url is 'Where a person sees the same at the store; may be null.';
 comment on column rank_latest.every is 'How often it is asked for.';
 comment on column rank_latest.target_id is 'The measured target: what ranking, task and charge call it.';

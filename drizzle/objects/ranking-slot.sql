@@ -22,7 +22,7 @@ comment on column ranking_slot.every is 'How often it was asked for at the time.
 comment on column ranking_slot.slot is 'When the measurement was due.';
 comment on column ranking_slot.captured_at is 'When it was measured; null unless it was.';
 comment on column ranking_slot.gap is 'Null when it was measured; else failed, budget, missed, html_only, or pending.';
-comment on column ranking_slot.reason is 'Why there is no measurement, when that is known.';
+comment on column ranking_slot.reason is 'Why there is no measurement, when that is known; of a measurement, what of it could not be read.';
 comment on column ranking_slot.depth is 'How many ranks were asked for: "not in top" means not among these.';
 comment on column ranking_slot.results_count is 'How many results the store said that there are.';
 comment on column ranking_slot.check_url is 'Where a person sees the same at the store; may be null.';

@@ -55,15 +55,15 @@ join task t on t.service_id = f.service_id
 join target g on g.id = t.target_id
 where t.state = 'posted'
 union all
-select t.ended_at, 'without_pages', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
+select t.ended_at, 'incomplete', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id, t.service_id, t.status_code, t.problem
 from task t
 join target g on g.id = t.target_id
 where t.state = 'collected' and t.problem is not null;
 comment on view task_problem is
-  'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, overdue, listed as failed by the service, or stored without the pages that were asked for.';
+  'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, overdue, listed as failed by the service, or stored without all that was asked for.';
 comment on column task_problem.at is 'When it happened; of an overdue task since when.';
-comment on column task_problem.kind is 'failed, rejected, unknown, duplicate, overdue, service_failure or without_pages.';
+comment on column task_problem.kind is 'failed, rejected, unknown, duplicate, overdue, service_failure or incomplete.';
 comment on column task_problem.store is 'ios_store or android_store.';
 comment on column task_problem.function is 'app_searches, app_info, app_list or app_reviews.';
 comment on column task_problem.subject is 'The keyword, the id of the app, or the collection of a chart; null for a whole post.';

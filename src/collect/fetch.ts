@@ -11,6 +11,7 @@ import {
 import type { FetchItem } from '../ledger/hand-out.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { billingUnits, hasForm, type ResultForm } from '../service/functions.ts'
+import { describeRefused } from '../service/refused-items.ts'
 import {
   type AppReviewsResult,
   type InfoResult,
@@ -43,7 +44,9 @@ interface Done {
   readonly unitsReturned: number
   /** The raw pages, where they are wanted or nothing else is offered. */
   readonly html: RawPages | null
-  /** Why raw pages that are wanted will never come; null when nothing is missing. */
+  /** Which items of it could not be read; null when all could. */
+  readonly incomplete: string | null
+  /** What is missing in spite of the result: items, or raw pages that are wanted; null when nothing is. */
   readonly problem: string | null
 }
 
@@ -98,6 +101,7 @@ const EXPIRED = 40403
  */
 export function whyUnusable(fetched: Fetched): string | null {
   if (fetched.kind === 'unreadable') return fetched.problem
+  if ('incomplete' in fetched) return fetched.incomplete
   if (fetched.kind !== 'failed' || fetched.statusCode === EXPIRED) return null
   return `${fetched.statusCode}: ${fetched.message}`
 }
@@ -161,7 +165,7 @@ async function addPages(
   const { item } = fetched
   const without = (reason: string): Fetched => ({
     ...fetched,
-    problem: `The raw pages that were asked for cannot be had: ${reason}`,
+    problem: joinSentences(fetched.incomplete, `The raw pages that were asked for cannot be had: ${reason}`),
   })
   try {
     const outcome = await client.getResult(item.htmlPath ?? addressOf(item, 'html'))
@@ -169,7 +173,11 @@ async function addPages(
       return { kind: 'later', item, problem: 'The raw pages are not ready yet.', pauseMs: NOT_READY_PAUSE_MS }
     }
     if (outcome.kind === 'failed') return without(`${outcome.statusCode}: ${outcome.message}`)
-    return outcome.result === null ? fetched : { ...fetched, html: readPages(outcome.result) }
+    if (outcome.result === null) return fetched
+    const { html, incomplete } = readPages(outcome.result)
+    return incomplete === null
+      ? { ...fetched, html }
+      : { ...fetched, html, problem: joinSentences(fetched.problem, incomplete) }
   } catch (error) {
     if (isFinal(error)) return without(error.message)
     throw error
@@ -209,30 +217,50 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
 function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched {
   const unitsOf = (count: number) => billingUnits(item.store, item.function, count)
   const unitsPosted = unitsOf(item.depth ?? 1)
-  const unitsReturned = (items: readonly unknown[] = []) => Math.min(unitsOf(items.length), unitsPosted)
-  const done = { item, statusCode, unitsPosted, html: null, problem: null }
+  const done = { item, statusCode, unitsPosted, html: null }
   if (item.kind === 'html' && result !== null) {
+    const { html, incomplete } = readPages(result)
     // Pages do not say how many results they hold, so no refund is known.
-    return { ...done, kind: 'pages', html: readPages(result), unitsReturned: unitsPosted }
+    return { ...done, kind: 'pages', html, unitsReturned: unitsPosted, incomplete, problem: incomplete }
+  }
+  /** The service bills what it returned: items of every type, and an app twice that it names twice. */
+  const countReturned = (read: Pick<SearchResult, 'itemsCount' | 'refused'> | null) => {
+    const incomplete = read === null ? null : describeRefused(read.refused, read.itemsCount)
+    const unitsReturned = Math.min(unitsOf(read?.itemsCount ?? 0), unitsPosted)
+    return { ...done, unitsReturned, incomplete, problem: incomplete }
   }
   switch (item.function) {
     case 'app_searches':
     case 'app_list': {
-      const search = result === null ? null : parseSearchResult(result)
-      return { ...done, kind: 'ranking', search, unitsReturned: unitsReturned(search?.items) }
+      const search = result === null ? null : withinPresent(parseSearchResult(result))
+      return { ...countReturned(search), kind: 'ranking', search }
     }
     case 'app_info': {
-      const info = result === null ? null : parseInfoResult(result)
-      return { ...done, kind: 'snapshot', info, unitsReturned: unitsPosted }
+      const info = result === null ? null : withinPresent(parseInfoResult(result))
+      return { ...done, kind: 'snapshot', info, unitsReturned: unitsPosted, incomplete: null, problem: null }
     }
     case 'app_reviews': {
-      const reviews = result === null ? null : parseReviewsResult(result)
-      return { ...done, kind: 'reviews', reviews, unitsReturned: unitsReturned(reviews?.items) }
+      const reviews = result === null ? null : withinPresent(parseReviewsResult(result))
+      return { ...countReturned(reviews), kind: 'reviews', reviews }
     }
   }
 }
 
-function readPages(result: unknown): RawPages {
-  const { datetime, items } = parseHtmlResult(result)
-  return { datetime, pages: items.map(({ date, html }) => ({ scannedAt: date, htmlGzip: gzipSync(html) })) }
+function readPages(result: unknown): { readonly html: RawPages; readonly incomplete: string | null } {
+  const { datetime, items, refused } = withinPresent(parseHtmlResult(result))
+  const pages = items.map(({ date, html }) => ({ scannedAt: date, htmlGzip: gzipSync(html) }))
+  return {
+    html: { datetime, pages },
+    incomplete: describeRefused(refused, items.length + refused.length),
+  }
+}
+
+/** Clocks differ, by hours at most: nothing was captured a day from now, and what says so was captured when it came. */
+function withinPresent<T extends { readonly datetime: Date | null }>(read: T): T {
+  const isAhead = (read.datetime?.getTime() ?? 0) > Date.now() + DAY_MS
+  return isAhead ? { ...read, datetime: null } : read
+}
+
+function joinSentences(...sentences: readonly (string | null)[]): string {
+  return sentences.filter((sentence) => sentence !== null).join(' ')
 }

@@ -17,6 +17,7 @@ export function toRanking(one: Of<'ranking'>, ids: AppIds): RankingCapture {
   return {
     ...captureOf(one, one.search),
     resultsCount: one.search?.resultsCount ?? 0,
+    incomplete: one.incomplete,
     ...encodeRanks(one, ids),
   }
 }

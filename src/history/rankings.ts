@@ -6,6 +6,8 @@ export interface RankingCapture extends Capture {
   readonly resultsCount: number | null
   /** `appIds[i]` is the dictionary id at organic rank i + 1; 0 is a hole. */
   readonly appIds: readonly number[]
+  /** Which items could not be read: an app that is not in `appIds` may be one of them. Null when all could. */
+  readonly incomplete: string | null
   /** Absolute ranks beside them, null where none differs. */
   readonly absolute: readonly number[] | null
 }
@@ -23,19 +25,20 @@ export async function insertRankings(
       select * from unnest(
         ${captures.map((one) => one.resultsCount)}::bigint[],
         ${captures.map((one) => `{${one.appIds.join(',')}}`)}::text[],
+        ${captures.map((one) => one.incomplete)}::text[],
         ${captures.map((one) => (one.absolute === null ? null : `{${one.absolute.join(',')}}`))}::text[],
         ${columnsOf(tx, captures)}
-      ) as r (results_count, app_ids, absolute, ${captureColumns(tx)})
+      ) as r (results_count, app_ids, incomplete, absolute, ${captureColumns(tx)})
     ),
     ${collected(tx, captures)},
     stored as (
-      insert into ranking (target_id, slot, captured_at, depth, results_count, check_url, app_ids, absolute)
+      insert into ranking (target_id, slot, captured_at, depth, results_count, check_url, app_ids, absolute, reason)
       select c.target_id, c.slot, coalesce(r.captured_at, clock_timestamp()), c.depth, r.results_count, r.check_url,
-        r.app_ids::int[], r.absolute::smallint[]
+        r.app_ids::int[], r.absolute::smallint[], r.incomplete
       from collected c join result r using (service_id)
       on conflict (target_id, slot) do update set captured_at = excluded.captured_at, depth = excluded.depth,
         results_count = excluded.results_count, check_url = excluded.check_url, app_ids = excluded.app_ids,
-        absolute = excluded.absolute, gap = null, reason = null
+        absolute = excluded.absolute, gap = null, reason = excluded.reason
       where ranking.gap is not null
     )
     select service_id as "serviceId" from collected`

@@ -28,7 +28,7 @@ export type Question = {
 
 /** Answers questions about the two stores. */
 export type Answers = {
-  /** How many results the store has within the depth asked for; 0 when it finds nothing. */
+  /** How many results come back, as they are billed: never more than the depth asked for; 0 when the store finds nothing. */
   count(question: Question): number
   /** The element of `result` in a form; only for a question of which `count` is not 0. */
   show(question: Question, form: Form): Record<string, unknown>
@@ -46,7 +46,7 @@ const viewOf = (question: Question): View => ({
   day: dayOf(question.doneAtMs),
 })
 
-/** Items that are no organic results, each behind `after` organic ones. They count neither for depth nor for billing. */
+/** Items that are no organic results, each behind `after` organic ones: on top of the depth, and billed like any result. */
 const findExtras = (
   question: Question,
   ranked: readonly App[],
@@ -61,16 +61,18 @@ const findExtras = (
   return extras
 }
 
-const listItems = (question: Question, ranked: readonly App[]) => {
-  const view = viewOf(question)
+/** What a search or a chart shows, from top to bottom. */
+const arrange = (question: Question, ranked: readonly App[]): { kind: string; app: App }[] => {
   const isSearch = question.function === 'app_searches'
   const kind = isSearch ? 'search_organic' : 'list_organic'
   const found = ranked.slice(0, question.depth).map((app) => ({ kind, app }))
-  const extras = isSearch ? findExtras(question, ranked).filter(({ after }) => after < found.length) : []
-  const listed = found.flatMap((organic, index) => [
-    ...extras.filter(({ after }) => after === index),
-    organic,
-  ])
+  const extras = isSearch && found.length > 0 ? findExtras(question, ranked) : []
+  return found.flatMap((organic, index) => [...extras.filter(({ after }) => after === index), organic])
+}
+
+const listItems = (question: Question, ranked: readonly App[]) => {
+  const view = viewOf(question)
+  const listed = arrange(question, ranked)
   const groups: Record<string, number> = {}
   return listed.map(({ kind, app }, index) => {
     const group = (groups[kind] ?? 0) + 1
@@ -179,7 +181,9 @@ const buildAnswers = (seed: number, facts: readonly Fact[]): Answers => {
   return {
     count: (question) => {
       if (question.function === 'app_info') return Number(findApp(question) !== undefined)
-      if (question.function !== 'app_reviews') return Math.min(question.depth, listApps(question).length)
+      if (question.function !== 'app_reviews') {
+        return Math.min(question.depth, arrange(question, listApps(question)).length)
+      }
       const app = findApp(question)
       return app ? Math.min(question.depth, countReviews(app, question.doneAtMs)) : 0
     },

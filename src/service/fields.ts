@@ -78,13 +78,17 @@ export function formatTimestamp(date: Date): string {
   return `${date.toISOString().slice(0, 19).replace('T', ' ')} +00:00`
 }
 
+/** Years of which the stores, and the service, can speak: what is before or after is no time. */
+const YEARS = { first: 1970, last: 2099 }
+
 /** The instant of a timestamp, or null when it is none. A timestamp without offset is UTC. */
 export function readTimestamp(value: unknown): Date | null {
   if (typeof value !== 'string') return null
   const parts = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?) ?(Z|[+-]\d\d:\d\d)?$/.exec(value.trim())
   if (parts === null) return null
   const date = new Date(`${parts[1]}T${parts[2]}${parts[3] ?? 'Z'}`)
-  return Number.isNaN(date.getTime()) ? null : date
+  const year = date.getUTCFullYear()
+  return year >= YEARS.first && year <= YEARS.last ? date : null
 }
 
 /**
@@ -104,7 +108,7 @@ export function readIdentifier(value: unknown, maxLength: number): string | null
 }
 
 /** Reads a value by `read`, and refuses with `rule` what it gives null for. */
-function wireValue<T>(read: (value: unknown) => T | null, rule: string) {
+export function wireValue<T>(read: (value: unknown) => T | null, rule: string) {
   return z.unknown().transform((value, context): T => {
     const known = read(value)
     if (known !== null) return known
@@ -118,12 +122,10 @@ export const wireCount = wireValue(readCount, 'it is not a whole number of at le
 export const wireCode = wireValue(readCode, `it is not a whole number from 0 to ${MAX_CODE}`)
 
 /** An id that may come as a number. */
-export const wireIdentifier = z
-  .union([z.string(), z.int().transform(String)])
-  .refine(
-    (value) => readIdentifier(value, 255) !== null,
-    'is empty, longer than 255 characters or not valid text',
-  )
+export const wireIdentifier = wireValue((value) => {
+  const id = readIdentifier(Number.isSafeInteger(value) ? String(value) : value, 255)
+  return id === null || /\s/.test(id) ? null : id
+}, 'it is empty, longer than 255 characters, has spaces, or is not valid text')
 
 /** Text that may be missing; too long is cut. */
 export function wireText(maxLength: number) {

@@ -2,16 +2,17 @@
 
 import { z } from 'zod'
 
+import { readAppId } from './app-id.ts'
 import {
+  ifReadable,
   optionalCode,
   optionalCount,
-  orNull,
   readWith,
-  wireIdentifier,
   wireRecord,
   wireText,
   wireTimestamp,
 } from './fields.ts'
+import { type RefusedItem, readItems } from './refused-items.ts'
 
 /** One raw page. */
 export interface HtmlPage {
@@ -43,28 +44,33 @@ export interface HtmlResult {
   readonly itemsCount: number | null
   /** The pages in the order sent. */
   readonly items: readonly HtmlPage[]
+  /** Pages that break the contract, and are therefore not in `items`. */
+  readonly refused: readonly RefusedItem[]
 }
 
 const MAX_PAGES = 1_000
 
 const name = wireText(500)
 
-const htmlResult: z.ZodType<HtmlResult> = wireRecord({
+const htmlPage = wireRecord({ page: optionalCount, date: wireTimestamp, html: z.string() })
+
+const htmlResult = wireRecord({
   type: name,
-  app_id: wireIdentifier.nullish().transform(orNull),
+  app_id: ifReadable((value) => readAppId(value, 'android_store')),
   keyword: wireText(1_000),
   se_domain: name,
   location_code: optionalCode,
   language_code: name,
   datetime: wireTimestamp,
   items_count: optionalCount,
-  items: z.array(wireRecord({ page: optionalCount, date: wireTimestamp, html: z.string() })).max(MAX_PAGES),
+  items: z.array(z.unknown()).max(MAX_PAGES),
 })
 
 /**
  * Reads `result[0]` of a task in html form.
- * @throws UnreadableError with the path of the field that breaks the contract
+ * @throws UnreadableError with the path of the field that breaks the contract, also when no page can be read
  */
 export function parseHtmlResult(result: unknown): HtmlResult {
-  return readWith(htmlResult, result)
+  const read = readWith(htmlResult, result)
+  return { ...read, ...readItems(read.items, (item, index) => readWith(htmlPage, item, ['items', index])) }
 }

@@ -2,18 +2,20 @@
 
 import { z } from 'zod'
 
+import { APP_ID_RULE, readAppId, storeOfType } from './app-id.ts'
 import {
+  ifReadable,
+  isObject,
   optionalCode,
   optionalCount,
   optionalFlag,
   optionalList,
-  orNull,
   readWith,
   unreadable,
-  wireIdentifier,
   wireRecord,
   wireText,
   wireTimestamp,
+  wireValue,
 } from './fields.ts'
 import { type Price, price, type Rating, rating } from './rating-and-price.ts'
 
@@ -144,16 +146,19 @@ const url = wireText(2_000)
 const longText = wireText(100_000)
 const names = optionalList(name)
 const urls = optionalList(url)
-const apps = optionalList(
-  z
-    .object({ app_id: wireIdentifier, title: name, url })
-    .transform((linked): LinkedApp => ({ appId: linked.app_id, title: linked.title, url: linked.url })),
+/** As an id of either store may look. */
+const readAnyAppId = (value: unknown) => readAppId(value, 'android_store')
+const linkedApp = z
+  .object({ app_id: wireValue(readAnyAppId, APP_ID_RULE), title: name, url })
+  .transform((linked): LinkedApp => ({ appId: linked.app_id, title: linked.title, url: linked.url }))
+/** Nothing hangs on a link that cannot be read: it is left out. */
+const apps = optionalList(z.unknown()).transform(
+  (list) => list?.flatMap((linked) => linkedApp.safeParse(linked).data ?? []) ?? null,
 )
 
 /** Written out, because it is twice as fast as `wireRecord`. */
 const app = z
   .object({
-    app_id: wireIdentifier,
     title: name,
     url,
     icon: url,
@@ -188,8 +193,7 @@ const app = z
     tags: names,
   })
   .transform(
-    (item): AppInfo => ({
-      appId: item.app_id,
+    (item): Omit<AppInfo, 'appId'> => ({
       title: item.title,
       url: item.url,
       icon: item.icon,
@@ -232,8 +236,8 @@ const place = wireRecord({
   position: name,
 })
 
-const items = z.array(z.object({ type: z.string() }).loose())
-const appId = wireIdentifier.nullish().transform(orNull)
+const items = z.array(z.unknown())
+const appId = ifReadable(readAnyAppId)
 
 const infoPage = z.object({ app_id: appId, check_url: url, datetime: wireTimestamp, items })
 
@@ -257,7 +261,7 @@ export function parseInfoResult(result: unknown): InfoResult {
   const page = readWith(infoPage, result)
   const index = page.items.findIndex(isOrganic)
   if (index < 0) throw unreadable(['items'], 'it holds no app')
-  const item = readWith(app, page.items[index], ['items', index])
+  const item = readApp(page.items[index], index)
   if (page.app_id !== null && page.app_id !== item.appId) {
     throw unreadable(['items', index, 'app_id'], `${page.app_id} was asked for, not ${item.appId}`)
   }
@@ -272,15 +276,18 @@ export function parseAppInfoResult(result: unknown): AppInfoResult {
   parseInfoResult(result)
   const page = readWith(fullPage, result)
   const found = page.items.flatMap((item, index) =>
-    isOrganic(item) ? [{ ...read(app, item, index), ...read(place, item, index) }] : [],
+    isOrganic(item) ? [{ ...readApp(item, index), ...readWith(place, item, ['items', index]) }] : [],
   )
   return { ...page, items: found }
 }
 
-function read<T>(schema: z.ZodType<T>, item: unknown, index: number): T {
-  return readWith(schema, item, ['items', index])
+function readApp(item: unknown, index: number): AppInfo {
+  const at = ['items', index]
+  const id = isOrganic(item) ? readAppId(item.app_id, storeOfType(item.type)) : null
+  if (id === null) throw unreadable([...at, 'app_id'], APP_ID_RULE)
+  return { appId: id, ...readWith(app, item, at) }
 }
 
-function isOrganic(item: { readonly type: string }): boolean {
-  return item.type.endsWith('_organic')
+function isOrganic(item: unknown): item is { readonly type: string; readonly app_id?: unknown } {
+  return isObject(item) && typeof item.type === 'string' && item.type.endsWith('_organic')
 }

@@ -85,7 +85,7 @@ const details = wireRecord({
 export function parseAppSearchesResult(result: unknown): AppSearchesResult {
   const search = parseSearchResult(result)
   const { items, ...rest } = readWith(page, result)
-  return { ...search, ...rest, items: readRanks(items ?? [], readRankedItem) }
+  return { ...search, ...rest, ...readRanks(items ?? [], readRankedItem) }
 }
 
 /**

@@ -2,7 +2,16 @@
 
 import { z } from 'zod'
 
-import { optionalCount, optionalFlag, optionalNumber, orNull, wireText } from './fields.ts'
+import {
+  optionalCount,
+  optionalFlag,
+  optionalNumber,
+  orNull,
+  readNumber,
+  readSpending,
+  wireText,
+  wireValue,
+} from './fields.ts'
 
 /** How people rate an app. */
 export interface Rating {
@@ -34,6 +43,20 @@ export interface Price {
 
 const name = wireText(500)
 
+/** The best value by type, where the type says it (spec: App info result, Reviews result). */
+const BEST_VALUES: Readonly<Record<string, number>> = { Max5: 5, Percents: 100 }
+
+/** Of a scale that names neither. */
+const LARGEST_BEST_VALUE = 100
+
+/** An amount of any currency: nothing costs less than 0, or more than the largest amount of money. */
+const amount = wireValue(
+  (value) => (readSpending(value) === null ? null : readNumber(value)),
+  'it is no price',
+)
+  .nullish()
+  .transform(orNull)
+
 export const rating = z
   .object({
     rating_type: name,
@@ -41,6 +64,7 @@ export const rating = z
     votes_count: optionalCount,
     rating_max: optionalCount,
   })
+  .refine(isWithinScale, { path: ['value'], message: 'it is not on the scale of its rating' })
   .transform(
     (value): Rating => ({
       ratingType: value.rating_type,
@@ -54,9 +78,9 @@ export const rating = z
 
 export const price = z
   .object({
-    current: optionalNumber,
-    regular: optionalNumber,
-    max_value: optionalNumber,
+    current: amount,
+    regular: amount,
+    max_value: amount,
     currency: name,
     is_price_range: optionalFlag,
     displayed_price: name,
@@ -73,3 +97,13 @@ export const price = z
   )
   .nullish()
   .transform(orNull)
+
+/** From 0, which nobody gives, to the best value. */
+function isWithinScale(rating: {
+  readonly rating_type: string | null
+  readonly value: number | null
+  readonly rating_max: number | null
+}): boolean {
+  const best = BEST_VALUES[rating.rating_type ?? ''] ?? rating.rating_max ?? LARGEST_BEST_VALUE
+  return rating.value === null || (rating.value >= 0 && rating.value <= best)
+}

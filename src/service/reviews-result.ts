@@ -2,18 +2,23 @@
 
 import { z } from 'zod'
 
+import { APP_ID_RULE, readAppId } from './app-id.ts'
 import {
+  ifReadable,
   optionalCode,
   optionalCount,
   orNull,
+  readCount,
   readWith,
   unreadable,
   wireIdentifier,
   wireRecord,
   wireText,
   wireTimestamp,
+  wireValue,
 } from './fields.ts'
 import { type Rating, rating } from './rating-and-price.ts'
+import { type RefusedItem, readItems } from './refused-items.ts'
 
 /** One review (spec: Reviews result). */
 export interface Review {
@@ -68,10 +73,12 @@ export interface AppReviewsResult {
   readonly rating: Rating | null
   /** Reviews of the app of all time; null because the store gives no total. */
   readonly reviewsCount: number | null
-  /** How many `items` the service counts; null when missing. */
-  readonly itemsCount: number | null
+  /** How many items came back, which are billed: those of the answer, or more where the service counts more. */
+  readonly itemsCount: number
   /** A larger depth at posting brings more. */
   readonly items: readonly Review[]
+  /** Items that break the contract, and are therefore not in `items`. */
+  readonly refused: readonly RefusedItem[]
 }
 
 /** The largest depth is 500. */
@@ -95,7 +102,7 @@ const review: z.ZodType<Review> = wireRecord({
 })
 
 const page = wireRecord({
-  app_id: wireIdentifier,
+  app_id: wireValue((value) => readAppId(value, 'ios_store'), APP_ID_RULE),
   type: name,
   se_domain: name,
   location_code: optionalCode,
@@ -103,20 +110,25 @@ const page = wireRecord({
   check_url: url,
   datetime: wireTimestamp,
   title: name,
-  rating,
+  rating: ifReadable((value) => rating.safeParse(value).data ?? null),
   reviews_count: optionalCount,
-  items_count: optionalCount,
-  items: z.array(review).max(MAX_ITEMS).nullish().transform(orNull),
+  items_count: ifReadable(readCount),
+  items: z.array(z.unknown()).max(MAX_ITEMS).nullish().transform(orNull),
 })
 
 /**
  * Reads `result[0]` of an app_reviews task.
- * @throws UnreadableError with the path of the field that breaks the contract
+ * @throws UnreadableError with the path of the field that breaks the contract, also when no item can be read
  */
 export function parseReviewsResult(result: unknown): AppReviewsResult {
   const read = readWith(page, result)
   if (read.items === null && read.itemsCount !== 0) {
     throw unreadable(['items'], 'it is missing, and items_count is not 0')
   }
-  return { ...read, items: read.items ?? [] }
+  const items = read.items ?? []
+  return {
+    ...read,
+    itemsCount: Math.max(items.length, read.itemsCount ?? 0),
+    ...readItems(items, (item, index) => readWith(review, item, ['items', index])),
+  }
 }

@@ -2,17 +2,18 @@
 
 import { z } from 'zod'
 
+import { APP_ID_RULE, readAppId, storeOfType } from './app-id.ts'
 import {
   cleanText,
+  ifReadable,
   isObject,
   readCount,
-  readIdentifier,
   readWith,
+  textIfReadable,
   unreadable,
-  wireCount,
-  wireText,
   wireTimestamp,
 } from './fields.ts'
+import { type ReadItems, type RefusedItem, readItems } from './refused-items.ts'
 
 /** One ranked app. */
 export interface SearchItem {
@@ -42,10 +43,12 @@ export interface SearchResult {
   readonly datetime: Date | null
   /** How many results the store says there are; null when missing. */
   readonly resultsCount: number | null
-  /** How many items of any type the answer holds. */
+  /** How many items of any type came back, which are billed: those of the answer, or more where the service counts more. */
   readonly itemsCount: number
   /** Organic items only, in the order sent; an app that comes twice is here once, at its best rank. */
   readonly items: readonly SearchItem[]
+  /** Items that break the contract, and are therefore not in `items`. */
+  readonly refused: readonly RefusedItem[]
 }
 
 /** The largest depth is 700; paid items and bundles come on top. */
@@ -53,18 +56,16 @@ const MAX_ITEMS = 5_000
 /** Ranks are stored as smallint. */
 const MAX_RANK = 32_767
 const RANK_RULE = `a rank is a whole number from 1 to ${MAX_RANK}`
-const MAX_APP_ID_LENGTH = 255
-const APP_ID_RULE = `an app id has 1 to ${MAX_APP_ID_LENGTH} characters that can be stored`
 const MAX_NAME_LENGTH = 500
 const MAX_URL_LENGTH = 2_000
 
 const searchPage = z.object({
-  keyword: wireText(MAX_NAME_LENGTH * 2),
-  check_url: wireText(MAX_URL_LENGTH),
+  keyword: textIfReadable(MAX_NAME_LENGTH * 2),
+  check_url: textIfReadable(MAX_URL_LENGTH),
   datetime: wireTimestamp,
-  se_results_count: wireCount.nullish(),
+  se_results_count: ifReadable(readCount),
   items: z.array(z.unknown()).max(MAX_ITEMS).nullish(),
-  items_count: wireCount.nullish(),
+  items_count: ifReadable(readCount),
 })
 
 const optionalText = z.string().nullish()
@@ -84,7 +85,7 @@ const organicItem = z.object({
 /**
  * Reads `result[0]` of an app_searches task. Items that are not organic (paid, bundles) are not ranked; unknown
  * fields are ignored.
- * @throws UnreadableError with the path of the field that breaks the contract, also when two apps claim one rank
+ * @throws UnreadableError with the path of the field that breaks the contract, also when no item can be read
  */
 export function parseSearchResult(result: unknown): SearchResult {
   const page = readWith(searchPage, result)
@@ -96,32 +97,41 @@ export function parseSearchResult(result: unknown): SearchResult {
     keyword: page.keyword,
     checkUrl: page.check_url,
     datetime: page.datetime,
-    resultsCount: page.se_results_count ?? null,
-    itemsCount: items.length,
-    items: readRanks(items, readItem),
+    resultsCount: page.se_results_count,
+    itemsCount: Math.max(items.length, page.items_count ?? 0),
+    ...readRanks(items, readItem),
   }
 }
 
-/** Reads the ranked items; `read` gives null for one that is not ranked. */
+/**
+ * Reads the ranked items. Where two apps claim one rank neither is ranked, because which of them has it is not known.
+ * @param read gives null for an item that is not ranked
+ * @throws as `readItems` does
+ */
 export function readRanks<Item extends SearchItem>(
-  items: readonly unknown[],
+  sent: readonly unknown[],
   read: (value: unknown, index: number) => Item | null,
-): Item[] {
-  const bestByApp = new Map<string, Item>()
+): ReadItems<Item> {
   const appByRank = new Map<number, string>()
-  for (const [index, value] of items.entries()) {
+  const disputed = new Set<number>()
+  const organic = readItems(sent, (value, index) => {
     const item = read(value, index)
-    if (item === null) continue
-    const { rank, appId } = item
-    const holder = appByRank.get(rank) ?? appId
-    if (holder !== appId) {
-      throw unreadable(['items', index, 'rank_group'], `two apps claim rank ${rank}: ${holder} and ${appId}`)
-    }
-    appByRank.set(rank, appId)
-    const best = bestByApp.get(appId)
-    if (best === undefined || rank < best.rank) bestByApp.set(appId, item)
+    if (item === null) return null
+    const holder = appByRank.get(item.rank) ?? item.appId
+    if (holder !== item.appId) disputed.add(item.rank)
+    appByRank.set(item.rank, holder)
+    return { item, index }
+  })
+  const ranked = readItems(organic.items, ({ item, index }) => {
+    if (disputed.has(item.rank)) refuse(['items', index, 'rank_group'], `two apps claim rank ${item.rank}`)
+    return item
+  })
+  const bestByApp = new Map<string, Item>()
+  for (const item of ranked.items) {
+    const best = bestByApp.get(item.appId)
+    if (best === undefined || item.rank < best.rank) bestByApp.set(item.appId, item)
   }
-  return [...bestByApp.values()]
+  return { items: [...bestByApp.values()], refused: [...organic.refused, ...ranked.refused] }
 }
 
 /** Null for an item that is not ranked. */
@@ -135,7 +145,7 @@ export function readItem(value: unknown, index: number): SearchItem | null {
   return {
     rank: readRank(item.rank_group) ?? refuse([...at, 'rank_group'], RANK_RULE),
     absolute: readRank(item.rank_absolute) ?? refuse([...at, 'rank_absolute'], RANK_RULE),
-    appId: readIdentifier(String(item.app_id), MAX_APP_ID_LENGTH) ?? refuse([...at, 'app_id'], APP_ID_RULE),
+    appId: readAppId(item.app_id, storeOfType(value.type)) ?? refuse([...at, 'app_id'], APP_ID_RULE),
     title: readText(item.title, MAX_NAME_LENGTH),
     developer: readText(item.developer, MAX_NAME_LENGTH),
     icon: readText(item.icon, MAX_URL_LENGTH),

@@ -103,6 +103,7 @@ function toResult(serviceId: string, keyword: number, day: number): Fetched {
     unitsPosted: 1,
     unitsReturned: 1,
     html: null,
+    incomplete: null,
     problem: null,
     search: {
       keyword: null,
@@ -110,6 +111,7 @@ function toResult(serviceId: string, keyword: number, day: number): Fetched {
       datetime: new Date(),
       resultsCount: 250,
       itemsCount: 100,
+      refused: [],
       items,
     },
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { countStates, readMoney } from '../post/posting.ts'
-import { buy, clear, collect, collectPaused, tamper, watchKeywords } from '../support/stages.ts'
+import { askedEnough, buy, clear, collect, collectPaused, tamper, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { bend, buyTasks, openReceiver } from './receiving.ts'
 
@@ -136,5 +136,106 @@ describe('a paid task whose answer cannot be used', () => {
     assert.equal(await deliver(task, answer), 200)
     assert.deepEqual(await readPauses(), [1])
     assert.equal((await collectPaused(world)).stored, 1)
+  })
+})
+
+describe('a result of which one item cannot be read', () => {
+  const organic = (type: string, rank: number, app: string, fields: object = {}) => ({
+    type,
+    rank_group: rank,
+    rank_absolute: rank,
+    app_id: app,
+    ...fields,
+  })
+  const items = [
+    organic('ios_store_search_organic', 1, '1001'),
+    organic('ios_store_search_organic', 2, '-5'),
+    organic('ios_store_search_organic', 3, '1003'),
+  ]
+  const PROBLEM = /^1 of 3 items could not be read and are left out\. .* items\[1\]\.app_id: an app id is /
+
+  async function buyWatched(): Promise<void> {
+    await watchKeywords(world, ['yoga'], { depth: 300 })
+    await world.db.sql`
+      insert into app_watch (project, store, app_id)
+      select 'fitness', 'ios_store', id from unnest(array['1001', '1003', '1009']) id`
+    await buy(world)
+  }
+  const readRanks = () => world.db.sql<
+    { app_id: string; outcome: string; rank: number | null; reason: string | null }[]
+  >`
+    select app_id, outcome, rank, reason from rank_history order by app_id`
+
+  test('is asked for again, and stored whole when that is readable', async (t) => {
+    await buyWatched()
+    let isBent = true
+    const { client } = await bentResults(
+      t,
+      () => isBent,
+      (task) => Object.assign(task.result[0], { items, items_count: 3 }),
+    )
+    assert.equal((await collect(world, { client })).later, 1)
+    isBent = false
+    assert.equal((await collectPaused(world, { client })).stored, 1)
+    const rows = await readRanks()
+    assert.deepEqual(
+      rows.map(({ outcome, reason }) => [outcome, reason]),
+      Array(3).fill(['not_in_top', null]),
+    )
+  })
+
+  test('is stored without it in the end: no other rank is lost, and an app that may be the item is not called absent', async (t) => {
+    await buyWatched()
+    await askedEnough(world)
+    const { client } = await bentResults(
+      t,
+      () => true,
+      (task) => Object.assign(task.result[0], { items, items_count: 3 }),
+    )
+    assert.equal((await collect(world, { client })).stored, 1)
+    const rows = await readRanks()
+    assert.deepEqual(
+      rows.map(({ app_id, outcome, rank }) => [app_id, outcome, rank]),
+      [
+        ['1001', 'ranked', 1],
+        ['1003', 'ranked', 3],
+        ['1009', 'failed', null],
+      ],
+    )
+    for (const { reason } of rows) assert.match(reason ?? '', PROBLEM)
+    const latest = await world.db.sql`select outcome from rank_latest order by app_id`
+    assert.deepEqual(
+      latest.map(({ outcome }) => outcome),
+      ['ranked', 'ranked', 'failed'],
+    )
+    const [problem] = await world.db.sql`select kind, message from task_problem`
+    assert.equal(problem?.kind, 'incomplete')
+    assert.match(problem?.message, PROBLEM)
+    assert.deepEqual(await readMoney(world.db), { charge: 3600, refund: -2400 })
+    assert.equal((await world.db.sql`select from rejected_result`).length, 0)
+  })
+
+  test('of reviews or raw pages is stored without it as well', async (t) => {
+    await world.db.sql`
+      insert into app_watch (project, store, app_id, reviews, location_code, language_code)
+      values ('fitness', 'ios_store', '1480010017', true, 2840, 'en')`
+    await buy(world)
+    await askedEnough(world)
+    const { client } = await bentResults(
+      t,
+      () => true,
+      (task) => {
+        task.result[0].items[0].rating.value = 50_000
+      },
+    )
+    assert.equal((await collect(world, { client })).stored, 1)
+    const [stored] = await world.db.sql`select count(*) as reviews, max(rating) as best from review`
+    assert.ok(stored?.reviews > 10 && stored?.best <= 5)
+    const [problem] = await world.db.sql`select kind, message from task_problem`
+    assert.equal(problem?.kind, 'incomplete')
+    assert.match(
+      problem?.message,
+      /^1 of \d+ items could not be read .* items\[0\]\.rating\.value: it is not on the scale/,
+    )
   })
 })

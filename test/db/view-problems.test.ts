@@ -346,7 +346,7 @@ describe('the views of money and trouble', () => {
       })
       assert.deepEqual(
         [...(await troubles())],
-        [{ kind: 'without_pages', subject: 'yoga', service_id: 's', status_code: 20000, message: 'Gone.' }],
+        [{ kind: 'incomplete', subject: 'yoga', service_id: 's', status_code: 20000, message: 'Gone.' }],
       )
     })
 

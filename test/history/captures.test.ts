@@ -164,6 +164,7 @@ describe('refunds', () => {
           resultsCount: null,
           appIds: [],
           absolute: null,
+          incomplete: null,
         }))
         await chargeTasks(bills)
         await world.db.begin((tx) => insertRankings(tx, captures))

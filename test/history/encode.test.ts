@@ -30,6 +30,7 @@ function search(places: readonly Place[]): Ranking {
     unitsPosted: 7,
     unitsReturned: 7,
     html: null,
+    incomplete: null,
     problem: null,
     search: {
       keyword: 'yoga',
@@ -37,6 +38,7 @@ function search(places: readonly Place[]): Ranking {
       datetime: null,
       resultsCount: places.length,
       itemsCount: places.length,
+      refused: [],
       items: places.map((place) => ({ ...place, ...unnamed })),
     },
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Caller, measure, openSandbox, postTasks, USA } from './caller.ts'
+import { type Caller, type Json, measure, openSandbox, postTasks, USA } from './caller.ts'
 
 const task = (fields: Record<string, unknown> = {}) => ({ keyword: 'yoga', location_code: USA, ...fields })
 
@@ -13,6 +13,24 @@ describe('billing', () => {
     await measure(caller, { keyword: 'yoga' })
     await measure(caller, { app_id: '1480010017' }, { name: 'app_info' })
     assert.equal(await balanceOf(caller), 0.9982)
+  })
+
+  test('every item that comes back is a result: an advertisement may be the first of another unit', async (t) => {
+    const caller = await openSandbox(t, { readyMs: 0 })
+    const keywords = Array.from({ length: 400 }, (_, index) => `yoga ${index}`)
+    const unitsOf = (count: number) => Math.ceil(count / 30)
+    let atEdge = 0
+    let expectedUnits = 0
+    for (const keyword of keywords) {
+      const result = await measure(caller, { keyword, depth: 200 }, { store: 'android_store' })
+      const { items, items_count: count } = result
+      const organic = items.filter(({ type }: Json) => type.endsWith('_organic')).length
+      assert.ok(items.length === count && count <= 200)
+      if (unitsOf(organic) < unitsOf(count)) atEdge += 1
+      expectedUnits += unitsOf(count)
+    }
+    assert.ok(atEdge > 0)
+    assert.equal(await balanceOf(caller), (1_000_000_000 - expectedUnits * 1200) / 1_000_000)
   })
 
   test('when the money runs out the tasks that it does not reach are refused without cost', async (t) => {

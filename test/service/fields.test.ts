@@ -101,7 +101,16 @@ test('a timestamp without offset is UTC, and nonsense is none', () => {
   assert.equal(formatTimestamp(new Date('2026-03-01T01:02:03.999Z')), '2026-03-01 01:02:03 +00:00')
   assert.equal(readTimestamp('2026-03-01 01:02:03')?.toISOString(), '2026-03-01T01:02:03.000Z')
   assert.equal(readTimestamp('2026-03-01 01:02:03 +02:00')?.toISOString(), '2026-02-28T23:02:03.000Z')
-  for (const none of ['', 'yesterday', '2026-13-01 00:00:00 +00:00', 5, null])
+  for (const none of [
+    '',
+    'yesterday',
+    '9999-01-01 00:00:00 +00:00',
+    '0000-01-01 00:00:00',
+    '1969-12-31 23:59:59',
+    '2026-13-01 00:00:00 +00:00',
+    5,
+    null,
+  ])
     assert.equal(readTimestamp(none), null)
 })
 

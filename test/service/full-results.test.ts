@@ -89,13 +89,14 @@ test('every field of a search is read, of organic items only', () => {
     datetime: INSTANT,
     resultsCount: 900,
     itemsCount: 2,
+    refused: [],
     items: [READ_RANKED],
   })
 })
 
 test('an app that a search names twice keeps its best rank, and what is missing is null', () => {
   const bare = {
-    type: 'ios_store_search_organic',
+    type: 'android_store_search_organic',
     app_id: 'com.example.yoga',
     rank_group: 5,
     rank_absolute: 6,
@@ -196,6 +197,7 @@ test('every field of reviews is read', () => {
     rating: READ_RATING,
     reviewsCount: null,
     itemsCount: 1,
+    refused: [],
     items: [
       {
         type: 'ios_store_reviews_search',
@@ -239,7 +241,55 @@ test('every field of raw pages is read, and the pages are exact', () => {
     ...READ_PLACE,
     datetime: INSTANT,
     itemsCount: 1,
+    refused: [],
     items: [{ page: 1, date: INSTANT, html }],
   })
   assert.throws(() => parseHtmlResult({ ...page, items: [{ page: 1 }] }), unreadableAt('items[0].html'))
+  const { items, refused } = parseHtmlResult({ ...page, items: [...page.items, null] })
+  assert.deepEqual([items.length, refused[0]?.path], [1, 'items[1]'])
+})
+
+test('a rating off its scale, or a price that is none, is no rating or price: its item is left out', () => {
+  const good = [
+    { rating: { ...RATING, value: '0' } },
+    { rating: { rating_type: 'Percents', value: 87, rating_max: null } },
+    { rating: { rating_type: 'CustomMax', value: 9, rating_max: 10 } },
+    { rating: { value: null } },
+    { price: { current: 25_000_000, currency: 'VND' } },
+  ]
+  const ratings = [50_000, -1, 5.1, '1e1', 'good', 1e300].map((value) => ({ rating: { ...RATING, value } }))
+  const bad = [
+    ...ratings,
+    { rating: { ...RATING, value: 6, rating_max: 10 } },
+    { rating: { rating_type: 'CustomMax', value: 11, rating_max: 10 } },
+    { rating: { value: 101 } },
+    { rating: { ...RATING, votes_count: -1 } },
+    { price: { current: -1 } },
+    { price: { regular: 1e300 } },
+  ]
+  for (const fields of good) {
+    const result = parseAppSearchesResult(
+      rankedPage([RANKED, { ...RANKED, rank_group: 2, app_id: 'b', ...fields }]),
+    )
+    assert.deepEqual([result.items.length, result.refused.length], [2, 0], JSON.stringify(fields))
+  }
+  for (const fields of bad) {
+    const result = parseAppSearchesResult(
+      rankedPage([RANKED, { ...RANKED, rank_group: 2, app_id: 'b', ...fields }]),
+    )
+    assert.deepEqual([result.items.length, result.refused.length], [1, 1], JSON.stringify(fields))
+  }
+})
+
+test('a review that breaks the contract is left out and named; a rating of the app that does is not known', () => {
+  const items = [REVIEW, { ...REVIEW, id: ' ' }, null, { ...REVIEW, rating: { ...RATING, value: 50_000 } }]
+  const result = parseReviewsResult(reviewsPage(items, { rating: { ...RATING, value: -1 }, items_count: 4 }))
+  assert.deepEqual([result.items.length, result.itemsCount, result.rating], [1, 4, null])
+  assert.deepEqual(
+    result.refused.map(({ path }) => path),
+    ['items[1].id', 'items[2]', 'items[3].rating.value'],
+  )
+  for (const appId of ['0', '-7', 'com.example', ' ', 1e21]) {
+    assert.throws(() => parseReviewsResult(reviewsPage([REVIEW], { app_id: appId })), unreadableAt('app_id'))
+  }
 })

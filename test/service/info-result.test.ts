@@ -125,11 +125,15 @@ test('a result without the app, or with another one, is refused with its path', 
     [page([]), 'items'],
     [page([{ ...ITEM, type: 'android_store_info_paid' }]), 'items'],
     [page(null), 'items'],
-    [page([{ html: '<html>' }]), 'items[0].type'],
+    [page([{ html: '<html>' }, null]), 'items'],
     [page([{ ...ITEM, app_id: 'com.example.other' }]), 'items[0].app_id'],
     [page([{ ...ITEM, rating: 4.5 }]), 'items[0].rating'],
     [page([{ ...ITEM, rating: { value: 'good' } }]), 'items[0].rating.value'],
     [page([{ ...ITEM, images: [7] }]), 'items[0].images[0]'],
+    [page([{ ...ITEM, type: 'ios_store_info_organic', app_id: '0' }], { app_id: null }), 'items[0].app_id'],
+    [page([{ ...ITEM, rating: { ...ITEM.rating, value: 50_000 } }]), 'items[0].rating.value'],
+    [page([{ ...ITEM, rating: { ...ITEM.rating, value: -1 } }]), 'items[0].rating.value'],
+    [page([{ ...ITEM, price: { current: 1e300 } }]), 'items[0].price.current'],
     [null, ''],
   ]
   for (const [result, path] of broken) {
@@ -139,4 +143,19 @@ test('a result without the app, or with another one, is refused with its path', 
       path,
     )
   }
+})
+
+test('a link to an app that cannot be read is left out, and so is an item that is none', () => {
+  const similar = [
+    { app_id: ' ' },
+    null,
+    { app_id: 'com.example.other' },
+    { app_id: 389801252 },
+    { title: 'x' },
+  ]
+  const result = parseInfoResult(page([null, { ...ITEM, similar_apps: similar }]))
+  assert.deepEqual(
+    result.similarApps?.map(({ appId }) => appId),
+    ['com.example.other', '389801252'],
+  )
 })

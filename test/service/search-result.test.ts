@@ -45,6 +45,7 @@ test('a search is read with its ranks', () => {
       datetime: new Date('2026-11-21T12:00:00Z'),
       resultsCount: 240,
       itemsCount: 1,
+      refused: [],
       items: [{ rank: 1, absolute: 1, appId: '1001', title: 'App 1', developer: 'Dev', icon: 'i', url: 'u' }],
     },
   )
@@ -69,9 +70,9 @@ test('only organic items are ranked; others shift the absolute rank and may look
 })
 
 test('an app that comes twice keeps its best rank', () => {
-  const twice = [item(3, { app_id: 'a', title: 'worse' }), item(1, { app_id: 'a', title: 'best' }), item(2)]
+  const twice = [item(3, { app_id: '7', title: 'worse' }), item(1, { app_id: '7', title: 'best' }), item(2)]
   for (const items of [twice, twice.toReversed()]) {
-    const found = parseSearchResult(page(items)).items.filter(({ appId }) => appId === 'a')
+    const found = parseSearchResult(page(items)).items.filter(({ appId }) => appId === '7')
     assert.deepEqual(
       found.map(({ rank, title }) => [rank, title]),
       [[1, 'best']],
@@ -88,6 +89,7 @@ test('numbers may be strings, an app id may be a number, and optional fields may
     datetime: null,
     resultsCount: 9,
     itemsCount: 1,
+    refused: [],
     items: [
       { rank: 7, absolute: 12, appId: '1234567890', title: null, developer: null, icon: null, url: null },
     ],
@@ -110,10 +112,91 @@ test('no items is an empty measurement only when the answer counts none', () => 
   assertUnreadable(page(undefined, { items_count: undefined }), 'items')
 })
 
-describe('a search that breaks the contract is refused with the path of the field', () => {
+test('an item that breaks the contract is left out and named, and the others are read', () => {
+  const bad: [unknown, string][] = [
+    [null, 'type'],
+    [[], 'type'],
+    [{ app_id: '9' }, 'type'],
+    ...[0, -1, 1.5, 32_768, '0x10', ' 7 ', '1e1', '', null].map((rank): [unknown, string] => [
+      item(2, { rank_group: rank }),
+      'rank_group',
+    ]),
+    [item(2, { rank_absolute: '1e1' }), 'rank_absolute'],
+    ...[
+      '-1211946196',
+      -1211946196,
+      '0',
+      0,
+      ' ',
+      '1e+21',
+      1e21,
+      '0123',
+      '12.5',
+      1.5,
+      '٣',
+      '9'.repeat(20),
+      null,
+    ].map((id): [unknown, string] => [item(2, { app_id: id }), 'app_id']),
+    ...['', ' ', 'a b', 'a\0b', '-a', '.a', 'x'.repeat(256)].map((id): [unknown, string] => [
+      item(2, { type: 'android_store_list_organic', app_id: id }),
+      'app_id',
+    ]),
+    [item(2, { title: {} }), 'title'],
+  ]
+  for (const [value, field] of bad) {
+    const { items, refused, itemsCount } = parseSearchResult(page([item(1), value, item(3)]))
+    assert.deepEqual(
+      items.map(({ rank }) => rank),
+      [1, 3],
+      JSON.stringify(value),
+    )
+    assert.deepEqual(
+      refused.map(({ path }) => path),
+      [`items[1].${field}`],
+    )
+    assert.match(refused[0]?.problem ?? '', /^The answer of the service cannot be read at items\[1\]\./)
+    assert.equal(itemsCount, 3)
+  }
+})
+
+test('apps that claim one rank are both left out, and one that comes twice on it is not', () => {
+  const items = [item(1), item(2), item(2, { app_id: '7' }), item(3), item(3)]
+  const result = parseSearchResult(page(items))
+  assert.deepEqual(
+    result.items.map(({ rank }) => rank),
+    [1, 3],
+  )
+  assert.deepEqual(
+    result.refused.map(({ path }) => path),
+    ['items[1].rank_group', 'items[2].rank_group'],
+  )
+})
+
+test('what came back is counted as the service bills it: every item, or as many as it counts', () => {
+  const items = [{ type: 'ios_store_search_paid' }, item(1), item(1), item(2, { app_id: '1001' }), null]
+  for (const [counted, expected] of [
+    [5, 5],
+    [3, 5],
+    [9, 9],
+    [null, 5],
+    [-1, 5],
+    [1e300, 5],
+    ['6', 6],
+  ] as const) {
+    assert.equal(parseSearchResult(page(items, { items_count: counted })).itemsCount, expected)
+  }
+})
+
+test('what stands above the items is null where it cannot be read, because no rank hangs on it', () => {
+  const odd = { keyword: 7, check_url: {}, datetime: '9999-12-31 00:00:00 +00:00', se_results_count: 'many' }
+  const { keyword, checkUrl, datetime, resultsCount, items } = parseSearchResult(page([item(1)], odd))
+  assert.deepEqual([keyword, checkUrl, datetime, resultsCount, items.length], [null, null, null, null, 1])
+})
+
+describe('a search of which no item can be read is refused with the path of the field', () => {
   const broken: [string, unknown, string][] = [
     ['a rank of 0', page([item(0)]), 'items[0].rank_group'],
-    ['a rank past smallint', page([item(1), item(32_768)]), 'items[1].rank_group'],
+    ['a rank past smallint', page([item(32_768)]), 'items[0].rank_group'],
     ['a rank that is no number', page([item(1, { rank_group: 'first' })]), 'items[0].rank_group'],
     ['a fraction of a rank', page([item(1, { rank_group: 1.5 })]), 'items[0].rank_group'],
     ['no absolute rank', page([item(1, { rank_absolute: null })]), 'items[0].rank_absolute'],
@@ -121,11 +204,10 @@ describe('a search that breaks the contract is refused with the path of the fiel
     ['an app id that cannot be stored', page([item(1, { app_id: 'a\0b' })]), 'items[0].app_id'],
     ['a title that is an object', page([item(1, { title: {} })]), 'items[0].title'],
     ['an html page instead of an app', page([{ page: 1, html: '<html>' }]), 'items[0].type'],
-    ['an item that is no object', page([item(1), null]), 'items[1].type'],
-    ['two apps on one rank', page([item(1), item(1, { app_id: 'other' })]), 'items[1].rank_group'],
+    ['an item that is no object', page([null, null]), 'items[0].type'],
+    ['two apps on one rank', page([item(1), item(1, { app_id: '7' })]), 'items[0].rank_group'],
     ['items that are no list', page({}), 'items'],
     ['more items than any depth', page(Array(5001).fill(item(1))), 'items'],
-    ['a count that is no number', page([], { se_results_count: 'many' }), 'se_results_count'],
   ]
   for (const [name, result, path] of broken) test(name, () => assertUnreadable(result, path))
 

@@ -49,6 +49,7 @@ export const ranking = pgTable(
     slot: instant('slot').notNull(),
     capturedAt: instant('captured_at'),
     gap: text('gap'),
+    /** Of a gap; of a capture, which items could not be read: an app that is not in it may be one of them. */
     reason: text('reason'),
     depth: smallint('depth'),
     resultsCount: bigint('results_count', { mode: 'number' }),

@@ -1,0 +1,24 @@
+/** App ids as the stores give them out. */
+
+import type { Store } from './functions.ts'
+
+/** Digits in ios_store; in android_store the name of a package, read leniently. */
+const FORMS: Readonly<Record<Store, RegExp>> = {
+  ios_store: /^[1-9]\d{0,18}$/,
+  android_store: /^\w[\w.-]{0,254}$/,
+}
+
+/** What an app id must be, for messages. */
+export const APP_ID_RULE =
+  'an app id is a whole number above 0 in ios_store, and up to 255 letters, digits and _ . - in android_store'
+
+/** An app id, also out of an exact number; null for anything that the store gives to no app. */
+export function readAppId(value: unknown, store: Store): string | null {
+  const id = Number.isSafeInteger(value) ? String(value) : value
+  return typeof id === 'string' && FORMS[store].test(id) ? id : null
+}
+
+/** The store that an item is of, by its type: `ios_store_search_organic`, `android_store_info_organic`. */
+export function storeOfType(type: string): Store {
+  return type.startsWith('ios_store_') ? 'ios_store' : 'android_store'
+}

@@ -9,7 +9,7 @@ import { registerHooks } from 'node:module'
 import { constants } from 'node:os'
 import { CommanderError } from 'commander'
 import type { Config } from '../config.ts'
-import { ConfigurationError, StorerankError } from '../errors.ts'
+import { ConfigurationError } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { CommandModules, CommandName, CommandOptions, Host } from './command.ts'
 import { buildProgram } from './program.ts'
@@ -68,11 +68,16 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
   } catch (error) {
     // Commander has printed its own message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED
+    const { logLevel, stop } = state
+    if (stop?.exitCode !== undefined && error instanceof Error && error.name === 'AbortError')
+      return stop.exitCode
     const { redactSecrets, toPrintable } = await import('../log.ts')
     const { describeDatabaseTrouble } = await import('./database-trouble.ts')
-    const { exitCode, message } = describeFailure(describeDatabaseTrouble(error) ?? error, state)
-    if (message !== '') host.stderr.write(`${toPrintable(redactSecrets(message))}\n`)
-    return exitCode
+    const { describeFailure } = await import('./failure.ts')
+    const failure = describeDatabaseTrouble(error) ?? error
+    const message = describeFailure(failure, logLevel === 'debug' || logLevel === 'trace')
+    host.stderr.write(`${toPrintable(redactSecrets(message))}\n`)
+    return failure instanceof ConfigurationError ? MISUSED : FAILED
   }
 }
 
@@ -88,32 +93,6 @@ interface Stop {
   /** 128 + the number of the signal that came, if one came. */
   exitCode?: number
   release(): void
-}
-
-/** What a person does about an error that only says what the service said. */
-const ADVICE: Readonly<Record<string, string>> = {
-  account: ' Check APP_DATA_LOGIN and APP_DATA_PASSWORD.',
-  account_money: ' Check the balance and the cost limits of the account.',
-}
-
-function describeFailure(
-  error: unknown,
-  { logLevel, stop }: Invocation,
-): { exitCode: number; message: string } {
-  if (stop?.exitCode !== undefined && error instanceof Error && error.name === 'AbortError') {
-    return { exitCode: stop.exitCode, message: '' }
-  }
-  const isDebug = logLevel === 'debug' || logLevel === 'trace'
-  const exitCode = error instanceof ConfigurationError ? MISUSED : FAILED
-  if (error instanceof StorerankError) {
-    const message = isDebug ? (error.stack ?? error.message) : error.message
-    return { exitCode, message: message + (ADVICE[error.code] ?? '') }
-  }
-  const advice = isDebug && error instanceof Error ? error.stack : 'LOG_LEVEL=debug shows where.'
-  return {
-    exitCode,
-    message: `storerank failed and did not expect to: ${String(error)}\nPlease report this to its maintainers with the command you ran. ${advice}`,
-  }
 }
 
 async function invoke<Name extends CommandName>(

@@ -206,6 +206,20 @@ CREATE TABLE "chart_watch" (
 	CONSTRAINT "chart_watch_depth_1_to_200" CHECK (depth between 1 and 200)
 );
 --> statement-breakpoint
+CREATE TABLE "due_slot" (
+	"plan_id" uuid NOT NULL,
+	"place" integer NOT NULL,
+	"target_id" integer NOT NULL,
+	"slot" timestamp (6) with time zone NOT NULL,
+	"slot_ends_at" timestamp (6) with time zone NOT NULL,
+	"project" text NOT NULL,
+	"depth" smallint,
+	"priority" smallint NOT NULL,
+	"html" boolean NOT NULL,
+	"queued_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
+	CONSTRAINT "due_slot_plan_id_place_project_pk" PRIMARY KEY("plan_id","place","project")
+);
+--> statement-breakpoint
 CREATE TABLE "job_run" (
 	"job" text NOT NULL,
 	"slot" timestamp (6) with time zone NOT NULL,
@@ -590,3 +604,5 @@ CREATE INDEX "watch_period_of_app" ON "watch_period" USING btree ("app") WHERE k
 CREATE INDEX "watch_period_of_project" ON "watch_period" USING btree ("project","kind");
 --> statement-breakpoint
 ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERNAL;
+--> statement-breakpoint
+ALTER TABLE "due_slot" SET UNLOGGED;

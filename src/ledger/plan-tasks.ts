@@ -17,15 +17,17 @@ export interface PlanTotals {
 export interface Planned extends PlanTotals {
   /** The new posts, the most urgent first. */
   readonly postIds: readonly string[]
+  /** Money that was passed over, as `admission` says: by `project.id`, and 0 for all together. */
+  readonly passed: readonly { readonly projectId: number; readonly micros: number }[]
 }
 
 /**
  * Inserts the tasks that `decided` buys. They are packed at once: a task that were packed later would be written twice. The
  * caller holds the ledger's lock.
- * @param admission common table expressions that end in `decided` and `paying` (see `admission`)
+ * @param admission common table expressions that end in `decided`, `paying` and `passed` (see `admission`)
  */
 export async function planTasks(tx: Transaction, admission: Fragment): Promise<Planned> {
-  const [row] = await tx<(PlanTotals & { postIds: string[] | null })[]>`
+  const [row] = await tx<(PlanTotals & { postIds: string[] | null; passed: Planned['passed'] })[]>`
     with ${admission},
     admitted_task as (
       select d.*, y.payers, uuid_v7() as task_id,
@@ -60,7 +62,10 @@ export async function planTasks(tx: Transaction, admission: Fragment): Promise<P
     lifted as (
       delete from budget_cut c using bought b where c.target_id = b.target_id and c.slot = b.slot
     )
-    select t.*, (select array_agg(post_id order by place) from pack) as "postIds" from (${totals(tx)}) t`
+    select t.*, (select array_agg(post_id order by place) from pack) as "postIds", coalesce((
+        select jsonb_agg(jsonb_build_object('projectId', project_id, 'micros', micros)) from passed where micros > 0
+      ), '[]') as passed
+    from (${totals(tx)}) t`
   if (row === undefined) throw new Error('An aggregate returned no row.')
   return { ...row, postIds: row.postIds ?? [] }
 }

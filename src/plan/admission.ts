@@ -2,10 +2,10 @@
  * The one statement that decides what is due, what it costs and what the budget lets through. The plan inserts its
  * answer, the dry run only reads it, so that both always agree.
  */
-import type postgres from 'postgres'
 import type { Price } from '../account/prices.ts'
 import type { SqlRunner } from '../db/database.ts'
 import type { DayAndMonthBudget } from '../ledger/claim-post.ts'
+import type { Fragment } from '../ledger/money.ts'
 
 /** Budgets that hold for all projects together, in micro-dollars; null is no limit of our own. */
 export interface OverallBudget extends DayAndMonthBudget {
@@ -13,17 +13,32 @@ export interface OverallBudget extends DayAndMonthBudget {
   readonly maxRunMicros: number | null
 }
 
+/** What earlier pieces of the same plan have used up of the budgets, beyond what they reserved. */
+export interface PassedMoney {
+  /** By `project.id`: full prices of what stood before in its queue, less what it has reserved for them. */
+  readonly byProject: ReadonlyMap<number, number>
+  /** Prices of what a project affords and the overall budget cut. */
+  readonly overallMicros: number
+  /** What this plan has reserved: `maxRunMicros` bounds it. */
+  readonly plannedMicros: number
+}
+
+export const NOTHING_PASSED: PassedMoney = { byProject: new Map(), overallMicros: 0, plannedMicros: 0 }
+
 export interface AdmissionInput extends OverallBudget {
   readonly prices: readonly Price[]
+  readonly passed: PassedMoney
 }
 
 /**
- * Common table expressions ending in two relations:
+ * Common table expressions over `asked` and `due`, ending in three relations:
  * `decided`, one row per due (target, slot): price and `cut`, null when it is bought, else why not;
- * `paying`, one row per bought (target, slot): the ids of the projects that pay, in ascending order.
+ * `paying`, one row per bought (target, slot): the ids of the projects that pay, in ascending order;
+ * `passed`, what the queue of each project (`project.id`), and of all together (0), has used up beyond what is reserved.
  *
  * - A shared target is priced once, at the largest depth and priority asked. Each project that asks sums full prices over
- *   its own queue; the target is admitted when at least one affords it, and those that do split it (`share_of`). The overall cut comes after.
+ *   its own queue; the target is admitted when at least one affords it, and those that do split it
+ *   (`share_of`). The overall cut comes after.
  * - Raw pages cost nothing: the task brings them when anybody asks for them. Who asks once it is planned gets them from the
  *   next slot on.
  * - The queue is ordered by priority, then by how long ago the target was measured: with too little money everybody has
@@ -32,9 +47,10 @@ export interface AdmissionInput extends OverallBudget {
  * - The caller holds the ledger's lock, taken in a statement of its own before this one: inside one statement two planners
  *   both see the old snapshot, and overspend.
  */
-export function admission(sql: SqlRunner, input: AdmissionInput): postgres.PendingQuery<postgres.Row[]> {
-  const { prices } = input
+export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput): Fragment {
+  const { prices, passed } = input
   return sql`
+    ${due},
     price as (
       select * from unnest(
         ${prices.map((price) => price.store)}::text[], ${prices.map((price) => price.function)}::text[],
@@ -42,47 +58,29 @@ export function admission(sql: SqlRunner, input: AdmissionInput): postgres.Pendi
         ${prices.map((price) => price.normalMicros)}::bigint[], ${prices.map((price) => price.highMicros)}::bigint[]
       ) as p (store, function, unit_results, normal_micros, high_micros)
     ),
-    asked as materialized (
-      select p.target_id, slot_of(p.every, storerank_now()) as slot, p.project,
-        max(p.depth) as depth, max(p.priority) as priority, max(slot_of(p.every, storerank_now()) + p.every) as slot_ends_at,
-        bool_or(p.html) as html
-      from watch_period p
-      where p.ended_at is null and p.target_id is not null and slot_of(p.every, storerank_now()) >= p.first_slot
-      group by 1, 2, 3
-    ),
-    due as (
-      select a.target_id, a.slot, t.store, t.function, t.captured_at, max(a.depth) as depth, max(a.priority) as priority,
-        max(a.slot_ends_at) as slot_ends_at, bool_or(a.html) as html
-      from asked a join target t on t.id = a.target_id
-      where not exists (select from task k where k.target_id = a.target_id and k.slot = a.slot and k.state <> 'dropped')
-        and not exists (select from ranking r where r.target_id = a.target_id and r.slot = a.slot
-          and r.slot > storerank_now() - interval '32 days')
-        and not exists (select from app_snapshot s where s.target_id = a.target_id and s.slot = a.slot
-          and s.slot > storerank_now() - interval '32 days')
-      group by 1, 2, 3, 4, 5
-    ),
     priced as materialized (
       select d.*,
         task_price(d.depth, p.unit_results, case d.priority when 2 then p.high_micros else p.normal_micros end)
-          as price_micros,
-        row_number() over (order by d.priority desc, d.captured_at nulls first, d.slot, d.target_id) as place
+          as price_micros
       from due d join price p using (store, function)
     ),
     project_budget as materialized (
       select project_id, project, least(daily_micros, monthly_micros) as whole_micros,
-        least(daily_micros - day_micros, monthly_micros - month_micros) as left_micros
+        least(daily_micros - day_micros, monthly_micros - month_micros) - coalesce(b.micros, 0) as left_micros
       from project_money(storerank_now())
+      left join unnest(${[...passed.byProject.keys()]}::int[], ${[...passed.byProject.values()]}::bigint[])
+        as b (project_id, micros) using (project_id)
     ),
     overall_budget as materialized (
       -- What is left of the account's minute is no matter of a plan: only what a whole minute can never pay is.
       select least(min(limit_micros), (select minute_limit_micros from account_usage order by fetched_at desc limit 1))
           as whole_micros,
-        min(limit_micros - used_micros) as left_micros
+        min(limit_micros - used_micros) - ${passed.overallMicros}::bigint as left_micros
       from (
         select limit_micros, used_micros
         from overall_money(storerank_now(), ${input.maxDayMicros}::bigint, ${input.maxMonthMicros}::bigint)
         union all
-        select ${input.maxRunMicros}::bigint, 0
+        select ${input.maxRunMicros}::bigint, ${passed.plannedMicros}::bigint
       ) budget
     ),
     queued as (
@@ -103,7 +101,7 @@ export function admission(sql: SqlRunner, input: AdmissionInput): postgres.Pendi
       group by 1, 2, 3, 4
     ),
     overall as (
-      select a.target_id, a.slot, coalesce(a.price_micros > b.whole_micros, false) as too_dear, b.left_micros,
+      select a.target_id, a.slot, a.price_micros, coalesce(a.price_micros > b.whole_micros, false) as too_dear, b.left_micros,
         sum(a.price_micros) filter (where a.price_micros <= b.whole_micros or b.whole_micros is null)
           over (order by a.place) as running_micros
       from admitted a cross join overall_budget b
@@ -122,5 +120,15 @@ export function admission(sql: SqlRunner, input: AdmissionInput): postgres.Pendi
       from payer y join decided d using (target_id, slot)
       where y.affords and d.cut is null
       group by 1, 2
+    ),
+    passed as materialized (
+      select y.project_id, sum(y.price_micros - coalesce(
+        share_of(y.price_micros, cardinality(p.payers), array_position(p.payers, y.project_id)), 0))::bigint as micros
+      from payer y left join paying p using (target_id, slot)
+      where not y.too_dear
+      group by 1
+      union all
+      select 0, sum(o.price_micros)::bigint
+      from overall o join decided d using (target_id, slot) where not o.too_dear and d.cut is not null
     )`
 }

@@ -2,11 +2,19 @@
  * Planning: due targets become `planned` tasks with their money reserved, all in the database. What the budget cuts is
  * recorded once per slot, and lifted when money comes.
  */
+import { randomUUID } from 'node:crypto'
 import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
-import { type PlanTotals, packTasks, planTasks, totals } from '../ledger/plan-tasks.ts'
-import { type AdmissionInput, admission, type OverallBudget } from './admission.ts'
+import { type Planned, type PlanTotals, packTasks, planTasks, totals } from '../ledger/plan-tasks.ts'
+import {
+  type AdmissionInput,
+  admission,
+  NOTHING_PASSED,
+  type OverallBudget,
+  type PassedMoney,
+} from './admission.ts'
+import { dueNow, duePiece, forgetDueSlots, openKnownWatches, queueDueSlots } from './due.ts'
 import { disableNestedLoops } from './joins.ts'
 
 export interface PlanSummary extends PlanTotals {
@@ -16,21 +24,83 @@ export interface PlanSummary extends PlanTotals {
 /** Called in the plan's own transaction with the new posts, so that a post without a job cannot be. */
 export type EnqueuePosts = (tx: Transaction, postIds: readonly string[]) => Promise<void>
 
-/** Plans what is due now, packs it into posts and hands them over, in one transaction behind the ledger's lock. */
+/** (target, slot) that one transaction plans at the most: what it holds up waits for less than a second. */
+const PIECE_SLOTS = 5_000
+
+/**
+ * Plans what is due now in pieces, the most urgent first, each in a transaction behind the ledger's lock: what a piece has
+ * planned is posted while the next one is planned.
+ * @param pieceSlots for tests: smaller pieces
+ */
 export async function planDueTasks(
   db: Database,
   budget: OverallBudget,
   enqueuePosts: EnqueuePosts,
+  pieceSlots = PIECE_SLOTS,
 ): Promise<PlanSummary> {
-  const prices = await readPrices(db.sql)
+  await openKnownWatches(db)
+  const planId = randomUUID()
+  try {
+    const due = await queueDueSlots(db, planId)
+    let summary: PlanSummary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
+    let passed = NOTHING_PASSED
+    for (let first = 1; first === 1 || first <= due; first += pieceSlots) {
+      const piece = { planId, first, last: first + pieceSlots - 1 }
+      const planned = await planPiece(db, piece, { ...budget, passed }, enqueuePosts)
+      summary = addUp(summary, planned)
+      passed = passOn(passed, planned)
+    }
+    return summary
+  } finally {
+    await forgetDueSlots(db, planId).catch(() => {})
+  }
+}
+
+/** The places of a plan that one transaction plans. */
+interface Piece {
+  readonly planId: string
+  readonly first: number
+  readonly last: number
+}
+
+type PlannedPiece = Omit<Planned, 'postIds'> & { readonly posts: number }
+
+async function planPiece(
+  db: Database,
+  { planId, first, last }: Piece,
+  budget: OverallBudget & { readonly passed: PassedMoney },
+  enqueuePosts: EnqueuePosts,
+): Promise<PlannedPiece> {
   return withLedgerLock(db, 'Planning', async (tx) => {
-    await tx`select start_missing_watch_periods()`
+    const prices = await readPrices(tx)
     await disableNestedLoops(tx)
-    const { postIds, ...planned } = await planTasks(tx, admission(tx, { ...budget, prices }))
+    const due = duePiece(tx, planId, first, last)
+    const { postIds, ...planned } = await planTasks(tx, admission(tx, due, { ...budget, prices }))
     const allPostIds = [...postIds, ...(await packTasks(tx))]
     await enqueuePosts(tx, allPostIds)
     return { ...planned, posts: allPostIds.length }
   })
+}
+
+function addUp(sum: PlanSummary, piece: PlannedPiece): PlanSummary {
+  return {
+    due: sum.due + piece.due,
+    planned: sum.planned + piece.planned,
+    plannedMicros: sum.plannedMicros + piece.plannedMicros,
+    cut: sum.cut + piece.cut,
+    cutMicros: sum.cutMicros + piece.cutMicros,
+    posts: sum.posts + piece.posts,
+  }
+}
+
+function passOn(before: PassedMoney, piece: PlannedPiece): PassedMoney {
+  const byProject = new Map(before.byProject)
+  let { overallMicros } = before
+  for (const { projectId, micros } of piece.passed) {
+    if (projectId === 0) overallMicros += micros
+    else byProject.set(projectId, (byProject.get(projectId) ?? 0) + micros)
+  }
+  return { byProject, overallMicros, plannedMicros: before.plannedMicros + piece.plannedMicros }
 }
 
 /** One line of the dry run: what one project would buy, or not, in one store. */
@@ -52,13 +122,15 @@ export interface PlanPreview extends PlanTotals {
 /** The dry run: what `planDueTasks` would do now. Posts nothing, and leaves nothing behind. */
 export async function previewPlan(db: Database, budget: OverallBudget): Promise<PlanPreview> {
   const prices = await readPrices(db.sql)
-  return db.begin((tx) => readPreview(tx, { ...budget, prices }), { isReadOnlySnapshot: true })
+  return db.begin((tx) => readPreview(tx, { ...budget, prices, passed: NOTHING_PASSED }), {
+    isReadOnlySnapshot: true,
+  })
 }
 
 async function readPreview(tx: Transaction, input: AdmissionInput): Promise<PlanPreview> {
   await disableNestedLoops(tx)
   const lines = await tx<PlanLine[]>`
-    with ${admission(tx, input)}
+    with ${admission(tx, dueNow(tx), input)}
     select p.name as project, d.store, d.function, null as cut, count(*) as tasks,
       sum(share_of(d.price_micros, cardinality(y.payers), s.place))::bigint as "costMicros"
     from paying y join decided d using (target_id, slot)
@@ -68,7 +140,7 @@ async function readPreview(tx: Transaction, input: AdmissionInput): Promise<Plan
     select y.project, d.store, d.function, d.cut, count(*), sum(d.price_micros)::bigint
     from payer y join decided d using (target_id, slot) where d.cut is not null group by 1, 2, 3, 4
     order by 1, 2, 3, 4 nulls first`
-  const [sum] = await tx<PlanTotals[]>`with ${admission(tx, input)} ${totals(tx)}`
+  const [sum] = await tx<PlanTotals[]>`with ${admission(tx, dueNow(tx), input)} ${totals(tx)}`
   if (sum === undefined) throw new Error('An aggregate returned no row.')
   return { ...sum, lines }
 }

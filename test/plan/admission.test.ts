@@ -312,16 +312,16 @@ async function arrange({ asked, measured, budgets }: Situation): Promise<void> {
 }
 
 describe('for any watchlist and any budgets', () => {
-  test('the plan buys, cuts and splits as the model says, and the dry run said the same before', async () => {
+  test('the plan buys, cuts and splits as the model says, in pieces of any size, and the dry run said the same before', async () => {
     await fc.assert(
-      fc.asyncProperty(situations, async (situation) => {
+      fc.asyncProperty(situations, fc.integer({ min: 1, max: 12 }), async (situation, pieceSlots) => {
         await planning.clear()
         await arrange(situation)
         const expected = decide(situation)
         const { maxDay, maxMonth, maxRun } = situation
         const overall = { maxDayMicros: maxDay, maxMonthMicros: maxMonth, maxRunMicros: maxRun }
         const preview = await planning.preview(overall)
-        const plan = await planning.plan(overall)
+        const plan = await planning.plan(overall, pieceSlots)
         assert.deepEqual(await decisionsInDatabase(), new Map([...expected].sort(([x], [y]) => x - y)))
         assert.deepEqual(
           {

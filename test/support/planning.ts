@@ -22,7 +22,8 @@ export interface Planning {
   ): Promise<void>
   /** Money that the project spent at an instant. */
   spend(project: string, micros: number, at: string | Date): Promise<void>
-  plan(budget?: Partial<OverallBudget>): Promise<PlanSummary>
+  /** @param pieceSlots (target, slot) a transaction; default: as in production */
+  plan(budget?: Partial<OverallBudget>, pieceSlots?: number): Promise<PlanSummary>
   preview(budget?: Partial<OverallBudget>): Promise<PlanPreview>
   closeSlots(): Promise<ClosedSlots>
   /** Stores an empty result for every planned task, as if it had been posted and collected at once. */
@@ -53,7 +54,7 @@ export async function createPlanning(): Promise<Planning> {
       await db.sql`select set_config('storerank.now', ${new Date(instant).toISOString()}, false)`
     },
     ...writersOf(db),
-    plan: (budget = {}) => planDueTasks(db, { ...AMPLE, ...budget }, async () => {}),
+    plan: (budget = {}, pieceSlots) => planDueTasks(db, { ...AMPLE, ...budget }, async () => {}, pieceSlots),
     preview: (budget = {}) => previewPlan(db, { ...AMPLE, ...budget }),
     closeSlots: () => closeEndedSlots(db),
     async clear() {

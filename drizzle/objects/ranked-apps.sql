@@ -1,11 +1,15 @@
+-- A pending slot has no apps, so this joins ranking itself and not ranking_slot.
 create or replace view ranked_apps as
-select s.project, t.store, t.keyword, t.location, t.location_code, t.language, s.slot, s.captured_at,
-  found.rank::integer as rank, coalesce(s.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title,
-  a.developer, s.depth, s.target_id, a.id as app, t.list, t.collection, t.category
-from ranking_slot s
-join ranked_list t on t.target_id = s.target_id
-cross join lateral unnest(s.app_ids) with ordinality found (app, rank)
-join app a on a.id = found.app;
+select p.project, t.store, t.keyword, t.location, t.location_code, t.language, r.slot, r.captured_at,
+  found.rank::integer as rank, coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title,
+  a.developer, r.depth, r.target_id, a.id as app, t.list, t.collection, t.category
+from watch_period p
+join ranking r on r.target_id = p.target_id
+  and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
+join ranked_list t on t.target_id = r.target_id
+cross join lateral unnest(r.app_ids) with ordinality found (app, rank)
+join app a on a.id = found.app
+where p.kind in ('keyword', 'chart');
 comment on view ranked_apps is
   'Every app of every measurement of a project''s keywords and charts, watched or not.';
 comment on column ranked_apps.project is 'The project.';

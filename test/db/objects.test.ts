@@ -127,8 +127,8 @@ async function leaveOlderObjects({ sql }: TestDatabase): Promise<void> {
     grant select on rank_gone to storerank_reader;
     drop function explain_status;
     create function explain_status(said text) returns text language sql return said;
-    drop function project_money;
-    create function project_money(at_time timestamptz) returns text language sql return 'none';
+    drop function is_project_enabled;
+    create function is_project_enabled(in_project text) returns text language sql return 'no';
     create function gone(slot timestamptz) returns timestamptz language sql return slot;
     create function trigger_gone() returns trigger language plpgsql as 'begin return null; end';
     create trigger gone after update on task for each row execute function trigger_gone();

@@ -30,6 +30,17 @@ export interface CommandOptions {
   /** `file` may be `-`, which is stdin. */
   import: { readonly file: string; readonly isTrial: boolean }
   sql: { readonly query: string; readonly format: 'table' | 'json' | 'csv' }
+  /** `from` and `to` are days: `2026-03-01`. `html` and `logo` are files. */
+  report: {
+    readonly project?: string
+    readonly tag?: string
+    readonly from?: string
+    readonly to?: string
+    readonly json: boolean
+    readonly html?: string
+    readonly title?: string
+    readonly logo?: string
+  }
   sandbox: {
     readonly login: string
     readonly password: string

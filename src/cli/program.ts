@@ -32,6 +32,7 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   )
   addRunners(program, invoke)
   addReports(program, invoke)
+  addReport(program, invoke)
   addServers(program, invoke)
   return program
 }
@@ -97,6 +98,22 @@ function addReports(program: Command, invoke: Invoke) {
   addExample(sql, 'storerank sql "select outcome, count(*) from rank_history group by 1" --csv')
 }
 
+function addReport(program: Command, invoke: Invoke) {
+  const report = program
+    .command('report')
+    .description('what moved, against whom, what was not measured and why, and what it cost')
+    .option('--project <name>', 'this project (default: each of them)')
+    .option('--tag <tag>', 'only keywords and charts with this tag')
+    .option('--from <day>', 'first day, such as 2026-03-01 (default: 90 days in all)', parseDay)
+    .option('--to <day>', 'last day (default: the last one that was measured)', parseDay)
+    .addOption(new Option('--json', 'print JSON instead of tables').default(false).conflicts('html'))
+    .option('--html <file>', 'write a page instead: one file that opens from the disk')
+    .option('--title <text>', 'title of the page (default: the name of the project)')
+    .option('--logo <file>', 'picture beside the title: PNG, JPEG, SVG or WebP')
+    .action((options: CommandOptions['report']) => invoke('report', options))
+  addExample(report, 'storerank report --project fitness --html fitness.html')
+}
+
 function addServers(program: Command, invoke: Invoke) {
   const sandbox = program
     .command('sandbox')
@@ -160,6 +177,13 @@ function nameSandboxPaths({ state, catalog, ...options }: SandboxFlags): Command
 
 function addExample(command: Command, example: string) {
   command.addHelpText('after', `\nExample:\n  $ ${example}`)
+}
+
+function parseDay(text: string): string {
+  const instant = Date.parse(/^\d{4}-\d\d-\d\d$/.test(text) ? text : '')
+  // 30 February would be taken for 2 March.
+  if (!Number.isNaN(instant) && new Date(instant).toISOString().startsWith(text)) return text
+  throw new InvalidArgumentError('It must be a day such as 2026-03-01.')
 }
 
 function collectJobs(name: string, before: readonly JobName[] = []): readonly JobName[] {

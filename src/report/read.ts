@@ -34,6 +34,7 @@ export interface Scope {
 }
 
 const DAYS = 90
+const LONGEST_DAYS = 731
 const DAY_MS = 86_400_000
 const STATEMENT_LIMIT_MS = 120_000
 
@@ -44,7 +45,7 @@ export async function readProjects({ sql }: Pick<Database, 'sql'>): Promise<stri
 }
 
 /**
- * @throws ConfigurationError when there is no such project or tag, or the range is empty
+ * @throws ConfigurationError when there is no such project or tag, or the range is empty or too long
  */
 export async function readReport(db: Pick<Database, 'begin'>, query: ReportQuery): Promise<Report> {
   return db.begin((tx) => read(tx, query), {
@@ -140,6 +141,11 @@ async function readRange(
   const first = measured?.first ?? to
   const from = query.from ?? (first > earliest && first <= to ? first : earliest)
   if (from > to) throw new ConfigurationError(`The report would end before it begins: from ${from} to ${to}.`)
+  if (addDays(from, LONGEST_DAYS) <= to) {
+    throw new ConfigurationError(
+      `A report is of ${LONGEST_DAYS} days at most; from ${from} to ${to} are more.`,
+    )
+  }
   return { from, to }
 }
 

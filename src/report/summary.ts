@@ -1,5 +1,13 @@
 /** A report in sentences: what moved, by how much, against whom, where a gap is and why, and what it cost. */
-import { compareRivals, type Duel, findCrossings, findMovers, type Move, tallyChanges } from './findings.ts'
+import {
+  compareRivals,
+  type Duel,
+  findCrossings,
+  findMovers,
+  type Move,
+  type Span,
+  tallyChanges,
+} from './findings.ts'
 import { GAPS, isMeasured, type Report } from './model.ts'
 import {
   countOf,
@@ -11,6 +19,7 @@ import {
   formatPercent,
   formatPoint,
   GAP_NAMES,
+  STORE_NAMES,
 } from './words.ts'
 
 /** Of which places it is worth a sentence that an app came or went. */
@@ -33,13 +42,9 @@ export function summarise(report: Report): Finding[] {
       { about: 'Nothing yet', text: 'There is nothing to rank: watch a keyword or a chart, and an app.' },
     ]
   }
-  const week = [
-    `${describeTally(tallyChanges(report, 7))}.`,
-    ...describeCrossings(report),
-    ...describeFurthest(report),
-  ]
+  const week = [describeSpan(report, WEEK_DAYS), ...describeCrossings(report), ...describeFurthest(report)]
   const all: readonly (readonly [string, readonly string[]])[] = [
-    ['In one day', [`${headlineOf(report)}.`]],
+    ['In one day', [describeSpan(report, 1)]],
     [`In ${WEEK_DAYS} days`, week],
     ['Visibility', describeVisibility(report)],
     ['Competitors', describeRivals(report)],
@@ -51,6 +56,13 @@ export function summarise(report: Report): Finding[] {
     .map(([about, texts]) => ({ about, text: texts.join(' ') }))
 }
 
+function describeSpan(report: Report, span: Span): string {
+  const tally = tallyChanges(report, span)
+  const compared = tally.up + tally.down + tally.same + tally.absent
+  if (compared > 0 || tally.incomparable === 0) return `${describeTally(tally)}.`
+  return `Nothing to compare with: it was not measured ${countOf(span, 'day')} before.`
+}
+
 /** What became of the own apps in one day: `12 up, 5 down, 2 not measured: budget`. */
 export function headlineOf(report: Report): string {
   return describeTally(tallyChanges(report, 1))
@@ -58,15 +70,14 @@ export function headlineOf(report: Report): string {
 
 function describeVisibility(report: Report): string[] {
   return report.visibility.flatMap(({ app, percent, measuredPercent }) => {
-    const { name, role } = report.apps[app] ?? {}
     const now = percent.at(-1) ?? null
-    if (role !== 'own' || now === null) return []
+    if (report.apps[app]?.role !== 'own' || now === null) return []
     const before = percent.at(-1 - WEEK_DAYS) ?? null
     const change = before === null ? '' : `, ${formatDifference(now - before)} points in ${WEEK_DAYS} days`
     const measured = formatPercent(measuredPercent.at(-1))
     const voice = report.shareOfVoice.find((share) => share.app === app)?.percent.at(-1) ?? null
     const share = voice === null ? '' : `; its share of voice ${formatPercent(voice)}`
-    return [`${name}: ${formatPercent(now)}${change}, with ${measured} measured${share}.`]
+    return [`${nameApp(report, app)}: ${formatPercent(now)}${change}, with ${measured} measured${share}.`]
   })
 }
 
@@ -83,6 +94,14 @@ function describeFurthest(report: Report): string[] {
 /** `yoga timer (US), 40 → 12` */
 export function describeMove(report: Report, { series, before, after }: Move): string {
   return `${nameList(report, series.list)}, ${formatPoint(before)} → ${formatPoint(after)}`
+}
+
+/** With its store, where an app of the other store has the same name. */
+export function nameApp(report: Report, index: number): string {
+  const app = report.apps[index]
+  if (app === undefined) return ''
+  const isShared = report.apps.some(({ name, store }) => name === app.name && store !== app.store)
+  return isShared ? `${app.name} (${STORE_NAMES[app.store]})` : app.name
 }
 
 /** `yoga timer (US)` */
@@ -103,7 +122,7 @@ function describeRivals(report: Report): string[] {
     .filter(({ lost }) => lost.length > 0)
     .toSorted((a, b) => b.lost.length - a.lost.length)
   const [best] = duels.filter(({ won }) => won.length > 0).toSorted((a, b) => b.won.length - a.won.length)
-  const name = (app: number) => report.apps[app]?.name ?? ''
+  const name = (app: number) => nameApp(report, app)
   const on = ({ length }: Duel['won']) =>
     `on ${countOf(length, 'keyword')} since ${formatDay(report.days[0] ?? '')}`
   return [

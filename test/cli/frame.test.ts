@@ -6,13 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import type { CommandContext, CommandModules, CommandName, Host } from '../../src/cli/command.ts'
 import { runCommandLine } from '../../src/cli/main.ts'
-import { type Output, printCsv, printJson, printTable } from '../../src/cli/print.ts'
+import type { Output } from '../../src/cli/print.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 
-const COMMAND_NAMES = 'start run plan status import sql sandbox migrate api'.split(' ') as CommandName[]
+const COMMAND_NAMES = 'start run plan status import sql report sandbox migrate api'.split(
+  ' ',
+) as CommandName[]
 const entry = new URL('../../src/cli/storerank.js', import.meta.url)
 
 function makeOutput(terminal: { isTTY?: boolean; columns?: number } = {}) {
@@ -86,6 +87,8 @@ describe('usage errors exit 2', () => {
     [['sql'], /missing required argument 'query'/],
     [['sql', 'select', '1'], /too many arguments/],
     [['sql', 'select 1', '--json', '--csv'], /cannot be used with/],
+    [['report', '--from', 'yesterday'], /It must be a day such as 2026-03-01/],
+    [['report', '--json', '--html', 'f'], /cannot be used with/],
     [['sandbox', '--port', '65536'], /whole number from 0 to 65535/],
   ]
   for (const [args, message] of misuses) {
@@ -124,6 +127,17 @@ describe('a command gets its options', () => {
       },
     ],
     [['migrate'], 'migrate', {}],
+    [['report'], 'report', { json: false }],
+    [
+      ['report', '--project', 'p', '--tag', 't', '--from', '2026-01-01', '--to', '2026-01-31', '--json'],
+      'report',
+      { project: 'p', tag: 't', from: '2026-01-01', to: '2026-01-31', json: true },
+    ],
+    [
+      ['report', '--html', 'f', '--title', 'Mine', '--logo', 'l.png'],
+      'report',
+      { html: 'f', title: 'Mine', logo: 'l.png', json: false },
+    ],
   ]
   for (const [args, name, options] of uses) {
     test(`storerank ${args.join(' ')}`, async () => {
@@ -282,120 +296,5 @@ describe('the executable', () => {
     const { code, stderr } = await execute(process.execPath, ['--input-type=module', '-e', script], '/')
     assert.equal(code, 2)
     assert.match(stderr, /^storerank needs Node 24 or newer, and this is Node 20\.19\.0: run `npm ci` .*\n$/)
-  })
-})
-
-describe('printTable', () => {
-  const print = (
-    rows: Record<string, unknown>[],
-    columns: { key: string; align?: 'right' }[],
-    terminal = {},
-  ) => {
-    const { output, text } = makeOutput(terminal)
-    printTable(rows, columns, { stdout: output })
-    return text()
-  }
-
-  test('aligns numbers to the right and text to the left', () => {
-    const text = print(
-      [
-        { app: 'Yoga', rank: 7, paid: '$0.12' },
-        { app: '日本語', rank: 120, paid: '$10.00' },
-      ],
-      [{ key: 'app' }, { key: 'rank' }, { key: 'paid', align: 'right' }],
-    )
-    assert.equal(
-      text,
-      [
-        '┌────────┬──────┬────────┐',
-        '│ app    │ rank │   paid │',
-        '├────────┼──────┼────────┤',
-        '│ Yoga   │    7 │  $0.12 │',
-        '│ 日本語 │  120 │ $10.00 │',
-        '└────────┴──────┴────────┘',
-        '',
-      ].join('\n'),
-    )
-  })
-
-  test('says so when there is no row', () => {
-    assert.equal(print([], [{ key: 'a' }]), '(no rows)\n')
-  })
-
-  test('shows values of the database in a way that people read', () => {
-    const row = {
-      at: new Date('2026-01-31T04:05:06.789Z'),
-      none: null,
-      list: [1, 2n],
-      bytes: new Uint8Array([1, 255]),
-    }
-    const columns = Object.keys(row).map((key) => ({ key }))
-    const text = print([row], columns)
-    assert.match(text, /│ 2026-01-31 04:05:06Z │ {6}│ \[1,"2"\] │ \\x01ff │/)
-  })
-
-  test('cuts the widest columns first, so that a row fits the terminal', () => {
-    const text = print(
-      [{ id: 'short', title: 'long '.repeat(40), note: '日本語'.repeat(40) }],
-      [{ key: 'id' }, { key: 'title' }, { key: 'note' }],
-      { isTTY: true, columns: 60 },
-    )
-    assert.equal(text.trimEnd().split('\n').length, 5)
-    assert.match(text, /│ short │ long long.*… │ 日本語.*… /)
-    for (const line of text.split('\n')) assert.ok([...line].length <= 60)
-  })
-
-  test('cuts nothing in a pipe', () => {
-    assert.ok(print([{ title: 'x'.repeat(500) }], [{ key: 'title' }]).includes('x'.repeat(500)))
-  })
-
-  test('gives each row one line and no control character, whatever the data are', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' })), { minLength: 1 }),
-        (titles) => {
-          const rows = titles.map(([title, other]) => ({ title, other }))
-          const text = print(rows, [{ key: 'title' }, { key: 'other' }], { isTTY: true, columns: 50 })
-          assert.equal(text.split('\n').length, rows.length + 5)
-          // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be left
-          assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
-        },
-      ),
-    )
-  })
-
-  test('shows the escape sequences of a title instead of sending them', () => {
-    const text = print([{ title: '\u001b[31mred\u001b[0m\nnext\u0007' }], [{ key: 'title' }])
-    assert.match(text, /│ ␛\[31mred␛\[0m␊next␇ │/)
-  })
-})
-
-describe('printJson and printCsv', () => {
-  const rows = [{ title: '=1+1, "x"\n\u001b[31m\u009b', paid: 12n, at: new Date(0), none: null }]
-  const columns = ['title', 'paid', 'at', 'none'].map((key) => ({ key }))
-
-  test('JSON is exact and has no raw control character', () => {
-    const { output, text } = makeOutput({ isTTY: true })
-    printJson(rows, { stdout: output })
-    assert.deepEqual(JSON.parse(text()), [{ ...rows[0], paid: 12, at: '1970-01-01T00:00:00.000Z' }])
-    assert.doesNotMatch(text(), /[\u007f-\u009f]/)
-  })
-
-  test('an integer that JSON numbers cannot hold is a string', () => {
-    const { output, text } = makeOutput()
-    printJson({ big: 2n ** 60n }, { stdout: output })
-    assert.deepEqual(JSON.parse(text()), { big: '1152921504606846976' })
-  })
-
-  test('CSV leaves the data exact in a pipe, formulas too', () => {
-    const { output, text } = makeOutput()
-    printCsv(rows, columns, { stdout: output })
-    assert.equal(text(), 'title,paid,at,none\n"=1+1, ""x""\n\u001b[31m\u009b",12,1970-01-01T00:00:00.000Z,\n')
-  })
-
-  test('CSV cannot steer a terminal', () => {
-    const { output, text } = makeOutput({ isTTY: true })
-    printCsv(rows, columns, { stdout: output })
-    assert.match(text(), /␛\[31m/)
   })
 })

@@ -13,6 +13,7 @@ const MARK_ROW = 13
 const BOTTOM = 26
 const RAIL_ROW = 9
 const LABEL_WIDTH = 64
+const WIDEST_BAR = 48
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 /**
@@ -246,7 +247,7 @@ function drawLine(pen, plot, className, values, yAt) {
 
 /** @param {Plot} plot @param {number} day @param {number} from @param {number} to */
 function drawBar(plot, day, from, to) {
-  const width = round(plot.step * (plot.step > 4 ? 0.84 : 1))
+  const width = Math.min(round(plot.step * (plot.step > 4 ? 0.84 : 1)), WIDEST_BAR)
   return `M${round(xOf(plot, day) - width / 2)},${from}h${width}V${to}h${-width}z`
 }
 

@@ -11,8 +11,9 @@ import {
   type RankSeries,
   type Report,
 } from '../model.ts'
+import { nameApp } from '../summary.ts'
 import { formatDay, GAP_NAMES, STORE_NAMES } from '../words.ts'
-import { classOfApp, collectMarks, nameApp } from './figure.ts'
+import { classOfApp, collectMarks } from './figure.ts'
 import { listRows } from './keywords.ts'
 
 /** A row of the table: its series, and what it is sorted by; null stands at the end, whichever way. */

@@ -1,6 +1,6 @@
 /** A chart in the page: drawn wide and narrow, with a legend, and with its numbers as a table, from which the script reads them too. */
 import type { Store } from '../../service/functions.ts'
-import type { Daily, Day, Report, ReportedApp } from '../model.ts'
+import type { Daily, Day, Report } from '../model.ts'
 import { formatDay } from '../words.ts'
 import { drawLines, drawStack } from './chart.js'
 import type { Frame, Mark, ValueLine } from './drawing.ts'
@@ -90,18 +90,6 @@ export function classOfApp(report: Report, index: number): string {
   const { role } = report.apps[index] ?? { role: 'competitor' }
   const nth = report.apps.slice(0, index).filter((app) => app.role === role).length
   return role === 'own' ? `own${nth % 3}` : `rival${nth % 6}`
-}
-
-/** The same name may stand for an app in both stores. */
-export function nameApp(report: Report, index: number): string {
-  const app = report.apps[index]
-  if (app === undefined) return ''
-  const stores = new Set(report.apps.map(({ store }) => store))
-  return stores.size === 1 ? app.name : `${app.name} (${nameStore(app)})`
-}
-
-function nameStore({ store }: Pick<ReportedApp, 'store'>): string {
-  return store === 'ios_store' ? 'iOS' : 'Android'
 }
 
 /** Releases of apps, which show as changes of their version, and the project's own notes, by day: those about an app of the store. */

@@ -1,9 +1,9 @@
 /** The table of keywords: every own app on every list, with its trend; the script sorts and filters it and draws the charts. */
 import { bestOf, changeOver, isBetter, isWorse, latestOf, SPANS } from '../findings.ts'
 import { depthWithout, gapOf, isRanked, type RankSeries, type Report } from '../model.ts'
+import { nameApp } from '../summary.ts'
 import { formatChange, formatCount, formatPoint, GAP_MEANINGS, STORE_NAMES } from '../words.ts'
 import { drawSpark } from './chart.js'
-import { nameApp } from './figure.ts'
 import { html, type Markup, pen, raw } from './markup.ts'
 
 const SPARK = { width: 96, height: 22 }
@@ -67,7 +67,7 @@ function describePlace(report: Report, { list, app }: RankSeries): string {
     `${STORE_NAMES[store]} ${place}`,
     language,
     tags.map((tag) => `#${tag}`).join(' '),
-    hasSeveral ? (report.apps[app]?.name ?? '') : '',
+    hasSeveral ? nameApp(report, app) : '',
   ]
   return parts.filter((part) => part !== '').join(' · ')
 }

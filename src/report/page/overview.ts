@@ -70,11 +70,14 @@ function toneOf(change: number, least: number): Tile['tone'] {
 
 function tileOfTop(report: Report): Tile {
   const now = countInTop(report, -1)
-  const change = now.inTop - countInTop(report, -1 - WEEK_DAYS).inTop
+  const before = countInTop(report, -1 - WEEK_DAYS)
+  const change = before.measured === 0 ? 0 : now.inTop - before.inTop
+  const sign = change < 0 ? '−' : '+'
+  const since = before.measured === 0 ? '' : `; ${sign}${Math.abs(change)} in a week`
   return {
     name: `In the top ${TOP}`,
     value: formatCount(now.inTop),
-    note: `of ${formatCount(now.measured)} measured; ${change < 0 ? '−' : '+'}${Math.abs(change)} in a week`,
+    note: `of ${formatCount(now.measured)} measured${since}`,
     tone: toneOf(change, 1),
   }
 }

@@ -1,9 +1,9 @@
 /** Head to head: each own app against each competitor, and who overtook whom, where and when. */
 import { compareRivals, type Duel, type Overtaking } from '../findings.ts'
 import type { Report } from '../model.ts'
-import { nameList } from '../summary.ts'
+import { nameApp, nameList } from '../summary.ts'
 import { formatCount, formatDay, formatPoint } from '../words.ts'
-import { nameApp, showNothing } from './figure.ts'
+import { showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
 
 const SHOWN = 15

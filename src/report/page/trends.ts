@@ -1,8 +1,9 @@
 /** Visibility, share of voice and the distribution of ranks over time. */
 import { BANDS, distribute } from '../findings.ts'
 import type { Daily, Report } from '../model.ts'
+import { nameApp } from '../summary.ts'
 import { formatCount, formatPercent, STORE_NAMES } from '../words.ts'
-import { classOfApp, collectMarks, type Figure, type FigureLine, nameApp, showFigure } from './figure.ts'
+import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure } from './figure.ts'
 import { html, type Markup } from './markup.ts'
 
 /** Of a day of which less was measured, visibility says little. */

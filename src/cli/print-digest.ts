@@ -1,0 +1,113 @@
+/** The latest day of a project on the terminal. */
+import { toPrintable } from '../log.ts'
+import type { Digest, DigestMove } from '../report/digest.ts'
+import { drawSparkline } from '../report/sparkline.ts'
+import {
+  formatChange,
+  formatCount,
+  formatDay,
+  formatDifference,
+  formatDollars,
+  formatPercent,
+  GAP_NAMES,
+  STORE_NAMES,
+} from '../report/words.ts'
+import { type Output, printTable } from './print.ts'
+
+const MOVES_SHOWN = 10
+const REASONS_SHOWN = 10
+const SPARKLINE_WIDTH = 30
+
+interface Printer {
+  readonly stdout: Output
+}
+
+export function printDigest(digest: Digest, output: Printer): void {
+  const tag = digest.tag === null ? '' : `, tag ${digest.tag}`
+  const since = `${formatDay(digest.from)} to ${formatDay(digest.to)}`
+  say(output, `\n${digest.project}${tag}, ${since}\n`)
+  for (const { about, text } of digest.findings) say(output, `${about}: ${text}`)
+  printMoves('Up since the day before', digest.up, output)
+  printMoves('Down since the day before', digest.down, output)
+  printMoves('Came into the top 10', digest.entered, output)
+  printMoves('Left the top 10', digest.left, output)
+  printReasons(digest, output)
+  printVisibility(digest, output)
+  printVoice(digest, output)
+  printMoney(digest, output)
+}
+
+function say({ stdout }: Printer, text: string): void {
+  stdout.write(`${toPrintable(text)}\n`)
+}
+
+function printMoves(title: string, moves: readonly DigestMove[], output: Printer): void {
+  if (moves.length === 0) return
+  say(output, `\n${title} (${formatCount(moves.length)})`)
+  const rows = moves.slice(0, MOVES_SHOWN).map((move) => ({
+    keyword: move.keyword,
+    where: `${nameStore(move.store)} ${move.place}`,
+    app: move.app,
+    before: move.beforeText,
+    now: move.text,
+    change: formatChange(move.change),
+  }))
+  const texts = ['keyword', 'where', 'app'].map((key) => ({ key }))
+  const numbers = ['before', 'now', 'change'].map((key) => ({ key, align: 'right' as const }))
+  printTable(rows, [...texts, ...numbers], output)
+  if (moves.length > MOVES_SHOWN) say(output, `… and ${formatCount(moves.length - MOVES_SHOWN)} more`)
+}
+
+function nameStore(store: string): string {
+  return STORE_NAMES[store as keyof typeof STORE_NAMES] ?? store
+}
+
+function printReasons({ reasons }: Digest, output: Printer): void {
+  if (reasons.length === 0) return
+  say(output, '\nNot measured on the last day')
+  const rows = reasons.slice(0, REASONS_SHOWN).map(({ gap, slots, reason, examples }) => ({
+    why: GAP_NAMES[gap],
+    slots,
+    reason: reason ?? '',
+    'for example': examples.join(', ') + (slots > examples.length ? ', …' : ''),
+  }))
+  printTable(
+    rows,
+    ['why', 'slots', 'reason', 'for example'].map((key) => ({ key })),
+    output,
+  )
+  if (reasons.length > REASONS_SHOWN) say(output, `… and ${formatCount(reasons.length - REASONS_SHOWN)} more`)
+}
+
+function printVisibility({ visibility }: Digest, output: Printer): void {
+  if (visibility.length === 0) return
+  say(output, '\nVisibility (100 % is first on every keyword; each place counts 1/rank)')
+  const rows = visibility.map((line) => ({
+    app: line.app,
+    store: nameStore(line.store),
+    role: line.role,
+    visibility: formatPercent(line.percent),
+    '7 days': line.changeInWeek === null ? '–' : formatDifference(line.changeInWeek),
+    measured: formatPercent(line.measuredPercent),
+    course: drawSparkline(line.course, SPARKLINE_WIDTH),
+  }))
+  const texts = ['app', 'store', 'role'].map((key) => ({ key }))
+  const numbers = ['visibility', '7 days', 'measured'].map((key) => ({ key, align: 'right' as const }))
+  printTable(rows, [...texts, ...numbers, { key: 'course' }], output)
+}
+
+function printVoice({ shareOfVoice }: Digest, output: Printer): void {
+  if (shareOfVoice.length === 0) return
+  const shares = shareOfVoice.map(({ app, percent }) => `${app ?? 'all others'} ${formatPercent(percent)}`)
+  say(output, `\nShare of voice: ${shares.join(', ')}`)
+}
+
+function printMoney({ money, from }: Digest, output: Printer): void {
+  const reserved = money.reservedMicros > 0 ? `, and ${formatDollars(money.reservedMicros)} reserved` : ''
+  const since = `${formatDollars(money.spentInAllMicros)} since ${formatDay(from)}`
+  say(output, `\nSpent ${formatDollars(money.spentMicros)} on the last day, ${since}${reserved}`)
+  for (const { period, limitMicros, usedMicros } of money.budgets) {
+    const percent = limitMicros === 0 ? 100 : Math.round((100 * usedMicros) / limitMicros)
+    say(output, `  of ${formatDollars(limitMicros)} a ${period}: ${formatDollars(usedMicros)}, ${percent} %`)
+  }
+}

@@ -1,0 +1,76 @@
+/** `storerank report`: the latest day of a project, on the terminal, as JSON, or as a page in one file. */
+import { resolve } from 'node:path'
+import { requireCurrentSchema } from '../db/migrate.ts'
+import { ConfigurationError } from '../errors.ts'
+import { digest } from '../report/digest.ts'
+import type { Report } from '../report/model.ts'
+import { renderPage } from '../report/page/page.ts'
+import { type ReportQuery, readProjects, readReport } from '../report/read.ts'
+import { readLogo, writePage } from '../report/write-page.ts'
+import type { CommandContext, CommandOptions } from './command.ts'
+import { formatCount, printJson } from './print.ts'
+import { printDigest } from './print-digest.ts'
+import { openDatabaseSession } from './session.ts'
+
+const BYTES_PER_KILOBYTE = 1000
+
+export async function run(options: CommandOptions['report'], context: CommandContext): Promise<number> {
+  if (options.html === undefined && (options.title ?? options.logo) !== undefined) {
+    throw new ConfigurationError('--title and --logo are of the page: give its file with --html.')
+  }
+  const session = await openDatabaseSession(context, { migrates: false })
+  try {
+    await requireCurrentSchema(session.db)
+    const projects = options.project === undefined ? await readProjects(session.db) : [options.project]
+    if (projects.length === 0) {
+      throw new ConfigurationError('There is no project yet: watch a keyword, and its project is there.')
+    }
+    const read = (project: string) => readReport(session.db, { ...queryOf(options), project })
+    if (options.html !== undefined) {
+      await writeHtml(await read(onlyOne(projects)), options.html, options, context)
+      return 0
+    }
+    const digests = []
+    for (const project of projects) digests.push(digest(await read(project)))
+    if (options.json) printJson(digests, context)
+    else for (const each of digests) printDigest(each, context)
+    return 0
+  } finally {
+    await session.close()
+  }
+}
+
+function queryOf({ from, to, tag }: CommandOptions['report']): Omit<ReportQuery, 'project'> {
+  return {
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    ...(tag === undefined ? {} : { tag }),
+  }
+}
+
+/** A page is of one project. */
+function onlyOne(projects: readonly string[]): string {
+  const [only, ...others] = projects
+  if (only !== undefined && others.length === 0) return only
+  throw new ConfigurationError(
+    `A page is about one project, and there are several: give one of ${projects.join(', ')} with --project.`,
+  )
+}
+
+async function writeHtml(
+  report: Report,
+  html: string,
+  { title, logo }: CommandOptions['report'],
+  { stdout }: CommandContext,
+): Promise<void> {
+  const page = renderPage(report, {
+    ...(title === undefined ? {} : { title }),
+    ...(logo === undefined ? {} : { logoUrl: await readLogo(logo) }),
+  })
+  const file = resolve(html)
+  await writePage(file, page)
+  const size = formatCount(Math.ceil(Buffer.byteLength(page) / BYTES_PER_KILOBYTE))
+  stdout.write(
+    `${report.project}, ${report.days[0]} to ${report.days.at(-1)}: ${formatCount(report.lists.length)} keywords and charts in ${size} KB.\n${file}\n`,
+  )
+}

@@ -1,0 +1,61 @@
+/** The page as a file: whole or not at all, whoever reads it meanwhile. */
+import { randomBytes } from 'node:crypto'
+import { open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { ConfigurationError } from '../errors.ts'
+
+/** By the end of the file's name. */
+const LOGO_TYPES: Readonly<Record<string, string>> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.svg': 'image/svg+xml',
+  '.webp': 'image/webp',
+}
+/** It is in every page. */
+const LARGEST_LOGO_BYTES = 200_000
+
+/**
+ * Writes beside the file and renames, so that a reader finds the old page or the new one.
+ * @throws ConfigurationError when the folder is not there or cannot be written
+ */
+export async function writePage(file: string, page: string): Promise<void> {
+  const draft = `${file}.${randomBytes(4).toString('hex')}.draft`
+  try {
+    const handle = await open(draft, 'wx', 0o644)
+    try {
+      await handle.writeFile(page)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(draft, file)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw new ConfigurationError(`${file} cannot be written: ${(error as Error).message}.`, { cause: error })
+  }
+}
+
+/**
+ * A picture as the page holds it.
+ * @throws ConfigurationError when it cannot be read, is too large, or is no picture
+ */
+export async function readLogo(file: string): Promise<string> {
+  const type = LOGO_TYPES[extname(file).toLowerCase()]
+  if (type === undefined) {
+    throw new ConfigurationError(
+      `The logo ${file} is none that a browser shows: its name must end in ${Object.keys(LOGO_TYPES).join(', ')}.`,
+    )
+  }
+  try {
+    const { size } = await stat(file)
+    if (size > LARGEST_LOGO_BYTES) {
+      throw new Error(`it has ${size} bytes, and the page takes ${LARGEST_LOGO_BYTES} at most`)
+    }
+    return `data:${type};base64,${(await readFile(file)).toString('base64')}`
+  } catch (error) {
+    throw new ConfigurationError(`The logo ${file} cannot be used: ${(error as Error).message}.`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,119 @@
+/** `storerank report`, as processes on a database with three days of history. */
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { runCommand } from '../support/command.ts'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+const NOW = '2026-11-03 06:00+00'
+
+let list: Watchlist
+let folder: string
+let env: Record<string, string>
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'storerank-report-'))
+  list = await createWatchlist()
+  await list.setNow('2026-11-01 00:00+00')
+  for (const keyword of ['yoga', 'chess', 'zen']) await list.addKeyword({ keyword })
+  await list.addApp({ label: 'Mine' })
+  await list.addApp({ app_id: '1002', role: 'competitor' })
+  await list.setNow(NOW)
+  const ranked = (rank: number) => [...Array.from({ length: rank - 1 }, (_, n) => `${n + 5000}`), '1001']
+  for (const [day, yoga, chess] of [
+    [1, 12, 3],
+    [2, 14, 3],
+    [3, 9, 30],
+  ] as const) {
+    await list.capture('yoga', `2026-11-0${day} 00:00+00`, ranked(yoga))
+    await list.capture('chess', `2026-11-0${day} 00:00+00`, ranked(chess))
+  }
+  await list.capture('zen', '2026-11-02 00:00+00', ['1002', '1001'])
+  await list.leaveGap('zen', '2026-11-03 00:00+00', 'budget', 'project_budget')
+  await list.sql`update app set title = ${'Steer\u001b[31m <b>&'} where app_id = '1002'`
+  const [row] = await list.sql`select current_database() as name`
+  await list.sql.unsafe(`alter database ${row?.name} set storerank.now = '${NOW}'`)
+  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
+  url.pathname = `/${row?.name}`
+  env = { DATABASE_URL: url.href }
+})
+after(async () => {
+  await list.drop()
+  await rm(folder, { recursive: true })
+})
+
+test('the latest day says what moved, who left the top ten, what is missing and why, and how visible the apps are', async (t) => {
+  const { code, stdout, stderr } = await runCommand(t, ['report'], { env })
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /fitness, 1 Nov 2026 to 3 Nov 2026/)
+  assert.match(stdout, /In one day: 1 up, 1 down, 1 not measured: budget\./)
+  assert.match(stdout, /Up since the day before \(1\)[\s\S]*yoga +│ iOS 2840 │ Mine +│ +14 │ +9 │ +\+5 │/)
+  assert.match(stdout, /Came into the top 10 \(1\)[\s\S]*yoga[\s\S]*Left the top 10 \(1\)[\s\S]*chess/)
+  assert.match(stdout, /Not measured on the last day[\s\S]*budget +│ +1 │ project_budget │ zen/)
+  assert.match(stdout, /Mine +│ iOS +│ own +│ +\d+\.\d % │ +– │ +66\.7 % │ [▁▂▃▄▅▆▇█]{3}/)
+  assert.match(stdout, /Share of voice: Mine \d+\.\d %, .* all others/)
+  assert.ok(!stdout.includes('\u001b'), 'a title does not steer the terminal')
+})
+
+test('--json gives the same to programs', async (t) => {
+  const { code, stdout } = await runCommand(t, ['report', '--json', '--project', 'fitness'], { env })
+  assert.equal(code, 0)
+  const [digest] = JSON.parse(stdout)
+  assert.equal(digest.headline, '1 up, 1 down, 1 not measured: budget')
+  assert.deepEqual(
+    digest.down.map((move: Record<string, unknown>) => [
+      move.keyword,
+      move.rankBefore,
+      move.rank,
+      move.change,
+    ]),
+    [['chess', 3, 30, { kind: 'down', places: 27 }]],
+  )
+  assert.deepEqual(digest.unmeasured, [{ gap: 'budget', ranks: 1 }])
+})
+
+test('a day of the past has its own report', async (t) => {
+  const { stdout } = await runCommand(t, ['report', '--to', '2026-11-02', '--json'], { env })
+  assert.equal(JSON.parse(stdout)[0].headline, '0 up, 1 down, 1 unchanged, 1 without a rank to compare with')
+})
+
+test('--html writes one whole page with the title and logo that are asked for, and nothing beside it', async (t) => {
+  const logo = join(folder, 'logo.svg')
+  await writeFile(logo, '<svg xmlns="http://www.w3.org/2000/svg"/>')
+  const file = join(folder, 'page.html')
+  await writeFile(file, 'the page of yesterday')
+  const args = ['report', '--html', file, '--title', 'Acme <Ranks>', '--logo', logo]
+  const { code, stdout, stderr } = await runCommand(t, args, { env })
+  assert.equal(code, 0, stderr)
+  assert.ok(stdout.endsWith(`${file}\n`))
+  const page = await readFile(file, 'utf8')
+  assert.match(page, /<h1>Acme &lt;Ranks&gt;<\/h1>/)
+  assert.match(page, /<img class="logo" src="data:image\/svg\+xml;base64,/)
+  assert.ok(page.endsWith('</html>\n'))
+  assert.ok(page.includes('Steer\u001b[31m &lt;b&gt;&amp;'))
+  assert.deepEqual((await readdir(folder)).toSorted(), ['logo.svg', 'page.html'])
+})
+
+test('what cannot be is refused in a sentence', async (t) => {
+  const refused = async (args: string[], message: RegExp) => {
+    const { code, stderr } = await runCommand(t, ['report', ...args], { env })
+    assert.equal(code, 2)
+    assert.match(stderr, message)
+  }
+  await refused(['--project', 'fitnes'], /There is no project "fitnes"\. Did you mean fitness\?/)
+  await refused(['--from', '2026-02-30'], /It must be a day such as 2026-03-01/)
+  await refused(['--from', '2020-01-01'], /A report is of 731 days at most/)
+  await refused(['--html', join(folder, 'none', 'page.html')], /page\.html cannot be written: ENOENT/)
+  await refused(
+    ['--html', join(folder, 'x.html'), '--logo', '/etc/passwd'],
+    /logo \/etc\/passwd is none that a browser shows/,
+  )
+  await refused(['--title', 'Mine'], /--title and --logo are of the page/)
+  await list.sql`insert into project (name) values ('other')`
+  await refused(
+    ['--html', join(folder, 'x.html')],
+    /there are several: give one of fitness, other with --project/,
+  )
+  await list.sql`delete from project where name = 'other'`
+})

@@ -63,7 +63,8 @@ const findRunning = async (home: string): Promise<string | undefined> => {
 const spawnSandbox = (home: string, idleExitMs: number): ChildProcess => {
   const log = openSync(logFile(home), 'a', 0o600)
   try {
-    const child = spawn(process.execPath, [PROGRAM], { detached: true, stdio: ['pipe', log, log] })
+    // Without our environment: it outlives us, and DATABASE_URL, POSTBACK_URL and the account are none of its business.
+    const child = spawn(process.execPath, [PROGRAM], { detached: true, env: {}, stdio: ['pipe', log, log] })
     // A child that dies before it reads is noticed by its exit code.
     child.stdin?.on('error', () => {})
     child.on('error', () => {})

@@ -67,6 +67,23 @@ const postOne = async ({
 }
 
 describe('the sandbox as a process', () => {
+  test('has nothing of the environment of who started it', {
+    skip: process.platform !== 'linux' && 'only Linux shows the environment of a process',
+  }, async (t) => {
+    Object.assign(process.env, {
+      DATABASE_URL: 'postgres://me:hush@db/ranks',
+      POSTBACK_URL: 'https://ranks/hush',
+    })
+    t.after(() => {
+      delete process.env.DATABASE_URL
+      delete process.env.POSTBACK_URL
+    })
+    const home = await openHome(t)
+    await attach(t, home)
+    const { pid } = JSON.parse(readFileSync(join(home, 'sandbox.json'), 'utf8'))
+    assert.equal(readFileSync(`/proc/${pid}/environ`, 'utf8'), '')
+  })
+
   test('two that attach at once get the same process, which is not their own', async (t) => {
     const home = await openHome(t)
     const [left, right] = await Promise.all([attach(t, home), attach(t, home)])

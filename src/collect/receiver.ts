@@ -4,7 +4,7 @@
  * bounded in time, number and size.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
@@ -13,6 +13,7 @@ import { ConfigurationError } from '../errors.ts'
 import { readTag } from '../service/envelope.ts'
 import { readIdentifier } from '../service/fields.ts'
 import { type Batcher, createBatcher } from './batcher.ts'
+import { limitConnections } from './connection-limit.ts'
 import {
   handOutPingbacks,
   type Pingback,
@@ -122,10 +123,9 @@ function buildServer({ postbacks, pingbacks }: Batchers, url: Secret): FastifyIn
       socket.destroy()
     },
   })
-  app.server.maxConnections = MAX_CONNECTIONS
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  app.addHook('onRequest', guardSecret(url))
+  app.addHook('onRequest', guardSecret(url, limitConnections(app.server, MAX_CONNECTIONS)))
   app.addHook('onSend', async (_request, reply) => {
     if (!app.server.listening) reply.header('connection', 'close')
   })
@@ -153,14 +153,18 @@ function refuse(reply: FastifyReply, status: Exclude<Verdict, 200>): FastifyRepl
   return reply.code(status).header('connection', 'close').send()
 }
 
-/** Only the end of the path counts, so that a proxy may serve us below any prefix. */
-function guardSecret(url: Secret) {
+/**
+ * Only the end of the path counts, so that a proxy may serve us below any prefix.
+ * @param welcome called with each connection that shows the secret
+ */
+function guardSecret(url: Secret, welcome: (socket: Socket) => void) {
   const lastSegment = (path: string) => path.slice(path.lastIndexOf('/') + 1)
   const digest = (text: string) => createHash('sha256').update(text).digest()
   const expected = digest(lastSegment(new URL(url.reveal()).pathname))
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const [path = ''] = request.url.split('?', 1)
     if (!timingSafeEqual(digest(lastSegment(path)), expected)) return refuse(reply, 404)
+    welcome(request.raw.socket)
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { startReceiver } from '../../src/collect/receiver.ts'
@@ -75,6 +75,28 @@ describe("a request that is not the service's", () => {
     assert.equal(await deliver(task, task.answer), 200)
     await closed
   })
+})
+
+test('strangers who open every connection and say nothing, or little, keep no delivery out', async (t) => {
+  const { receiver, deliver } = await openReceiver(t, world)
+  const [first, second] = await buyTasks(world, keywordsOf(2))
+  assert.ok(first !== undefined && second !== undefined)
+  const strangers = new Set<Socket>()
+  t.after(() => {
+    for (const socket of strangers) socket.destroy()
+  })
+  const crowd = async (count: number, says: string) => {
+    for (let n = 0; n < count; n += 1) {
+      const socket = connect(receiver.address.port, '127.0.0.1').on('error', () => undefined)
+      strangers.add(socket.on('close', () => strangers.delete(socket)).resume())
+      await once(socket, 'connect')
+      if (says !== '') socket.write(says)
+    }
+  }
+  await crowd(300, '')
+  assert.equal(await deliver(first, first.answer), 200)
+  await crowd(300, 'POST /x HTTP/1.1\r\nhost: a\r\n')
+  assert.equal(await deliver(second, second.answer), 200)
 })
 
 describe('a postback that cannot be taken', () => {

@@ -286,7 +286,8 @@ describe('the details of an app', () => {
     description: 'Long.',
     reviews_count: 12,
     rating: { rating_type: 'Max5', value: 4.5, votes_count: 34, rating_max: 5 },
-    price: { current: 1.99, currency: 'EUR' },
+    // A binary fraction just below it: 2,009,999.9999999998 micro-units.
+    price: { current: 2.01, currency: 'EUR' },
     is_free: false,
     main_category: 'Tools',
     developer: 'Example Ltd',
@@ -329,7 +330,7 @@ describe('the details of an app', () => {
       rating: 4.5,
       votes_count: 34,
       reviews_count: 12,
-      price_micros: 1_990_000,
+      price_micros: 2_010_000,
       currency: 'EUR',
       is_free: false,
       version: '1.2.3',

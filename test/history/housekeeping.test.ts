@@ -1,6 +1,8 @@
+/** What is forgotten, and that nothing else is. Days are counted back from the present: their end is between the tests' 89 and 91. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { pruneWork } from '../../src/history/housekeeping.ts'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { type Pruned, pruneWork } from '../../src/history/housekeeping.ts'
+import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 let world: World
@@ -8,6 +10,75 @@ before(async () => {
   world = await createWorld()
 })
 after(() => world.close())
+
+const daysAgo = (days: number) => world.db.sql`clock_timestamp() - make_interval(days => ${days})`
+
+describe('work is forgotten after 90 days', () => {
+  beforeEach(async () => {
+    await watchKeywords(world, ['yoga', 'pilates'])
+    await buy(world)
+  })
+  afterEach(() => clear(world))
+
+  const endTasks = (days: number) => world.db.sql`update task set ended_at = ${daysAgo(days)}`
+  const settlePosts = (days: number) => world.db.sql`update post set settled_at = ${daysAgo(days)}`
+  const prune = async (): Promise<Pick<Pruned, 'tasks' | 'posts'>> => {
+    const { tasks, posts } = await pruneWork(world.db)
+    return { tasks, posts }
+  }
+
+  test('of its end, and not before: tasks first, and their post when it has none left', async () => {
+    await collect(world)
+    await settlePosts(91)
+    await endTasks(89)
+    assert.deepEqual(await prune(), { tasks: 0, posts: 0 })
+    await endTasks(91)
+    await settlePosts(89)
+    assert.deepEqual(await prune(), { tasks: 2, posts: 0 })
+    await settlePosts(91)
+    assert.deepEqual(await prune(), { tasks: 0, posts: 1 })
+    assert.equal((await world.db.sql`select from ranking where captured_at is not null`).count, 2)
+    assert.equal((await world.db.sql`select from charge where kind = 'charge'`).count, 2)
+  })
+
+  test('when the history says what became of it: a task without its row stays', async () => {
+    await collect(world)
+    await endTasks(91)
+    const [lost] = await world.db.sql<{ target: number }[]>`select min(target_id) as target from task`
+    await world.db.sql`delete from ranking where target_id = ${lost?.target ?? 0}`
+    assert.equal((await prune()).tasks, 1)
+    const kept = await world.db.sql`select target_id as target from task`
+    assert.deepEqual([...kept], [lost])
+  })
+
+  test('when it has ended: what is awaited stays, however old it is', async () => {
+    await world.db.sql`update task set posted_at = ${daysAgo(91)}, planned_at = ${daysAgo(91)}`
+    assert.equal((await prune()).tasks, 0)
+  })
+
+  test('when it is settled: a post whose answer is unknown stays, however old it is', async () => {
+    await collect(world)
+    await endTasks(91)
+    await world.db.sql`
+      update post set state = 'unknown', created_at = ${daysAgo(91)}, send_before = ${daysAgo(91)}, settled_at = ${daysAgo(91)}`
+    assert.deepEqual(await prune(), { tasks: 2, posts: 0 })
+  })
+
+  test('calls and runs of jobs alike', async () => {
+    const { sql } = world.db
+    const run = (days: number) => sql`
+      insert into job_run (job, slot, state, started_at) values ('track', ${daysAgo(days)}, 'done', now())`
+    await run(89)
+    await run(91)
+    await sql`update api_call set permit_at = ${daysAgo(89)}`
+    const { calls, runs } = await pruneWork(world.db)
+    assert.deepEqual({ calls, runs }, { calls: 0, runs: 1 })
+    await sql`update api_call set permit_at = ${daysAgo(91)}`
+    await pruneWork(world.db)
+    assert.equal((await sql`select from api_call`).count, 0)
+    assert.equal((await sql`select from job_run`).count, 1)
+  })
+})
 
 test('of old looks at the account the latest stays, because budgets go by it', async () => {
   const { sql } = world.db

@@ -225,19 +225,23 @@ describe('captures of the same reviews', () => {
   type Capture = { minute: number; shown: { review: number; title: string }[] }
 
   const stamp = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute))
+  /** An edit changes every field. */
+  const fieldsOf = (title: string) => ({
+    version: `version ${title}`,
+    rating: 'abc'.indexOf(title) + 1,
+    title,
+    text: `text ${title}`,
+    author: `author ${title}`,
+    authorImage: `https://store/${title}`,
+    writtenAt: stamp('abc'.indexOf(title)),
+  })
   const toSeen = (serviceId: string, { minute, shown }: Capture) =>
     shown.map(
       ({ review, title }): SeenReview => ({
         serviceId,
         app: 1,
         reviewId: `review ${review}`,
-        version: null,
-        rating: null,
-        title,
-        text: null,
-        author: null,
-        authorImage: null,
-        writtenAt: null,
+        ...fieldsOf(title),
         firstSeenAt: stamp(minute),
         lastSeenAt: stamp(minute),
       }),
@@ -265,14 +269,16 @@ describe('captures of the same reviews', () => {
           await world.db.begin((tx) => upsertReviews(tx, seen))
         }
         const rows = await world.db.sql`
-          select review_id as review, title, first_seen_at as first, last_seen_at as last from review order by review_id`
+          select review_id as review, version, rating, title, text, author, author_image as "authorImage",
+            written_at as "writtenAt", first_seen_at as first, last_seen_at as last from review order by review_id`
         const inTime = all.toSorted((one, other) => one.minute - other.minute)
         const expected = [0, 1, 2, 3, 4, 5].flatMap((review) => {
           const times = inTime.filter(({ shown }) => shown.some((one) => one.review === review))
           const [first, last] = [times[0], times.at(-1)]
           if (first === undefined || last === undefined) return []
-          const title = last.shown.find((one) => one.review === review)?.title
-          return [{ review: `review ${review}`, title, first: stamp(first.minute), last: stamp(last.minute) }]
+          const { title } = last.shown.find((one) => one.review === review) ?? { title: '' }
+          const [seenFirst, seenLast] = [stamp(first.minute), stamp(last.minute)]
+          return [{ review: `review ${review}`, ...fieldsOf(title), first: seenFirst, last: seenLast }]
         })
         assert.deepEqual([...rows], expected)
       }),

@@ -35,6 +35,15 @@ describe("the account's spending limit per minute", () => {
     assert.deepEqual(await countStates(world.db), { planned: 2, posted: 3 })
   })
 
+  test('leaves room for what is being sent, whose charge is not known yet', async () => {
+    await limitMinuteTo(3_600)
+    const sending = await claimPost(world.db, await planPost(world, ['a', 'b']), randomUUID(), depsOf(world))
+    assert.equal(sending.kind, 'claimed')
+    const second = await claimPost(world.db, await planPost(world, ['c', 'd']), randomUUID(), depsOf(world))
+    assert.equal(second.kind === 'claimed' && second.post.tasks.length, 1)
+    assert.deepEqual(await countStates(world.db), { planned: 1, posting: 3 })
+  })
+
   test('opens again when the minute has passed', async () => {
     await limitMinuteTo(1_200)
     const postId = await planPost(world, ['a', 'b'])

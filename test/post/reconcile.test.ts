@@ -96,6 +96,14 @@ describe('a lost answer', () => {
       assert.deepEqual({ adopted, released }, { adopted: 1, released: 0 })
     })
   }
+
+  test('is found when the clock of the service was set forward by minutes between the sending and the scan', async (t) => {
+    await setServiceClock(t, world, -4 / 60)
+    await loseAnswer(t, 'answer', ['yoga'])
+    await setServiceClock(t, world, 0)
+    const { adopted, unknownPosts } = await reconcile()
+    assert.deepEqual({ adopted, unknownPosts }, { adopted: 1, unknownPosts: 0 })
+  })
 })
 
 describe('a POST that never arrived', () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { syncBuiltinESMExports } from 'node:module'
+import { after, afterEach, before, describe, type TestContext, test } from 'node:test'
+import timers from 'node:timers/promises'
 import { releasePost } from '../../src/ledger/release.ts'
 import { formatTag, parseTag } from '../../src/ledger/tag.ts'
 import { type ClaimedPost, claimPost } from '../../src/post/claim.ts'
@@ -213,6 +215,20 @@ describe('without money', () => {
   })
 })
 
+/** Pauses of the product end at once until the test ends; @returns how long each would have been */
+function replacePauses(t: TestContext): number[] {
+  const pausesMs: number[] = []
+  t.mock.method(timers, 'setTimeout', async (ms: number) => {
+    pausesMs.push(ms)
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+  return pausesMs
+}
+
 describe('a refusal of the whole call', () => {
   const refusals = [
     { httpStatus: 401, statusCode: 40100, cause: 'account', error: { code: 'account' } },
@@ -237,7 +253,8 @@ describe('a refusal of the whole call', () => {
     })
   }
 
-  test('for pace waits as long as the service asks, and then posts it once', async () => {
+  test('for pace waits as long as the service asks, and then posts it once', async (t) => {
+    const pausesMs = replacePauses(t)
     const postId = await planPost(world, ['yoga'])
     const calls: PostCall[] = []
     const client = clientThat(
@@ -252,10 +269,11 @@ describe('a refusal of the whole call', () => {
               statusCode: 40202,
               httpStatus: 200,
               message: 'Slower.',
-              retryAfterMs: 1,
+              retryAfterMs: 12_345,
             },
     )
     await work(world, postId, { client })
+    assert.deepEqual(pausesMs, [12_345])
     assert.deepEqual(
       calls.map((call) => call.tags[0]?.split('.')[1]),
       ['1', '2'],

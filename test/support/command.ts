@@ -8,15 +8,19 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { isAlive, makeEmptyHome, until } from './embedded.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'src/cli/storerank.js')
-const LOAD_FASTER = pathToFileURL(join(import.meta.dirname, 'load-faster.ts')).href
+/** What test processes load first, so that a command has their clock. */
+const PRELOADED = process.execArgv.filter((each) => each.startsWith('--import='))
 
-const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
 /** Nothing of what people set. */
-const ENVIRONMENT = { PATH, NODE_COMPILE_CACHE }
+const ENVIRONMENT = Object.fromEntries(
+  ['PATH', 'NODE_COMPILE_CACHE', 'TZ', 'TEST_CLOCK_AHEAD_MS'].flatMap((name) => {
+    const value = process.env[name]
+    return value === undefined ? [] : [[name, value]]
+  }),
+)
 
 export interface CommandOptions {
   home?: string
@@ -47,7 +51,7 @@ export function startCommand(
   args: string[],
   { home, env, ...account }: CommandOptions = {},
 ): RunningCommand {
-  const child = spawn(process.execPath, [`--import=${LOAD_FASTER}`, PROGRAM, ...args], {
+  const child = spawn(process.execPath, [...PRELOADED, PROGRAM, ...args], {
     cwd: '/',
     env: { ...ENVIRONMENT, ...(home === undefined ? {} : { STORERANK_HOME: home }), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,11 +1,12 @@
 /**
- * A database of its own for each test, cloned in milliseconds from the template that `test/run.ts` has
- * migrated once.
+ * A database of its own for each test, cloned from a template that was migrated once for the whole
+ * run.
  */
 
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
 import type { Database } from '../../src/db/database.ts'
+import { moveClock } from './moved-clock.ts'
 
 /** Clones wait for one another: a template must not be in use while it is copied. */
 const CLONE_LOCK = 7_310_447_116
@@ -27,8 +28,11 @@ export function createTestDatabase(): Promise<TestDatabase> {
  * A database with nothing in it.
  * @param options further ones of `create database`
  */
-export function createEmptyDatabase(options = ''): Promise<TestDatabase> {
-  return createDatabase('template0', options)
+export async function createEmptyDatabase(options = ''): Promise<TestDatabase> {
+  const database = await createDatabase('template0', options)
+  const { TEST_CLOCK_AHEAD_MS } = process.env
+  if (TEST_CLOCK_AHEAD_MS !== undefined) await moveClock(database.sql, Number(TEST_CLOCK_AHEAD_MS))
+  return database
 }
 
 /** What a storerank that is newer than this one leaves behind when it has migrated. */

@@ -1,0 +1,80 @@
+/**
+ * What `npm run proof` runs, beside `npm test`: every `*.proof.ts` (kills, faults, guards, scale), and what `npm test` runs with a
+ * database once more on an installed PostgreSQL and at odd instants. `npm run proof -- STEP…` runs only these steps.
+ */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { clockAt } from './support/moved-clock.ts'
+import { interrupted, runSuite, type Suite } from './support/suite.ts'
+
+/** A name to choose it by, what it is, and the suite; null when this machine has not what it needs. */
+type Step = readonly [name: string, what: string, suite: (() => Suite) | null]
+
+/** Where the database or the calendar has a part. */
+const WITH_DATABASE = 'test/{audit,collect,db,flow,history,plan,post,queue,report,watch}/**/*.test.ts'
+const WITH_CALENDAR = [WITH_DATABASE, 'test/sandbox/**/*.test.ts', 'test/service/**/*.test.ts']
+
+/** Each is passed while the tests run, or follows within the hour. */
+const INSTANTS = {
+  'leap-day': ['the last half hour of a leap day, which ends a month', '2028-02-29T23:30:00Z', 'UTC'],
+  'new-year': [
+    'the first half hour of a year, far east of UTC',
+    '2027-01-01T00:00:10Z',
+    'Pacific/Kiritimati',
+  ],
+  spring: ['the change to summer time', '2027-03-28T00:59:30Z', 'Europe/Berlin'],
+  autumn: ['the change back from summer time', '2027-11-07T05:59:30Z', 'America/New_York'],
+} as const
+
+const FOLDER_OF_DEBIAN = '/usr/lib/postgresql'
+const OLDEST_SERVER = 15
+
+/** The programs of the newest PostgreSQL that Debian's packages have installed. */
+function findInstalled(): string | undefined {
+  if (!existsSync(FOLDER_OF_DEBIAN)) return undefined
+  return readdirSync(FOLDER_OF_DEBIAN)
+    .filter((version) => Number(version) >= OLDEST_SERVER)
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => join(FOLDER_OF_DEBIAN, version, 'bin'))
+    .find((programs) => existsSync(join(programs, 'initdb')))
+}
+
+function listSteps(): Step[] {
+  const programs = findInstalled()
+  const server: Step =
+    programs === undefined
+      ? ['server', `the database on a second server: none in ${FOLDER_OF_DEBIAN}`, null]
+      : ['server', `the database on the server of ${programs}`, () => ({ files: [WITH_DATABASE], programs })]
+  const instants = Object.entries(INSTANTS).map(([name, [what, at, timeZone]]): Step => {
+    const suite = () => ({ files: WITH_CALENDAR, clock: clockAt(new Date(at), timeZone) })
+    return [name, `${what}: ${at}, ${timeZone}`, suite]
+  })
+  return [
+    ['proofs', 'kills, faults, guards and scale', () => ({ files: ['test/**/*.proof.ts'] })],
+    server,
+    ...instants,
+  ]
+}
+
+const steps = listSteps()
+const names = process.argv.slice(2)
+const unknown = names.filter((name) => !steps.some(([known]) => known === name))
+if (unknown.length > 0) {
+  process.stderr.write(
+    `There is no step ${unknown.join(', ')}: choose of ${steps.map(([name]) => name).join(', ')}.\n`,
+  )
+  process.exit(2)
+}
+let passed = 0
+let failed = 0
+for (const [name, what, suite] of steps) {
+  if (interrupted.signal.aborted || (names.length > 0 && !names.includes(name))) continue
+  process.stdout.write(`\n${suite === null ? 'skipped' : 'proof'} ${name}: ${what}\n`)
+  if (suite === null) continue
+  const counts = await runSuite({ reporter: 'dot', ...suite() })
+  passed += counts.passed
+  failed += counts.failed
+}
+process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
+process.exitCode = failed === 0 ? 0 : 1

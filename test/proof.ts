@@ -12,7 +12,7 @@ import { interrupted, runSuite, type Suite } from './support/suite.ts'
 type Step = readonly [name: string, what: string, suite: (() => Suite) | null]
 
 /** Where the database or the calendar has a part. */
-const WITH_DATABASE = 'test/{audit,collect,db,flow,history,plan,post,queue,report,watch}/**/*.test.ts'
+const WITH_DATABASE = 'test/{audit,collect,db,flow,history,ledger,plan,post,queue,report,watch}/**/*.test.ts'
 const WITH_CALENDAR = [WITH_DATABASE, 'test/sandbox/**/*.test.ts', 'test/service/**/*.test.ts']
 
 /** Each is passed while the tests run, or follows within the hour. */

@@ -64,8 +64,9 @@ async function failAtService(): Promise<void> {
   await world.db.sql`update task set attempt = 2, status_code = 40101, problem = '40101: It failed.'`
 }
 
-async function instantIn(interval: string): Promise<string> {
-  const [row] = await world.db.sql<{ at: Date }[]>`select now() + ${interval}::interval as at`
+/** When the slot of the only task ends, which is at the same moment as the next one begins. */
+async function readSlotEnd(): Promise<string> {
+  const [row] = await world.db.sql<{ at: Date }[]>`select slot_ends_at as at from task`
   return row?.at.toISOString() ?? ''
 }
 
@@ -80,12 +81,12 @@ describe('a claim', () => {
 
   test('drops a task whose slot is over, which becomes a gap and frees its money', async () => {
     const postId = await planPost(world, ['yoga'])
-    const tomorrow = await instantIn('25 hours')
-    assert.deepEqual(await claimAt(postId, tomorrow), { kind: 'empty' })
+    const slotEnd = await readSlotEnd()
+    assert.deepEqual(await claimAt(postId, slotEnd), { kind: 'empty' })
     const [post] = await world.db.sql`select state from post`
     assert.equal(post?.state, 'settled')
 
-    await runAt(world, tomorrow, closeEndedSlots)
+    await runAt(world, slotEnd, closeEndedSlots)
     const gaps = await world.db.sql`select gap from ranking`
     assert.deepEqual([...gaps], [{ gap: 'missed' }])
     assert.deepEqual(await readMoney(world.db), {})

@@ -5,6 +5,8 @@ import { RejectedError, UnavailableError, UnreadableError } from '../../src/erro
 import type { AppDataClient } from '../../src/service/client.ts'
 import { type Answer, ask, envelope, taskWith } from './wire-server.ts'
 
+const DAY_MS = 24 * 3_600_000
+
 describe('the ready list', () => {
   const list = (client: AppDataClient) => client.listReady('ios_store', 'app_searches')
   const good = '/v3/app_data/ios_store/app_searches/task_get/advanced/a-1'
@@ -153,9 +155,13 @@ describe('a result', () => {
 })
 
 describe('the task history', () => {
+  // The service tells of the past month only.
+  const to = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)
+  const from = new Date(to.getTime() - DAY_MS)
+  const day = from.toISOString().slice(0, 10)
   const query = {
-    from: new Date('2026-11-20T00:00:00.9Z'),
-    to: new Date('2026-11-21T00:00:00Z'),
+    from: new Date(from.getTime() + 900),
+    to,
     offset: 1000,
     limit: 1000,
     includeMetadata: true,
@@ -165,7 +171,7 @@ describe('the task history', () => {
   const row = {
     id: 'id-1',
     url: '/v3/app_data/ios_store/app_searches/task_post',
-    datetime_posted: '2026-11-20 10:00:00 +00:00',
+    datetime_posted: `${day} 10:00:00 +00:00`,
     datetime_done: null,
     status: '40602',
     cost: 0.0012,
@@ -177,8 +183,8 @@ describe('the task history', () => {
     assert.equal(asked, 'POST /v3/app_data/id_list')
     assert.deepEqual(JSON.parse(body ?? ''), [
       {
-        datetime_from: '2026-11-20 00:00:00 +00:00',
-        datetime_to: '2026-11-21 00:00:00 +00:00',
+        datetime_from: `${day} 00:00:00 +00:00`,
+        datetime_to: `${to.toISOString().slice(0, 10)} 00:00:00 +00:00`,
         limit: 1000,
         offset: 1000,
         sort: 'asc',
@@ -188,12 +194,12 @@ describe('the task history', () => {
   })
 
   test('gives unfinished and finished tasks, ours and others', async (t) => {
-    const finished = { ...row, status: 20000, datetime_done: '2026-11-20 10:05:00 +00:00', metadata: null }
+    const finished = { ...row, status: 20000, datetime_done: `${day} 10:05:00 +00:00`, metadata: null }
     const { value } = await ask(t, envelope([taskWith([row, finished])]), list)
     assert.deepEqual(value, [
       {
         id: 'id-1',
-        datetimePosted: new Date('2026-11-20T10:00:00Z'),
+        datetimePosted: new Date(`${day}T10:00:00Z`),
         datetimeDone: null,
         status: '40602',
         costMicros: 1200,
@@ -203,8 +209,8 @@ describe('the task history', () => {
       },
       {
         id: 'id-1',
-        datetimePosted: new Date('2026-11-20T10:00:00Z'),
-        datetimeDone: new Date('2026-11-20T10:05:00Z'),
+        datetimePosted: new Date(`${day}T10:00:00Z`),
+        datetimeDone: new Date(`${day}T10:05:00Z`),
         status: '20000',
         costMicros: 1200,
         tag: null,

@@ -152,7 +152,9 @@ export async function tamper(
     })
     const sent = await answer.json()
     const changed = rewrite(path, sent) ?? sent
-    response.writeHead(answer.status, { 'content-type': 'application/json' })
+    // The date is the service's own: its clock is asked for by it.
+    const date = answer.headers.get('date') ?? ''
+    response.writeHead(answer.status, { 'content-type': 'application/json', date })
     response.end(typeof changed === 'string' ? changed : JSON.stringify(changed))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -12,7 +12,7 @@ CREATE TABLE "account_usage" (
 );
 --> statement-breakpoint
 CREATE TABLE "api_call" (
-	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "api_call_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"id" bigint PRIMARY KEY NOT NULL,
 	"kind" text NOT NULL,
 	"path" text NOT NULL,
 	"runner" text NOT NULL,
@@ -136,6 +136,18 @@ CREATE TABLE "budget_cut" (
 	"cut_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
 	CONSTRAINT "budget_cut_target_id_slot_pk" PRIMARY KEY("target_id","slot"),
 	CONSTRAINT "budget_cut_reason_known" CHECK (reason in ('project_budget', 'overall_budget', 'dearer_than_project_budget', 'dearer_than_overall_budget'))
+);
+--> statement-breakpoint
+CREATE TABLE "call_place" (
+	"place" smallint PRIMARY KEY NOT NULL,
+	"call_id" bigint NOT NULL,
+	"busy_until" timestamp (6) with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "call_window" (
+	"only_one" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"last_call_id" bigint DEFAULT 0 NOT NULL,
+	CONSTRAINT "call_window_has_one_row" CHECK (only_one)
 );
 --> statement-breakpoint
 CREATE TABLE "category" (
@@ -541,9 +553,7 @@ ALTER TABLE "watch_period" ADD CONSTRAINT "watch_period_target_id_target_id_fk" 
 --> statement-breakpoint
 ALTER TABLE "watch_period" ADD CONSTRAINT "watch_period_app_app_id_fk" FOREIGN KEY ("app") REFERENCES "public"."app"("id") ON DELETE no action ON UPDATE no action;
 --> statement-breakpoint
-CREATE INDEX "api_call_window" ON "api_call" USING btree ("permit_at","kind");
---> statement-breakpoint
-CREATE INDEX "api_call_in_flight" ON "api_call" USING btree ("deadline_at") WHERE ended_at is null;
+CREATE INDEX "api_call_of_kind" ON "api_call" USING btree ("kind","permit_at") WHERE kind in ('tasks_ready', 'id_list', 'status');
 --> statement-breakpoint
 CREATE UNIQUE INDEX "app_once" ON "app" USING btree ("store","app_id");
 --> statement-breakpoint

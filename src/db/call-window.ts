@@ -2,7 +2,9 @@
  * The call window: never more calls in any 60 seconds than allowed, nor more at once, over all runners on one
  * database. Exact, because permits are given one after the other, and stamped, by Postgres.
  */
+import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pLimit from 'p-limit'
 import type { CallGate, CallKind, CallOutcome, CallPermit } from '../service/transport.ts'
 import type { Database, SqlRunner } from './database.ts'
 
@@ -20,8 +22,12 @@ export interface CallWindowOptions extends CallLimits {
 export const PERMIT_VALID_MS = 500
 /** Hard total timeout of a request; its row counts as in flight no longer than this. */
 export const CALL_TIMEOUT_MS = 25_000
-/** Others may give a permit back before the window says so. */
+/** The account's limit may rise before the window says so. */
 const LONGEST_SLEEP_MS = 2_000
+/** A wait no longer than this is for a place in flight, which the end of a call may free. */
+const PLACE_WAIT_MS = 250
+/** Kinds with a limit of their own: a call that waits for it must not keep others waiting. */
+const LIMITED_KINDS: ReadonlySet<CallKind> = new Set(['tasks_ready', 'id_list', 'status'])
 
 export type PermitAnswer = { readonly callId: number } | { readonly waitMs: number }
 
@@ -38,27 +44,63 @@ export async function askForPermit(
   return row?.callId == null ? { waitMs: row?.waitMs ?? LONGEST_SLEEP_MS } : { callId: row.callId }
 }
 
-/** Writes how a call ended. Its row frees its place in flight by its deadline, should this fail. */
+/**
+ * How long a call of a kind would have to wait now, in ms; 0 when there is a permit. It takes none and waits for no lock: the
+ * cheap question before a transaction that needs one.
+ */
+export async function readCallWait(sql: SqlRunner, kind: CallKind, limits: CallLimits): Promise<number> {
+  const [row] = await sql<{ waitMs: number }[]>`
+    select call_wait(${kind}, ${limits.callsPerMinute}, ${limits.maxConcurrentRequests}) as "waitMs"`
+  return row?.waitMs ?? 0
+}
+
+/** Writes how a call ended. Its place in flight is free by its deadline, should this fail. */
 export async function endCall(db: Database, callId: number, outcome: CallOutcome): Promise<void> {
   await db.sql`
+    with freed as (update call_place set busy_until = '-infinity' where call_id = ${callId})
     update api_call set ended_at = clock_timestamp(), http_status = ${outcome.httpStatus ?? null},
       status_code = ${outcome.statusCode ?? null}, error = ${outcome.error?.slice(0, 500) ?? null}
     where id = ${callId}`.catch(() => {})
+  waking.get(db)?.emit('ended')
 }
 
-/** The gate through which the client makes its free calls. */
-export function createCallGate(db: Database, options: CallWindowOptions, signal: AbortSignal): CallGate {
-  return {
-    open: async (kind, path): Promise<CallPermit> => {
-      for (;;) {
-        signal.throwIfAborted()
-        const startBeforeMs = performance.now() + PERMIT_VALID_MS
-        const answer = await askForPermit(db.sql, kind, path, options)
-        if ('callId' in answer) {
-          return { startBeforeMs, end: (outcome) => endCall(db, answer.callId, outcome) }
-        }
-        await sleep(Math.min(answer.waitMs, LONGEST_SLEEP_MS), undefined, { signal })
-      }
-    },
+/** Wakes those of this runner who wait for a place in flight, or for their turn to ask. */
+const waking = new WeakMap<Database, EventEmitter>()
+
+/**
+ * Waits for a permit that may be had after a time: until the clock says so, or a call of this runner has ended.
+ * @param signal aborts the wait
+ */
+export async function waitForPermit(db: Database, waitMs: number, signal: AbortSignal): Promise<void> {
+  const emitter = waking.get(db) ?? new EventEmitter().setMaxListeners(0)
+  waking.set(db, emitter)
+  const over = new AbortController()
+  const either = AbortSignal.any([signal, over.signal])
+  const ended = waitMs > PLACE_WAIT_MS ? [] : [once(emitter, 'ended', { signal: either })]
+  try {
+    await Promise.race([sleep(Math.min(waitMs, LONGEST_SLEEP_MS), undefined, { signal: either }), ...ended])
+  } finally {
+    over.abort()
+    for (const waiting of ended) waiting.catch(() => {})
   }
+}
+
+/**
+ * The gate through which the client makes its free calls. One call of a runner asks at a time, in the order in which they came:
+ * the others wait in this process and not at the lock of the window.
+ */
+export function createCallGate(db: Database, options: CallWindowOptions, signal: AbortSignal): CallGate {
+  const turn = pLimit(1)
+  const ask = async (kind: CallKind, path: string): Promise<CallPermit> => {
+    for (;;) {
+      signal.throwIfAborted()
+      const startBeforeMs = performance.now() + PERMIT_VALID_MS
+      const answer = await askForPermit(db.permits, kind, path, options)
+      if ('callId' in answer) {
+        return { startBeforeMs, end: (outcome) => endCall(db, answer.callId, outcome) }
+      }
+      await waitForPermit(db, answer.waitMs, signal)
+    }
+  }
+  return { open: (kind, path) => (LIMITED_KINDS.has(kind) ? ask(kind, path) : turn(() => ask(kind, path))) }
 }

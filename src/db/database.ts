@@ -16,6 +16,8 @@ export interface Database {
   readonly url: string
   readonly sql: Sql
   readonly begin: Begin
+  /** A connection for call permits alone: a permit that waited for one of the pool would be half over when it is given. */
+  readonly permits: Sql
   /**
    * A connection of its own, for what lives as long as one; whoever opens it ends it. A reserved one of the pool will not do:
    * once it was cut the driver lends it to others, and its release then lends it twice, in the middle of a transaction.
@@ -35,6 +37,7 @@ export interface DatabaseOptions {
 const IDLE_IN_TRANSACTION_MS = 30_000
 export const CLOSE_TIMEOUT_S = 5
 const OBSERVER_IDLE_S = 10
+const PERMITS_IDLE_S = 60
 /** A machine that vanished says no goodbye: the server asks after so many seconds of silence, and ends its session 30 s later. */
 const GONE = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 10, tcp_keepalives_count: 3 }
 
@@ -55,6 +58,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   const sql = postgres({ ...shared, max: options.maxConnections ?? 10, types: { int8 } })
   // Used when something hangs, which is when the others have no connection left.
   const observer = postgres({ ...shared, max: 1, idle_timeout: OBSERVER_IDLE_S, types: { int8 } })
+  const permits = postgres({ ...shared, max: 1, idle_timeout: PERMITS_IDLE_S, types: { int8 } })
   const openSession = (idleMs: number) =>
     postgres({
       ...shared,
@@ -66,9 +70,10 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     url,
     sql,
     begin: createBegin(sql, observer),
+    permits,
     openSession,
     close: async () => {
-      await Promise.all([sql, observer].map((client) => client.end({ timeout: CLOSE_TIMEOUT_S })))
+      await Promise.all([sql, observer, permits].map((client) => client.end({ timeout: CLOSE_TIMEOUT_S })))
     },
   }
 }

@@ -15,13 +15,20 @@ export interface Pruned {
 
 /** Longer than the service keeps any result, and than anybody asks what a call was. */
 const KEEP_DAYS = 90
+const CALLS_AT_ONCE = 5_000
 
 /** Removes ended tasks whose slot is in the history with their settled posts, and what else was only looked at. */
 export async function pruneWork(db: Database): Promise<Pruned> {
   const keep = db.sql`make_interval(days => ${KEEP_DAYS})`
   const tasks = await untilNone(() => pruneTasks(db.sql, KEEP_DAYS))
   const posts = await untilNone(() => prunePosts(db.sql, KEEP_DAYS))
-  const calls = await db.sql`delete from api_call where permit_at < clock_timestamp() - ${keep}`
+  const calls = await untilNone(async () => {
+    const pruned = await db.sql`
+      delete from api_call where id = any(array(
+        select id from (select id, permit_at from api_call order by id limit ${CALLS_AT_ONCE}) oldest
+        where permit_at < clock_timestamp() - ${keep}))`
+    return pruned.count
+  })
   const runs = await db.sql`delete from job_run where slot < clock_timestamp() - ${keep}`
   const differences = await db.sql`delete from audit_difference where posted_at < clock_timestamp() - ${keep}`
   const failures = await db.sql`delete from service_failure where at < clock_timestamp() - ${keep}`
@@ -31,7 +38,7 @@ export async function pruneWork(db: Database): Promise<Pruned> {
   return {
     tasks,
     posts,
-    calls: calls.count,
+    calls,
     runs: runs.count,
     differences: differences.count,
     failures: failures.count,

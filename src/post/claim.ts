@@ -8,7 +8,7 @@ import { type Price, readPrices } from '../account/prices.ts'
 import { describeOutage, readPostingOutage } from '../account/service-status.ts'
 import type { Secret } from '../config.ts'
 import type { CallWindowOptions } from '../db/call-window.ts'
-import { askForPermit, CALL_TIMEOUT_MS, PERMIT_VALID_MS } from '../db/call-window.ts'
+import { askForPermit, CALL_TIMEOUT_MS, PERMIT_VALID_MS, readCallWait } from '../db/call-window.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import {
   applyMinuteSpendLimit,
@@ -84,9 +84,11 @@ export function claimPost(
   token: string,
   options: ClaimOptions,
 ): Promise<Claim> {
-  return claimInTurn(db, () =>
-    withLedgerLock(db, 'The claim of a post', (tx) => claimLocked(tx, postId, token, options)),
-  )
+  return claimInTurn(db, async () => {
+    const waitMs = await readCallWait(db.sql, 'task_post', options.window)
+    if (waitMs > 0) return { kind: 'wait', waitMs }
+    return withLedgerLock(db, 'The claim of a post', (tx) => claimLocked(tx, postId, token, options))
+  })
 }
 
 async function claimLocked(

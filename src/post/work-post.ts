@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { endCall } from '../db/call-window.ts'
+import { endCall, waitForPermit } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
 import { AccountError, RejectedError, UnavailableError } from '../errors.ts'
 import { releasePost } from '../ledger/release.ts'
@@ -25,8 +25,6 @@ export type PostResult =
   /** Another runner has it, nothing of it was left to post, or the service is in outage. */
   | { readonly kind: 'nothing' }
 
-/** Longer than any pause of the call window, so that a stopping runner is never asked to wait for more. */
-const LONGEST_WAIT_MS = 5_000
 /** A lost connection is not a lost answer: facts are written as soon as the database is back. */
 const SETTLE_ATTEMPTS = 5
 
@@ -41,7 +39,7 @@ export async function workPost(deps: PostDeps, postId: string, signal: AbortSign
     signal.throwIfAborted()
     const claim = await claimOrRelease(deps, postId)
     if (claim.kind === 'wait') {
-      await sleep(Math.min(claim.waitMs, LONGEST_WAIT_MS), undefined, { signal })
+      await waitForPermit(deps.db, claim.waitMs, signal)
       continue
     }
     if (claim.kind !== 'claimed') return { kind: 'nothing' }

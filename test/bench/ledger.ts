@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { table } from 'table'
+import { endCall } from '../../src/db/call-window.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { pruneTasks } from '../../src/ledger/prune.ts'
 import { claimPost } from '../../src/post/claim.ts'
@@ -116,7 +117,7 @@ async function measure(db: Database): Promise<Measured> {
     const claimed = await readCpuMs(pid)
     claimBuffers += (await readBuffers(db)) - buffers
     await settlePost(db, claim.post, created(claim.post.tasks.map(({ tag }) => tag)), 60_000, null)
-    await db.sql`update api_call set ended_at = clock_timestamp() where id = ${claim.post.callId}`
+    await endCall(db, claim.post.callId, { httpStatus: 200 })
     claimCpuMs += claimed - before
     settleCpuMs += (await readCpuMs(pid)) - claimed
   }
@@ -144,7 +145,7 @@ async function measureOn(url: string): Promise<Measured> {
 await withDatabase(async (db) => {
   await fillTasks(db, POSTS * TASKS_PER_POST)
   const empty = await measureOn(db.url)
-  await db.sql`truncate post, task, charge, spend, spend_change, api_call cascade`
+  await db.sql`truncate post, task, charge, spend, spend_change, api_call, call_place cascade`
   await db.sql`truncate target, watch_period restart identity cascade`
   print(`${TASKS.toLocaleString('en')} planned tasks …`)
   await fillTasks(db, TASKS)

@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import fc from 'fast-check'
 import { askForPermit, createCallGate, endCall } from '../../src/db/call-window.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import { type Database, openDatabase, type SqlRunner } from '../../src/db/database.ts'
 import type { CallKind } from '../../src/service/transport.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/world.ts'
@@ -14,7 +14,13 @@ before(async () => {
   database = await createTestDatabase()
   db = openDatabase(database.url)
 })
-beforeEach(() => db.sql`truncate api_call, account_usage`)
+beforeEach(() => forgetCalls())
+
+async function forgetCalls(sql: SqlRunner = db.sql): Promise<void> {
+  await sql`truncate api_call, account_usage, call_place`
+  await sql`update call_window set last_call_id = 0`
+}
+
 after(async () => {
   await db.close()
   await database.drop()
@@ -30,9 +36,11 @@ async function ask(kind: CallKind = 'task_get', limits: Partial<typeof LIMITS> =
 /** Permits given that many seconds ago, whose calls have ended. */
 async function permitsAgo(secondsAgo: readonly number[], kind: CallKind = 'task_get'): Promise<void> {
   await db.sql`
-    insert into api_call (kind, path, runner, permit_at, deadline_at, ended_at)
-    select ${kind}, '/v3', 'test', clock_timestamp() - make_interval(secs => s), clock_timestamp(), clock_timestamp()
-    from unnest(${[...secondsAgo]}::float8[]) s`
+    insert into api_call (id, kind, path, runner, permit_at, deadline_at, ended_at)
+    select w.last_call_id + row_number() over (order by s desc), ${kind}, '/v3', 'test',
+      clock_timestamp() - make_interval(secs => s), clock_timestamp(), clock_timestamp()
+    from call_window w, unnest(${[...secondsAgo]}::float8[]) s`
+  await db.sql`update call_window set last_call_id = coalesce((select max(id) from api_call), 0)`
 }
 
 async function accountAllows(callsPerMinute: number | null): Promise<void> {
@@ -59,7 +67,7 @@ describe('the call window', () => {
         fc.integer({ min: 2, max: 6 }),
         fc.integer({ min: 1, max: 3 }),
         async (windowMs, askers, permitsEach) => {
-          await db.sql`truncate api_call`
+          await forgetCalls()
           await Promise.all(Array.from({ length: askers }, () => askRepeatedly(permitsEach, 3, windowMs)))
           const stamps = await db.sql<{ permits: number; tooClose: number }[]>`
             select count(*) as permits,
@@ -83,7 +91,7 @@ describe('the call window', () => {
         fc.array(age, { maxLength: 6 }),
         fc.integer({ min: 1, max: 5 }),
         async (ages, limit) => {
-          await db.sql`truncate api_call`
+          await forgetCalls()
           await permitsAgo(ages)
           const answer = await ask('task_get', { callsPerMinute: limit })
           const young = ages.filter((one) => one < 60.5).sort((a, b) => a - b)
@@ -122,10 +130,11 @@ describe('the call window', () => {
     })
     await session`set search_path = stopped, pg_catalog, public`
     const askAfter = async (before: string) => {
-      await session`truncate api_call`
+      await forgetCalls(session)
       await session`
-        insert into api_call (kind, path, runner, permit_at, deadline_at, ended_at)
-        values ('task_get', '/v3', 'test', ${before}, ${instant}, ${instant})`
+        insert into api_call (id, kind, path, runner, permit_at, deadline_at, ended_at)
+        values (1, 'task_get', '/v3', 'test', ${before}, ${instant}, ${instant})`
+      await session`update call_window set last_call_id = 1`
       const answer = await askForPermit(session, 'task_get', '/v3', { ...LIMITS, callsPerMinute: 1 })
       return 'callId' in answer ? 'permit' : answer.waitMs
     }
@@ -158,7 +167,7 @@ describe('the call window', () => {
       const asking = ask()
       await until('the second one waits', async () => {
         const waiters = await db.sql`
-          select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
         return waiters.length > 0
       })
       const [row] = await tx<{ latest: string }[]>`select clock_timestamp()::text as latest`
@@ -255,7 +264,7 @@ describe('calls in flight', () => {
     const [call] = await db.sql<{ patience: number }[]>`
       select extract(epoch from deadline_at - permit_at)::float as patience from api_call where ended_at is null`
     assert.equal(call?.patience, 25.5)
-    await db.sql`update api_call set deadline_at = clock_timestamp() where ended_at is null`
+    await db.sql`update call_place set busy_until = clock_timestamp()`
     assert.equal(await ask('task_get', limits), 'permit')
   })
 })

@@ -198,7 +198,7 @@ export async function countWaiting(world: World): Promise<number> {
 /** Everything that was watched, planned and paid is gone; the sandbox keeps its books. */
 export async function forgetAll(world: World): Promise<void> {
   await world.db.sql`
-    truncate keyword_watch, app_watch, watch_period, target, task, post, charge, charged_price, api_call, budget_cut, project,
+    truncate keyword_watch, app_watch, watch_period, target, task, post, charge, charged_price, api_call, call_place, budget_cut, project,
       account_usage, job_run, ranking cascade`
   await recount(world.db.sql)
   await rememberPrices(world.db.sql)

@@ -281,11 +281,11 @@ export const rejectedResult = pgTable('rejected_result', {
   receivedAt: instant('received_at').notNull().default(clock),
 })
 
-/** One row per request to the service: the call window and the audit trail in one. */
+/** One row per request to the service, numbered in the order of its permits: the call window and the audit trail in one. */
 export const apiCall = pgTable(
   'api_call',
   {
-    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    id: bigint('id', { mode: 'number' }).primaryKey(),
     kind: text('kind').notNull(),
     path: text('path').notNull(),
     runner: text('runner').notNull(),
@@ -297,10 +297,28 @@ export const apiCall = pgTable(
     error: text('error'),
   },
   (t) => [
-    index('api_call_window').on(t.permitAt, t.kind),
-    index('api_call_in_flight').on(t.deadlineAt).where(sql`ended_at is null`),
+    // Of the kinds that have a limit of their own.
+    index('api_call_of_kind').on(t.kind, t.permitAt).where(sql`kind in ('tasks_ready', 'id_list', 'status')`),
   ],
 )
+
+/** One row: the lock behind which permits are given, and the number of the last one. */
+export const callWindow = pgTable(
+  'call_window',
+  {
+    onlyOne: boolean('only_one').primaryKey().default(true),
+    lastCallId: bigint('last_call_id', { mode: 'number' }).notNull().default(0),
+  },
+  () => [check('call_window_has_one_row', sql`only_one`)],
+)
+
+/** Calls in flight: as many rows as were ever made at once. */
+export const callPlace = pgTable('call_place', {
+  place: smallint('place').primaryKey(),
+  callId: bigint('call_id', { mode: 'number' }).notNull(),
+  /** When the call ends at the latest; its end frees the place before. */
+  busyUntil: instant('busy_until').notNull(),
+})
 
 /** (job, slot) once, whoever's clock woke it. */
 export const jobRun = pgTable(

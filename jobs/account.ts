@@ -10,8 +10,8 @@ export const account: Job = {
   catchUp: 'latest',
   timeoutMs: 2 * 60_000,
   run: async (context) => {
-    const usage = await recordAccountUsage(context.db, context.client)
     await refreshServiceStatus(context)
+    const usage = await recordAccountUsage(context.db, context.client)
     return { balanceMicros: usage.balanceMicros, dayLimitMicros: usage.dayLimitMicros }
   },
 }

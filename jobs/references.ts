@@ -8,5 +8,11 @@ export const references: Job = {
   cron: '17 3 * * 1',
   catchUp: 'latest',
   timeoutMs: 10 * 60_000,
-  run: async ({ db, client }) => ({ ...(await loadReferences(db, client)) }),
+  run: async ({ db, client, log }) => {
+    const loaded = await loadReferences(db, client)
+    for (const problem of loaded.missing) {
+      log.warn({ problem }, 'a reference list could not be had; the rest goes on')
+    }
+    return { ...loaded }
+  },
 }

@@ -56,11 +56,11 @@ export async function refreshAccountBeforePlanning(context: LookContext): Promis
       where fetched_at > clock_timestamp() - make_interval(mins => ${FRESH_MINUTES})) as "isFresh"`
   try {
     if (!row?.isFresh) await recordAccountUsage(db, client)
-    await refreshServiceStatus(context)
   } catch (error) {
     if (!(error instanceof StorerankError)) throw error
     log.warn({ err: error }, 'the account could not be asked; the plan goes by what is known')
   }
+  await refreshServiceStatus(context)
 }
 
 /**

@@ -2,11 +2,6 @@
 import { inspect } from 'node:util'
 import { StorerankError } from '../errors.ts'
 
-/** What a person does about an error that only says what the service said. */
-const ADVICE: Readonly<Record<string, string>> = {
-  account: ' Check APP_DATA_LOGIN and APP_DATA_PASSWORD.',
-  account_money: ' Check the balance and the cost limits of the account.',
-}
 const MOST_CAUSES = 5
 const STATEMENT_CHARACTERS = 120
 
@@ -30,7 +25,7 @@ interface PostgresFacts {
 /** @param isDebug with the stacks of the error and of its causes */
 export function describeFailure(error: unknown, isDebug: boolean): string {
   if (error instanceof StorerankError) {
-    return (isDebug ? inspect(error) : error.message) + (ADVICE[error.code] ?? '')
+    return isDebug ? inspect(error) : error.message
   }
   const advice = isDebug ? inspect(error) : 'LOG_LEVEL=debug shows where.'
   return `storerank failed and did not expect to: ${String(error)}\n${describeCauses(error)}Please report this to its maintainers with the command you ran. ${advice}`

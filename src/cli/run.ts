@@ -93,6 +93,7 @@ async function runWholeCycle(
   const result = await runCycle(session.job, runner, JOBS, {
     waitMs,
     onPhase: phases.begin,
+    onTrouble: phases.fail,
     onProgress: (outstanding) => {
       const { posted, stored } = runner.progress
       const { planned, posting, posted: waiting } = outstanding
@@ -139,6 +140,10 @@ function createPhases(progress: Progress) {
       finish()
       current = name
       progress.phase(PHASES[name]?.doing ?? name)
+    },
+    fail: (problem: string) => {
+      current = null
+      progress.fail(problem)
     },
     end: ({ outstanding }: CycleResult) => {
       const waiting = describeWaiting(outstanding)

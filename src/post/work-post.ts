@@ -6,6 +6,7 @@ import { endCall, waitForPermit } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
 import { AccountError, RejectedError, UnavailableError } from '../errors.ts'
 import { releasePost } from '../ledger/release.ts'
+import { adviseOnRefusal } from '../service/account-advice.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { PostOutcome } from '../service/post-tasks.ts'
 import { classifyStatus } from '../service/status-codes.ts'
@@ -99,12 +100,8 @@ async function handleRefusal(
       )
       return Math.min(outcome.retryAfterMs ?? 60_000, 60_000)
     case 'money':
-      throw new AccountError(
-        `${said}. Check the balance and the cost limits of the account; the tasks stay planned.`,
-        'account_money',
-      )
     case 'account':
-      throw new AccountError(`${said}. Check APP_DATA_LOGIN and APP_DATA_PASSWORD; the tasks stay planned.`)
+      throw refuseAccount(said, outcome.statusCode, outcome.cause)
     case 'not_found':
       throw new RejectedError(`${said}. Check APP_DATA_URL; the tasks stay planned.`, outcome.statusCode)
   }
@@ -134,15 +131,13 @@ async function settleOutcome(deps: PostDeps, post: ClaimedPost, outcome: PostOut
 /** Single tasks refused for money or account: the next ones would be as well. Those refused for pace only wait. */
 function throwForRefusedTasks(answers: readonly { statusCode: number; message: string }[]): void {
   for (const { statusCode, message } of answers) {
-    const said = `The service refused some tasks (${statusCode}: ${message})`
-    switch (classifyStatus(statusCode)) {
-      case 'money':
-        throw new AccountError(
-          `${said}. Check the balance and the limits of the account; these tasks stay planned.`,
-          'account_money',
-        )
-      case 'account':
-        throw new AccountError(`${said}. Check the account; these tasks stay planned.`)
-    }
+    const cause = classifyStatus(statusCode)
+    if (cause !== 'money' && cause !== 'account') continue
+    throw refuseAccount(`The service refused some tasks (${statusCode}: ${message})`, statusCode, cause)
   }
+}
+
+function refuseAccount(said: string, statusCode: number, cause: 'money' | 'account'): AccountError {
+  const message = `${said}. ${adviseOnRefusal(statusCode)} What was not posted stays planned.`
+  return new AccountError(message, cause === 'money' ? 'account_money' : 'account')
 }

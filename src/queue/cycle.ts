@@ -6,8 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Outage, readPostingOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
-import { AccountError, StorerankError } from '../errors.ts'
+import { AccountError, StorerankError, UnavailableError } from '../errors.ts'
 import { readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
+import type { AppDataClient } from '../service/client.ts'
 import { areReferencesFresh } from '../watch/references.ts'
 import { BUSY, executeJob, type Job, type JobContext, type JobSummary } from './job.ts'
 import type { Runner } from './runner.ts'
@@ -31,6 +32,8 @@ export interface CycleOptions {
   /** How long to wait for what is outstanding after planning. */
   readonly waitMs: number
   readonly onPhase: (name: string) => void
+  /** What went wrong in a phase, as a sentence; the cycle goes on. */
+  readonly onTrouble?: (problem: string) => void
   readonly onProgress: (outstanding: Outstanding) => void
 }
 
@@ -45,6 +48,7 @@ const SLOWEST_COLLECT_MS = 20_000
 const MAX_REFUSALS = 3
 
 /**
+ * What is only asked for first may be missing: a reference list, the account. The cycle says so and goes on.
  * @throws what the first phases throw, when the service cannot be reached or refuses the account; ConfigurationError when a
  *   newer storerank migrates the database meanwhile
  */
@@ -58,16 +62,44 @@ export async function runCycle(
   const run = (name: string) => runNamed(context, jobs, name)
   if (!(await areReferencesFresh(context.db, REFERENCES_FRESH_DAYS))) {
     onPhase('references')
-    await run('references')
+    const loaded = await run('references')
+    const missing = loaded === BUSY ? [] : (loaded.missing as readonly string[])
+    if (missing.length > 0) options.onTrouble?.(`${missing.length} reference lists could not be had.`)
   }
   onPhase('account')
-  await run('account')
+  await lookAtAccount(context, jobs, options)
   onPhase('plan')
   await run('housekeeping')
   const plan = await planOnceFree(context, jobs)
   onPhase('measure')
   const outstanding = await waitUntilDone(context, runner, jobs, options)
   return { plan, outstanding, refusal: runner.refusal }
+}
+
+/** The plan goes by what is known of the account. Of a service that cannot be reached at all nothing can be bought. */
+async function lookAtAccount(
+  context: JobContext,
+  jobs: readonly Job[],
+  { onTrouble }: CycleOptions,
+): Promise<void> {
+  try {
+    await runNamed(context, jobs, 'account')
+  } catch (error) {
+    if (!(error instanceof StorerankError) || error instanceof AccountError) throw error
+    if (error instanceof UnavailableError && !(await isReachable(context.client))) throw error
+    context.log.warn(
+      { problem: error.message },
+      'the account could not be asked; the plan goes by what is known',
+    )
+    onTrouble?.('The account could not be asked; the plan goes by what is known.')
+  }
+}
+
+async function isReachable(client: AppDataClient): Promise<boolean> {
+  return client.getStatus().then(
+    () => true,
+    (error: unknown) => !(error instanceof UnavailableError),
+  )
 }
 
 async function waitUntilDone(

@@ -7,6 +7,7 @@ import {
   UnavailableError,
   UnreadableError,
 } from '../errors.ts'
+import { adviseOnRefusal } from './account-advice.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import type { ExchangeResult } from './exchange.ts'
 import { readNumber } from './fields.ts'
@@ -98,9 +99,9 @@ export function errorOf(failure: Failure, what: string, reason: string): Error {
   const message = `${what} failed: ${failure.message}${code}; not repeated, because ${reason}.`
   switch (failure.kind) {
     case 'account':
-      return new AccountError(message, 'account')
+      return new AccountError(`${message} ${adviseOnRefusal(failure.statusCode)}`, 'account')
     case 'money':
-      return new AccountError(message, 'account_money')
+      return new AccountError(`${message} ${adviseOnRefusal(failure.statusCode)}`, 'account_money')
     case 'rate_limited':
       return new RateLimitedError(message, failure.retryAfterMs ?? RATE_LIMIT_PAUSE_MS)
     case 'too_many_at_once':

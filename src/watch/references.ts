@@ -1,11 +1,12 @@
 /** The service's reference lists, kept for watches that name their location in words, and for finding mistakes in watches. */
 import type { Database } from '../db/database.ts'
+import { AccountError, StorerankError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { Store } from '../service/functions.ts'
 
 const STORES: readonly Store[] = ['ios_store', 'android_store']
 
-export interface LoadedReferences {
+interface Counts {
   readonly locations: number
   readonly languages: number
   readonly categories: number
@@ -13,25 +14,62 @@ export interface LoadedReferences {
   readonly errors: number
 }
 
-/** Fetches every list (free of charge), replaces ours, and opens the watches whose location became known. */
-export async function loadReferences(db: Database, client: AppDataClient): Promise<LoadedReferences> {
-  const loaded = { locations: 0, languages: 0, categories: 0, listingCategories: 0, errors: 0 }
-  for (const store of STORES) {
-    loaded.locations += await replaceLocations(db, store, await client.listLocations(store))
-    loaded.languages += await replaceLanguages(db, store, await client.listLanguages(store))
-    loaded.categories += await replaceCategories(db, store, await client.listCategories(store))
-  }
-  loaded.listingCategories = await replaceListingCategories(db, await client.listListingCategories())
-  loaded.errors = await replaceErrors(db, await client.listErrors())
-  await db.sql`select start_missing_watch_periods()`
-  return loaded
+export interface LoadedReferences extends Counts {
+  /** A sentence for each list that could not be had. */
+  readonly missing: readonly string[]
 }
+
+/**
+ * Fetches every list (free of charge), each by itself, replaces ours, and opens the watches whose location became known. A list
+ * that cannot be had leaves ours as it is: watches that name codes need none.
+ * @throws AccountError when the service refuses the account; the error of the first list when not one can be had
+ */
+export async function loadReferences(db: Database, client: AppDataClient): Promise<LoadedReferences> {
+  const loads: Promise<Partial<Counts>>[] = [
+    ...STORES.flatMap((store) => [
+      loadInto('locations', client.listLocations(store), (rows) => replaceLocations(db, store, rows)),
+      loadInto('languages', client.listLanguages(store), (rows) => replaceLanguages(db, store, rows)),
+      loadInto('categories', client.listCategories(store), (rows) => replaceCategories(db, store, rows)),
+    ]),
+    loadInto('listingCategories', client.listListingCategories(), (rows) =>
+      replaceListingCategories(db, rows),
+    ),
+    loadInto('errors', client.listErrors(), (rows) => replaceErrors(db, rows)),
+  ]
+  const loaded = { locations: 0, languages: 0, categories: 0, listingCategories: 0, errors: 0 }
+  const missing: StorerankError[] = []
+  for (const result of await Promise.allSettled(loads)) {
+    if (result.status === 'rejected') {
+      const error: unknown = result.reason
+      if (!(error instanceof StorerankError) || error instanceof AccountError) throw error
+      missing.push(error)
+    } else {
+      for (const [list, count] of Object.entries(result.value)) loaded[list as keyof Counts] += count
+    }
+  }
+  if (missing.length === loads.length) throw missing[0]
+  await db.sql`select start_missing_watch_periods()`
+  return { ...loaded, missing: missing.map((error) => error.message) }
+}
+
+async function loadInto<Rows>(
+  list: keyof Counts,
+  fetched: Promise<Rows>,
+  replace: (rows: Rows) => Promise<number>,
+): Promise<Partial<Counts>> {
+  return { [list]: await replace(await fetched) }
+}
+
+/** A list that could not be had is asked for again on the next day. */
+const MISSING_FRESH_DAYS = 1
 
 /** Whether the lists have been loaded within `days`. */
 export async function areReferencesFresh(db: Database, days: number): Promise<boolean> {
   const [row] = await db.sql<{ fresh: boolean }[]>`
     select exists (select from job_run where job = 'references' and state = 'done'
-      and ended_at > clock_timestamp() - make_interval(days => ${days})) as fresh`
+      and ended_at > clock_timestamp() - make_interval(days =>
+        case when jsonb_array_length(coalesce(summary->'missing', '[]')) = 0 then ${days}::int else ${MISSING_FRESH_DAYS} end)
+    ) as fresh`
   return row?.fresh ?? false
 }
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
-import { runCycle } from '../../src/queue/cycle.ts'
+import { type CycleOptions, runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { migrateLater } from '../support/database.ts'
+import { tamper } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-const QUIET = { waitMs: 60_000, onPhase: () => {}, onProgress: () => {} }
+const QUIET: CycleOptions = { waitMs: 60_000, onPhase: () => {}, onProgress: () => {} }
 
 let world: World
 before(async () => {
@@ -14,11 +15,13 @@ before(async () => {
 })
 after(() => world.close())
 
-async function cycle() {
-  const { context, stop } = await world.openRunner()
-  const result = await runCycle(context, await startRunner(context, []), JOBS, QUIET)
-  await stop()
-  return result
+async function cycle(url?: string, options = QUIET) {
+  const { context, stop } = await world.openRunner(url === undefined ? {} : { url })
+  try {
+    return await runCycle(context, await startRunner(context, []), JOBS, options)
+  } finally {
+    await stop()
+  }
 }
 
 test('one cycle measures what is watched, and the second buys nothing', async () => {
@@ -40,6 +43,49 @@ test('one cycle measures what is watched, and the second buys nothing', async ()
   const [{ posted } = { posted: 0 }] =
     await sql`select count(*)::int as posted from api_call where kind = 'task_post'`
   assert.equal(posted, 1)
+})
+
+test('the first cycle measures though two reference lists and the account cannot be had, and says so', async (t) => {
+  const { sql } = world.db
+  await sql`truncate job_run, account_usage, service_status`
+  await sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('fitness', 'ios_store', 'tea', 2840, 'en')`
+  const lost = [
+    '/v3/app_data/ios_store/languages',
+    '/v3/app_data/android_store/locations',
+    '/v3/appendix/user_data',
+  ]
+  const { url } = await tamper(
+    t,
+    world,
+    () => undefined,
+    (path) => (lost.includes(path) ? '/v3/nowhere' : path),
+  )
+  const troubles: string[] = []
+  const { plan } = await cycle(url, { ...QUIET, onTrouble: (problem) => troubles.push(problem) })
+  assert.equal(plan.planned, 1)
+  const [row] = await sql`select outcome from rank_history where keyword = 'tea'`
+  assert.ok(['ranked', 'not_in_top'].includes(row?.outcome))
+  assert.deepEqual(troubles, [
+    '2 reference lists could not be had.',
+    'The account could not be asked; the plan goes by what is known.',
+  ])
+  const runs = await sql`select job, error from job_run where state = 'failed'`
+  assert.equal(runs.length, 1)
+  assert.match(runs[0]?.error, /^GET \/v3\/appendix\/user_data failed: .*\(40400\)/)
+})
+
+test('a service that answers nothing ends the cycle with the call that failed', async (t) => {
+  await world.db.sql`truncate job_run, account_usage, service_status`
+  const { url } = await tamper(t, world, () => 'nothing')
+  await assert.rejects(cycle(url), {
+    code: 'unavailable',
+    message: /^GET \/v3\/app_data\/ios_store\/locations failed/,
+  })
+  await world.db
+    .sql`insert into job_run (job, slot, state, ended_at) values ('references', now(), 'done', now())`
+  await assert.rejects(cycle(url), { code: 'unavailable', message: /^GET \/v3\/appendix\/user_data failed/ })
 })
 
 test('a cycle that waits for results ends when a newer storerank has migrated the database', async () => {

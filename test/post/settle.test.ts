@@ -211,7 +211,11 @@ describe('without money', () => {
     const client = clientThat(world, [], ({ tags }) =>
       answered(tags.map((tag) => answerOf(tag, 40104, 'Account not verified.'))),
     )
-    await assert.rejects(work(world, postId, { client }), { code: 'account', message: /not verified/ })
+    await assert.rejects(work(world, postId, { client }), {
+      code: 'account',
+      message:
+        /The account is not verified yet: finish that with the service\. What was not posted stays planned\.$/,
+    })
   })
 })
 

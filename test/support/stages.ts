@@ -129,6 +129,8 @@ export type Rewrite = (path: string, body: Answer) => unknown
 
 export interface Tampered {
   readonly client: AppDataClient
+  /** Where it is, for a runner. */
+  readonly url: string
   /** Paths in the order of the requests. */
   readonly paths: string[]
 }
@@ -165,5 +167,5 @@ export async function tamper(
     server.closeAllConnections()
     server.close()
   })
-  return { client, paths }
+  return { client, url: baseUrl, paths }
 }

@@ -1,8 +1,11 @@
 /** The service's lists, in our tables: replaced as a whole, never by nothing. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { AccountError, UnavailableError } from '../../src/errors.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import { areReferencesFresh, loadReferences } from '../../src/watch/references.ts'
+import { replaceCalls } from '../post/posting.ts'
+import { tamper } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 let world: World
@@ -78,7 +81,14 @@ describe('the references', () => {
     await loadReferences(world.db, world.client)
     const before = await sizes()
     const loaded = await loadReferences(world.db, emptyService())
-    assert.deepEqual(loaded, { locations: 0, languages: 0, categories: 0, listingCategories: 0, errors: 0 })
+    assert.deepEqual(loaded, {
+      locations: 0,
+      languages: 0,
+      categories: 0,
+      listingCategories: 0,
+      errors: 0,
+      missing: [],
+    })
     assert.deepEqual(await sizes(), before)
   })
 
@@ -122,5 +132,65 @@ describe('the references', () => {
     assert.equal(await areReferencesFresh(world.db, 9), true)
     await ended('references', 'done', 6)
     assert.equal(await areReferencesFresh(world.db, 7), true)
+  })
+})
+
+describe('a list that cannot be had', () => {
+  const LOST = ['/v3/app_data/android_store/locations', '/v3/app_data/ios_store/languages']
+
+  test('leaves ours as it is and is named with its call; the others are loaded', async (t) => {
+    const { sql } = world.db
+    await sql`insert into location (store, code, name) values ('android_store', 2840, 'Old name')`
+    const { client } = await tamper(
+      t,
+      world,
+      (path, body) => {
+        if (path === LOST[1]) body.tasks[0].result = null
+      },
+      (path) => (path === LOST[0] ? '/v3/nowhere' : path),
+    )
+    const { missing, ...counts } = await loadReferences(world.db, client)
+    assert.ok(Object.values(counts).every((count) => count > 0))
+    assert.deepEqual(
+      missing.map((problem) => /GET \S+/.exec(problem)?.[0]).sort(),
+      LOST.map((path) => `GET ${path}`),
+    )
+    const kept = await sql`select name from location where store = 'android_store'`
+    assert.deepEqual([...kept], [{ name: 'Old name' }])
+    const languages = await sql`select distinct store from language`
+    assert.deepEqual([...languages], [{ store: 'android_store' }])
+  })
+
+  test('is asked for again on the next day', async () => {
+    const record = (missing: string[]) => world.db.sql`
+      insert into job_run (job, slot, state, ended_at, summary)
+      values ('references', clock_timestamp(), 'done', clock_timestamp() - interval '25 hours', ${JSON.stringify({ missing })}::text::jsonb)`
+    await record(['GET /v3/app_data/ios_store/languages failed.'])
+    assert.equal(await areReferencesFresh(world.db, 7), false)
+    await record([])
+    assert.equal(await areReferencesFresh(world.db, 7), true)
+  })
+
+  test('when it is every one is an error of the first', async () => {
+    const refuse = async () => {
+      throw new UnavailableError('GET /v3 failed.')
+    }
+    const client = replaceCalls(world.client, {
+      listLocations: refuse,
+      listLanguages: refuse,
+      listCategories: refuse,
+      listListingCategories: refuse,
+      listErrors: refuse,
+    })
+    await assert.rejects(loadReferences(world.db, client), UnavailableError)
+  })
+
+  test('because the account is refused is an error at once, and so is a mistake of our own', async () => {
+    for (const error of [new AccountError('Not verified.'), new TypeError('mistake')]) {
+      const listErrors = async () => {
+        throw error
+      }
+      await assert.rejects(loadReferences(world.db, replaceCalls(world.client, { listErrors })), error)
+    }
   })
 })

@@ -64,7 +64,7 @@ const DURATION_UNITS_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
   d: 86_400_000,
 }
-/** Longer than TCP may still deliver a request that its sender has given up (DESIGN: Reconcile). */
+/** Longer than TCP may still deliver a request that its sender has given up (docs/protocol.md: What is not promised). */
 const RECONCILE_QUIET_DEFAULT = '20m'
 
 /** Milliseconds of a whole number with its unit, such as `500ms`, `90s`, `20m`, `2h` or `1d`; null when it is not one. */
@@ -157,7 +157,7 @@ const settings = z.object({
   MAX_USD_PER_DAY: usd().prefault('5'),
   MAX_USD_PER_MONTH: usd().optional(),
   MAX_USD_PER_RUN: usd().optional(),
-  // The service's own limits (spec: Limits; SERVICE-NOTES: too many requests at once).
+  // The service's own limits (spec: Limits; docs/service.md: too many requests at once).
   CALLS_PER_MINUTE: wholeNumber(1, 2000).prefault('2000'),
   MAX_CONCURRENT_REQUESTS: wholeNumber(1, 30).prefault('30'),
   MAX_ATTEMPTS: wholeNumber(1, 10).prefault('3'),

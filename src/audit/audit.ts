@@ -26,7 +26,7 @@ export interface Audited extends Compared {
 
 /**
  * How far beyond its edges a day is listed, so that none of our tasks of that day can stand outside: a clock may have been set
- * since, and what a dead runner wrote may arrive 20 minutes later (DESIGN: Reconcile).
+ * since, and what a dead runner wrote may arrive 20 minutes later (docs/protocol.md: The way of a post).
  */
 const EDGE_MS = 30 * 60_000
 /** Rows that go to the database in one statement. */

@@ -16,7 +16,7 @@ import { createProgress, type Progress } from './progress.ts'
 import { printRunReport } from './run-report.ts'
 import { openWorkSession, type WorkSession } from './session.ts'
 
-/** Normal priority takes minutes, up to 45 (SERVICE-NOTES: pace of completion). */
+/** Normal priority takes minutes, up to 45 (docs/service.md: pace of completion). */
 const DEFAULT_WAIT_MS = 60 * 60_000
 const BUSY_EXIT_CODE = 75
 const LOOK_EVERY_MS = 100

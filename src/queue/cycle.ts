@@ -41,7 +41,7 @@ const REFERENCES_FRESH_DAYS = 7
 const LOOK_EVERY_MS = 200
 const SWEEP_EVERY_MS = 10_000
 const STATUS_EVERY_MS = 60_000
-/** Ready lists: soon at first, then at the pace of the service (SERVICE-NOTES: 20 calls a minute, for six lists). */
+/** Ready lists: soon at first, then at the pace of the service (docs/service.md: tasks_ready limits). */
 const FIRST_COLLECT_MS = 1_000
 const SLOWEST_COLLECT_MS = 20_000
 /** So many in a row, and the account is refused for good. */

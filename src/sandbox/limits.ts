@@ -1,4 +1,4 @@
-/** The limits of the service (spec: Limits, and the notes for those it leaves open), and their windows. */
+/** The limits of the service (spec: Limits; docs/service.md: Open points), and their windows. */
 
 /** Tasks in one POST; those beyond it are refused with 40006. */
 export const MAX_TASKS_PER_POST = 100

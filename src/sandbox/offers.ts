@@ -21,7 +21,7 @@ export type Offer = {
   depth?: DepthRule
 }
 
-/** Every kind of task that the service sells (depths: the specification for ios searches, the notes for the rest). */
+/** Every kind of task that the service sells (docs/service.md: depth rules by function). */
 export const OFFERS: readonly Offer[] = [
   {
     store: 'ios_store',

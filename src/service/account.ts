@@ -80,7 +80,7 @@ const MAX_PERIOD_LENGTH = 50
 
 const PRIORITY_KEYS = { 1: 'priority_normal', 2: 'priority_high' } as const
 
-/** Reads the account's data; `money` and `price` may stand beside `rates` (SERVICE-NOTES: user_data layout). */
+/** Reads the account's data; `money` and `price` may stand beside `rates` (docs/service.md: user_data layout). */
 export async function getUserData(transport: Transport): Promise<UserData> {
   const reply = await transport.callFree({ kind: 'user_data', method: 'GET', path: PATH })
   const [row] = rowsOf(reply, CALL)

@@ -21,7 +21,7 @@ export interface FunctionRule {
   readonly billingUnitResults: number
   /** Price of one billing unit at normal priority, micro-dollars (spec: rates.price, the same for both stores). */
   readonly unitCostMicros: number
-  /** Where depth and billing unit come from: the specification, or our reading of it (SERVICE-NOTES: depth rules). */
+  /** Where depth and billing unit come from: the specification, or our reading of it (docs/service.md: depth rules by function). */
   readonly source: 'spec' | 'assumed'
 }
 

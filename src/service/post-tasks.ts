@@ -124,7 +124,7 @@ export async function postTasks(
   return outcome.kind === 'answered' ? { ...outcome, answers: [...refused, ...outcome.answers] } : outcome
 }
 
-/** The service's own code for a task that breaks a rule (SERVICE-NOTES: invalid task in a batch). */
+/** The service's own code for a task that breaks a rule (docs/service.md: an invalid task in a batch). */
 const INVALID_FIELD = 40501
 
 function checkBatch(tasks: readonly TaskToPost[], path: string): void {

@@ -14,7 +14,7 @@ const USUAL_BYTES = 64 * 1024
 export const OVERSIZED = 'body'
 
 /**
- * Reads the body of a postback, compressed or not (SERVICE-NOTES: postback body).
+ * Reads the body of a postback, compressed or not (docs/service.md: postback body).
  * @param id of the task that it was sent for, from its URL
  * @throws UnreadableError when it unpacks to more than 32 MiB, is no answer for this task, or done without a result;
  * UnavailableError when it says nothing about the task

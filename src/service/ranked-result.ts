@@ -20,7 +20,7 @@ import {
   type SearchResult,
 } from './search-result.ts'
 
-/** One ranked app (SERVICE-NOTES: app_searches advanced result). */
+/** One ranked app (docs/service.md: app_searches advanced result). */
 export interface RankedItem extends SearchItem {
   /** `…_search_organic` or `…_list_organic`, with the store in front. */
   readonly type: string

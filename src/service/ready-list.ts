@@ -32,7 +32,7 @@ export type ReadyList = ReadyRow[] & { readonly dropped: number }
 
 const MAX_NAME_LENGTH = 100
 
-/** SERVICE-NOTES: tasks_ready limits. A list this long, dropped rows included, may have more behind it. */
+/** docs/service.md: tasks_ready limits. A list this long, dropped rows included, may have more behind it. */
 export const MAX_READY_ROWS = 1000
 
 /**

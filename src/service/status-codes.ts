@@ -1,4 +1,4 @@
-/** Classes of the service's status codes, by what the caller does next (SERVICE-NOTES: class by range). */
+/** Classes of the service's status codes, by what the caller does next (docs/service.md: Codes by class). */
 
 export type StatusClass =
   /** 20000: done. */

@@ -1,6 +1,6 @@
 /**
- * A task as it is posted, and its rules by store and function (spec: Task posting; SERVICE-NOTES: task_post and depth
- * rules). They look at the task as it is posted, so that lengths and names are those of the specification.
+ * A task as it is posted, and its rules by store and function (spec: Task posting; docs/service.md: depth rules by function).
+ * They look at the task as it is posted, so that lengths and names are those of the specification.
  */
 
 import { z } from 'zod'

@@ -51,7 +51,7 @@ export interface TransportOptions {
   readonly password: string
   /** Without one, calls are neither counted nor held back. */
   readonly gate?: CallGate
-  /** Connections, and so requests in flight (SERVICE-NOTES: too many requests at once). Default 30. */
+  /** Connections, and so requests in flight (docs/service.md: too many requests at once). Default 30. */
   readonly maxConcurrent?: number
   /** From the start of one exchange to the last byte of its answer. Default 25 s. */
   readonly timeoutMs?: number

@@ -118,37 +118,42 @@ const checkCategories = (section: Section, chapter: Chapter): void => {
   }
 }
 
+const compareWith = (section: Section): void => {
+  const chapter = chapterOf(section)
+  checkTables(section, chapter)
+  assert.deepEqual(section.list?.map(lastPart) ?? [], chapter.list)
+  checkText(section, chapter)
+  checkNames(section, chapter)
+  checkPaths(section, chapter)
+  checkCategories(section, chapter)
+}
+
+describe('docs/service.md', () => {
+  for (const section of SECTIONS.filter(({ document }) => document === 'docs/service.md')) {
+    test(`has the rows of ${section.heading}, and no others`, () => compareWith(section))
+  }
+})
+
 describe('the specification', () => {
   if (!isBeside) {
     test('is not beside the project', (t) => {
-      t.diagnostic('The rows were compared with the tests alone: there is no ../shared/spec here.')
+      t.diagnostic('The rows were compared with the tests and with docs/service.md alone.')
     })
     return
   }
+  const sections = SECTIONS.filter(({ document }) => document === 'app-data-service.md')
 
-  for (const document of ['app-data-service.md', 'SERVICE-NOTES.md'] as const) {
-    const sections = SECTIONS.filter((section) => section.document === document)
-
-    for (const section of sections) {
-      test(`has the rows of ${section.heading}, and no others`, () => {
-        const chapter = chapterOf(section)
-        checkTables(section, chapter)
-        assert.deepEqual(section.list?.map(lastPart) ?? [], chapter.list)
-        checkText(section, chapter)
-        checkNames(section, chapter)
-        checkPaths(section, chapter)
-        checkCategories(section, chapter)
-      })
-    }
-
-    test(`has no chapter in ${document} that the table of rows leaves out`, () => {
-      const strangers = readChapters(document).filter(
-        ({ title }) => !sections.some(({ heading }) => title.startsWith(heading)),
-      )
-      assert.deepEqual(
-        strangers.map(({ title }) => title),
-        [],
-      )
-    })
+  for (const section of sections) {
+    test(`has the rows of ${section.heading}, and no others`, () => compareWith(section))
   }
+
+  test('has no chapter that the table of rows leaves out', () => {
+    const strangers = readChapters('app-data-service.md').filter(
+      ({ title }) => !sections.some(({ heading }) => title.startsWith(heading)),
+    )
+    assert.deepEqual(
+      strangers.map(({ title }) => title),
+      [],
+    )
+  })
 })

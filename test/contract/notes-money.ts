@@ -1,4 +1,4 @@
-/** Rows of the notes on accounts, trouble and money: what is refused, what is charged, what is never trusted. */
+/** Rows of docs/service.md on accounts, trouble and money: what is refused, what is charged, what is never trusted. */
 
 import assert from 'node:assert/strict'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'

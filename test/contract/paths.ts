@@ -1,4 +1,4 @@
-/** The endpoints, by the number that the specification gives them, and those that the notes add. */
+/** The endpoints, by the number that the specification gives them, and those that docs/service.md adds. */
 
 export const STORES = ['ios_store', 'android_store'] as const
 export type Store = (typeof STORES)[number]
@@ -31,7 +31,7 @@ export const PATHS: Readonly<Record<string, readonly string[]>> = {
   18: ['GET /v3/appendix/user_data'],
 }
 
-/** Endpoints that only the notes have. */
+/** Endpoints that only docs/service.md has. */
 export const NOTED_PATHS: readonly string[] = [
   ...STORES.map((store) => `POST ${of(store, 'app_info/task_post')}`),
   `POST ${of('android_store', 'app_searches/task_post')}`,

@@ -1,5 +1,5 @@
 /**
- * The rows of the specification and of the notes on it: one id for each row of each table and list, and for what
+ * The rows of the specification, and of docs/service.md on what it leaves open: one id for each row of each table and list, and for what
  * stands in the text around them. `covers` ties a test to an id, and mapping.ts compares all three.
  *
  * The last part of an id is made of words of the row that it names; what a row holds hangs on it (`rating.value`).
@@ -7,7 +7,7 @@
 
 /** What one heading of a document holds. */
 export type Section = {
-  readonly document: 'app-data-service.md' | 'SERVICE-NOTES.md'
+  readonly document: 'app-data-service.md' | 'docs/service.md'
   readonly heading: string
   /** The rows of each table, in the order of the document. */
   readonly tables?: readonly (readonly string[])[]
@@ -28,7 +28,7 @@ const spec = (heading: string, rows: Omit<Section, 'document' | 'heading'>): Sec
   ...rows,
 })
 const notes = (heading: string, rows: Omit<Section, 'document' | 'heading'>): Section => ({
-  document: 'SERVICE-NOTES.md',
+  document: 'docs/service.md',
   heading,
   ...rows,
 })
@@ -250,8 +250,7 @@ export const SECTIONS: readonly Section[] = [
     text: ['statement.account_level_call_limits_and_spending_limits'],
   }),
   spec('Versioning', { list: under('versioning', '1 2 3') }),
-  notes('Notes on the App Data Service', {}),
-  notes('Shapes that the specification does not show', {
+  notes('Open points', {
     tables: [
       under(
         'notes',
@@ -312,7 +311,7 @@ export const SECTIONS: readonly Section[] = [
       'sequences_are_decoded becomes_a_space encodes come_back_exactly limit_of_700',
     ),
   }),
-  notes('The rest of the error list', {
+  notes('Codes by class', {
     text: [
       ...under(
         'code_class',

@@ -1,10 +1,11 @@
-/** Reads the documents of the service where they lie beside the project: headings, and the rows below each. */
+/** Reads docs/service.md, and the service's specification where it lies beside the project: headings, and the rows below each. */
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Section } from './rows.ts'
 
-const FOLDER = join(import.meta.dirname, '../../../shared/spec')
+const PROJECT = join(import.meta.dirname, '../..')
+const SPECIFICATION = join(PROJECT, '../shared/spec/app-data-service.md')
 
 /** What stands below one heading. */
 export type Chapter = {
@@ -17,8 +18,8 @@ export type Chapter = {
   lines: string[]
 }
 
-/** Whether the documents are there; a copy of the project alone has none. */
-export const isBeside = existsSync(FOLDER)
+/** Whether the specification is there; it belongs to the service, and a copy of the project alone has none. */
+export const isBeside = existsSync(SPECIFICATION)
 
 const readCells = (line: string): string[] =>
   line
@@ -46,7 +47,7 @@ const readChapter = (text: string): Chapter => {
 
 /** The chapters of a document, those without any text left out. */
 export const readChapters = (document: Section['document']): Chapter[] =>
-  readFileSync(join(FOLDER, document), 'utf8')
+  readFileSync(document === 'docs/service.md' ? join(PROJECT, document) : SPECIFICATION, 'utf8')
     .split(/^(?=#{1,3} )/m)
     .map(readChapter)
     .filter(({ lines }) => lines.length > 0)

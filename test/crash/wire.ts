@@ -70,7 +70,7 @@ const LOOK_EVERY_MS = 5
 const LAG_MS = 20
 const READ_AFTER_LAG_MS = 250
 
-/** Calls of a window by kind; the harness makes the window shorter, not the limits (spec: Limits; SERVICE-NOTES: tasks_ready). */
+/** Calls of a window by kind; the harness makes the window shorter, not the limits (spec: Limits; docs/service.md: tasks_ready limits). */
 export const WIRE_LIMITS = { tasks_ready: 20, id_list: 10 }
 
 interface Answer {

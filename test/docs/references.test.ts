@@ -1,0 +1,92 @@
+/** What comments and pages point at is there: pages of docs/, their chapters and rows, and the README's links. */
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+
+const PROJECT = join(import.meta.dirname, '../..')
+const OWN_FILE = 'test/docs/references.test.ts'
+
+/** A source with each comment on one line, however it is wrapped. */
+const unwrap = (text: string): string => text.replaceAll(/\n\s*(?:\*(?!\/)|\/\/|--)? */g, ' ')
+
+const readFiles = (patterns: string): { file: string; text: string }[] =>
+  globSync(patterns, { cwd: PROJECT })
+    .filter((file) => file !== OWN_FILE)
+    .sort()
+    .map((file) => ({ file, text: readFileSync(join(PROJECT, file), 'utf8') }))
+
+const SOURCES = readFiles('{src,jobs,test,drizzle,.ci}/**/*.{ts,js,sql,txt,md,css}')
+const PAGES = readFiles('{README.md,docs/*.md,drizzle/README.md}')
+
+/** Plain text in lower case: `tasks_ready` in backticks and without is one name. */
+const normalize = (text: string): string => text.replaceAll('`', '').trim().toLowerCase()
+
+/** Chapters of a page, and the first cell of each row of its tables. */
+const readNames = (markdown: string): string[] =>
+  [...markdown.matchAll(/^(?:#+ (.+)|\| ([^|]+) \|.*)$/gm)].map(([, heading, cell]) =>
+    normalize(heading ?? cell ?? ''),
+  )
+
+/** References of the form `spec: Limits` and `docs/service.md: priority` that name nothing in that page. */
+const findDangling = (text: string, readPage: (page: string) => string | null): string[] =>
+  [...unwrap(text).matchAll(/\b(?:spec|(docs\/[\w-]+\.md)): (?=(.{1,60}))/g)].flatMap(
+    ([whole, page = 'docs/service.md', rest = '']) => {
+      const names = readNames(readPage(page) ?? '')
+      const said = normalize(rest)
+      const isThere = names.some(
+        (name) => name !== '' && said.startsWith(name) && !/^\w/.test(said.slice(name.length)),
+      )
+      return isThere ? [] : [whole + rest]
+    },
+  )
+
+const readPage = (page: string): string | null =>
+  existsSync(join(PROJECT, page)) ? readFileSync(join(PROJECT, page), 'utf8') : null
+
+describe('a reference in a comment', () => {
+  test('names a chapter or a row of the page that it points at', () => {
+    for (const { file, text } of SOURCES) assert.deepEqual(findDangling(text, readPage), [], file)
+  })
+
+  test('points at a page that is there', () => {
+    for (const { file, text } of [...SOURCES, ...PAGES]) {
+      const pages = [...text.matchAll(/\bdocs\/[\w-]+\.(?:md|txt)\b/g)].map(([page]) => page)
+      assert.deepEqual(
+        pages.filter((page) => readPage(page) === null),
+        [],
+        file,
+      )
+    }
+  })
+
+  test('points at nothing that a copy of the project does not have', () => {
+    for (const { file, text } of [...SOURCES, ...PAGES]) {
+      assert.doesNotMatch(
+        text,
+        /\b(DESIGN|SERVICE-NOTES|TRAPS|STYLE)(:|\.md)|\bTRAPS\b|\bSERVICE-NOTES\b/,
+        file,
+      )
+    }
+  })
+
+  test('is found where it dangles', () => {
+    const page = (file: string) =>
+      file === 'docs/gone.md' ? null : '# Page\n\n## Task posting\n\n| `tasks_ready` limits | x |\n'
+    const found = findDangling(
+      '/** Good (spec: Task posting, rule 3; docs/service.md: tasks_ready\n * limits). Bad (spec: Task postings), (docs/gone.md: Page). */',
+      page,
+    )
+    assert.deepEqual(found, ['spec: Task postings), (docs/gone.md: Page). */', 'docs/gone.md: Page). */'])
+  })
+})
+
+describe('a link of a page', () => {
+  test('leads to a file of the project', () => {
+    for (const { file, text } of PAGES) {
+      const targets = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = '']) => target)
+      const dead = targets.filter((target) => !existsSync(join(PROJECT, dirname(file), target)))
+      assert.deepEqual(dead, [], file)
+    }
+  })
+})

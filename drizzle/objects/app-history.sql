@@ -1,7 +1,7 @@
 create or replace view app_history as
 select s.project, t.store, a.app_id, a.title, a.label, a.role, coalesce(l.name, t.location_code::text) as location,
   t.location_code, t.language_code as language, s.slot, s.captured_at, s.rating, s.votes_count, s.reviews_count,
-  s.price_micros * 0.000001 as price_usd, s.currency, s.version, s.installs_count,
+  trim_scale(s.price_micros * 0.000001) as price, s.currency, s.version, s.installs_count,
   case when s.gap is not null then s.gap when s.found then 'measured' else 'not_found' end as outcome,
   s.reason, s.updated_at, s.every, s.target_id, s.app
 from app_slot s
@@ -25,7 +25,7 @@ comment on column app_history.captured_at is 'When it was measured; null unless 
 comment on column app_history.rating is 'The average rating.';
 comment on column app_history.votes_count is 'How many rated it.';
 comment on column app_history.reviews_count is 'How many reviewed it.';
-comment on column app_history.price_usd is 'The price, in the currency beside it; 0 when it is free.';
+comment on column app_history.price is 'The price, in the currency beside it, whichever that is; 0 when it is free.';
 comment on column app_history.currency is 'The currency of the price.';
 comment on column app_history.version is 'The version of the app.';
 comment on column app_history.installs_count is 'How often it was installed, as far as the store tells.';

@@ -302,18 +302,18 @@ describe('the views of ranks', () => {
     await list.setNow('2026-03-13 13:00+00')
     await list.describeApp('1001', '2026-03-10 00:00+00', {
       rating: 4.5,
-      price_micros: 1_990_000,
-      currency: 'USD',
+      price_micros: 500_000_000,
+      currency: 'JPY',
     })
     await list.describeApp('1001', '2026-03-11 00:00+00', { found: false })
     await list.describeApp('1001', '2026-03-12 00:00+00', { gap: 'failed', reason: 'why' })
     const rows = await list.sql`
-      select outcome, rating, price_usd::text, currency, reason from app_history order by slot`
-    const nothing = { rating: null, price_usd: null, currency: null, reason: null }
+      select outcome, rating, price::text, currency, reason from app_history order by slot`
+    const nothing = { rating: null, price: null, currency: null, reason: null }
     assert.deepEqual(
       [...rows],
       [
-        { outcome: 'measured', rating: 4.5, price_usd: '1.990000', currency: 'USD', reason: null },
+        { outcome: 'measured', rating: 4.5, price: '500', currency: 'JPY', reason: null },
         { outcome: 'not_found', ...nothing },
         { outcome: 'failed', ...nothing, reason: 'why' },
         { outcome: 'pending', ...nothing },

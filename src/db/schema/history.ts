@@ -79,6 +79,7 @@ export const appSnapshot = pgTable(
     rating: real('rating'),
     votesCount: bigint('votes_count', { mode: 'number' }),
     reviewsCount: bigint('reviews_count', { mode: 'number' }),
+    /** In millionths of `currency`, which need not be the dollar. */
     priceMicros: micros('price_micros'),
     currency: text('currency'),
     isFree: boolean('is_free'),

@@ -90,3 +90,16 @@ describe('a link of a page', () => {
     }
   })
 })
+
+describe('docs/tables.md', () => {
+  test('names every table and every view of the schema', () => {
+    const schema = readPage('docs/schema.txt') ?? ''
+    const page = readPage('docs/tables.md') ?? ''
+    const names = [...schema.matchAll(/^(?:table|view) (\w+)/gm)].map(([, name = '']) => name)
+    assert.ok(names.length > 30)
+    assert.deepEqual(
+      names.filter((name) => !page.includes(`\`${name}\``)),
+      [],
+    )
+  })
+})

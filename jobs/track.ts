@@ -1,4 +1,5 @@
 import { refreshAccountBeforePlanning } from '../src/account/usage.ts'
+import { analyzeGrownTables } from '../src/db/analyze.ts'
 import { closeEndedSlots } from '../src/history/close-slots.ts'
 import { planDueTasks } from '../src/plan/plan.ts'
 import type { Job } from '../src/queue/job.ts'
@@ -7,7 +8,7 @@ import { warnOfBudgets } from '../src/report/money.ts'
 export const track: Job = {
   name: 'track',
   description:
-    'Closes the slots that ended, plans what is due within the budget, hands it to the posters, and warns of budgets at 80 %.',
+    'Closes the slots that ended, plans what is due within the budget, hands it to the posters, keeps the statistics of the planner, and warns of budgets at 80 %.',
   cron: '*/10 * * * *',
   catchUp: 'latest',
   timeoutMs: 10 * 60_000,
@@ -16,7 +17,8 @@ export const track: Job = {
     const closed = await closeEndedSlots(db)
     await refreshAccountBeforePlanning(context)
     const planned = await planDueTasks(db, settings.budget, queue.enqueuePosts)
+    const analyzed = await analyzeGrownTables(db)
     const warnedOf = await warnOfBudgets(db, settings.budget, log)
-    return { ...planned, ...closed, warnedOf }
+    return { ...planned, ...closed, analyzed, warnedOf }
   },
 }

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { analyzeGrownTables } from '../../src/db/analyze.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+let db: Database
+before(async () => {
+  database = await createTestDatabase()
+  db = openDatabase(database.url)
+})
+after(async () => {
+  await db.close()
+  await database.drop()
+})
+
+async function rowsOf(table: string): Promise<number | undefined> {
+  const [row] = await db.sql<
+    { rows: number }[]
+  >`select reltuples as rows from pg_class where oid = ${table}::regclass`
+  return row?.rows
+}
+
+test('a table that was filled is analyzed, the history as a whole too, and again when it has doubled', async () => {
+  // As after a crash: the counters by which autovacuum goes are gone.
+  await db.sql`alter table target set (autovacuum_enabled = off)`
+  await analyzeGrownTables(db)
+  assert.equal(await analyzeGrownTables(db), 0)
+  const fill = (from: number, to: number) => db.sql`
+    insert into target (store, function, subject, location_code, language_code)
+    select 'ios_store', 'app_searches', n::text, 2840, 'en' from generate_series(${from}::int, ${to}::int) n`
+  await fill(1, 20_000)
+  await db.sql`select ensure_history_partitions(now(), now())`
+  await db.sql`insert into ranking (target_id, slot, gap, reason) select id, date_trunc('day', now()), 'missed', 'x' from target`
+  await analyzeGrownTables(db)
+  assert.equal(await rowsOf('target'), 20_000)
+  assert.equal(await rowsOf('ranking'), 20_000)
+  await fill(20_001, 25_000)
+  await analyzeGrownTables(db)
+  assert.equal(await rowsOf('target'), 20_000)
+  await fill(25_001, 60_000)
+  await analyzeGrownTables(db)
+  assert.equal(await rowsOf('target'), 60_000)
+})

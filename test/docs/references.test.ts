@@ -103,3 +103,29 @@ describe('docs/tables.md', () => {
     )
   })
 })
+
+describe('docs/operations.md', () => {
+  test('says what to do about every kind of problem', () => {
+    const page = readPage('docs/operations.md') ?? ''
+    for (const [view, column] of [
+      ['watch_problem', 'problem'],
+      ['task_problem', 'kind'],
+      ['audit_problem', 'kind'],
+    ] as const) {
+      const file = `drizzle/objects/${view.replace('_', '-')}.sql`
+      const [, comment = ''] =
+        new RegExp(`comment on column ${view}\\.${column} is '(.*)'`).exec(readPage(file) ?? '') ?? []
+      const kinds = comment
+        .replaceAll(/\([^)]*\)/g, '')
+        .split(/, | or /)
+        .map((kind) => kind.replace('.', '').trim())
+      assert.ok(kinds.length > 2, view)
+      const [, chapter = ''] = new RegExp(`^### ${view}:(.*?)^##`, 'ms').exec(page) ?? []
+      assert.deepEqual(
+        kinds.filter((kind) => !chapter.includes(`| \`${kind}\` |`)),
+        [],
+        view,
+      )
+    }
+  })
+})

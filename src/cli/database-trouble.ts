@@ -6,6 +6,10 @@ const UNREACHABLE =
   /^(ECONN\w+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE|CONNECT_TIMEOUT|CONNECTION_\w+)$/
 /** SQLSTATE: connection exceptions, too many connections, the server starts, stops or has crashed. */
 const NOT_NOW = /^(08\w{3}|53300|57P0[1-5])$/
+/** What pg says of a connection that has ended, without a code. */
+const PG_LOST = /^(Connection terminated|Client has encountered a connection error)/
+/** SQLSTATE: out of disk, memory or another resource of the server. */
+const NO_ROOM = /^53\w{3}$/
 /** SQLSTATE: wrong login or password, no such database. */
 const REFUSED = /^(28\w{3}|3D000)$/
 /** Of TLS: a certificate that nobody we know has signed, that is of another host, or too old. */
@@ -19,7 +23,7 @@ const NOT_ALLOWED = '42501'
  */
 export function describeDatabaseTrouble(error: unknown): StorerankError | null {
   if (!(error instanceof Error)) return null
-  const { code } = error as { code?: unknown }
+  const { code = PG_LOST.test(error.message) ? 'CONNECTION_CLOSED' : undefined } = error as { code?: unknown }
   if (typeof code !== 'string') return describeDatabaseTrouble(error.cause)
   // A name with several addresses fails with all of their errors and no message.
   const reason = error.message || code
@@ -35,6 +39,10 @@ export function describeDatabaseTrouble(error: unknown): StorerankError | null {
   if (code === NOT_ALLOWED) {
     const message = `The login of DATABASE_URL may not do that: ${reason}. The work needs the login that owns the tables of storerank, or may make them; those of storerank_editor and storerank_reader use \`storerank sql\`.`
     return new ConfigurationError(message, options)
+  }
+  if (NO_ROOM.test(code) && !NOT_NOW.test(code)) {
+    const message = `The database server lacks what it needs: ${reason}. Make room on its disk, or give it more memory.`
+    return new UnavailableError(message, options)
   }
   if (!UNREACHABLE.test(code) && !NOT_NOW.test(code)) return describeDatabaseTrouble(error.cause)
   const message = `The database cannot be reached: ${reason}. Check that the server runs and that DATABASE_URL names it.`

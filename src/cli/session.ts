@@ -17,6 +17,7 @@ import { openQueue } from '../queue/queue.ts'
 import { nameRunner } from '../queue/runner.ts'
 import { createClient } from '../service/client.ts'
 import type { CommandContext } from './command.ts'
+import { createOutageLog } from './outage-log.ts'
 import { attachSandbox } from './sandbox-process.ts'
 
 export interface DatabaseSession {
@@ -84,7 +85,8 @@ export async function openWorkSession(context: CommandContext): Promise<WorkSess
 }
 
 async function openWork(session: DatabaseSession, context: CommandContext): Promise<WorkSession> {
-  const { config, log, signal } = context
+  const { config, signal } = context
+  const log = createOutageLog(context.log, () => session.db.sql`select`)
   await claimDatabaseFor(
     session.db,
     config.service === null ? 'the sandbox' : `the account ${config.service.login}`,

@@ -1,14 +1,13 @@
 /** One runner's connections to Postgres. */
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import { beginWith, postgresOptions, WORK } from './connection.ts'
-import { type Begin, createBegin, type Types } from './transaction.ts'
+import { createPool, type Sql } from './pool.ts'
+import type { Types } from './statement.ts'
+import type { Begin } from './transaction.ts'
 
+export type { Sql } from './pool.ts'
 export type { Transaction } from './transaction.ts'
 
-/** The client without its own `begin`: a transaction is `Database.begin`. */
-export interface Sql
-  extends postgres.ISql<Types>,
-    Pick<postgres.Sql<Types>, 'options' | 'parameters' | 'reserve' | 'end'> {}
 /** A transaction, or the client itself: whatever can run a statement. */
 export type SqlRunner = postgres.ISql<Types>
 
@@ -49,31 +48,26 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   const shared = {
     ...postgresOptions(url),
     onnotice: () => {},
+    types: { int8 },
     connection: {
       application_name: options.name ?? 'storerank',
       options: beginWith(WORK),
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     },
   }
-  const sql = postgres({ ...shared, max: options.maxConnections ?? 10, types: { int8 } })
   // Used when something hangs, which is when the others have no connection left.
-  const observer = postgres({ ...shared, max: 1, idle_timeout: OBSERVER_IDLE_S, types: { int8 } })
-  const permits = postgres({ ...shared, max: 1, idle_timeout: PERMITS_IDLE_S, types: { int8 } })
-  const openSession = (idleMs: number) =>
-    postgres({
-      ...shared,
-      max: 1,
-      types: { int8 },
-      connection: { ...shared.connection, ...GONE, idle_session_timeout: idleMs },
-    })
+  const observer = createPool({ ...shared, max: 1, idle_timeout: OBSERVER_IDLE_S })
+  const permits = createPool({ ...shared, max: 1, idle_timeout: PERMITS_IDLE_S })
+  const main = createPool({ ...shared, max: options.maxConnections ?? 10 }, observer.sql)
   return {
     url,
-    sql,
-    begin: createBegin(sql, observer),
-    permits,
-    openSession,
+    sql: main.sql,
+    begin: main.begin,
+    permits: permits.sql,
+    openSession: (idleMs) => main.openSession({ ...GONE, idle_session_timeout: idleMs }),
     close: async () => {
-      await Promise.all([sql, observer, permits].map((client) => client.end({ timeout: CLOSE_TIMEOUT_S })))
+      const ending = [main, permits, observer].map(({ sql }) => sql.end({ timeout: CLOSE_TIMEOUT_S }))
+      await Promise.all(ending)
     },
   }
 }

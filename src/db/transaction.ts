@@ -6,9 +6,7 @@ import type postgres from 'postgres'
 import { UnavailableError } from '../errors.ts'
 import { describeLockTimeout, type LockHolder, readLockHolders } from './lock-holder.ts'
 import { createSessionGuard, type SessionGuard } from './session-guard.ts'
-
-/** The driver's types that differ from its defaults. */
-export type Types = { int8: number }
+import type { Types } from './statement.ts'
 
 /** The statements of one transaction. */
 export interface Transaction extends postgres.ISql<Types> {
@@ -25,7 +23,7 @@ export interface TransactionOptions {
   readonly lockTimeoutMs?: number
   /** Longest run of one statement. */
   readonly statementTimeoutMs?: number
-  /** A transaction that takes longer, the wait for its connection included, is given up and its session ended: it hangs. */
+  /** A transaction that takes longer is given up, and its session ended: it hangs. */
   readonly limitMs?: number
 }
 
@@ -46,12 +44,20 @@ const LOCK_NOT_AVAILABLE = '55P03'
 /** The first look comes after this part of the time that a statement may wait, the last one shortly before its end. */
 const LOOKS = 4
 
-/** @param observer another client, that looks at a transaction from outside: who holds its lock, and an end to its session */
-export function createBegin(client: postgres.Sql<Types>, observer?: postgres.ISql<Types>): Begin {
+interface Surroundings {
+  /** Another client, that looks at a transaction from outside: who holds its lock, and an end to its session. */
+  readonly observer?: postgres.ISql<Types> | undefined
+  readonly onLost?: () => void
+}
+
+export function createBegin(
+  client: postgres.Sql<Types>,
+  { observer, onLost = () => {} }: Surroundings = {},
+): Begin {
   return async <T>(work: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> => {
     const { name = 'A transaction', lockTimeoutMs, limitMs = LIMIT_MS } = options
     const locks = createLockWatch(lockTimeoutMs, observer)
-    const session = createSessionGuard(locks.watch)
+    const session = createSessionGuard(locks.watch, onLost)
     const watchdog = setTimeout(() => giveUp(session, name, limitMs, observer), limitMs)
     const running = client.begin(options.isReadOnlySnapshot ? SNAPSHOT : '', (tx) =>
       session.run(tx, (guarded) => {
@@ -62,7 +68,7 @@ export function createBegin(client: postgres.Sql<Types>, observer?: postgres.ISq
     try {
       return (await Promise.race([running, session.lost])) as T
     } catch (error) {
-      session.lose(error)
+      if (!session.isOver) session.lose(error)
       if (lockTimeoutMs === undefined || (error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error
       throw new UnavailableError(describeLockTimeout(name, lockTimeoutMs, locks.holders()), { cause: error })
     } finally {

@@ -68,8 +68,7 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
     monitorIntervalSeconds: SUPERVISE_S,
     useListenNotify: true,
   })
-  // Its message alone: such an error carries the whole connection along.
-  boss.on('error', (error) => log.warn({ reason: error.message }, 'the queue reports trouble'))
+  boss.on('error', (error) => log.warn({ err: withoutConnection(error) }, 'the queue reports trouble'))
   await startBoss(boss)
   await boss.createQueue('post', { ...QUEUE_OPTIONS, policy: 'exclusive', retryLimit: 10, retryDelay: 1 })
   await boss.createQueue('fetch', { ...QUEUE_OPTIONS, retryLimit: 5, retryDelay: 1 })
@@ -124,6 +123,12 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
       await boss.stop({ graceful: true, timeout: Math.max(graceMs, 1000) })
     },
   }
+}
+
+/** An error of the queue's own pool carries the whole connection along, and would be logged with it. */
+function withoutConnection(error: Error): Error {
+  const { message, code } = error as { message: string; code?: string }
+  return Object.assign(new Error(message), { code })
 }
 
 /** Ten processes may install the schema at once: the loser of a race only starts again. */

@@ -78,6 +78,14 @@ describe('describeDatabaseTrouble', () => {
     }
   })
 
+  test('knows a connection that pg has lost by its message, and a server without room by its code', () => {
+    const lost = describeDatabaseTrouble(new Error('Connection terminated unexpectedly'))
+    assert.match(lost?.message ?? '', /cannot be reached: Connection terminated unexpectedly\./)
+    const full = describeDatabaseTrouble(coded('53100', 'could not extend file: No space left on device'))
+    assert.ok(full instanceof UnavailableError)
+    assert.match(full.message, /No space left on device\. Make room on its disk/)
+  })
+
   test('takes a refused login for a setting', () => {
     for (const code of ['28P01', '28000', '3D000', '42501']) {
       assert.ok(describeDatabaseTrouble(coded(code)) instanceof ConfigurationError, code)

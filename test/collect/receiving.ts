@@ -139,13 +139,13 @@ export async function holdTable(
   world: World,
   table: string,
 ): Promise<{ release(): Promise<void>; waiters(): Promise<number> }> {
-  const session = await world.db.sql.reserve()
+  const session = world.db.openSession(60_000)
   await session`begin`
   await session`lock table ${session(table)} in exclusive mode`
   return {
     release: async () => {
       await session`commit`
-      session.release()
+      await session.end()
     },
     waiters: async () => {
       const [row] = await world.db.sql<{ waiters: number }[]>`

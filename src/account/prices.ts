@@ -1,6 +1,6 @@
 /**
- * What to reserve for a task: by the account's own price list, the unit costs of the specification (spec: rates.price), and what
- * the service really took last. One billing unit at a time; the depth multiplies it.
+ * Prices of one billing unit, by which money is reserved: from the account's own price list, the unit costs of the
+ * specification (spec: rates.price), and what the service really charged last. `task_price` multiplies them by the depth.
  */
 import { z } from 'zod'
 import type { SqlRunner } from '../db/database.ts'
@@ -10,7 +10,7 @@ export interface Price {
   readonly store: Store
   readonly function: ServiceFunction
   readonly billingUnitResults: number
-  /** Micro-dollars a billing unit at priority 1 and 2. */
+  /** Micro-dollars per billing unit at priority 1 and 2. */
   readonly normalMicros: number
   readonly highMicros: number
 }
@@ -28,7 +28,7 @@ export type AccountPrices = z.infer<typeof accountPrices>
 /** High priority doubles the price (spec: rates.price). */
 const HIGH_PRIORITY_FACTOR = 2
 
-/** What the service took for a billing unit last: a row of `charged_price`. */
+/** What the service charged for a billing unit last: a row of `charged_price`. */
 export interface ChargedPrice {
   readonly store: string
   readonly function: string
@@ -46,8 +46,8 @@ export async function readPrices(sql: SqlRunner): Promise<Price[]> {
 }
 
 /**
- * Pure: what to reserve for a billing unit. The greatest of what the account's price list says, what the specification says and
- * what was really charged last: a list that says less than what is charged would break the budget.
+ * Pure: what to reserve for a billing unit: the greatest of the account's price list, the specification, and what was charged
+ * last. With the price list alone, a list that says less than the service charges would break the budget.
  */
 export function priceList(account: AccountPrices, charged: readonly ChargedPrice[] = []): Price[] {
   const stores = Object.keys(FUNCTION_RULES) as Store[]
@@ -55,7 +55,7 @@ export function priceList(account: AccountPrices, charged: readonly ChargedPrice
     Object.entries<FunctionRule>(FUNCTION_RULES[store]).map(([fn, rule]) => {
       const known = account.find((price) => price.function === fn)
       const last = (priority: number) =>
-        charged.find((one) => one.store === store && one.function === fn && one.priority === priority)
+        charged.find((price) => price.store === store && price.function === fn && price.priority === priority)
           ?.unitMicros ?? 0
       const listedMicros = Math.max(known?.normalMicros ?? 0, rule.unitCostMicros)
       return {

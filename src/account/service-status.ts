@@ -1,6 +1,6 @@
 /**
- * How the service says it is (spec: Status record). While posting is in major outage nothing is posted; a delay makes the
- * collector patient. It is advice: what cannot be asked, is old or unknown holds nothing up.
+ * The status that the service reports of itself (spec: Status record). While it reports a major outage of posting nothing is
+ * posted; while it reports a delay, results are asked for by id later. A status that is unknown or old stops nothing.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { StorerankError } from '../errors.ts'
@@ -23,22 +23,25 @@ export interface Outage {
   readonly checkedAt: Date
 }
 
-/** What a look at the service takes. */
+/** What asking the service for its status needs. */
 export interface LookContext {
   readonly db: Database
   readonly client: AppDataClient
   readonly log: Logger
 }
 
-/** Two looks a minute by whoever asks, of the ten that are allowed (spec: Limits). */
+/** All runners together ask twice a minute at most, of the ten calls that are allowed (spec: Limits). */
 const FRESH_S = 30
-/** As many looks have failed by then. Who posts into an outage is refused, or reconciled: it costs time, no money. */
+/** A status older than that stops nothing: posting into an outage costs time, and no money. */
 const BELIEVED_MINUTES = 10
-/** Results are late, and will come: asking for each by id would only add to the trouble. */
+/** Reports of late results. Asking for each result by id would only add to the load. */
 const DELAYS = ['webhook_delay', 'send_delay', 'long_execution_time', 'partial_outage']
 const PATIENCE_IN_DELAY = 3
 
-/** Asks the service unless somebody just has, records the answer, and logs what has changed. Failing is only a warning. */
+/**
+ * Asks the service for its status, unless a runner has asked within FRESH_S, records the answer, and logs what has changed. When
+ * the service cannot be asked, it logs a warning.
+ */
 export async function refreshServiceStatus({ db, client, log }: LookContext): Promise<void> {
   const [row] = await db.sql<{ isFresh: boolean }[]>`
     select coalesce(max(checked_at) > clock_timestamp() - make_interval(secs => ${FRESH_S}), false) as "isFresh"
@@ -48,7 +51,7 @@ export async function refreshServiceStatus({ db, client, log }: LookContext): Pr
     const apis = await client.getStatus()
     const told = apis.flatMap(({ api, status, endpoints }) => [
       { api, endpoint: '', status },
-      ...endpoints.map((one) => ({ api, ...one })),
+      ...endpoints.map((endpoint) => ({ api, ...endpoint })),
     ])
     for (const changed of await recordStatus(db, told)) {
       log.warn(changed, 'the service says that its status has changed')
@@ -59,7 +62,7 @@ export async function refreshServiceStatus({ db, client, log }: LookContext): Pr
   }
 }
 
-/** Replaces what was known, unless the answer is empty. Returns what is not as it was; at the first look, what is not ok. */
+/** Replaces the recorded status, unless the answer is empty. Returns what has changed; the first time, what is not ok. */
 async function recordStatus(
   db: Database,
   told: readonly Pick<ServiceStatus, 'api' | 'endpoint' | 'status'>[],
@@ -67,8 +70,8 @@ async function recordStatus(
   if (told.length === 0) return []
   return db.sql<Omit<ServiceStatus, 'checkedAt'>[]>`
     with told as (
-      select distinct on (api, endpoint) * from unnest(${told.map((one) => one.api)}::text[],
-        ${told.map((one) => one.endpoint)}::text[], ${told.map((one) => one.status)}::text[]) as t (api, endpoint, status)
+      select distinct on (api, endpoint) * from unnest(${told.map(({ api }) => api)}::text[],
+        ${told.map(({ endpoint }) => endpoint)}::text[], ${told.map(({ status }) => status)}::text[]) as t (api, endpoint, status)
     ),
     known as materialized (select * from service_status),
     gone as (
@@ -92,7 +95,7 @@ export async function readServiceTroubles(db: Database): Promise<ServiceStatus[]
     from service_status where status <> 'ok' order by api, endpoint`
 }
 
-/** The outage that forbids posting; null when there is none. An API that names no endpoints speaks for all of them. */
+/** The outage that stops posting; null when there is none. The status of an API that lists no endpoints holds for all of them. */
 export async function readPostingOutage(sql: SqlRunner): Promise<Outage | null> {
   const [outage] = await sql<Outage[]>`
     select s.since, s.checked_at as "checkedAt" from service_status s

@@ -6,7 +6,7 @@ import { SERVICE_FUNCTIONS } from '../service/functions.ts'
 import type { AccountPrices } from './prices.ts'
 import { type LookContext, refreshServiceStatus } from './service-status.ts'
 
-/** What a look at the account found; null is what the service did not say. */
+/** The account as it was read last; null is what the service did not say. */
 export interface AccountUsage {
   readonly balanceMicros: number | null
   readonly dayLimitMicros: number | null
@@ -16,8 +16,8 @@ export interface AccountUsage {
 }
 
 /**
- * Asks the service (free of charge) and records the answer. What the service does not say is null: no limit known.
- * Stamped before the question: what is charged while the answer travels counts as not in it.
+ * Reads the account (free of charge) and records it. A limit that the service does not say is null, and limits nothing. The row is
+ * stamped before the call: money that is charged while the answer is on its way counts as not yet in the answer.
  */
 export async function recordAccountUsage(db: Database, client: AppDataClient): Promise<AccountUsage> {
   const [asked] = await db.sql<{ fetchedAt: string; takenMicros: number }[]>`
@@ -42,12 +42,12 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
   return row
 }
 
-/** Shorter than from one plan to the next, as other programs may spend the same money; a run that has just looked asks once. */
+/** Shorter than the time between two plans, because other programs may spend the same money; one `run` reads the account once. */
 const FRESH_MINUTES = 5
 
 /**
- * Looks at the account, when the last look is old, and at the service. When neither can be asked the plan goes by what is
- * known: it only reserves, and whoever posts is refused then as well.
+ * Reads the account, unless it was read within FRESH_MINUTES, and the status of the service. When they cannot be read the plan goes
+ * by what is recorded: planning only reserves money, and the service refuses the posts themselves when the account has none.
  */
 export async function refreshAccountBeforePlanning(context: LookContext): Promise<void> {
   const { db, client, log } = context
@@ -64,8 +64,8 @@ export async function refreshAccountBeforePlanning(context: LookContext): Promis
 }
 
 /**
- * Ties a database to one account at its first work, for ever: results of two services must not mix in one history, and one
- * account cannot collect what another has paid for.
+ * Ties the database to one account, for ever, when it is used for the first time. Results of two services must not mix in one
+ * history, and an account cannot fetch results that another account has paid for.
  * @param account the login, or how the sandbox is called
  * @throws ConfigurationError when the database belongs to another account
  */

@@ -1,7 +1,7 @@
 /**
- * The audit: what the service's own list says it took for each task of the past days, against our book of charges. Ours is
- * made to equal it, and whatever cannot be is named in `audit_problem`. Free of charge. Nothing is concluded from a list that
- * was not read whole.
+ * The audit compares what the service's own list says it charged for each task of the past days with our charges. Adjustments
+ * make ours equal, and `audit_problem` shows every difference. Free of charge. A list that was not read completely is compared with
+ * nothing.
  */
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
@@ -25,15 +25,15 @@ export interface Audited extends Compared {
 }
 
 /**
- * How far beyond its edges a day is listed, so that none of our tasks of that day can stand outside: a clock may have been set
- * since, and what a dead runner wrote may arrive 20 minutes later (docs/protocol.md: The way of a post).
+ * How much is listed before and after a day, so that the list has all of our tasks of that day: a clock may have been set since, and
+ * what a dead runner wrote may arrive 20 minutes later (docs/protocol.md: What is not promised).
  */
 const EDGE_MS = 30 * 60_000
 /** Rows that go to the database in one statement. */
 const SLICE_ROWS = 5_000
 
 /**
- * Audits every day that is due, the oldest first: what was audited stays audited, should a later day fail.
+ * Audits every day that is due, the oldest first. When a later day fails, the days before it are audited.
  * @param job the job whose runs say what was audited before
  * @throws what `auditPosted` throws
  */
@@ -59,10 +59,9 @@ export async function auditDueDays(
 }
 
 /**
- * Each UTC day is due twice: on the next day, and on the one after, when its last tasks are done and refunded and our results of
- * them stored. So the last audit that ended well has left the day before its own to be looked at again, however long ago
- * that was, as long as the service still tells the tags.
- * @param present by the clock of the service, whose days they are
+ * Each UTC day is due twice: on the next day, and on the day after that, when its last tasks are done, refunded and stored. After the
+ * last successful audit the days from the one before it on are due, as far back as the service lists tags.
+ * @param present by the clock of the service, in whose days is audited
  */
 export async function readDueDays(db: Database, job: string, present: Date): Promise<Range[]> {
   return db.sql<Range[]>`
@@ -107,7 +106,7 @@ export async function auditPosted(
   const listed = history.found
   let recorded = 0
   for (const slice of slicesOf(listed)) {
-    const created = slice.map(toCreated).filter((one) => one !== null)
+    const created = slice.map(toCreated).filter((task) => task !== null)
     const evidence = await db.begin((tx) => adoptOrphans(tx, created, options.overdueAfterMs))
     recorded += evidence.adopted + evidence.duplicates
   }

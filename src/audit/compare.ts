@@ -1,7 +1,6 @@
 /**
  * Compares the service's list with our charges, in one transaction: a difference in cost becomes an adjustment, and every
- * difference a row of `audit_difference`. What an adjustment says is computed from the facts alone, so that it is the same
- * however often and by however many it is written.
+ * difference a row of `audit_difference`. Adjustments are computed from the facts alone, so auditing a day again is idempotent.
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { adjustCharges } from '../ledger/adjust.ts'
@@ -9,7 +8,7 @@ import { parseTag } from '../ledger/tag.ts'
 import type { Range } from '../post/task-history.ts'
 import type { TaskIdRow } from '../service/history.ts'
 
-/** What is held of a row of the list: a day may have 200,000 of them. */
+/** What is kept of a row of the list in memory: a day may have 200,000 rows. */
 export type ListedTask = Pick<
   TaskIdRow,
   'id' | 'datetimePosted' | 'datetimeDone' | 'costMicros' | 'tag' | 'url'
@@ -36,7 +35,7 @@ export async function compareBooks(
   aheadMs: number,
 ): Promise<Compared> {
   return db.begin(async (tx) => {
-    // Two audits write the same rows: one after the other, they never wait for each other in a circle.
+    // Two audits write the same rows. One after the other, they cannot deadlock.
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('audit'))`
     await fillListed(tx, slices)
     await findDifferences(tx, range, aheadMs)
@@ -54,25 +53,25 @@ async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[
   for (const slice of slices) {
     await tx`
       insert into audit_listed
-      select * from unnest(${slice.map((one) => one.id)}::text[],
-        ${slice.map((one) => one.datetimePosted.toISOString())}::timestamptz[],
-        ${slice.map((one) => String(one.datetimeDone !== null))}::text[]::boolean[],
-        ${slice.map((one) => one.costMicros)}::bigint[], ${slice.map((one) => one.tag)}::text[],
-        ${slice.map((one) => parseTag(one.tag)?.taskId ?? null)}::uuid[], ${slice.map((one) => one.url)}::text[])`
+      select * from unnest(${slice.map((task) => task.id)}::text[],
+        ${slice.map((task) => task.datetimePosted.toISOString())}::timestamptz[],
+        ${slice.map((task) => String(task.datetimeDone !== null))}::text[]::boolean[],
+        ${slice.map((task) => task.costMicros)}::bigint[], ${slice.map((task) => task.tag)}::text[],
+        ${slice.map((task) => parseTag(task.tag)?.taskId ?? null)}::uuid[], ${slice.map((task) => task.url)}::text[])`
   }
   await tx`analyze audit_listed`
 }
 
 /**
- * `cost` is compared where the list names one and both sides are final: done at the service, and stored or given up by us, for until then a refund may
- * be written. It is here as well where both agree again and an adjustment still says otherwise.
+ * `cost`: tasks that are done at the service and collected or failed here, so that no refund is outstanding, whose costs differ; and
+ * tasks whose costs agree again while an adjustment still stands.
  *
- * `missing` goes by the time of sending: a charge is younger when its answer was lost, and its own time only leads the index. A
- * second service id of a task was sent with the task (`o`). What was sent before its task was sent again is left out, and so is a
- * task that has left its post: nobody knows when it was sent.
+ * `missing`: charges that the list does not have. They are selected by the time of sending, because a charge is younger than its task
+ * when the answer was lost; `c.at` only narrows the index. A second service id of a task was sent with that task (`o`). Left out are
+ * service ids whose task was posted again since, and tasks that have left their post: their time of sending is not known.
  *
- * `unknown` is one row per path and range, because other programs may post as many as they like. No task of ours is in it: the
- * audit has given it its charge before.
+ * `unknown`: tasks of the list without a charge, one row per path and range, because other programs may post any number. No task of
+ * ours is among them: the audit has adopted those before.
  */
 async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: number): Promise<void> {
   const ahead = tx`make_interval(secs => ${aheadMs / 1000}::float8)`
@@ -116,7 +115,7 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
     group by l.path, l.task_id is null`
 }
 
-/** What is not found any more goes away; of a cost, only when it was compared again and agrees without an adjustment. */
+/** Deletes differences that are gone. A `cost` is deleted only when it was compared again and agrees without an adjustment. */
 async function recordDifferences(tx: Transaction, { from, to }: Range): Promise<Omit<Compared, 'adjusted'>> {
   await tx`
     delete from audit_difference d

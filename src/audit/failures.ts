@@ -1,6 +1,6 @@
 /**
- * What the service lists as failed, which it forgets after a day: kept for our own tasks. The addresses of our webhooks
- * hold a secret; nothing of them but the host is kept.
+ * Keeps what the service lists as failed of our own tasks; the service's list goes back one day. The addresses of our webhooks hold a
+ * secret, so only their host is kept.
  */
 import type { Database } from '../db/database.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -8,9 +8,9 @@ import { type FailedTask, MAX_FAILED_TASK_ROWS } from '../service/failed-tasks.t
 import { MAX_IDS_PER_RESEND } from '../service/webhooks.ts'
 
 export interface FailureOptions {
-  /** Whether our tasks are posted with a webhook that somebody listens to. */
+  /** Whether our tasks are posted with webhooks. */
   readonly resendsWebhooks: boolean
-  /** Ends it between two calls. */
+  /** Ends the work between two calls. */
   readonly signal?: AbortSignal
 }
 
@@ -26,7 +26,7 @@ const LOOK_BACK_MS = 23 * 60 * 60_000
 /** Functions under which the list names a webhook that was not delivered (spec: Events). */
 const WEBHOOKS = ['pingback_url', 'postback_url']
 
-/** Reads the list, and has the webhooks that failed sent again, each failure once. Free of charge. */
+/** Reads the list, and asks the service to send each failed webhook again, once per failure. Free of charge. */
 export async function recordFailures(
   db: Database,
   client: AppDataClient,
@@ -44,15 +44,15 @@ export async function recordFailures(
   return { recorded, resent: options.resendsWebhooks ? await resendFailed(db, client, options.signal) : 0 }
 }
 
-/** The account may have other programs: only what we were charged for is ours. A failure without a time is that of its charge. */
+/** Other programs may use the account: only tasks with a charge are ours. A failure without a time gets that of its charge. */
 async function insertFailures(db: Database, failed: readonly FailedTask[]): Promise<number> {
   const rows = await db.sql`
     insert into service_failure (service_id, function, at, error_code, error_message, http_code, http_seconds)
     select f.service_id, f.function, coalesce(f.at, booked.at), f.error_code, f.error_message, f.http_code, f.http_seconds
-    from unnest(${failed.map((one) => one.id)}::text[], ${failed.map((one) => one.function ?? '')}::text[],
-      ${failed.map((one) => one.datetime?.toISOString() ?? null)}::timestamptz[],
-      ${failed.map((one) => one.errorCode)}::int[], ${failed.map(describeFailure)}::text[],
-      ${failed.map((one) => one.httpCode)}::int[], ${failed.map((one) => one.httpTime)}::real[]
+    from unnest(${failed.map((failure) => failure.id)}::text[], ${failed.map((failure) => failure.function ?? '')}::text[],
+      ${failed.map((failure) => failure.datetime?.toISOString() ?? null)}::timestamptz[],
+      ${failed.map((failure) => failure.errorCode)}::int[], ${failed.map(describeFailure)}::text[],
+      ${failed.map((failure) => failure.httpCode)}::int[], ${failed.map((failure) => failure.httpTime)}::real[]
     ) as f (service_id, function, at, error_code, error_message, http_code, http_seconds)
     cross join lateral (
       select min(c.at) as at from charge c where c.service_id = f.service_id
@@ -64,8 +64,8 @@ async function insertFailures(db: Database, failed: readonly FailedTask[]): Prom
 }
 
 /**
- * Pure: the message of a failure, every address in it cut to its host: also one that is escaped, and the path of the webhook
- * where it stands alone. Of one that is percent-encoded nothing is left.
+ * Pure: the message of a failure, with every address in it cut to its host, also where slashes are escaped. The path of the webhook is
+ * removed where it stands alone, and percent-encoded addresses are removed whole.
  */
 export function describeFailure({
   errorMessage,
@@ -76,13 +76,13 @@ export function describeFailure({
   const message = path.length > 1 ? errorMessage.replaceAll(path, '/…') : errorMessage
   return (
     message
-      // A scheme is read from its first character only: from each of them the time would be quadratic.
+      // The lookbehind lets a scheme begin at its first character only: trying each character would take quadratic time.
       .replace(/(?<![a-z0-9+.-])([a-z0-9+.-]+):(?:\\?\/){2}(?:[^\s/\\?#@]*@)?([^\s/\\?#]*)\S*/gi, '$1://$2')
       .replace(/(?<![a-z0-9+.-])[a-z0-9+.-]+%(?:25)*3a%(?:25)*2f\S*/gi, '…')
   )
 }
 
-/** Of tasks whose result is still to come; the ready list names them meanwhile, so that nothing waits for a webhook. */
+/** Asks for the webhooks of tasks that are still `posted`. Their results may be fetched meanwhile: the ready list names them too. */
 async function resendFailed(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<number> {
   let resent = 0
   for (;;) {

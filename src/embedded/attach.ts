@@ -1,7 +1,6 @@
 /**
- * A real PostgreSQL 18 on loopback for whoever has none: started by the first process that attaches, shared
- * by all, stopped by the last that leaves, and none the worse when any of them is killed. Not for more than
- * one machine.
+ * A real PostgreSQL 18 on loopback, for commands without DATABASE_URL. The first process that attaches starts it, all processes
+ * share it, and the last one that leaves stops it. A process that is killed leaves it usable. For one machine only.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -16,7 +15,7 @@ import { isStale, lastComplaint, readLockFile, startServer, stopServer } from '.
 const ATTACH_LIMIT_MS = 90_000
 const ATTACH_PAUSE_MS = 100
 
-/** A start that fails although nobody else starts or stops: once may be a port taken under our hands. */
+/** A start may fail once because another program has just taken the port; it is tried so many times. */
 const MAX_REFUSED_STARTS = 3
 
 /** An attached embedded server. */
@@ -26,7 +25,7 @@ export interface EmbeddedServer {
   dataDirectory: string
   /** Whether it was this call that started the server. */
   started: boolean
-  /** Leaves; the last to leave stops the server, whoever else is connected. Never throws, may be repeated. */
+  /** Leaves. The last process to leave stops the server, even when a person's psql is connected. Never throws, may be repeated. */
   dispose(): Promise<void>
 }
 
@@ -88,7 +87,7 @@ async function join(cluster: Cluster): Promise<{ presence: Presence; started: bo
   throw new UnavailableError(message, { cause })
 }
 
-/** The lock is held while the server stops, so that whoever comes now waits, is cut off, and starts it again. */
+/** The lock is held while the server stops: a process that joins meanwhile waits, is cut off, and starts the server again. */
 async function leave(presence: Presence, cluster: Cluster): Promise<void> {
   if (await presence.leave()) await stopServer(cluster)
   await presence.sql.end({ timeout: 0 })

@@ -165,7 +165,7 @@ async function lend(folder: string, account: Account): Promise<boolean> {
   return code === 0
 }
 
-/** Removes what others left beside the entry: the killed ones nothing misses, the losers of the race will find the entry. */
+/** Removes folders that killed processes left beside the entry. A process that lost the race finds the entry instead of its folder. */
 async function removeUnfinished(entry: string): Promise<void> {
   const home = dirname(entry)
   const names = await readdir(home)

@@ -1,7 +1,6 @@
 /**
- * Who still uses the embedded server. Every user holds a shared advisory lock on a connection of its own, so
- * that the death of a process, however it comes, takes its presence away; the last to leave is the one who
- * gets the lock exclusively.
+ * Which processes use the embedded server. Each holds a shared advisory lock on a connection of its own, so the lock goes when the
+ * process ends, however it ends. A process that leaves and gets the lock exclusively was the last one.
  */
 
 import { resolve } from 'node:path'
@@ -9,7 +8,7 @@ import postgres from 'postgres'
 import { postgresOptions } from '../db/connection.ts'
 import { type Cluster, urlOf } from './cluster.ts'
 
-/** Any number that nobody else uses as an advisory lock in the database `postgres`. */
+/** A number that is used for no other advisory lock in the database `postgres`. */
 const PRESENCE_LOCK = 7_310_447_115
 
 /** A server that answers neither yes nor no on loopback within this time is not ours. */
@@ -19,7 +18,7 @@ const JOIN_LIMIT_MS = 10_000
 export interface Presence {
   sql: postgres.Sql
   port: number
-  /** Gives the presence up; true when nobody is left. Then nobody can join before the connection ends. */
+  /** Leaves; true when no process is left. Then no process can join before the connection ends. */
   leave(): Promise<boolean>
 }
 
@@ -73,7 +72,7 @@ export async function joinServer(cluster: Cluster, port: number): Promise<Presen
   }
 }
 
-/** In this order: whoever unlocks last finds the lock free. A server that is gone throws. */
+/** Unlocks before it tries the exclusive lock, so that the last process to unlock gets it. A server that is gone throws. */
 async function isLast(sql: postgres.Sql): Promise<boolean> {
   await sql`select pg_advisory_unlock_shared(${PRESENCE_LOCK})`
   const [answer] = await sql<{ last: boolean }[]>`select pg_try_advisory_lock(${PRESENCE_LOCK}) as last`

@@ -1,6 +1,6 @@
 /**
- * Starting and stopping the embedded server. Two that start it at once do no harm: PostgreSQL's own lock file
- * `postmaster.pid` lets one through, and the other is told that it did not start.
+ * Starting and stopping the embedded server. Two processes may start it at once: PostgreSQL's own lock file `postmaster.pid` lets one
+ * start, and the other is told that it did not.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -81,7 +81,7 @@ export async function lastComplaint(cluster: Cluster): Promise<string> {
 
 /**
  * Whether the process of a lock file is certainly not this server: the number now belongs to another process, or to a
- * dead one that nobody has collected (a container whose first process does not). A server's working directory is its
+ * zombie (in a container whose first process does not wait for its children). A server's working directory is its
  * data directory; a dead process has none, and state Z. Only Linux tells; elsewhere nothing is certain.
  */
 export async function isStale({ pid }: LockFile, cluster: Cluster): Promise<boolean> {

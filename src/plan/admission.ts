@@ -1,6 +1,6 @@
 /**
- * The one statement that decides what is due, what it costs and what the budget lets through. The plan inserts its
- * answer, the dry run only reads it, so that both always agree.
+ * The one statement that decides what is bought and what the budget cuts. The plan inserts its answer and the dry run only reads
+ * it, so that both always agree.
  */
 import type { Price } from '../account/prices.ts'
 import type { SqlRunner } from '../db/database.ts'
@@ -39,11 +39,11 @@ export interface AdmissionInput extends OverallBudget {
  * - A shared target is priced once, at the largest depth and priority asked. Each project that asks sums full prices over
  *   its own queue; the target is admitted when at least one affords it, and those that do split it
  *   (`share_of`). The overall cut comes after.
- * - Raw pages cost nothing: the task brings them when anybody asks for them. Who asks once it is planned gets them from the
- *   next slot on.
- * - The queue is ordered by priority, then by how long ago the target was measured: with too little money everybody has
- *   their turn. What is dearer than a whole budget stands outside the queue, or it would block it for ever.
- * - What is `materialized` is computed once: the money of a project would else be summed for each of its targets.
+ * - Raw pages cost nothing: a task fetches them when at least one of its watches asks for them. A watch that asks after the task
+ *   was planned gets them from the next slot on.
+ * - The queue is ordered by priority, then by how long ago the target was measured: with too little money all targets are
+ *   measured in turn. A target dearer than a whole budget stands outside the queue, because it would block the queue for ever.
+ * - `materialized` relations are computed once: otherwise the money of a project would be summed for each of its targets.
  * - The caller holds the ledger's lock, taken in a statement of its own before this one: inside one statement two planners
  *   both see the old snapshot, and overspend.
  */
@@ -72,7 +72,7 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
         as b (project_id, micros) using (project_id)
     ),
     overall_budget as materialized (
-      -- What is left of the account's minute is no matter of a plan: only what a whole minute can never pay is.
+      -- The claim keeps the account's limit per minute. A plan only sets aside what costs more than a whole minute allows.
       select least(min(limit_micros), (select minute_limit_micros from account_usage order by fetched_at desc limit 1))
           as whole_micros,
         min(limit_micros - used_micros) - ${passed.overallMicros}::bigint as left_micros

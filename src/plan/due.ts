@@ -6,7 +6,7 @@ import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import type { Fragment } from '../ledger/money.ts'
 
-/** A person's open transaction may hold a watch: planning does not wait for it, and the next plan opens its period. */
+/** A person's open transaction may lock a watch. Planning does not wait for it: the next plan opens its period. */
 const OPENING_LOCK_TIMEOUT_MS = 2_000
 
 /** Opens the periods of watches whose location or language has become known since they were written. */
@@ -94,7 +94,7 @@ export function duePiece(sql: SqlRunner, planId: string, first: number, last: nu
     )`
 }
 
-/** Forgets what a plan has written down; and what plans wrote down that ended before they could forget it. */
+/** Deletes what a plan has written down, and what was left by plans that a crash ended. */
 export async function forgetDueSlots(db: Database, planId: string): Promise<void> {
   await db.sql`delete from due_slot where plan_id = ${planId} or queued_at < clock_timestamp() - interval '1 hour'`
 }

@@ -1,9 +1,9 @@
-/** Set-based statements stay set-based: how Postgres joins what it knows no size of. */
+/** How Postgres joins relations whose size it cannot estimate. */
 import type { Transaction } from '../db/database.ts'
 
 /**
- * To the end of the transaction, everything is joined by hash or merge. The planner takes each step of a long statement for
- * one row and would join row by row: 20,000 watches took minutes, now a second at most.
+ * Until the end of the transaction, Postgres joins by hash or merge. Its planner estimates each common table expression of a long
+ * statement at one row and would choose nested loops: 20,000 watches took minutes, and take a second at most by hash.
  */
 export async function disableNestedLoops(tx: Transaction): Promise<void> {
   await tx`select set_config('enable_nestloop', 'off', true)`

@@ -21,10 +21,10 @@ export interface PlanSummary extends PlanTotals {
   readonly posts: number
 }
 
-/** Called in the plan's own transaction with the new posts, so that a post without a job cannot be. */
+/** Called with the new posts in the transaction that makes them, so that no post is without a job. */
 export type EnqueuePosts = (tx: Transaction, postIds: readonly string[]) => Promise<void>
 
-/** (target, slot) that one transaction plans at the most: what it holds up waits for less than a second. */
+/** The most (target, slot) pairs that one transaction plans: it holds the ledger's lock for less than a second. */
 const PIECE_SLOTS = 5_000
 
 /**
@@ -111,7 +111,7 @@ export interface PlanLine {
   /** Why it is not bought; null where it is. */
   readonly cut: string | null
   readonly tasks: number
-  /** Bought: the project's share. Cut: the full price, as nobody pays it. */
+  /** Of what is bought, the project's share; of what is cut, the full price. */
   readonly costMicros: number
 }
 
@@ -119,7 +119,7 @@ export interface PlanPreview extends PlanTotals {
   readonly lines: readonly PlanLine[]
 }
 
-/** The dry run: what `planDueTasks` would do now. Posts nothing, and leaves nothing behind. */
+/** The dry run: what `planDueTasks` would do now. It writes nothing. */
 export async function previewPlan(db: Database, budget: OverallBudget): Promise<PlanPreview> {
   const prices = await readPrices(db.sql)
   return db.begin((tx) => readPreview(tx, { ...budget, prices, passed: NOTHING_PASSED }), {

@@ -1,7 +1,7 @@
 /**
- * The first step of paying once: a runner makes a post its own, in one transaction behind the ledger's lock, and learns until
- * when it may send. Nothing is sent when the commit is in doubt. The cheap questions come first: whether the post is still to
- * be claimed, whether the call window is open, whether the service can be posted to.
+ * The first step of the protocol (docs/protocol.md: The way of a post): a runner claims a post in one transaction behind the
+ * ledger's lock, and learns until when it may send it. When the commit is in doubt nothing is sent. The cheap questions come first:
+ * whether the post is still `ready`, whether the call window is open, whether the service can be posted to.
  */
 import pLimit, { type LimitFunction } from 'p-limit'
 import { type Price, readPrices } from '../account/prices.ts'
@@ -56,13 +56,13 @@ export interface ClaimOptions {
   readonly postbackUrl: Secret | null
 }
 
-/** The minute of the account's spending limit passes by itself. */
+/** How soon a post that the account's spending limit per minute holds back is looked at again. */
 const MINUTE_BUDGET_WAIT_MS = 2_000
-/** An answer at a price that nobody has paid yet takes about as long as any answer. */
+/** How soon a post that waits for the first answer at a price is looked at again: about the time of an answer. */
 const FIRST_PRICE_WAIT_MS = 250
 
 /**
- * One claim of a runner at a time: claims wait for each other at the ledger's lock anyway, and each that waits there holds a
+ * A runner makes one claim at a time. Claims would wait for each other at the ledger's lock, and each waiting claim would hold a
  * connection that settling and storing need.
  */
 const turns = new WeakMap<Database, LimitFunction>()
@@ -74,8 +74,8 @@ function claimInTurn<T>(db: Database, claim: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Claims one post. The money day is the day of sending, so the reservation moves to today and is checked again; tasks whose slot
- * is over or that no watch asks for any more are dropped.
+ * Claims one post. Money counts on the day of sending, so the reservations move to today and are tested against the budget again.
+ * Tasks whose slot is over and tasks that no watch asks for any more are dropped.
  * @param token new for each attempt: every later decision on the post carries it
  */
 export function claimPost(
@@ -109,7 +109,7 @@ async function claimLocked(
   const verdict = await fitTasks(tx, postId, await readPrices(tx), options.budget)
   if (verdict !== null) return verdict
 
-  // Both clocks, from before the permit is stamped: the monotonic one stands still while a laptop sleeps.
+  // Both clocks are read before the permit is stamped. The monotonic clock stands still while a laptop sleeps.
   const send = {
     deadlineMs: performance.now() + PERMIT_VALID_MS,
     wallDeadlineMs: Date.now() + PERMIT_VALID_MS,
@@ -127,7 +127,7 @@ async function claimLocked(
   return { kind: 'claimed', post: { postId, token, callId: permit.callId, ...post, tasks, send } }
 }
 
-/** Drops what is not to be sent, and sees that the rest may be paid for; null when it may be sent now. */
+/** Drops the tasks that are not to be sent and those that the budget does not pay for; null when the post may be sent now. */
 async function fitTasks(
   tx: Transaction,
   postId: string,
@@ -143,8 +143,8 @@ async function fitTasks(
 }
 
 /**
- * Whether a post of the same kind is on its way while nobody knows yet what the service really takes for it: a price list may say
- * less, and only one post may find that out.
+ * Whether another post of the same store and function is being sent while no task of them was ever charged. The price list may say
+ * less than what is charged, so only one post at a time finds out.
  */
 async function awaitsFirstPrice(tx: Transaction, postId: string): Promise<boolean> {
   const [row] = await tx<{ awaits: boolean }[]>`
@@ -168,7 +168,7 @@ function toPost(claimed: ClaimedTask, postbackUrl: Secret | null): TaskToPost {
   }
 }
 
-/** A postback brings one form of a result; a task that wants the pages as well asks to be told, and both are fetched. */
+/** A postback brings one form of a result. A task that wants raw pages as well asks for a pingback, and both forms are fetched. */
 function webhookOf(url: Secret | null, html: boolean): Partial<TaskToPost> {
   if (url === null) return {}
   const filledIn = `${url.reveal()}?id=$id&tag=$tag`

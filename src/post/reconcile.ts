@@ -1,6 +1,6 @@
 /**
- * Posts whose outcome nobody knows. One scan of the service's own task history serves them all: tags found are adopted;
- * "not found" takes two complete scans, the second begun after the quiet time, and an adoption always beats a release.
+ * Reconciling posts that are `unknown`. One scan of the service's own task history serves all of them. Tasks whose tags are found
+ * are adopted. "Not found" takes two complete scans, the second begun after the quiet time. An adoption always beats a release.
  */
 import { PERMIT_VALID_MS } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
@@ -24,7 +24,7 @@ export interface Reconciled extends UnknownPosts {
   readonly released: number
 }
 
-/** The scan begins earlier by this much: a clock may have been set between the sending and the scan. */
+/** The scan begins this much before the first sending: a clock may have been set between the sending and the scan. */
 const CLOCK_CHANGE_MS = 5 * 60_000
 
 /** Scans once for all unknown posts, adopts what is found and releases what is proven missing. Free of charge. */
@@ -53,8 +53,8 @@ export async function reconcileUnknownPosts(
 }
 
 /**
- * The service is asked by its own clock, which may be hours from the database's: a range by the wrong one would be refused,
- * or miss what was created, and have it paid for again.
+ * The range goes by the service's own clock, which may differ from the database's by hours. A range by the database's clock could be
+ * refused, or miss tasks that were created, which would then be paid for twice.
  * @param range by the clock of the database; `to` is its present
  */
 async function scanUntilNow(

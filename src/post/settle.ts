@@ -1,6 +1,6 @@
 /**
- * The end of a post: every answer is matched by its tag. What was created is recorded whoever holds the post; failing,
- * releasing and re-posting are decisions, and carry the claim's token.
+ * Settling a post: each answer is matched to its task by the tag. Created tasks are facts and are recorded even when another runner
+ * holds the post now. Failing and releasing tasks are decisions, and need the claim's token.
  */
 import type { Database } from '../db/database.ts'
 import { adoptTasks, type CreatedTask, settleKnownPosts } from '../ledger/adopt.ts'
@@ -24,16 +24,16 @@ export interface SortedAnswers {
   readonly created: readonly CreatedTask[]
   /** The service refuses the task for good. */
   readonly failed: readonly Refusal[]
-  /** The service refuses the task as long as the account is as it is: no money, login, pace. */
+  /** The service refuses the task for now: for money, the account or the pace. */
   readonly refused: readonly Refusal[]
-  /** The service delivers no such result: posted again they are fetched, in the form that there is. */
+  /** The service does not post back this form: the tasks are posted again without a postback, and their results fetched. */
   readonly undelivered: readonly Refusal[]
 }
 
 /** A form that the service does not post back, such as where it has raw pages only (spec: Html result). */
 const UNDELIVERED_FIELD = 'postback_data'
 
-/** Pure: what each answer of a POST says of its task. An answer that proves nothing leaves its task unknown. */
+/** Pure: sorts the answers of a POST by what they prove. A task whose answer proves nothing stays unknown. */
 export function sortAnswers(answers: readonly TaskAnswer[]): SortedAnswers {
   const created: CreatedTask[] = []
   const failed: Refusal[] = []
@@ -65,7 +65,7 @@ export function sortAnswers(answers: readonly TaskAnswer[]): SortedAnswers {
   return { created, failed, refused, undelivered }
 }
 
-/** Records what a POST was answered with. With no answers at all, its tasks are unknown. */
+/** Records the answers of a POST in one transaction. Tasks without an answer leave the post `unknown`. */
 export async function settlePost(
   db: Database,
   claim: { readonly postId: string; readonly token: string },

@@ -1,4 +1,4 @@
-/** The sweep: nothing that is planned stays without a post, no post without a job, and no answer is awaited for ever. */
+/** The sweep packs planned tasks that have no post, enqueues posts that have no job, and marks posts whose answer is overdue. */
 import type { Database, Transaction } from '../db/database.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { packTasks } from '../ledger/plan-tasks.ts'

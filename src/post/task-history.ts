@@ -1,6 +1,6 @@
 /**
- * The service's own list of the account's tasks, read whole: the only witness of what an ambiguous POST did, and of what
- * the service took for a task. Free of charge, but slow: 10 pages of 1,000 a minute (spec: Limits).
+ * Reads the service's own list of the account's tasks: the only proof of what a POST with a lost answer did, and of what the service
+ * charged for a task. Free of charge, but slow: 10 pages of 1,000 rows a minute (spec: Limits).
  */
 import type { CreatedTask } from '../ledger/adopt.ts'
 import { parseTag } from '../ledger/tag.ts'
@@ -15,22 +15,22 @@ export interface Range {
 
 export interface TaskHistory<Kept> {
   readonly found: readonly Kept[]
-  /** Whether every task of the range was seen: only then does a task that was not found not exist. */
+  /** Whether every task of the range was seen. Only then is a task that was not found proven not to exist. */
   readonly isComplete: boolean
 }
 
-/** The service tells the tag of a task for a month (spec: Task id history), and February is short. */
+/** The list has the tags of one month (spec: Task id history), and a month may have 28 days. */
 export const TAGS_KNOWN_DAYS = 27
-/** Passes over a history whose pages shift; each shows more of it. */
+/** Passes over a list whose pages shift while they are read; each pass sees more rows. */
 const MAX_PASSES = 4
 
 /**
- * Reads all tasks that were posted within the range. Tasks that finish while the pages are read move to other pages, so that one
- * may never be seen. Which tasks are in the range does not change: the scan is complete when it has seen as many as there
- * are.
+ * Reads all tasks that were posted within the range. A task that finishes while the pages are read moves to another page, so a
+ * pass may miss it. The number of tasks in the range does not change: the scan is complete when it has seen as many different
+ * ids as one pass counted rows.
  * @param range by the clock of the service; it refuses an end later than its own present
- * @param keep what is held of a row until the end, so that a day of 200,000 tasks does not hold their parameters; null
- *   when nothing is
+ * @param keep takes from a row what the caller needs, so that the parameters of 200,000 tasks are not held in memory; null drops
+ *   the row
  * @param signal ends the scan between two pages
  * @throws what `listTaskIds` throws
  */
@@ -73,7 +73,7 @@ export function toCreated(
   row: Pick<TaskIdRow, 'id' | 'tag' | 'datetimeDone' | 'costMicros'>,
 ): CreatedTask | null {
   const tag = parseTag(row.tag)
-  // Of a task that is done the list says what is left after the refund, which is ours to write down when it is stored.
+  // The list has the cost of a finished task after its refund; our refund is booked when the result is stored.
   const costMicros = row.datetimeDone === null ? row.costMicros : null
   return tag && { ...tag, serviceId: row.id, costMicros }
 }

@@ -1,4 +1,4 @@
-/** One post from claim to settlement: the protocol "paying once". A POST of tasks is never repeated here or below. */
+/** Works one post from claim to settlement (docs/protocol.md: The way of a post). A POST of tasks is never repeated here or below. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -26,7 +26,7 @@ export type PostResult =
   /** Another runner has it, nothing of it was left to post, or the service is in outage. */
   | { readonly kind: 'nothing' }
 
-/** A lost connection is not a lost answer: facts are written as soon as the database is back. */
+/** When the database connection is lost the answer is still in memory: settling is tried so many times. */
 const SETTLE_ATTEMPTS = 5
 
 /**
@@ -51,7 +51,7 @@ export async function workPost(deps: PostDeps, postId: string, signal: AbortSign
   }
 }
 
-/** A claim whose commit is in doubt is not sent; since it is not, it may be given back, if it was ours at all. */
+/** A post whose claim may not have been committed is not sent. If the claim was committed after all, its token releases the post. */
 async function claimOrRelease(deps: PostDeps, postId: string): Promise<Claim> {
   const token = randomUUID()
   try {
@@ -79,7 +79,7 @@ async function sendPost(deps: PostDeps, post: ClaimedPost): Promise<PostOutcome>
   return outcome
 }
 
-/** On proof that nothing was created the post goes back. Returns the pause before the next try, null to settle. */
+/** Releases the post on proof that nothing was created. Returns the pause before the next claim; null when the answer is to be settled. */
 async function handleRefusal(
   deps: PostDeps,
   post: ClaimedPost,
@@ -128,7 +128,7 @@ async function settleOutcome(deps: PostDeps, post: ClaimedPost, outcome: PostOut
   }
 }
 
-/** Single tasks refused for money or account: the next ones would be as well. Those refused for pace only wait. */
+/** When single tasks are refused for money or the account, the next posts would be refused too; those refused for pace only wait. */
 function throwForRefusedTasks(answers: readonly { statusCode: number; message: string }[]): void {
   for (const { statusCode, message } of answers) {
     const cause = classifyStatus(statusCode)

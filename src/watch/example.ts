@@ -85,8 +85,8 @@ const APPS: readonly ExampleApp[] = [
 const CHART = { project: 'learning', collection: 'topselling_free', category: 'education' }
 
 /**
- * Puts the example into a database in which nobody ever watched anything; elsewhere it does nothing. Call it only where the rows
- * cost nothing: on the embedded database and the sandbox.
+ * Inserts the example into a database that never had a watch; elsewhere it does nothing. Call it only where tasks cost nothing: on
+ * the embedded database and the sandbox.
  * @returns whether it did
  */
 export async function insertExampleWatchlist(db: Database): Promise<boolean> {

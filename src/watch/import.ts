@@ -1,6 +1,6 @@
 /**
- * Watches from a CSV file: what it names is added, what is there already is made as the file says, and nothing is deleted, so
- * that the same file may come again. A row that breaks a rule is refused by itself, with its line and the rule.
+ * Upserts watches from a CSV file: rows that are new are inserted, rows that exist are updated, and none is deleted. Importing the same
+ * file again is idempotent. A row that breaks a rule is refused alone, with its line and the rule.
  */
 import { parse } from 'csv-parse/sync'
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
@@ -84,7 +84,7 @@ export async function importWatches(
   const counts = { added: 0, changed: 0 }
   const refused: RefusedRow[] = []
   const work = async (tx: Transaction) => {
-    // One file after the other: two that name the same rows in another order would wait for each other in a circle.
+    // One import at a time: two that name the same rows in another order would deadlock.
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('import'))`
     for (const alike of groupByColumns(rows)) {
       for (let from = 0; from < alike.length; from += ROWS_AT_ONCE) {

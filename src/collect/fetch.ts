@@ -23,6 +23,7 @@ import {
 } from '../service/results.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
+import { compressBody } from './kept-body.ts'
 
 /** The store's own pages, compressed as soon as they are read: one has a megabyte, and a batch hundreds of them. */
 export interface RawPages {
@@ -75,7 +76,7 @@ export type Fetched =
       readonly item: FetchItem
       readonly path: string
       readonly problem: string
-      readonly body: unknown
+      readonly bodyGzip: Buffer
     }
   | {
       readonly kind: 'later'
@@ -143,7 +144,13 @@ async function fetchForms(client: AppDataClient, item: FetchItem): Promise<Fetch
 /** Pure: what it means for a task that its answer could not be had or read. */
 export function readFailure(item: FetchItem, error: StorerankError): Fetched {
   if (error instanceof UnreadableError && error.path === MISSING_RESULT) {
-    return { kind: 'unreadable', item, path: error.path, problem: error.message, body: null }
+    return {
+      kind: 'unreadable',
+      item,
+      path: error.path,
+      problem: error.message,
+      bodyGzip: compressBody(null),
+    }
   }
   // An answer for another task, or trouble on the way, says nothing of this one: it stays open.
   const pauseMs = error instanceof RateLimitedError ? error.retryAfterMs : TROUBLE_PAUSE_MS
@@ -209,7 +216,7 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
         // Reading is pure: whatever is thrown is about this one result, and no reason to hold up the others.
         const path = error instanceof UnreadableError ? error.path : MISSING_RESULT
         const problem = error instanceof Error ? error.message : String(error)
-        return { kind: 'unreadable', item, path, problem, body: outcome.result }
+        return { kind: 'unreadable', item, path, problem, bodyGzip: compressBody(outcome.result) }
       }
   }
 }

@@ -5,6 +5,7 @@
 import { gunzipSync } from 'node:zlib'
 import postgres from 'postgres'
 import { type Fetched, whyUnusable } from '../collect/fetch.ts'
+import { compressBody } from '../collect/kept-body.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { lockTasks } from '../ledger/collect.ts'
 import {
@@ -103,7 +104,7 @@ async function storeHalved(
 
 /** The result that the database will not take, alone at last. */
 function refuse(fetched: Fetched, error: DataError): Fetched {
-  const refusal = { kind: 'unreadable', item: fetched.item, body: bodyOf(fetched) } as const
+  const refusal = { kind: 'unreadable', item: fetched.item, bodyGzip: compressBody(bodyOf(fetched)) } as const
   if (error instanceof RangeError) {
     return { ...refusal, path: 'result', problem: `The result cannot be written down: ${error.message}.` }
   }

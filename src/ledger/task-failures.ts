@@ -2,9 +2,7 @@
  * `fail`, `reject`, `post again`, `defer`: how a task goes on or ends without a capture. The gap in the history is written by
  * the trigger `close_failed`.
  */
-import { gzipSync } from 'node:zlib'
 import type { SqlRunner, Transaction } from '../db/database.ts'
-import { cutDepth } from '../service/fields.ts'
 import { booked, freed, reserved } from './money.ts'
 import type { TaskTag } from './tag.ts'
 
@@ -25,7 +23,7 @@ export interface UnreadableResult {
   /** The field that breaks the contract. */
   readonly path: string
   readonly problem: string
-  readonly body: unknown
+  readonly bodyGzip: Buffer
 }
 
 export interface LaterResult {
@@ -159,7 +157,7 @@ export async function rejectResults(tx: Transaction, unreadable: readonly Unread
       from open k join unnest(
         ${unreadable.map((one) => one.serviceId)}::text[], ${unreadable.map((one) => one.path)}::text[],
         ${unreadable.map((one) => one.problem)}::text[],
-        ${unreadable.map((one) => compress(one.body))}::text[]::bytea[]
+        ${unreadable.map((one) => `\\x${one.bodyGzip.toString('hex')}`)}::text[]::bytea[]
       ) as u (service_id, path, problem, body) using (service_id)
       on conflict (task_id) do nothing
       returning task_id, path, problem
@@ -198,9 +196,4 @@ export async function giveUpResults(sql: SqlRunner, afterDays: number): Promise<
     where state = 'posted' and posted_at < clock_timestamp() - make_interval(days => ${afterDays})
     returning id`
   return rows.length
-}
-
-/** As Postgres reads bytes in text; the driver takes no arrays of buffers. */
-function compress(body: unknown): string {
-  return `\\x${gzipSync(JSON.stringify(cutDepth(body)) ?? 'null').toString('hex')}`
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 
 import { UnreadableError } from '../errors.ts'
-import { textIfReadable, wireCode } from './fields.ts'
+import { textIfReadable, wireCode, wireText } from './fields.ts'
 import { fetchReadableRows } from './replies.ts'
 import type { Transport } from './transport.ts'
 
@@ -31,14 +31,18 @@ export interface ServiceErrorCode {
 }
 
 const text = textIfReadable(500).transform((value) => value ?? '')
+const name = wireText(500).pipe(z.string().min(1))
 
+const endpoint = z.object({ endpoint: name, status: name })
+
+/** A part whose name or status cannot be read says nothing, and keeps nobody from posting. */
 const status: z.ZodType<ApiStatus> = z.object({
-  api: text,
-  status: text,
+  api: name,
+  status: name,
   endpoints: z
-    .array(z.object({ endpoint: text, status: text }))
+    .array(z.unknown())
     .nullish()
-    .transform((endpoints) => endpoints ?? []),
+    .transform((parts) => (parts ?? []).flatMap((part) => endpoint.safeParse(part).data ?? [])),
 })
 
 const errorCode: z.ZodType<ServiceErrorCode> = z.object({ code: wireCode, message: text })

@@ -4,13 +4,14 @@ import { z } from 'zod'
 
 import { readTag } from './envelope.ts'
 import {
+  cleanText,
   cutDepth,
   ifReadable,
   isObject,
   readCost,
   readTimestamp,
+  textIfReadable,
   wireIdentifier,
-  wireText,
   wireTimestamp,
 } from './fields.ts'
 import { fetchRows } from './replies.ts'
@@ -66,13 +67,19 @@ const postedAt = z.unknown().transform((value, context) => {
   return instant ?? z.NEVER
 })
 
+/** The code as text or number, or a message. */
+function readStatus(value: unknown): string | null {
+  const text = typeof value === 'number' ? String(value) : value
+  return typeof text === 'string' ? cleanText(text, 500) : null
+}
+
 const taskIdRow = z
   .object({
     id: wireIdentifier,
-    url: wireText(2000),
+    url: textIfReadable(2000),
     datetime_posted: postedAt,
     datetime_done: wireTimestamp,
-    status: z.union([z.string(), z.int()]).nullish(),
+    status: ifReadable(readStatus),
     cost: ifReadable(readCost),
     metadata: z.unknown().optional(),
   })
@@ -81,7 +88,7 @@ const taskIdRow = z
       id: row.id,
       datetimePosted: row.datetime_posted,
       datetimeDone: row.datetime_done,
-      status: String(row.status ?? ''),
+      status: row.status ?? '',
       costMicros: row.cost,
       tag: isObject(row.metadata) ? readTag(row.metadata.tag) : null,
       metadata: readMetadata(row.metadata),

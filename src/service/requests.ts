@@ -58,8 +58,14 @@ export function describeProblem(
   if (issue === undefined) return null
   const [field = 'the request'] = issue.path
   const value = request[String(field)]
-  const shown = value === undefined ? 'is missing' : `is ${JSON.stringify(value).slice(0, MAX_SHOWN_LENGTH)}`
+  const shown = value === undefined ? 'is missing' : `is ${showValue(value)}`
   return `${String(field)} ${issue.message}; it ${shown}`
+}
+
+/** A caller in JavaScript may give what JSON cannot say. */
+function showValue(value: unknown): string {
+  const text = ['bigint', 'function', 'symbol'].includes(typeof value) ? String(value) : JSON.stringify(value)
+  return text.slice(0, MAX_SHOWN_LENGTH)
 }
 
 /**

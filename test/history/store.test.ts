@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import type { Fetched } from '../../src/collect/fetch.ts'
+import { compressBody } from '../../src/collect/kept-body.ts'
 import { openDatabase, type Transaction } from '../../src/db/database.ts'
 import { LeaseLostError } from '../../src/errors.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
@@ -186,7 +187,13 @@ describe('a result', () => {
     const batch = await fetchBatch(1)
     const [one] = batch
     assert.ok(one !== undefined)
-    const bad: Fetched = { kind: 'unreadable', item: one.item, path: 'items', problem: 'Bad.', body: null }
+    const bad: Fetched = {
+      kind: 'unreadable',
+      item: one.item,
+      path: 'items',
+      problem: 'Bad.',
+      bodyGzip: compressBody(null),
+    }
     const deps = { db: world.db, dictionary: createDictionary(world.db), maxAttempts: 3 }
     let refusing: Promise<unknown> = Promise.resolve()
     await storeFetched(deps, batch, async () => {

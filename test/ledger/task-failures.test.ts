@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { compressBody } from '../../src/collect/kept-body.ts'
 import { deferResults, failResults, postAgain, rejectResults } from '../../src/ledger/task-failures.ts'
 import { readReservations } from '../support/ledger.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
@@ -116,7 +117,7 @@ describe('what has ended', () => {
     await collect(world)
     await world.db.begin(async (tx) => {
       await failResults(tx, [{ serviceId, statusCode: 40403, message: 'Expired.' }])
-      await rejectResults(tx, [{ serviceId, path: 'items', problem: 'Bad.', body: null }])
+      await rejectResults(tx, [{ serviceId, path: 'items', problem: 'Bad.', bodyGzip: compressBody(null) }])
       await deferResults(tx, [{ serviceId, problem: 'Later.', pauseMs: 1000 }])
     })
     assert.equal(await again(3), 0)
@@ -167,7 +168,9 @@ describe('what is put off', () => {
 test('an unreadable body is kept whole, whatever is in it', async () => {
   const body = { text: 'a\0b', deep: [{ emoji: '🧘', lone: '\ud800' }], huge: 'x'.repeat(1_000_000) }
   await world.db.begin((tx) =>
-    rejectResults(tx, [{ serviceId, path: 'items[0]', problem: 'It cannot be read.', body }]),
+    rejectResults(tx, [
+      { serviceId, path: 'items[0]', problem: 'It cannot be read.', bodyGzip: compressBody(body) },
+    ]),
   )
   const [kept] = await world.db.sql`select path, problem, body_gzip from rejected_result`
   assert.deepEqual([kept?.path, kept?.problem], ['items[0]', 'It cannot be read.'])

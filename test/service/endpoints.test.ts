@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 
 import { RejectedError, UnavailableError, UnreadableError } from '../../src/errors.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
-import { type Answer, ask, envelope, taskWith } from './wire-server.ts'
+import { type Answer, ask, envelope, plainBody, taskWith } from './wire-server.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -220,6 +220,23 @@ describe('the task history', () => {
     ])
   })
 
+  test('lacks what nothing hangs on where it cannot be read, or is nested too deep to be shown', async (t) => {
+    const deep = JSON.parse('{"a":'.repeat(9_000) + '1' + '}'.repeat(9_000))
+    const odd = { ...row, url: 7, status: { code: 1 }, cost: -1, datetime_done: '9999-01-01 00:00:00 +00:00' }
+    const long = { ...row, status: 'x'.repeat(1_000), metadata: { tag: 'x.1', deep: 'DEEP' } }
+    const text = JSON.stringify({ status_code: 20000, tasks: [taskWith([odd, long])] })
+    const deepText = text.replace('"DEEP"', '{"a":'.repeat(9_000) + '1' + '}'.repeat(9_000))
+    const { value } = await ask(t, plainBody(200, deepText), list)
+    const [first, second] = value
+    assert.deepEqual(
+      [first?.url, first?.status, first?.costMicros, first?.datetimeDone],
+      [null, '', null, null],
+    )
+    assert.deepEqual([second?.status.length, second?.tag], [500, 'x.1'])
+    assert.throws(() => JSON.stringify(deep), RangeError)
+    assert.match(JSON.stringify(second?.metadata), /"…"\}+$/)
+  })
+
   test('fails as a whole when one row cannot be read, because a scan with holes proves nothing', async (t) => {
     await assert.rejects(ask(t, envelope([taskWith([row, { ...row, id: null }])]), list), {
       path: 'tasks[0].result[1].id',
@@ -320,5 +337,12 @@ describe('references', () => {
     const status = await ask(t, envelope([taskWith(health)]), (client) => client.getStatus())
     assert.equal(status.asked, 'GET /v3/appendix/status')
     assert.deepEqual(status.value, [health[0], { ...health[1], endpoints: [] }])
+    const odd = [
+      null,
+      { api: 'app_data' },
+      { ...health[0], endpoints: [null, { endpoint: 'live' }, { endpoint: 'task_get', status: 'ok' }] },
+    ]
+    const partly = await ask(t, envelope([taskWith(odd)]), (client) => client.getStatus())
+    assert.deepEqual(partly.value, [{ ...health[0], endpoints: [{ endpoint: 'task_get', status: 'ok' }] }])
   })
 })

@@ -75,6 +75,11 @@ describe('a request that breaks a rule is never sent', () => {
       (c) => c.listFailedTasks({ filteredFunction: '' }),
       /filtered_function must be/,
     ],
+    [
+      'as many failed tasks as a bigint says',
+      (c) => c.listFailedTasks({ limit: 5n as unknown as number }),
+      /limit must be a whole number from 1 to 1000; it is 5\./,
+    ],
     ['a resend of nothing', (c) => c.resendWebhooks([]), /it takes 1 to 100 ids, not 0/],
     ['a resend of 101', (c) => c.resendWebhooks(Array.from({ length: 101 }, () => TASK_ID)), /not 101/],
     ['a resend of what is no id', (c) => c.resendWebhooks(['x']), /id must be a UUID; it is "x"/],

@@ -29,9 +29,10 @@ const sources = globSync('*.ts', { cwd: SOURCES }).map((file) => readFileSync(jo
 const readType = (name: string) => {
   const found = sources
     .map((source) =>
-      new RegExp(`(/\\*\\*[^/]*\\*/)\\n(?:export )?interface ${name}\\b[^{]*\\{\\n(.*?)\\n\\}\\n`, 's').exec(
-        source,
-      ),
+      new RegExp(
+        `(/\\*\\*(?:[^*]|\\*(?!/))*\\*/)\\n(?:export )?interface ${name}\\b[^{]*\\{\\n(.*?)\\n\\}\\n`,
+        's',
+      ).exec(source),
     )
     .find((match) => match !== null)
   const lines = found?.[2]?.split('\n') ?? []

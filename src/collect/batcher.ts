@@ -1,15 +1,15 @@
 /**
- * Makes batches of what arrives one by one. While batches are written the next one gathers, so that it grows with the load,
- * and whoever added a thing waits for the end of its own batch. What is held is bounded.
+ * Writes items that arrive one by one in batches. While batches are written the next one gathers, so batches grow with the load. Each
+ * caller waits for the batch of its own item. The bytes that are held are bounded.
  */
 
 export interface BatcherOptions {
   readonly maxItems: number
-  /** Over all that waits or is being written. */
+  /** Of all items that wait or are being written. */
   readonly maxHeldBytes: number
   /** Batches written at the same time. */
   readonly writers: number
-  /** How long a first item waits for company while a writer is free. */
+  /** How long the first item of a batch waits for others while a writer is free. */
   readonly lingerMs: number
 }
 
@@ -42,14 +42,14 @@ export function createBatcher<Item, Answer>(
 
   const writeBatch = async (batch: readonly Held<Item, Answer>[]) => {
     try {
-      const answers = await write(batch.map((one) => one.item))
-      batch.forEach((one, index) => {
-        one.resolve(answers[index] as Answer)
+      const answers = await write(batch.map(({ item }) => item))
+      batch.forEach(({ resolve }, index) => {
+        resolve(answers[index] as Answer)
       })
     } catch (error) {
-      for (const one of batch) one.reject(error)
+      for (const { reject } of batch) reject(error)
     }
-    for (const one of batch) heldBytes -= one.bytes
+    for (const { bytes } of batch) heldBytes -= bytes
   }
   const begin = () => {
     clearTimeout(timer)

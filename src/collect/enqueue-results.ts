@@ -1,6 +1,6 @@
 /**
- * Which results are fetched next: what the ready lists name, and what should long have been named. A task is handed to one
- * fetch job at a time; the job that loses it to a crash gives it back by the clock.
+ * Which results are fetched next: those that the ready lists name, and those that are overdue. A task is leased to one fetch job at a
+ * time; after a crash the lease runs out.
  */
 
 import { readPatience } from '../account/service-status.ts'
@@ -17,7 +17,7 @@ import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { MAX_READY_ROWS, type ReadyRow } from '../service/ready-list.ts'
 
-/** Called in the transaction that hands the tasks out, so that none is handed out without a job. */
+/** Called in the transaction that leases the tasks, so that none is leased without a job. */
 export type EnqueueFetch = (tx: Transaction, items: readonly FetchItem[]) => Promise<void>
 
 export interface HandOutOptions {
@@ -32,7 +32,7 @@ export interface HandedOut {
   readonly foreign: number
 }
 
-/** Asks the ready list of each endpoint that may name something new, and keeps asking while a list comes back full. */
+/** Asks the ready list of each endpoint with outstanding tasks, and again while a list comes back full. */
 export async function handOutReady(
   db: Database,
   client: AppDataClient,
@@ -48,7 +48,7 @@ export async function handOutReady(
       const handed = await handOutRows(db, rows, options, enqueue)
       handedOut += handed
       foreign += rows.filter((row) => row.tag !== null && parseTag(row.tag) === null).length
-      // A full list of rows that are all handed out already moves on only when they have been fetched.
+      // A full list whose rows are all leased already shows other rows only when these have been fetched.
       if (rows.length + rows.dropped < MAX_READY_ROWS || handed === 0) break
     }
   }
@@ -56,8 +56,8 @@ export async function handOutReady(
 }
 
 /**
- * Tasks that no ready list named in time are asked for by id; nothing waits for ever on a list that is stuck. While the
- * service says that it is late they have several times as long.
+ * Leases overdue tasks, whose results are asked for by id, so that no task waits for a ready list that is stuck. While the service
+ * reports delays a task is overdue several times as late.
  */
 export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promise<number> {
   return db.begin(async (tx) => {
@@ -67,12 +67,12 @@ export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promi
   })
 }
 
-/** What says that a result is ready, and by its tag whose it is. */
+/** A row of a ready list or a pingback: a result is ready, and the tag says whose it is. */
 export type ReadyNotice = ReadyTask & Pick<ReadyRow, 'tag'>
 
 /**
- * Hands out what is posted and free. Rows whose tag is ours but whose post was never settled are evidence, and
- * adopted first. What another transaction is just handing out or storing is left to it.
+ * Leases the tasks that are `posted` and not leased. A row with a tag of ours proves that its task was created, so tasks whose post is
+ * not settled are adopted first. Tasks that another transaction has locked are left to it.
  */
 export async function handOutRows(
   db: Database,
@@ -89,7 +89,7 @@ export async function handOutRows(
   })
 }
 
-/** What a notice proves by its tag: the task was created, at a cost that it does not say. */
+/** The task that a notice proves by its tag; a notice does not say its cost. */
 export function toCreated(notice: Pick<ReadyRow, 'id' | 'tag'>): CreatedTask[] {
   const tag = parseTag(notice.tag)
   return tag === null ? [] : [{ ...tag, serviceId: notice.id, costMicros: null }]

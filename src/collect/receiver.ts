@@ -32,21 +32,21 @@ export interface ListenAddress {
 export interface Receiver {
   /** Where it listens. */
   readonly address: ListenAddress
-  /** Takes no new connection, answers what is in hand and ends; after some seconds whatever is in hand then. */
+  /** Takes no new connection and answers the requests that it has; after some seconds it ends even those. */
   close(): Promise<void>
 }
 
 /** Six times the largest search as plain JSON; compressed ones have a tenth of its size. */
 const MAX_SENT_BYTES = 4 * 1024 * 1024
-/** What is held are bodies as they came: room for some thousand usual ones. */
+/** Bodies are held as they came: there is room for some thousand of usual size. */
 const BATCHES = { maxItems: 100, maxHeldBytes: 32 * 1024 * 1024, writers: 2, lingerMs: 5 }
-/** What a webhook is held at beside its body. */
+/** Counted for a webhook beside its body. */
 const WEBHOOK_BYTES = 1_024
 const MAX_CONNECTIONS = 256
 /** The service gives up after ten seconds (spec: Events), and so need not be waited for longer. */
 const REQUEST_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 5_000
-/** Longer than load balancers keep an idle connection, so that it is they who end it. */
+/** Longer than load balancers keep an idle connection, so that the balancer ends it and not we. */
 const KEEP_ALIVE_MS = 75_000
 const CLOSE_LIMIT_MS = 5_000
 const MAX_ID_LENGTH = 64
@@ -81,7 +81,7 @@ export async function startReceiver(
   return {
     address: { host, port },
     close: async () => {
-      // A request whose sender has gone is not waited for by the server, but its batch is.
+      // The server does not wait for a request whose sender has gone; its batch is waited for here.
       const ended = app
         .close()
         .then(() => Promise.all([batchers.postbacks.drain(), batchers.pingbacks.drain()]))
@@ -91,7 +91,7 @@ export async function startReceiver(
   }
 }
 
-/** When the database is in trouble, so is the whole batch: it is refused, and the service keeps its results. */
+/** When the database cannot store a batch, all of it is answered with 503, and the service keeps its results. */
 function batchOf<Webhook>(take: (webhooks: readonly Webhook[]) => Promise<Verdict[]>, log: Logger) {
   const write = async (webhooks: readonly Webhook[]): Promise<Verdict[]> => {
     try {
@@ -114,7 +114,7 @@ function buildServer({ postbacks, pingbacks }: Batchers, url: Secret): FastifyIn
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
-    // A connection that is open already brings at most one more.
+    // An open connection may send one more request, which is answered.
     return503OnClosing: false,
     frameworkErrors: (_error, _request, reply) => refuse(reply, 404),
     clientErrorHandler: (_error, socket) => {
@@ -148,7 +148,7 @@ function buildServer({ postbacks, pingbacks }: Batchers, url: Secret): FastifyIn
   return app
 }
 
-/** Without an answer's body, and without waiting for the rest of the request. */
+/** Answers without a body, and without waiting for the rest of the request. */
 function refuse(reply: FastifyReply, status: Exclude<Verdict, 200>): FastifyReply {
   return reply.code(status).header('connection', 'close').send()
 }

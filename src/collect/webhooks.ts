@@ -1,7 +1,8 @@
 /**
- * What webhooks say: a postback brings the result of a task, a pingback that it can be fetched. Tasks are recognized by the id
- * and the tag in the URL. These are evidence, where the body says so as well: a task whose post is not settled yet is adopted. Nothing here is decided
- * that the task's state does not guard, so that a webhook may come twice, late, or beside the collector.
+ * What webhooks bring: a postback the result of a task, a pingback the news that it can be fetched. Tasks are recognized by the id and
+ * the tag in the URL. A pingback, and a postback whose body has the same id and tag, prove that the task was created: it is adopted
+ * when its post is not settled yet. Webhooks are idempotent, because the state of the task guards every write: one may come twice,
+ * late, or while the collector fetches the same result.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError, UnreadableError } from '../errors.ts'
@@ -31,15 +32,15 @@ export interface WebhookDeps {
 }
 
 /**
- * The HTTP status of the answer. Only 200 ends the service's own keeping: whatever is answered otherwise stays in the ready
- * list, for the collector or for the program that the task belongs to.
+ * The HTTP status of the answer. After 200 the service takes the task off its ready list. After any other status the task stays there,
+ * for the collector or for the program that it belongs to.
  */
 export type Verdict = 200 | 400 | 404 | 413 | 503
 
-/** A task that we know; no longer open when it has ended, or when the id is that of an attempt which does not count. */
+/** A task or charge of ours. It is open while the task is `posted` under this service id. */
 type KnownTask = FetchItem & { readonly isOpen: boolean }
 
-/** A postback whose body was read; `verdict` where it says nothing of use, or need not be read. */
+/** A postback whose body was read; `verdict` when the body cannot be used or need not be read. */
 type Opened = Pingback &
   (
     | { readonly outcome: ResultOutcome }
@@ -48,15 +49,15 @@ type Opened = Pingback &
   )
 
 /**
- * Stores what postbacks bring. It has been committed when the verdicts are given. A task that is not known is adopted after its
- * body was read: an id in the URL alone proves no payment.
+ * Stores the results of postbacks. They are committed when the verdicts are returned. A task without a charge is adopted after its body
+ * was read: an id in the URL alone proves no payment.
  */
 export async function storePostbacks(deps: WebhookDeps, postbacks: readonly Postback[]): Promise<Verdict[]> {
   const known = await findTasks(deps.db.sql, postbacks)
   const opened = postbacks.map(({ body, ...webhook }) => openBody(webhook, body, known.get(webhook.id)))
-  const proven = opened.filter((one) => !known.has(one.id) && isProof(one))
+  const proven = opened.filter((postback) => !known.has(postback.id) && isProof(postback))
   const tasks = new Map([...known, ...(await adoptTasks(deps, proven))])
-  const readings = opened.map((one) => readOpened(one, tasks.get(one.id)))
+  const readings = opened.map((postback) => readOpened(postback, tasks.get(postback.id)))
   const fetched = takeOnePerTask(readings.flatMap((reading) => reading.fetched ?? []))
   if (fetched.length > 0) await deps.store(fetched)
   return readings.map((reading) => reading.verdict)
@@ -90,7 +91,7 @@ async function adoptTasks(
   })
 }
 
-/** By service id: an id that only the ledger knows is ours, and there is nothing to be done for it. */
+/** Tasks by service id. An id that only `charge` knows is ours too, and is not open. */
 async function findTasks(sql: SqlRunner, webhooks: readonly Pingback[]): Promise<Map<string, KnownTask>> {
   const rows = await sql<KnownTask[]>`
     select w.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store, t.function, k.depth,
@@ -102,7 +103,7 @@ async function findTasks(sql: SqlRunner, webhooks: readonly Pingback[]): Promise
   return new Map(rows.map((row) => [row.serviceId, row]))
 }
 
-/** Reads the body of what is open, or may be ours: nothing else is worth the time. */
+/** Reads the body when the task is open, or when its tag says that it may be ours. */
 function openBody(webhook: Pingback, body: Buffer, task: KnownTask | undefined): Opened {
   if (task === undefined && parseTag(webhook.tag) === null) return { ...webhook, verdict: 404 }
   if (task?.isOpen === false) return { ...webhook, verdict: 200 }
@@ -133,12 +134,12 @@ function readOpened(opened: Opened, task: KnownTask | undefined): { fetched?: Fe
   return { fetched, verdict: fetched.kind === 'later' ? 503 : 200 }
 }
 
-/** What ends a task goes before what only puts it off. */
+/** One outcome per task: an outcome that ends the task replaces one that defers it. */
 function takeOnePerTask(fetched: readonly Fetched[]): Fetched[] {
   const byTask = new Map<string, Fetched>()
-  for (const one of fetched) {
-    const before = byTask.get(one.item.serviceId)
-    if (before === undefined || before.kind === 'later') byTask.set(one.item.serviceId, one)
+  for (const outcome of fetched) {
+    const before = byTask.get(outcome.item.serviceId)
+    if (before === undefined || before.kind === 'later') byTask.set(outcome.item.serviceId, outcome)
   }
   return [...byTask.values()]
 }

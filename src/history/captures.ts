@@ -1,6 +1,6 @@
 /**
- * What every capture has, and the guard under which all are written: history row, task state, refund and pages in one
- * statement. However often and however a result arrives, it is stored once; a gap that a late result fills gives way to it.
+ * What every capture has, and the guard under which it is written: history row, task state, refund and pages in one statement. A
+ * result is stored once, however often it arrives. A late result replaces the gap of its slot.
  */
 import type { RawPage } from '../collect/fetch.ts'
 import type { Transaction } from '../db/database.ts'
@@ -25,10 +25,10 @@ export interface Capture {
 /** The columns of `Capture`, in the order in which every statement names them: `captureColumns`. */
 export function columnsOf(tx: Transaction, captures: readonly Capture[]) {
   return tx`
-    ${captures.map((one) => one.serviceId)}::text[], ${captures.map((one) => one.statusCode)}::int[],
-    ${captures.map((one) => one.capturedAt?.toISOString() ?? null)}::timestamptz[], ${captures.map((one) => one.checkUrl)}::text[],
-    ${captures.map((one) => one.unitsPosted)}::int[], ${captures.map((one) => one.unitsReturned)}::int[],
-    ${captures.map((one) => one.problem)}::text[]`
+    ${captures.map((capture) => capture.serviceId)}::text[], ${captures.map((capture) => capture.statusCode)}::int[],
+    ${captures.map((capture) => capture.capturedAt?.toISOString() ?? null)}::timestamptz[], ${captures.map((capture) => capture.checkUrl)}::text[],
+    ${captures.map((capture) => capture.unitsPosted)}::int[], ${captures.map((capture) => capture.unitsReturned)}::int[],
+    ${captures.map((capture) => capture.problem)}::text[]`
 }
 
 /** The names of `columnsOf`. */
@@ -37,12 +37,12 @@ export function captureColumns(tx: Transaction) {
 }
 
 /**
- * The guard, and what goes with every capture: the task ends and what is to be refunded is, its target is fresh, its pages are
- * kept. Common table expressions, to stand behind `result` with the columns of `captureColumns`.
+ * The guard, and what is written with every capture: the task is `collected`, its refund booked, `captured_at` of its target set, and
+ * its pages kept. Common table expressions, to stand behind `result` with the columns of `captureColumns`.
  */
 export function collected(tx: Transaction, captures: readonly Capture[]) {
-  const pages = captures.flatMap((one) =>
-    one.pages.map((page, index) => ({ ...page, serviceId: one.serviceId, number: index + 1 })),
+  const pages = captures.flatMap((capture) =>
+    capture.pages.map((page, index) => ({ ...page, serviceId: capture.serviceId, number: index + 1 })),
   )
   return tx`
     ${collectTasks(tx)},

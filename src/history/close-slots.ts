@@ -1,6 +1,6 @@
 /**
- * Closing: a slot that ended without a capture becomes a gap row with its reason, never a silence. After however long a
- * downtime, slots are closed in bounded pieces with a commit between, so that claims and plans wait for none of them long.
+ * Closing slots: a slot that ended without a capture becomes a gap with its reason. After a downtime of any length slots are closed in
+ * bounded pieces with a commit between, so that claims and plans wait only for one piece.
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { closeUnsentTasks } from '../ledger/close-unsent.ts'
@@ -12,7 +12,7 @@ export interface ClosedSlots {
   readonly missed: number
 }
 
-/** What one piece handles at the most: unsent tasks, cuts, periods, and slots of each period. */
+/** The most that one piece handles: unsent tasks, cuts, periods, and slots of each period. */
 export interface ClosingPiece {
   readonly tasks: number
   readonly periods: number
@@ -20,13 +20,13 @@ export interface ClosingPiece {
 }
 
 const PIECE: ClosingPiece = { tasks: 10_000, periods: 5_000, slotsOfPeriod: 24 }
-/** More slots than any period has had: a period that waits for a slot of another one is looked at whole. */
+/** More slots than any period has: a period that waits for a running slot is looked at as a whole. */
 const ALL_SLOTS = 1_000_000
 
 /**
- * Closes what is over: cuts of the budget whose slot ended, tasks that were planned and never sent, and owed slots that
- * nobody even planned. A slot is owed when it ended while its watch was active. What is posted stays open until its
- * result is known, however late; a task that fails closes its slot itself (trigger `close_failed`).
+ * Closes the slots that are over: of budget cuts, of tasks that were planned and never sent, and owed slots that were not even planned.
+ * A slot is owed when it ended while its watch was active. The slot of a `posted` task stays open until its result is known. A
+ * task that fails closes its slot itself (trigger `close_failed`).
  * @param piece for tests: smaller pieces
  */
 export async function closeEndedSlots(db: Database, piece = PIECE): Promise<ClosedSlots> {
@@ -50,8 +50,8 @@ export async function closeEndedSlots(db: Database, piece = PIECE): Promise<Clos
 }
 
 /**
- * A slot may be over for one watch and still run for another, more seldom one on the same target: then it may yet be
- * measured. It stays open, and the period that owes it comes back to it.
+ * Closes one piece. A slot may be over for one watch and still run for another watch on the same target with a longer `every`: then it
+ * may yet be measured. It stays open, and a later piece looks at its period again.
  * @param isWaiting the periods that wait for such a slot, or all others
  */
 async function closePiece(
@@ -104,7 +104,7 @@ function owedSlots(tx: Transaction, isWaiting: boolean, piece: ClosingPiece) {
       where slot_of(d.every, r.slot) = r.slot and r.slot >= slot_of(d.every, greatest(d.first_slot, d.closed_to))
         and r.slot + d.every <= d.ends
     ),
-    -- What a person has changed and not committed yet is left for the next time: behind the lock everybody would wait.
+    -- Periods that a person's open transaction has locked are left for the next time: waiting here would hold the ledger's lock.
     due_period as materialized (
       select p.id, p.target_id, p.every, p.first_slot, p.closed_to, e.ends,
         least(e.ends, slot_of(p.every, greatest(p.first_slot, p.closed_to)) + p.every * ${piece.slotsOfPeriod}::int) as horizon
@@ -122,7 +122,7 @@ function owedSlots(tx: Transaction, isWaiting: boolean, piece: ClosingPiece) {
       left join running r on r.target_id = p.target_id and r.slot = s.slot
       where p.target_id is not null and s.slot + p.every > p.closed_to and s.slot + p.every <= p.horizon
       union all
-      -- Out at the service, for all we knew, when its slot was closed, and given back unsent since.
+      -- Slots of tasks that were posting or posted when their period was closed, and were released and dropped since.
       select p.id, p.target_id, u.slot, r.slot is not null
       from (select target_id, slot from unsent union all select target_id, slot from uncut) u
       join watch_period p on p.target_id = u.target_id
@@ -132,7 +132,7 @@ function owedSlots(tx: Transaction, isWaiting: boolean, piece: ClosingPiece) {
     )`
 }
 
-/** `gap`: what each owed slot has instead of a capture, written to the history of its kind. */
+/** `gap`: the reason of each owed slot, which is written to `ranking` or `app_snapshot`. */
 function gaps(tx: Transaction) {
   return tx`
     gap as materialized (

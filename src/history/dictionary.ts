@@ -1,6 +1,6 @@
 /**
- * The dictionary of apps: (store, app_id) ↔ int id. Looks before it inserts, because `on conflict do nothing` burns
- * an id per existing row, and commits before the captures that use its ids.
+ * The dictionary of apps: (store, app_id) ↔ int id. It selects before it inserts, because `on conflict do nothing` uses up an id of the
+ * sequence per existing row, and commits before the captures that use its ids.
  */
 import type { Database } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
@@ -15,13 +15,13 @@ export interface SeenApp {
 }
 
 export interface Dictionary {
-  /** The ids of these apps, by `appKey`; apps never seen are added, changed ones updated. */
-  learn(apps: readonly SeenApp[]): Promise<ReadonlyMap<string, number>>
+  /** Upserts these apps. Returns their ids by `appKey`. */
+  resolveAppIds(apps: readonly SeenApp[]): Promise<ReadonlyMap<string, number>>
 }
 
-/** Ids are cached after their commit only. Past the bound the cache begins again. */
+/** Ids are cached after their commit only. When the bound is reached the cache is emptied. */
 const MAX_CACHED = 200_000
-/** Titles differ by country: the dictionary follows them at most this often, or every capture would rewrite it. */
+/** Titles differ by country, so every capture would rewrite them: an app is updated at most this often. */
 const REFRESH_AFTER_MS = 20 * 3_600_000
 
 export function appKey(store: string, appId: string): string {
@@ -40,7 +40,7 @@ export function createDictionary(
 ): Dictionary {
   const cache = new Map<string, CachedApp>()
   return {
-    learn: async (apps) => {
+    resolveAppIds: async (apps) => {
       const ids = new Map<string, number>()
       const missing = new Map<string, SeenApp>()
       for (const app of apps) {
@@ -67,7 +67,7 @@ interface AppRow {
   readonly appId: string
 }
 
-/** One statement behind a lock: two writers would else wait for each other's rows in a circle. */
+/** One statement behind a lock: without it two writers could deadlock. */
 async function upsertApps(db: Database, apps: readonly SeenApp[]): Promise<AppRow[]> {
   return db.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('dictionary'))`

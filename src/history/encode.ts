@@ -13,43 +13,46 @@ type Of<Kind extends Fetched['kind']> = Extract<Fetched, { kind: Kind }>
 type AppIds = ReadonlyMap<string, number>
 
 /** Pure: what a search or a chart ranked, as a row of the history. */
-export function toRanking(one: Of<'ranking'>, ids: AppIds): RankingCapture {
+export function toRanking(fetched: Of<'ranking'>, ids: AppIds): RankingCapture {
   return {
-    ...captureOf(one, one.search),
-    resultsCount: one.search?.resultsCount ?? 0,
-    incomplete: one.incomplete,
-    ...encodeRanks(one, ids),
+    ...captureOf(fetched, fetched.search),
+    resultsCount: fetched.search?.resultsCount ?? 0,
+    incomplete: fetched.incomplete,
+    ...encodeRanks(fetched, ids),
   }
 }
 
 /** One place per organic rank up to the last, holes 0; absolute ranks only where one differs. */
-function encodeRanks(one: Of<'ranking'>, ids: AppIds) {
-  const items = one.search?.items ?? []
+function encodeRanks(fetched: Of<'ranking'>, ids: AppIds) {
+  const items = fetched.search?.items ?? []
   const length = items.reduce((last, item) => Math.max(last, item.rank), 0)
   const appIds = new Array<number>(length).fill(0)
   const absolute = Array.from(appIds, (_, index) => index + 1)
   for (const item of items) {
-    appIds[item.rank - 1] = ids.get(appKey(one.item.store, item.appId)) ?? 0
+    appIds[item.rank - 1] = ids.get(appKey(fetched.item.store, item.appId)) ?? 0
     absolute[item.rank - 1] = item.absolute
   }
   return { appIds, absolute: items.every((item) => item.rank === item.absolute) ? null : absolute }
 }
 
 /** Pure: an app's page as a row of the history. */
-export function toSnapshot(one: Of<'snapshot'>, ids: AppIds): SnapshotCapture {
-  const { info } = one
-  return { ...captureOf(one, info), app: describeApp(one, info, ids, info === null ? null : toPage(info)) }
+export function toSnapshot(fetched: Of<'snapshot'>, ids: AppIds): SnapshotCapture {
+  const { info } = fetched
+  return {
+    ...captureOf(fetched, info),
+    app: describeApp(fetched, info, ids, info === null ? null : toPage(info)),
+  }
 }
 
 /** Pure: what stands above the reviews of an app, as a row of the history. */
-export function toReviewsSnapshot(one: Of<'reviews'>, ids: AppIds): SnapshotCapture {
-  const { reviews } = one
-  return { ...captureOf(one, reviews), app: describeApp(one, reviews, ids, null) }
+export function toReviewsSnapshot(fetched: Of<'reviews'>, ids: AppIds): SnapshotCapture {
+  const { reviews } = fetched
+  return { ...captureOf(fetched, reviews), app: describeApp(fetched, reviews, ids, null) }
 }
 
 /** Pure: the reviews of an app as rows of the history. */
-export function toReviews(one: Of<'reviews'>, ids: AppIds): SeenReview[] {
-  const { item, reviews } = one
+export function toReviews(fetched: Of<'reviews'>, ids: AppIds): SeenReview[] {
+  const { item, reviews } = fetched
   const app = reviews === null ? undefined : ids.get(appKey(item.store, reviews.appId))
   if (reviews === null || app === undefined) return []
   return reviews.items.map((review) => ({
@@ -69,23 +72,23 @@ export function toReviews(one: Of<'reviews'>, ids: AppIds): SeenReview[] {
 }
 
 /** Pure: raw pages, where nothing else is offered, as rows of the archive. */
-export function toPages(one: Of<'pages'>): Capture {
-  return captureOf(one, { datetime: one.html.datetime, checkUrl: null })
+export function toPages(fetched: Of<'pages'>): Capture {
+  return captureOf(fetched, { datetime: fetched.html.datetime, checkUrl: null })
 }
 
 function captureOf(
-  one: Of<'ranking' | 'snapshot' | 'reviews' | 'pages'>,
+  fetched: Of<'ranking' | 'snapshot' | 'reviews' | 'pages'>,
   result: Pick<SearchResult, 'datetime' | 'checkUrl'> | null,
 ): Capture {
   return {
-    serviceId: one.item.serviceId,
-    statusCode: one.statusCode,
+    serviceId: fetched.item.serviceId,
+    statusCode: fetched.statusCode,
     capturedAt: result?.datetime ?? null,
     checkUrl: result?.checkUrl ?? null,
-    unitsPosted: one.unitsPosted,
-    unitsReturned: one.unitsReturned,
-    pages: one.html?.pages ?? [],
-    problem: one.problem,
+    unitsPosted: fetched.unitsPosted,
+    unitsReturned: fetched.unitsReturned,
+    pages: fetched.html?.pages ?? [],
+    problem: fetched.problem,
   }
 }
 
@@ -138,11 +141,11 @@ function toPage(info: InfoResult): AppPage {
 }
 
 /** Pure: every app that a result speaks of, for the dictionary. */
-export function appsOf(one: Fetched): SeenApp[] {
-  const { store } = one.item
-  switch (one.kind) {
+export function appsOf(fetched: Fetched): SeenApp[] {
+  const { store } = fetched.item
+  switch (fetched.kind) {
     case 'ranking':
-      return (one.search?.items ?? []).map(({ appId, title, developer, icon, url }) => ({
+      return (fetched.search?.items ?? []).map(({ appId, title, developer, icon, url }) => ({
         store,
         appId,
         title,
@@ -151,13 +154,13 @@ export function appsOf(one: Fetched): SeenApp[] {
         url,
       }))
     case 'snapshot': {
-      if (one.info === null) return []
-      const { appId, title, developer, icon, url } = one.info
+      if (fetched.info === null) return []
+      const { appId, title, developer, icon, url } = fetched.info
       return [{ store, appId, title, developer, icon, url }]
     }
     case 'reviews': {
-      if (one.reviews === null) return []
-      const { appId, title } = one.reviews
+      if (fetched.reviews === null) return []
+      const { appId, title } = fetched.reviews
       return [{ store, appId, title, developer: null, icon: null, url: null }]
     }
     default:

@@ -1,4 +1,4 @@
-/** Forgetting what only served the work: the history, the money and the dictionary are kept for ever. */
+/** Prunes the tables of work. The history, the money and the dictionary are kept for ever. */
 import type { Database } from '../db/database.ts'
 import { prunePosts, pruneTasks } from '../ledger/prune.ts'
 
@@ -13,11 +13,11 @@ export interface Pruned {
   readonly looks: number
 }
 
-/** Longer than the service keeps any result, and than anybody asks what a call was. */
+/** Longer than the service keeps any result. */
 const KEEP_DAYS = 90
 const CALLS_AT_ONCE = 5_000
 
-/** Removes ended tasks whose slot is in the history with their settled posts, and what else was only looked at. */
+/** Deletes ended tasks whose slot is in the history, their settled posts, and old rows of calls, runs, differences and failures. */
 export async function pruneWork(db: Database): Promise<Pruned> {
   const keep = db.sql`make_interval(days => ${KEEP_DAYS})`
   const tasks = await untilNone(() => pruneTasks(db.sql, KEEP_DAYS))

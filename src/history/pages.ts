@@ -1,6 +1,6 @@
 /**
- * Closes slots of which the service offers raw pages only: the measurement was paid for and its pages are kept, but nothing in
- * them can be ranked. The slot is `html_only`, under the same guard as any capture.
+ * Closes slots for which the service offers raw pages only: the result was paid for and its pages are kept, but they cannot be ranked.
+ * The gap is `html_only`, written under the same guard as any capture.
  */
 import type { Transaction } from '../db/database.ts'
 import { type Capture, captureColumns, collected, columnsOf } from './captures.ts'

@@ -1,4 +1,4 @@
-/** Monthly partitions of the history, made ahead of time; whoever writes makes on demand what is missing. */
+/** Monthly partitions of the history, made ahead of time. Statements that write to the history make a missing one themselves. */
 import type { Database } from '../db/database.ts'
 
 /** Makes the partitions from the present month to `monthsAhead` months later; returns how many were missing. */

@@ -1,4 +1,4 @@
-/** Writes what searches and charts ranked: one row for each, its apps in one array. */
+/** Writes rankings: one row for each search or chart, its apps in one array. */
 import type { Transaction } from '../db/database.ts'
 import { type Capture, captureColumns, collected, columnsOf } from './captures.ts'
 
@@ -23,10 +23,10 @@ export async function insertRankings(
   const rows = await tx<{ serviceId: string }[]>`
     with result as materialized (
       select * from unnest(
-        ${captures.map((one) => one.resultsCount)}::bigint[],
-        ${captures.map((one) => `{${one.appIds.join(',')}}`)}::text[],
-        ${captures.map((one) => one.incomplete)}::text[],
-        ${captures.map((one) => (one.absolute === null ? null : `{${one.absolute.join(',')}}`))}::text[],
+        ${captures.map((capture) => capture.resultsCount)}::bigint[],
+        ${captures.map((capture) => `{${capture.appIds.join(',')}}`)}::text[],
+        ${captures.map((capture) => capture.incomplete)}::text[],
+        ${captures.map((capture) => (capture.absolute === null ? null : `{${capture.absolute.join(',')}}`))}::text[],
         ${columnsOf(tx, captures)}
       ) as r (results_count, app_ids, incomplete, absolute, ${captureColumns(tx)})
     ),

@@ -37,10 +37,11 @@ export async function upsertReviews(tx: Transaction, seen: readonly SeenReview[]
 /** Pure: each review once, as its latest capture shows it, in the one order in which all writers lock them. */
 export function mergeReviews(seen: readonly SeenReview[]): SeenReview[] {
   const byKey = new Map<string, SeenReview>()
-  for (const one of seen) {
-    const key = `${one.app} ${one.reviewId}`
-    const other = byKey.get(key) ?? one
-    const [older, newer] = timeOf(one.lastSeenAt) < timeOf(other.lastSeenAt) ? [one, other] : [other, one]
+  for (const review of seen) {
+    const key = `${review.app} ${review.reviewId}`
+    const other = byKey.get(key) ?? review
+    const [older, newer] =
+      timeOf(review.lastSeenAt) < timeOf(other.lastSeenAt) ? [review, other] : [other, review]
     const isFirst = timeOf(older.firstSeenAt) <= timeOf(newer.firstSeenAt)
     byKey.set(key, { ...newer, firstSeenAt: isFirst ? older.firstSeenAt : newer.firstSeenAt })
   }
@@ -58,13 +59,13 @@ async function upsertPart(tx: Transaction, reviews: readonly SeenReview[]): Prom
     select s.app, s.review_id, t.location_code, t.language_code, s.version, s.rating, s.title, s.text, s.author,
       s.author_image, s.written_at, coalesce(s.first_seen_at, clock_timestamp()), coalesce(s.last_seen_at, clock_timestamp())
     from unnest(
-      ${reviews.map((one) => one.serviceId)}::text[], ${reviews.map((one) => one.app)}::int[],
-      ${reviews.map((one) => one.reviewId)}::text[], ${reviews.map((one) => one.version)}::text[],
-      ${reviews.map((one) => one.rating)}::real[], ${reviews.map((one) => one.title)}::text[],
-      ${reviews.map((one) => one.text)}::text[], ${reviews.map((one) => one.author)}::text[],
-      ${reviews.map((one) => one.authorImage)}::text[], ${reviews.map((one) => one.writtenAt?.toISOString() ?? null)}::timestamptz[],
-      ${reviews.map((one) => one.firstSeenAt?.toISOString() ?? null)}::timestamptz[],
-      ${reviews.map((one) => one.lastSeenAt?.toISOString() ?? null)}::timestamptz[]
+      ${reviews.map((review) => review.serviceId)}::text[], ${reviews.map((review) => review.app)}::int[],
+      ${reviews.map((review) => review.reviewId)}::text[], ${reviews.map((review) => review.version)}::text[],
+      ${reviews.map((review) => review.rating)}::real[], ${reviews.map((review) => review.title)}::text[],
+      ${reviews.map((review) => review.text)}::text[], ${reviews.map((review) => review.author)}::text[],
+      ${reviews.map((review) => review.authorImage)}::text[], ${reviews.map((review) => review.writtenAt?.toISOString() ?? null)}::timestamptz[],
+      ${reviews.map((review) => review.firstSeenAt?.toISOString() ?? null)}::timestamptz[],
+      ${reviews.map((review) => review.lastSeenAt?.toISOString() ?? null)}::timestamptz[]
     ) with ordinality as s (service_id, app, review_id, version, rating, title, text, author, author_image, written_at,
       first_seen_at, last_seen_at, place)
     join task k using (service_id) join target t on t.id = k.target_id

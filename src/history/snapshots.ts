@@ -1,4 +1,4 @@
-/** Writes what the store said of an app as a whole: its page, or what stands above its reviews. */
+/** Writes snapshots: an app's page, or what the store says of an app above its reviews. */
 import type { Transaction } from '../db/database.ts'
 import { type Capture, captureColumns, collected, columnsOf } from './captures.ts'
 
@@ -51,7 +51,7 @@ export async function insertSnapshots(
   captures: readonly SnapshotCapture[],
 ): Promise<string[]> {
   if (captures.length === 0) return []
-  const apps = captures.map((one) => one.app)
+  const apps = captures.map((capture) => capture.app)
   const pages = apps.map((app) => app?.page ?? null)
   await insertListings(
     tx,
@@ -101,10 +101,10 @@ async function insertListings(tx: Transaction, listings: readonly Listing[]): Pr
     select hash, title, description, update_notes, icon, array(select jsonb_array_elements_text(images::jsonb)),
       details::jsonb
     from unnest(
-      ${listings.map((one) => one.hash)}::text[]::bytea[], ${listings.map((one) => one.title)}::text[],
-      ${listings.map((one) => one.description)}::text[], ${listings.map((one) => one.updateNotes)}::text[],
-      ${listings.map((one) => one.icon)}::text[], ${listings.map((one) => JSON.stringify(one.images))}::text[],
-      ${listings.map((one) => JSON.stringify(one.details))}::text[]
+      ${listings.map((listing) => listing.hash)}::text[]::bytea[], ${listings.map((listing) => listing.title)}::text[],
+      ${listings.map((listing) => listing.description)}::text[], ${listings.map((listing) => listing.updateNotes)}::text[],
+      ${listings.map((listing) => listing.icon)}::text[], ${listings.map((listing) => JSON.stringify(listing.images))}::text[],
+      ${listings.map((listing) => JSON.stringify(listing.details))}::text[]
     ) as l (hash, title, description, update_notes, icon, images, details)
     order by hash
     on conflict (hash) do nothing`

@@ -72,7 +72,7 @@ async function storeWhole(
   batch: readonly Fetched[],
   finish?: FinishBatch,
 ): Promise<StoredBatch> {
-  const ids = await deps.dictionary.learn(batch.flatMap(appsOf))
+  const ids = await deps.dictionary.resolveAppIds(batch.flatMap(appsOf))
   return deps.db.begin(async (tx) => {
     const stored = await storeBatch(tx, deps, batch, ids)
     await finish?.(tx)

@@ -1,6 +1,6 @@
 /**
- * The whole cycle by itself: references, account, plan, then posting and collecting until nothing is outstanding. Several
- * cycles at once share the work: what one has planned, any other may post and collect.
+ * The whole cycle of `storerank run`: references, account, plan, then posting and collecting until nothing is outstanding. Several
+ * cycles at once share the work: a task that one has planned may be posted and collected by another.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Outage, readPostingOutage } from '../account/service-status.ts'
@@ -41,14 +41,14 @@ const REFERENCES_FRESH_DAYS = 7
 const LOOK_EVERY_MS = 200
 const SWEEP_EVERY_MS = 10_000
 const STATUS_EVERY_MS = 60_000
-/** Ready lists: soon at first, then at the pace of the service (docs/service.md: tasks_ready limits). */
+/** The ready lists are asked soon at first, then at the pace that the service allows (docs/service.md: tasks_ready limits). */
 const FIRST_COLLECT_MS = 1_000
 const SLOWEST_COLLECT_MS = 20_000
-/** So many in a row, and the account is refused for good. */
+/** After so many refusals of the account in a row the cycle gives up. */
 const MAX_REFUSALS = 3
 
 /**
- * What is only asked for first may be missing: a reference list, the account. The cycle says so and goes on.
+ * Runs the cycle. When a reference list or the account cannot be had, the cycle says so and goes on.
  * @throws what the first phases throw, when the service cannot be reached or refuses the account; ConfigurationError when a
  *   newer storerank migrates the database meanwhile
  */
@@ -76,7 +76,7 @@ export async function runCycle(
   return { plan, outstanding, refusal: runner.refusal }
 }
 
-/** The plan goes by what is known of the account. Of a service that cannot be reached at all nothing can be bought. */
+/** When the account cannot be read the plan goes by what is recorded. When the service cannot be reached at all, it throws. */
 async function lookAtAccount(
   context: JobContext,
   jobs: readonly Job[],
@@ -173,7 +173,7 @@ function runNamed(
   jobs: readonly Job[],
   name: string,
 ): Promise<JobSummary | typeof BUSY> {
-  const job = jobs.find((one) => one.name === name)
+  const job = jobs.find((job) => job.name === name)
   if (job === undefined) throw new Error(`There is no job ${name}.`)
   return executeJob(context, job)
 }

@@ -1,6 +1,6 @@
 /**
- * A scheduled job, and the record of its runs: (job, slot) once, whoever's clock woke it. One run of a job at a time over
- * all runners, by a lock that dies with its holder.
+ * A scheduled job, and the record of its runs: each (job, slot) runs once, however many runners enqueue it. A session lock lets one
+ * run of a job go on at a time, over all runners; the lock ends with the connection of its holder.
  */
 import type { Logger } from 'pino'
 import type { Secret } from '../config.ts'
@@ -25,7 +25,7 @@ export interface JobContext {
   readonly client: AppDataClient
   readonly queue: Queue
   readonly settings: RunnerSettings
-  /** Who runs it: host, process. */
+  /** Host and process. */
   readonly runner: string
   readonly log: Logger
   readonly signal: AbortSignal
@@ -45,11 +45,11 @@ export interface Job {
   run(context: JobContext): Promise<JobSummary>
 }
 
-/** Who holds the lock of a job says so that often, and is frozen after a silence that long. */
+/** The session that holds the lock of a job sends a statement that often; after a silence that long its runner is taken for frozen. */
 const SIGN_OF_LIFE_MS = 20_000
 const FROZEN_AFTER_MS = 120_000
 
-/** Another runner is at it. */
+/** Another runner is running the job. */
 export const BUSY = Symbol('busy')
 
 /**
@@ -79,20 +79,20 @@ export async function executeJob(
   })
 }
 
-/** Records a slot that nobody will run any more; a run that has begun is not touched. */
+/** Records a slot as missed, unless its run has begun. */
 export async function recordMissedRun(db: Database, job: string, slot: Date, reason: string): Promise<void> {
   await db.sql`
     insert into job_run (job, slot, state, error) values (${job}, ${slot}, 'missed', ${reason})
     on conflict (job, slot) do update set state = 'missed', error = excluded.error where job_run.state = 'waiting'`
 }
 
-/** A slot that nobody will run, and why. */
+/** A slot that will not be run, and why. */
 export interface MissedSlot {
   readonly slot: Date
   readonly reason: string
 }
 
-/** Records slots that passed while nobody was there; what another runner has enqueued is not touched. */
+/** Records slots that passed while no runner was there, unless another runner has enqueued them. */
 export async function recordMissedSlots(
   db: Database,
   job: string,
@@ -156,8 +156,8 @@ async function endRun(
 }
 
 /**
- * A session lock: it goes with its connection, so a killed runner blocks nobody. A frozen one keeps its connection, and the
- * server ends that after a silence.
+ * A session lock: it ends with its connection, so a killed runner does not keep it. A frozen runner keeps its connection until the
+ * server ends it after a silence.
  */
 async function withJobLock<T>(db: Database, job: Job, work: () => Promise<T>): Promise<T | typeof BUSY> {
   const session = db.openSession(FROZEN_AFTER_MS)

@@ -11,16 +11,16 @@ import { BUSY, executeJob, type Job, type JobContext, recordMissedRun } from './
 import type { QueueJob } from './queue.ts'
 
 export interface Runner {
-  /** Why posting has stopped, as the service refuses the account; null while all is well. */
+  /** The service's refusal of the account, while posting is stopped for it; else null. */
   readonly refusal: AccountError | null
   /** Posts and batches of results that ended in this process. */
   readonly progress: { readonly posted: number; readonly stored: number }
 }
 
-/** Each may wait for its answer or a permit; the client and the call window bound the requests. */
+/** Most of them wait for an answer or a permit. The client and the call window bound the requests. */
 const POSTS_AT_ONCE = 10
 const FETCH_JOBS_AT_ONCE = 4
-/** After a refusal of the account nothing is posted for that long: each try would be refused as well. */
+/** How long nothing is posted after the service refused the account: it would refuse each post. */
 const REFUSAL_PAUSE_MS = 60_000
 
 /** Begins to work the queues. `jobs` are the scheduled ones; none when only posts and results are worked. */
@@ -29,7 +29,7 @@ export async function startRunner(context: JobContext, jobs: readonly Job[]): Pr
   const { queue } = context
   await queue.work('post', POSTS_AT_ONCE, postHandler(context, state))
   await queue.work('fetch', FETCH_JOBS_AT_ONCE, fetchHandler(context, state))
-  // No two of a kind run at once, and a long audit keeps nothing else waiting.
+  // One worker per job: a long audit keeps no other job waiting.
   if (jobs.length > 0) await queue.work('job', jobs.length, jobHandler(context, jobs))
   return state
 }
@@ -108,7 +108,7 @@ function fetchHandler(context: JobContext, state: RunnerState) {
 function jobHandler(context: JobContext, jobs: readonly Job[]) {
   return async (queued: QueueJob<'job'>) => {
     const slot = new Date(queued.data.slot)
-    const job = jobs.find((one) => one.name === queued.data.job)
+    const job = jobs.find((job) => job.name === queued.data.job)
     if (job === undefined) {
       throw new UnavailableError(`This runner knows no job ${queued.data.job}; a newer one has to take it.`)
     }
@@ -119,7 +119,7 @@ function jobHandler(context: JobContext, jobs: readonly Job[]) {
         await recordMissedRun(context.db, job.name, slot, 'Another run of the job was going on.')
     } catch (error) {
       context.log.error({ job: job.name, err: error }, 'job failed')
-      // What the service or a setting refuses stays refused; what a stop or the database prevented another runner does.
+      // A refusal of the service or of a setting would repeat. After a stop, or trouble of the database, pg-boss tries again.
       if (!(error instanceof StorerankError) || error instanceof UnavailableError) throw error
     }
   }

@@ -1,7 +1,7 @@
 /**
- * The alarm clock. Every minute each runner looks which slots have begun, and enqueues (job, slot), which the database accepts
- * once. Time is the database's: the runner's clock decides nothing, whether it is hours off, steps back, leaps or stood
- * still. What passed while no runner was there is recorded as missed, and never jumped over.
+ * The schedule. Every minute each runner looks which slots of which jobs have begun, and enqueues (job, slot), which the database
+ * accepts once. The time is the database's: a runner whose clock is wrong, jumps or stood still enqueues the same. Slots that passed
+ * while no runner was there are recorded as missed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTask, type ScheduledTask } from 'node-cron'
@@ -18,30 +18,30 @@ import {
 } from './job.ts'
 
 export interface Scheduler {
-  /** Rejects with a ConfigurationError when a newer storerank has migrated the database: then nothing is looked at any more. */
+  /** Rejects with a ConfigurationError when a newer storerank has migrated the database; the schedule has then ended. */
   readonly ended: Promise<void>
   stop(): Promise<void>
 }
 
-/** What a look finds of one job. */
+/** The slots of one job that have begun since the look before. */
 export interface PassedSlots {
   /** To be run now. */
   readonly due: Date | null
-  /** Nobody runs them any more; the latest first. */
+  /** They will not be run; the latest first. */
   readonly missed: readonly MissedSlot[]
 }
 
 const MINUTE_MS = 60_000
 /** Longer than the rarest schedule: a month. */
 const LOOK_BACK_MS = 32 * 86_400_000
-/** More rows of one job tell nobody more: these are 16 hours of a minutely one, and a week of `track`. */
+/** The most missed slots that are recorded: 16 hours of a minutely job, a week of `track`. */
 const MISSED_AT_MOST = 1_000
 const MISSED_REASON = 'No runner was there to start it.'
-/** After a look that failed, as the database was away. */
+/** How soon it looks again after a failure, such as a lost database. */
 const LOOK_AGAIN_MS = 5_000
 
 /**
- * Looks at once, which catches up and does again what failed last, and then every minute until it is stopped.
+ * Looks at once, which catches up and repeats a job whose last run failed, and then every minute until it is stopped.
  * @param readNow the clock that slots go by
  */
 export async function startScheduler(
@@ -68,7 +68,7 @@ export async function startScheduler(
   }
 }
 
-/** Waits as long as the look before has said, and looks again, until the signal ends it. */
+/** Waits as long as the look before said, and looks again, until it is aborted. */
 async function tick(firstWaitMs: number, signal: AbortSignal, look: () => Promise<number>): Promise<void> {
   let waitMs = firstWaitMs
   for (;;) {
@@ -84,11 +84,11 @@ export function listNextTicks(jobs: readonly Job[]): { job: string; at: Date | n
 }
 
 /**
- * Pure: what became of the slots of a job since the look before.
+ * Pure: which slot of a job is due, and which are missed, since the look before.
  * @param matches node-cron's own reading of the schedule
  * @param after the look before, or the latest slot on record; null when there is none: then nothing was missed
  */
-export function judgeSlots(
+export function findDueAndMissedSlots(
   catchUp: Job['catchUp'],
   matches: (minute: Date) => boolean,
   after: Date | null,
@@ -142,16 +142,16 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
     for (const { job, cron } of schedules) {
       const latest = recorded?.get(job.name)
       const after = before ?? latest?.slot ?? null
-      const { due, missed } = judgeSlots(job.catchUp, (minute) => cron.match(minute), after, now)
-      // In this order: should this be cut off, the next look finds what it has not recorded.
+      const { due, missed } = findDueAndMissedSlots(job.catchUp, (minute) => cron.match(minute), after, now)
+      // In this order, so that after a crash between the two the next look still finds the due slot.
       await recordMissedSlots(db, job.name, missed)
       if (due !== null) await enqueueRun(db, queue, job.name, due)
-      // Whoever starts a runner may have mended what made the last run fail; the next slot may be a week away.
+      // The cause of the last failure may be mended when a runner starts, and the next slot may be a week away.
       else if (latest?.hasFailed && job.catchUp === 'latest')
         await enqueueAgain(db, queue, job.name, beginOfMinute(now))
     }
     before = now
-    // None at all, should the next minute have begun meanwhile.
+    // Not at all when the next minute has begun meanwhile.
     return Math.max(0, MINUTE_MS - (now.getTime() % MINUTE_MS) - (performance.now() - answeredMs))
   }
 }
@@ -163,8 +163,8 @@ async function readClock(db: Database): Promise<Date> {
 }
 
 /**
- * The latest slot on record of each job. A run by hand is recorded under its own instant, which is no whole minute; what a
- * clock that was ahead has recorded is not reached yet.
+ * The latest recorded slot of each job. Runs by hand are left out: they are recorded under their own instant, which is no whole
+ * minute. So are slots in the future, which a clock that was ahead has recorded.
  */
 async function readLatestSlots(
   db: Database,

@@ -39,19 +39,19 @@ async function titleOf(appId: string): Promise<string | null | undefined> {
 }
 
 test('the ids advance by exactly the apps that are new, whoever sees the others again', async () => {
-  await createDictionary(db).learn(range(1000, 1100))
+  await createDictionary(db).resolveAppIds(range(1000, 1100))
   assert.equal(await lastId(), 100)
   const another = createDictionary(db)
-  const ids = await another.learn(range(1050, 1110))
+  const ids = await another.resolveAppIds(range(1050, 1110))
   assert.equal(await lastId(), 110)
   assert.equal(ids.size, 60)
-  await another.learn(range(1000, 1110))
+  await another.resolveAppIds(range(1000, 1110))
   assert.equal(await lastId(), 110)
 })
 
 test('an app that comes twice in a batch, or in both stores, has one id in each', async () => {
   const android: SeenApp = { ...seen('1000'), store: 'android_store' }
-  const ids = await createDictionary(db).learn([seen('1000'), android, seen('1000')])
+  const ids = await createDictionary(db).resolveAppIds([seen('1000'), android, seen('1000')])
   assert.deepEqual([...ids.keys()].sort(), ['android_store 1000', 'ios_store 1000'])
   assert.equal(new Set(ids.values()).size, 2)
   assert.equal(await lastId(), 2)
@@ -70,7 +70,7 @@ test('learners at the same moment, with the same apps in other orders, agree and
     ]
     const learned = await Promise.all(
       learners.map((learner, index) =>
-        learner.learn(index % 2 === 0 ? (batches[index] ?? []) : (batches[index] ?? []).reverse()),
+        learner.resolveAppIds(index % 2 === 0 ? (batches[index] ?? []) : (batches[index] ?? []).reverse()),
       ),
     )
     const stored = await db.sql<
@@ -86,8 +86,8 @@ test('learners at the same moment, with the same apps in other orders, agree and
 
 test('a dictionary that fails to store an app does not remember it', async () => {
   const dictionary = createDictionary(db)
-  await assert.rejects(dictionary.learn([seen('1000', 'A\0B')]), { code: '22021' })
-  const ids = await dictionary.learn([seen('1000')])
+  await assert.rejects(dictionary.resolveAppIds([seen('1000', 'A\0B')]), { code: '22021' })
+  const ids = await dictionary.resolveAppIds([seen('1000')])
   const [row] = await db.sql`select id from app`
   assert.equal(ids.get('ios_store 1000'), row?.id)
 })
@@ -97,26 +97,26 @@ test('a title is taken when there is none yet, and then changes at most daily', 
   let laterMs = 0
   const dictionary = createDictionary(db, () => nowMs + laterMs)
   await db.sql`select app_of('ios_store', '1000')`
-  await dictionary.learn([seen('1000', 'Old')])
+  await dictionary.resolveAppIds([seen('1000', 'Old')])
   assert.equal(await titleOf('1000'), 'Old')
 
-  await createDictionary(db).learn([seen('1000', 'Other country')])
-  await dictionary.learn([seen('1000', 'Other country')])
+  await createDictionary(db).resolveAppIds([seen('1000', 'Other country')])
+  await dictionary.resolveAppIds([seen('1000', 'Other country')])
   assert.equal(await titleOf('1000'), 'Old')
 
   laterMs = 21 * 3_600_000
   await db.sql`update app set updated_at = updated_at - interval '21 hours'`
-  await dictionary.learn([seen('1000', 'New')])
+  await dictionary.resolveAppIds([seen('1000', 'New')])
   assert.equal(await titleOf('1000'), 'New')
-  await createDictionary(db).learn([seen('1000', null)])
+  await createDictionary(db).resolveAppIds([seen('1000', null)])
   assert.equal(await titleOf('1000'), 'New')
 })
 
 test('what has not changed is not written again', async () => {
-  await createDictionary(db).learn([seen('1000')])
+  await createDictionary(db).resolveAppIds([seen('1000')])
   await db.sql`update app set updated_at = updated_at - interval '21 hours'`
   const [before] = await db.sql`select xmin::text as version, updated_at from app`
-  await createDictionary(db).learn([seen('1000')])
+  await createDictionary(db).resolveAppIds([seen('1000')])
   const [after] = await db.sql`select xmin::text as version, updated_at from app`
   assert.deepEqual({ ...after }, { ...before })
 })
@@ -124,10 +124,10 @@ test('what has not changed is not written again', async () => {
 test('an app in the cache costs no statement, and the cache begins again past its bound', async () => {
   const dictionary = createDictionary(db, Date.now, 100)
   await db.sql`select app_of('ios_store', '1000')`
-  await dictionary.learn([seen('1000', null)])
-  await dictionary.learn([seen('1000', 'Title')])
+  await dictionary.resolveAppIds([seen('1000', null)])
+  await dictionary.resolveAppIds([seen('1000', 'Title')])
   assert.equal(await titleOf('1000'), null)
-  await dictionary.learn(range(2000, 2100))
-  await dictionary.learn([seen('1000', 'Title')])
+  await dictionary.resolveAppIds(range(2000, 2100))
+  await dictionary.resolveAppIds([seen('1000', 'Title')])
   assert.equal(await titleOf('1000'), 'Title')
 })

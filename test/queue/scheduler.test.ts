@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { createTask } from 'node-cron'
 import { enqueueRun, type Job } from '../../src/queue/job.ts'
-import { judgeSlots, listNextTicks, startScheduler } from '../../src/queue/scheduler.ts'
+import { findDueAndMissedSlots, listNextTicks, startScheduler } from '../../src/queue/scheduler.ts'
 import { migrateLater } from '../support/database.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
@@ -45,7 +45,7 @@ const time = (slot: Date | null | undefined) => slot?.toISOString().slice(11, 16
 
 describe('the first look at a job that was never scheduled', () => {
   const first = (cron: string, now: string, catchUp: Job['catchUp'] = 'latest') => {
-    const { due, missed } = judgeSlots(catchUp, matches(cron), null, new Date(now))
+    const { due, missed } = findDueAndMissedSlots(catchUp, matches(cron), null, new Date(now))
     assert.deepEqual(missed, [])
     return due?.toISOString() ?? null
   }
@@ -75,12 +75,17 @@ describe('the first look at a job that was never scheduled', () => {
 
 describe('a look', () => {
   test('finds nothing new in the same minute', () => {
-    const found = judgeSlots('latest', matches(MINUTELY), instant('12:00:00'), instant('12:00:59.999'))
+    const found = findDueAndMissedSlots(
+      'latest',
+      matches(MINUTELY),
+      instant('12:00:00'),
+      instant('12:00:59.999'),
+    )
     assert.deepEqual(found, { due: null, missed: [] })
   })
 
   test('after a sleep runs the latest slot, and says of each before it that it was missed', () => {
-    const { due, missed } = judgeSlots(
+    const { due, missed } = findDueAndMissedSlots(
       'latest',
       matches('*/10 * * * *'),
       instant('12:00:01'),
@@ -97,7 +102,7 @@ describe('a look', () => {
   })
 
   test('after a sleep runs nothing late where the next slot does the work, but says that it was missed', () => {
-    const { due, missed } = judgeSlots(
+    const { due, missed } = findDueAndMissedSlots(
       'none',
       matches('*/10 * * * *'),
       instant('12:00:01'),
@@ -112,7 +117,7 @@ describe('a look', () => {
 
   test('after a month lists the last thousand minutes, and the oldest of them tells of the rest', () => {
     const since = new Date('2026-10-21T12:00:00Z')
-    const { due, missed } = judgeSlots('latest', matches(MINUTELY), since, instant('12:00:30'))
+    const { due, missed } = findDueAndMissedSlots('latest', matches(MINUTELY), since, instant('12:00:30'))
     assert.equal(time(due), '12:00')
     assert.equal(missed.length, 1000)
     assert.equal(missed.at(-2)?.reason, NOTHING_BEFORE)
@@ -124,7 +129,7 @@ describe('a look', () => {
 
   test('after half a year looks back a month', () => {
     const since = new Date('2026-05-21T12:00:00Z')
-    const { due, missed } = judgeSlots('latest', matches('0 3 * * 1'), since, instant('12:00:30'))
+    const { due, missed } = findDueAndMissedSlots('latest', matches('0 3 * * 1'), since, instant('12:00:30'))
     assert.equal(due?.toISOString(), '2026-11-16T03:00:00.000Z')
     assert.equal(missed.length, 3)
     assert.match(missed.at(-1)?.reason ?? '', /since 2026-05-21/)
@@ -145,7 +150,7 @@ describe('whatever the clock does', () => {
         return reached.length === 0 ? null : new Date(Math.max(...reached))
       },
       look: (before: Date | null, now: Date) => {
-        const { due, missed } = judgeSlots(catchUp, matches(cron), before, now)
+        const { due, missed } = findDueAndMissedSlots(catchUp, matches(cron), before, now)
         for (const { slot } of [...missed, ...(due === null ? [] : [{ slot: due }])]) {
           assert.ok(slot <= now, 'no slot of the future')
         }

@@ -245,7 +245,7 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
 /** A post of which nothing is left to send is `settled`. Returns whether it is. */
 export async function settleEmptyPost(tx: Transaction, postId: string): Promise<boolean> {
   const rows = await tx`
-    update post set state = 'settled', settled_at = clock_timestamp()
+    update post set state = 'settled', settled_at = clock_timestamp(), micros = 0
     where id = ${postId} and not exists (select from task k where k.post_id = ${postId} and k.state = 'planned')
     returning id`
   return rows.length > 0

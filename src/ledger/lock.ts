@@ -1,5 +1,6 @@
 /** The lock behind which money is reserved: every transaction that plans, packs, claims or closes holds it to its end. */
 import type { Database, Transaction } from '../db/database.ts'
+import { ConfigurationError } from '../errors.ts'
 
 /** Longer than any holder of the lock works on one piece; after it the waiting transaction gives up, and says who holds the lock. */
 const LOCK_TIMEOUT_MS = 15_000
@@ -15,7 +16,12 @@ const FOLD_AT_ROWS = 1_000
  * midnight would spend the money of a day that is over.
  */
 export async function lockLedger(tx: Transaction): Promise<void> {
-  await tx`select from ledger for update`
+  const rows = await tx`select from ledger for update`
+  if (rows.length !== 1) {
+    throw new ConfigurationError(
+      'The table ledger has lost its one row, without which no budget can be kept. Restore it from a backup, or run `insert into ledger default values; select recount_spend();` while nothing else runs.',
+    )
+  }
   await tx`
     select set_config('storerank.now',
       coalesce(nullif(current_setting('storerank.now', true), ''), clock_timestamp()::text), true), fold_spend(${FOLD_AT_ROWS})`

@@ -106,3 +106,57 @@ describe('a claim', () => {
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
   })
 })
+
+describe('a service that takes more than its price list says', () => {
+  const dear = (costMicros: number) =>
+    clientThat(world, [], ({ tags }) =>
+      answered(tags.map((tag) => ({ ...answerOf(tag, 20100), costMicros }))),
+    )
+  const budgetOf = (maxDayMicros: number) => ({
+    ...depsOf(world),
+    budget: { maxDayMicros, maxMonthMicros: null },
+  })
+
+  /** Two posts, of one task each, at a list price of nothing. */
+  async function planTwoPosts(): Promise<[string, string]> {
+    await world.db.sql`
+      insert into account_usage (login, prices)
+      values ('me', '[{"function": "app_searches", "normalMicros": 0, "highMicros": 0}]')`
+    const first = await planPost(world, ['yoga'])
+    const second = await planPost(world, ['pilates'])
+    return [first, second]
+  }
+
+  test('is paid no more than the budget: what was charged last is reserved from then on', async () => {
+    const [first, second] = await planTwoPosts()
+    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+    await work(world, first, { client: dear(2000) })
+    // 2,000 are spent, and 1,200 were reserved for the second at the price of the specification.
+    assert.deepEqual(await claimPost(world.db, second, randomUUID(), budgetOf(3900)), { kind: 'empty' })
+    assert.deepEqual(await readMoney(world.db), { charge: 2000 })
+    const [cut] = await world.db.sql`select reason, price_micros::int as micros from budget_cut`
+    assert.deepEqual({ ...cut }, { reason: 'overall_budget', micros: 2000 })
+  })
+
+  test('is asked by one post alone what it takes, while that is not known', async () => {
+    const [first, second] = await planTwoPosts()
+    await world.db.sql`delete from charged_price`
+    const claim = await claimPost(world.db, first, randomUUID(), budgetOf(10_000))
+    assert.ok(claim.kind === 'claimed')
+    assert.equal((await claimPost(world.db, second, randomUUID(), budgetOf(10_000))).kind, 'wait')
+    const tag = parseTag(claim.post.tasks[0]?.tag ?? null)
+    assert.ok(tag !== null)
+    await world.db.begin((tx) => adoptTasks(tx, [{ ...tag, serviceId: 's', costMicros: 1200 }], 60_000))
+    assert.equal((await claimPost(world.db, second, randomUUID(), budgetOf(10_000))).kind, 'claimed')
+  })
+})
+
+test('without the one row of the ledger nothing is claimed, and a sentence says what to do', async (t) => {
+  const postId = await planPost(world, ['yoga'])
+  await world.db.sql`delete from ledger`
+  t.after(() => world.db.sql`insert into ledger default values`)
+  await assert.rejects(
+    claimPost(world.db, postId, randomUUID(), depsOf(world)),
+    /The table ledger has lost its one row/,
+  )
+})

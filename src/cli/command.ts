@@ -2,6 +2,7 @@
 import type { ListenAddress } from '../collect/receiver.ts'
 import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
+import type { ExportFormat } from '../report/export/export.ts'
 import type { ApiOptions } from './api.ts'
 import type { Output } from './print.ts'
 
@@ -30,6 +31,8 @@ export interface CommandOptions {
   /** `file` may be `-`, which is stdin. */
   import: { readonly file: string; readonly isTrial: boolean }
   sql: { readonly query: string; readonly format: 'table' | 'json' | 'csv' }
+  /** `what` is a view, SQL, or `watches`; `out` is a file, by whose name the format goes where none is given. */
+  export: { readonly what: string; readonly format?: ExportFormat; readonly out?: string }
   /** `from` and `to` are days: `2026-03-01`. `html` and `logo` are files. */
   report: {
     readonly project?: string

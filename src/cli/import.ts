@@ -40,7 +40,7 @@ async function readText(file: string): Promise<string> {
 }
 
 function report(
-  { table, added, changed, unchanged, refused }: Import,
+  { tables, added, changed, unchanged, refused }: Import,
   isTrial: boolean,
   output: CommandContext,
 ) {
@@ -54,7 +54,7 @@ function report(
   }
   const counts = `${formatCount(added)} added, ${formatCount(changed)} changed, ${formatCount(unchanged)} as they were`
   output.stdout.write(
-    `${table}: ${counts}, ${formatCount(refused.length)} refused.${isTrial ? ' Nothing was changed: this was a trial.' : ''}\n`,
+    `${tables.join(', ')}: ${counts}, ${formatCount(refused.length)} refused.${isTrial ? ' Nothing was changed: this was a trial.' : ''}\n`,
   )
   if (!isTrial && added + changed > 0) output.stdout.write('`storerank plan` says what they cost.\n')
 }

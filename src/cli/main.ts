@@ -21,6 +21,7 @@ const COMMANDS: CommandModules = {
   status: () => import('./status.ts'),
   import: () => import('./import.ts'),
   sql: () => import('./sql.ts'),
+  export: () => import('./export.ts'),
   report: () => import('./report.ts'),
   sandbox: () => import('./sandbox.ts'),
   migrate: () => import('./migrate.ts'),

@@ -33,6 +33,7 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   addRunners(program, invoke)
   addReports(program, invoke)
   addReport(program, invoke)
+  addExport(program, invoke)
   addServers(program, invoke)
   return program
 }
@@ -96,6 +97,25 @@ function addReports(program: Command, invoke: Invoke) {
       invoke('sql', { query, format: json ? 'json' : csv ? 'csv' : 'table' }),
     )
   addExample(sql, 'storerank sql "select outcome, count(*) from rank_history group by 1" --csv')
+}
+
+function addExport(program: Command, invoke: Invoke) {
+  const exporting = program
+    .command('export')
+    .description('stream a view, SQL that selects, or the watches: to a file or stdout, of any size')
+    .argument('<what>', 'the name of a view, a SELECT, or `watches`, which `storerank import` reads')
+    .addOption(
+      new Option('--format <format>', 'default: by the name of the file, else csv').choices([
+        'csv',
+        'jsonl',
+        'parquet',
+      ]),
+    )
+    .option('--out <file>', 'file to write, whole or not at all (default: stdout)')
+    .action((what: string, options: Omit<CommandOptions['export'], 'what'>) =>
+      invoke('export', { what, ...options }),
+    )
+  addExample(exporting, 'storerank export rank_history --out ranks.parquet')
 }
 
 function addReport(program: Command, invoke: Invoke) {

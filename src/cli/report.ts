@@ -4,9 +4,10 @@ import { requireCurrentSchema } from '../db/migrate.ts'
 import { ConfigurationError } from '../errors.ts'
 import { digest } from '../report/digest.ts'
 import type { Report } from '../report/model.ts'
+import { readLogo } from '../report/page/logo.ts'
 import { renderPage } from '../report/page/page.ts'
 import { type ReportQuery, readProjects, readReport } from '../report/read.ts'
-import { readLogo, writePage } from '../report/write-page.ts'
+import { writeWholeFile } from '../report/write-file.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { formatCount, printJson } from './print.ts'
 import { printDigest } from './print-digest.ts'
@@ -68,7 +69,7 @@ async function writeHtml(
     ...(logo === undefined ? {} : { logoUrl: await readLogo(logo) }),
   })
   const file = resolve(html)
-  await writePage(file, page)
+  await writeWholeFile(file, page)
   const size = formatCount(Math.ceil(Buffer.byteLength(page) / BYTES_PER_KILOBYTE))
   stdout.write(
     `${report.project}, ${report.days[0]} to ${report.days.at(-1)}: ${formatCount(report.lists.length)} keywords and charts in ${size} KB.\n${file}\n`,

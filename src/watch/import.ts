@@ -3,46 +3,16 @@
  * file again is idempotent. A row that breaks a rule is refused alone, with its line and the rule.
  */
 import { parse } from 'csv-parse/sync'
-import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
-
-const SETTINGS = ['every', 'priority', 'enabled', 'tags', 'note', 'html'] as const
-const PLACE = ['location_code', 'location_name', 'language_code'] as const
-
-/** `subject` is the column that tells a file of these watches from the others; `unique` is what their unique index is of. */
-const WATCHES = [
-  {
-    table: 'keyword_watch',
-    subject: 'keyword',
-    identity: ['project', 'store', 'keyword', ...PLACE],
-    unique: (sql: SqlRunner) => sql`
-      project, store, md5(keyword), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), language_code`,
-    settings: [...SETTINGS, 'depth'],
-  },
-  {
-    table: 'app_watch',
-    subject: 'app_id',
-    identity: ['project', 'store', 'app_id', ...PLACE],
-    unique: (sql: SqlRunner) => sql`
-      project, store, app_id, coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), coalesce(language_code, '')`,
-    settings: [...SETTINGS, 'label', 'role', 'info', 'reviews', 'reviews_depth'],
-  },
-  {
-    table: 'chart_watch',
-    subject: 'collection',
-    identity: ['project', 'store', 'collection', 'category', ...PLACE],
-    unique: (sql: SqlRunner) => sql`
-      project, store, collection, coalesce(category, ''), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"),
-      language_code`,
-    settings: [...SETTINGS, 'depth'],
-  },
-] as const
-type Watch = (typeof WATCHES)[number]
+import { fuse } from './cells.ts'
+import { WATCHES, type Watch } from './kinds.ts'
 
 /** A row of the file: its cells that say something, by column. */
 interface FileRow {
   readonly line: number
+  readonly watch: Watch
   readonly cells: ReadonlyMap<string, string>
 }
 
@@ -54,7 +24,8 @@ export interface RefusedRow {
 }
 
 export interface Import {
-  readonly table: Watch['table']
+  /** The tables that the file is for. */
+  readonly tables: readonly Watch['table'][]
   readonly added: number
   readonly changed: number
   readonly unchanged: number
@@ -63,13 +34,14 @@ export interface Import {
 }
 
 const ROWS_AT_ONCE = 500
-const LONGEST_ROW_BYTES = 65_536
+/** A keyword, a note and fifty tags, each as long as it may be. */
+const LONGEST_ROW_BYTES = 262_144
 /** SQLSTATE classes of what is wrong with a row: its data, a rule, the same row twice in one statement. */
 const ROW_AT_FAULT = /^(21|22|23|P0)/
 
 /**
- * Brings a CSV file in: its header names columns of keyword_watch, app_watch or chart_watch, and an empty cell says nothing. Separated
- * by comma, semicolon or tab.
+ * Brings a CSV file in: its header names columns of keyword_watch, app_watch or chart_watch, or of several of them, when each row
+ * is of the one whose subject it names. An empty cell says nothing. Separated by comma, semicolon or tab.
  * @param isTrial looks what would happen, and changes nothing
  * @throws ConfigurationError when the file as a whole cannot be read; then nothing has changed
  */
@@ -79,8 +51,8 @@ export async function importWatches(
   isTrial: boolean,
 ): Promise<Import> {
   const records = parseRecords(csv)
-  const watch = chooseWatch(records[0]?.cells ?? [])
-  const rows = readRows(records, watch)
+  const watches = chooseWatches(records[0]?.cells ?? [])
+  const { rows, misfits } = readRows(records, watches)
   const counts = { added: 0, changed: 0 }
   const refused: RefusedRow[] = []
   const work = async (tx: Transaction) => {
@@ -88,7 +60,7 @@ export async function importWatches(
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('import'))`
     for (const alike of groupByColumns(rows)) {
       for (let from = 0; from < alike.length; from += ROWS_AT_ONCE) {
-        await storeRows(tx, watch, alike.slice(from, from + ROWS_AT_ONCE), counts, refused)
+        await storeRows(tx, alike.slice(from, from + ROWS_AT_ONCE), counts, refused)
       }
     }
     if (isTrial) throw new TrialOver()
@@ -99,11 +71,11 @@ export async function importWatches(
   const { added, changed } = counts
   const unchanged = rows.length - added - changed - refused.length
   return {
-    table: watch.table,
+    tables: watches.map(({ table }) => table),
     added,
     changed,
     unchanged,
-    refused: refused.toSorted((a, b) => a.line - b.line),
+    refused: [...misfits, ...refused].toSorted((a, b) => a.line - b.line),
   }
 }
 
@@ -134,68 +106,91 @@ function parseRecords(csv: string): CsvRecord[] {
   }
 }
 
-function chooseWatch(header: readonly string[]): Watch {
-  const [watch, ...others] = WATCHES.filter(({ subject }) => header.includes(subject))
-  if (watch === undefined || others.length > 0) {
+function chooseWatches(header: readonly string[]): readonly Watch[] {
+  const watches = WATCHES.filter(({ subject }) => header.includes(subject))
+  if (watches.length === 0) {
     throw new ConfigurationError(
       'The first line must name the columns, and among them one of keyword, app_id and collection: by that one it is known what is watched.',
     )
   }
-  const columns: readonly string[] = [...watch.identity, ...watch.settings]
+  const columns = [...new Set(watches.flatMap(columnsOf))]
   const unknown = header.find((name) => !columns.includes(name))
   if (unknown !== undefined) {
+    const tables = watches.map(({ table }) => table).join(' and ')
     throw new ConfigurationError(
-      `A file for ${watch.table} has no column ${JSON.stringify(unknown)}.${didYouMean(unknown, columns)} Columns: ${columns.join(', ')}.`,
+      `A file for ${tables} has no column ${JSON.stringify(unknown)}.${didYouMean(unknown, columns)} Columns: ${columns.join(', ')}.`,
     )
   }
   const twice = header.find((name, index) => header.indexOf(name) !== index)
   if (twice !== undefined) throw new ConfigurationError(`The column ${twice} is in the file twice.`)
-  return watch
+  return watches
 }
 
-function readRows([header, ...records]: readonly CsvRecord[], { subject }: Watch): FileRow[] {
-  if (records.length === 0) throw new ConfigurationError(`The file names no ${subject}.`)
-  return records.map(({ line, cells }) => ({
-    line,
-    cells: new Map(
-      (header?.cells ?? []).flatMap((name, index) => (cells[index] ? [[name, cells[index]]] : [])),
-    ),
-  }))
+function columnsOf({ identity, settings }: Watch): readonly string[] {
+  return [...identity, ...settings]
 }
 
-/** What a row leaves out gets the column's default, which a statement has for all of its rows or for none. */
+/** `misfits` are rows of which it is not known what they watch, or that say what their kind of watch has not. */
+function readRows(
+  [header, ...records]: readonly CsvRecord[],
+  watches: readonly Watch[],
+): { rows: FileRow[]; misfits: RefusedRow[] } {
+  const subjects = watches.map(({ subject }) => subject)
+  if (records.length === 0) throw new ConfigurationError(`The file names no ${subjects.join(' and no ')}.`)
+  const rows: FileRow[] = []
+  const misfits: RefusedRow[] = []
+  for (const { line, cells: texts } of records) {
+    const names = header?.cells ?? []
+    const cells = new Map(names.flatMap((name, index) => (texts[index] ? [[name, fuse(texts[index])]] : [])))
+    const named = watches.filter(({ subject }) => cells.has(subject))
+    const [watch, other] = watches.length === 1 ? watches : named
+    const subject = named.map((each) => cells.get(each.subject)).join(', ')
+    const foreign = watch && [...cells.keys()].find((name) => !columnsOf(watch).includes(name))
+    if (watch === undefined || other !== undefined) {
+      misfits.push({ line, subject, reason: `it must name one of ${subjects.join(', ')}, and one alone` })
+    } else if (foreign !== undefined) {
+      misfits.push({ line, subject, reason: `${watch.table} has no column ${foreign}` })
+    } else rows.push({ line, watch, cells })
+  }
+  return { rows, misfits }
+}
+
+/** Of one kind and the same columns: what a row leaves out gets the column's default, which a statement has for all of its rows or none. */
 function groupByColumns(rows: readonly FileRow[]): readonly FileRow[][] {
-  return Object.values(Object.groupBy(rows, ({ cells }) => [...cells.keys()].join())) as FileRow[][]
+  const key = ({ watch, cells }: FileRow) => [watch.table, ...cells.keys()].join()
+  return Object.values(Object.groupBy(rows, key)) as FileRow[][]
 }
 
 /** Where one of the rows is at fault, halves find it, and the others are stored. */
 async function storeRows(
   tx: Transaction,
-  watch: Watch,
   rows: readonly FileRow[],
   counts: { added: number; changed: number },
   refused: RefusedRow[],
 ): Promise<void> {
   try {
-    const stored = await tx.savepoint((inner) => upsert(inner, watch, rows))
+    const stored = await tx.savepoint((inner) => upsert(inner, rows))
     for (const { added } of stored) counts[added ? 'added' : 'changed'] += 1
   } catch (error) {
     const { code = '', message } = error as { code?: string; message: string }
     const [first, second] = rows
     if (!ROW_AT_FAULT.test(code) || first === undefined) throw error
     if (second === undefined) {
-      refused.push({ line: first.line, subject: first.cells.get(watch.subject) ?? '', reason: message })
+      refused.push({ line: first.line, subject: first.cells.get(first.watch.subject) ?? '', reason: message })
       return
     }
     const half = rows.length >> 1
-    await storeRows(tx, watch, rows.slice(0, half), counts, refused)
-    await storeRows(tx, watch, rows.slice(half), counts, refused)
+    await storeRows(tx, rows.slice(0, half), counts, refused)
+    await storeRows(tx, rows.slice(half), counts, refused)
   }
 }
 
-/** Rows of the same columns. Returns those that were added or changed. */
-function upsert(tx: Transaction, { table, unique, settings }: Watch, rows: readonly FileRow[]) {
-  const columns = [...(rows[0]?.cells.keys() ?? [])]
+/** Rows of one kind and the same columns. Returns those that were added or changed. */
+async function upsert(tx: Transaction, rows: readonly FileRow[]): Promise<readonly { added: boolean }[]> {
+  const [first] = rows
+  if (first === undefined) return []
+  const { table, unique, settings } = first.watch
+  const columns = [...first.cells.keys()]
   const given = settings.filter((name) => columns.includes(name))
   const of = (row: 'w' | 'excluded') => tx(given.map((name) => `${row}.${name}`))
   // How the driver writes a list of names goes by what stands before it: here a bracket, with a space on its left.

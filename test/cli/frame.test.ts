@@ -11,7 +11,7 @@ import { runCommandLine } from '../../src/cli/main.ts'
 import type { Output } from '../../src/cli/print.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 
-const COMMAND_NAMES = 'start run plan status import sql report sandbox migrate api'.split(
+const COMMAND_NAMES = 'start run plan status import sql export report sandbox migrate api'.split(
   ' ',
 ) as CommandName[]
 const entry = new URL('../../src/cli/storerank.js', import.meta.url)

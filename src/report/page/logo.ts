@@ -1,8 +1,7 @@
-/** The page as a file: whole or not at all, whoever reads it meanwhile. */
-import { randomBytes } from 'node:crypto'
-import { open, readFile, rename, rm, stat } from 'node:fs/promises'
+/** The picture beside the title of the page. */
+import { readFile, stat } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError } from '../../errors.ts'
 
 /** By the end of the file's name. */
 const LOGO_TYPES: Readonly<Record<string, string>> = {
@@ -14,27 +13,6 @@ const LOGO_TYPES: Readonly<Record<string, string>> = {
 }
 /** It is in every page. */
 const LARGEST_LOGO_BYTES = 200_000
-
-/**
- * Writes beside the file and renames, so that a reader finds the old page or the new one.
- * @throws ConfigurationError when the folder is not there or cannot be written
- */
-export async function writePage(file: string, page: string): Promise<void> {
-  const draft = `${file}.${randomBytes(4).toString('hex')}.draft`
-  try {
-    const handle = await open(draft, 'wx', 0o644)
-    try {
-      await handle.writeFile(page)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(draft, file)
-  } catch (error) {
-    await rm(draft, { force: true })
-    throw new ConfigurationError(`${file} cannot be written: ${(error as Error).message}.`, { cause: error })
-  }
-}
 
 /**
  * A picture as the page holds it.

@@ -1,0 +1,124 @@
+/**
+ * Rows as Parquet. Whole numbers, truth values, days and instants (to the microsecond) keep their types, `numeric` becomes a
+ * double, and everything else is text as Postgres writes it.
+ */
+import type { SchemaElement } from 'hyparquet'
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import type { Cells, Column } from './source.ts'
+
+type Value = string | number | bigint | boolean
+
+interface ColumnType {
+  readonly element: Omit<SchemaElement, 'name'>
+  parse(text: string): Value | null
+}
+
+const DAY_MS = 86_400_000
+const MICROS_PER_MS = 1000n
+/** A row group is held in memory: so many rows, or letters, whichever comes first. */
+const GROUP_ROWS = 50_000
+const GROUP_LETTERS = 16_000_000
+
+const TEXT: ColumnType = { element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' }, parse: String }
+const WHOLE: ColumnType = { element: { type: 'INT32' }, parse: Number }
+const LARGE: ColumnType = { element: { type: 'INT64' }, parse: BigInt }
+const REAL: ColumnType = { element: { type: 'DOUBLE' }, parse: Number }
+
+/** By the type's OID. */
+const TYPES: Readonly<Record<number, ColumnType>> = {
+  16: { element: { type: 'BOOLEAN' }, parse: (text) => text === 't' },
+  20: LARGE,
+  21: WHOLE,
+  23: WHOLE,
+  26: LARGE,
+  700: REAL,
+  701: REAL,
+  1700: REAL,
+  1082: { element: { type: 'INT32', converted_type: 'DATE' }, parse: parseDay },
+  1114: timestamp(false),
+  1184: timestamp(true),
+}
+
+function timestamp(isAdjustedToUTC: boolean): ColumnType {
+  const element: ColumnType['element'] = {
+    type: 'INT64',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC, unit: 'MICROS' },
+    ...(isAdjustedToUTC ? { converted_type: 'TIMESTAMP_MICROS' as const } : {}),
+  }
+  return { element, parse: parseInstant }
+}
+
+export class ParquetFile {
+  readonly #columns: readonly (Column & ColumnType)[]
+  readonly #bytes = new ByteWriter()
+  readonly #writer: ParquetWriter
+  #rows: Cells[] = []
+  #letters = 0
+
+  constructor(columns: readonly Column[]) {
+    this.#columns = columns.map((column) => ({ ...column, ...(TYPES[column.type] ?? TEXT) }))
+    const fields = this.#columns.map(({ name, element }) => ({
+      ...element,
+      name,
+      repetition_type: 'OPTIONAL' as const,
+    }))
+    this.#writer = new ParquetWriter({
+      writer: this.#bytes,
+      schema: [{ name: 'root', num_children: fields.length }, ...fields],
+      createdBy: 'storerank',
+    })
+  }
+
+  /** Takes rows, and gives the bytes of the file that they complete, if any. */
+  add(rows: readonly Cells[]): Uint8Array {
+    for (const row of rows) {
+      this.#rows.push(row)
+      for (const cell of row) this.#letters += cell?.length ?? 0
+      if (this.#rows.length >= GROUP_ROWS || this.#letters >= GROUP_LETTERS) this.#writeGroup()
+    }
+    return this.#take()
+  }
+
+  /** The rest of the file. */
+  end(): Uint8Array {
+    if (this.#rows.length > 0) this.#writeGroup()
+    this.#writer.finish()
+    return this.#take()
+  }
+
+  #writeGroup(): void {
+    const rows = this.#rows
+    this.#writer.write({
+      columnData: this.#columns.map(({ name, parse }, n) => ({
+        name,
+        data: rows.map((row) => {
+          const cell = row[n] ?? null
+          return cell === null ? null : parse(cell)
+        }),
+      })),
+      rowGroupSize: rows.length,
+    })
+    this.#rows = []
+    this.#letters = 0
+  }
+
+  #take(): Uint8Array {
+    const bytes = this.#bytes.getBytes().slice()
+    this.#bytes.index = 0
+    return bytes
+  }
+}
+
+/** Days since 1970; infinite ones have no place in the format. */
+function parseDay(text: string): number | null {
+  const ms = Date.parse(`${text}T00:00:00Z`)
+  return Number.isNaN(ms) ? null : Math.floor(ms / DAY_MS)
+}
+
+/** Microseconds since 1970, of `2026-01-31 04:05:06.123456+00` and the same without an offset. */
+function parseInstant(text: string): bigint | null {
+  const [, date, time, fraction = '', offset = '+00'] =
+    /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?([+-]\d\d(?::\d\d)?)?$/.exec(text) ?? []
+  const ms = Date.parse(`${date}T${time}${offset.length === 3 ? `${offset}:00` : offset}`)
+  return Number.isNaN(ms) ? null : BigInt(ms) * MICROS_PER_MS + BigInt(fraction.padEnd(6, '0'))
+}

@@ -1,0 +1,60 @@
+/** The watches as a CSV file that `importWatches` reads: brought in where they came from, it changes nothing. */
+import { stringify } from 'csv-stringify/sync'
+import type { Database } from '../db/database.ts'
+import { defuse } from './cells.ts'
+import { WATCHES, type Watch } from './kinds.ts'
+
+const ROWS_AT_ONCE = 1000
+
+/** A watch as text by column; null where it says nothing. */
+type WatchRow = Readonly<Record<string, string | null>>
+
+export interface WatchExport {
+  readonly chunks: AsyncIterable<string>
+  /** Counts up while the chunks are read. */
+  rows(): number
+  close(): Promise<void>
+}
+
+/** Only columns that some watch there is has, so that a watchlist of keywords has none of apps. */
+export async function openWatchExport({ sql }: Pick<Database, 'sql'>): Promise<WatchExport> {
+  const kinds: Watch[] = []
+  for (const kind of WATCHES) {
+    const [row] = await sql<{ some: boolean }[]>`select exists (select from ${sql(kind.table)}) as some`
+    if (row?.some) kinds.push(kind)
+  }
+  const columns = [...new Set((kinds.length === 0 ? WATCHES.slice(0, 1) : kinds).flatMap(columnsOf))]
+  let rows = 0
+  const chunks = async function* () {
+    yield stringify([columns])
+    for (const kind of kinds) {
+      for await (const batch of readWatches(sql, kind)) {
+        rows += batch.length
+        yield stringify(
+          batch.map((row) => columns.map((name) => toCell(name, row[name] ?? null))),
+          // An import takes what is quoted as it is, and trims the rest.
+          { quoted_match: /^\s|\s$/ },
+        )
+      }
+    }
+  }
+  return { chunks: chunks(), rows: () => rows, close: async () => {} }
+}
+
+function columnsOf({ identity, settings }: Watch): string[] {
+  return [...identity, ...settings]
+}
+
+function readWatches(sql: Database['sql'], kind: Watch): AsyncIterable<readonly WatchRow[]> {
+  const columns = columnsOf(kind).map((name) =>
+    // As JSON, where no tag can be taken for two.
+    name === 'tags' ? sql`to_jsonb(tags)::text as tags` : sql`${sql(name)}::text`,
+  )
+  const list = columns.flatMap((column, n) => (n === 0 ? [column] : [sql`,`, column]))
+  return sql<WatchRow[]>`select ${list} from ${sql(kind.table)} order by project, id`.cursor(ROWS_AT_ONCE)
+}
+
+function toCell(name: string, value: string | null): string {
+  if (value === null || (name === 'tags' && value === '[]')) return ''
+  return name === 'tags' ? value : defuse(value)
+}

@@ -11,8 +11,7 @@ before(async () => {
 })
 after(() => list.drop())
 beforeEach(async () => {
-  await list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location, app_snapshot,
-    listing, review, task cascade`
+  await list.clear()
   await list.setNow('2026-03-10 13:00+00')
 })
 

@@ -14,8 +14,7 @@ describe('charts in the views of ranks', () => {
   })
   after(() => list.drop())
   beforeEach(async () => {
-    await list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location, ranking,
-      app_snapshot, task cascade`
+    await list.clear()
     await list.setNow('2026-03-10 13:00+00')
     await list.addApp(APP)
   })

@@ -12,8 +12,7 @@ after(() => list.drop())
 beforeEach(clear)
 
 async function clear(): Promise<void> {
-  await list.sql`
-    truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, ranking, task cascade`
+  await list.clear()
   await list.setNow('2026-03-10 13:00+00')
 }
 

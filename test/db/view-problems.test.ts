@@ -12,9 +12,7 @@ describe('the views of money and trouble', () => {
   })
   after(() => list.drop())
   beforeEach(async () => {
-    await list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location, language, category, ranking,
-      app_snapshot, task, post, charge, budget_cut, rejected_result cascade`
-    await list.sql`select recount_spend()`
+    await list.clear()
     await list.setNow('2026-03-10 13:00+00')
   })
 

@@ -11,8 +11,7 @@ describe('the views of ranks', () => {
   })
   after(() => list.drop())
   beforeEach(async () => {
-    await list.sql`
-      truncate keyword_watch, app_watch, watch_period, project, target, app, location, ranking, task cascade`
+    await list.clear()
     await list.setNow('2026-03-10 13:00+00')
   })
 

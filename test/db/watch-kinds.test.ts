@@ -13,7 +13,7 @@ describe('a watch of a chart', () => {
   })
   after(() => list.drop())
   beforeEach(async () => {
-    await list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location cascade`
+    await list.clear()
     await list.setNow('2026-03-10 13:00+00')
   })
 
@@ -91,7 +91,7 @@ describe('a watch of an app', () => {
   })
   after(() => list.drop())
   beforeEach(async () => {
-    await list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location cascade`
+    await list.clear()
     await list.setNow('2026-03-10 13:00+00')
   })
 

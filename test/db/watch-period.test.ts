@@ -11,7 +11,7 @@ describe('a watch over time', () => {
   after(() => list.drop())
   beforeEach(async () => {
     await list.sql`set timezone = 'UTC'`
-    await list.sql`truncate keyword_watch, app_watch, watch_period, project, target, app, location cascade`
+    await list.clear()
     await list.setNow('2026-03-10 13:00+00')
   })
 

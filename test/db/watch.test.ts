@@ -201,10 +201,7 @@ describe('a watch that is written', () => {
     list = await createWatchlist()
   })
   after(() => list.drop())
-  beforeEach(
-    () =>
-      list.sql`truncate keyword_watch, app_watch, chart_watch, watch_period, project, target, app, location cascade`,
-  )
+  beforeEach(() => list.clear())
 
   test('one line is enough: the defaults and the project are made', async () => {
     await list.sql`insert into keyword_watch (project, store, keyword, location_code, language_code)

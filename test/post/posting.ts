@@ -11,7 +11,8 @@ import { type PostDeps, type PostResult, workPost } from '../../src/post/work-po
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { PostOutcome } from '../../src/service/post-tasks.ts'
 import type { SendWindow } from '../../src/service/transport.ts'
-import { recount, rememberPrices } from '../support/ledger.ts'
+import { emptyTables } from '../support/database.ts'
+import { rememberPrices } from '../support/ledger.ts'
 import type { World } from '../support/world.ts'
 
 type Fields = Record<string, string | number | boolean>
@@ -197,10 +198,7 @@ export async function countWaiting(world: World): Promise<number> {
 
 /** Everything that was watched, planned and paid is gone; the sandbox keeps its books. */
 export async function forgetAll(world: World): Promise<void> {
-  await world.db.sql`
-    truncate keyword_watch, app_watch, watch_period, target, task, post, charge, charged_price, api_call, call_place, budget_cut, project,
-      account_usage, job_run, ranking cascade`
-  await recount(world.db.sql)
+  await emptyTables(world.db.sql)
   await rememberPrices(world.db.sql)
 }
 

@@ -3,7 +3,7 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import { type ClosedSlots, closeEndedSlots } from '../../src/history/close-slots.ts'
 import type { OverallBudget } from '../../src/plan/admission.ts'
 import { type PlanPreview, type PlanSummary, planDueTasks, previewPlan } from '../../src/plan/plan.ts'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase, emptyReferences, emptyTables } from './database.ts'
 import { insertCharge, recount } from './ledger.ts'
 
 type Fields = Record<string, unknown>
@@ -58,11 +58,8 @@ export async function createPlanning(): Promise<Planning> {
     preview: (budget = {}) => previewPlan(db, { ...AMPLE, ...budget }),
     closeSlots: () => closeEndedSlots(db),
     async clear() {
-      await db.sql.unsafe(
-        `delete from keyword_watch; delete from app_watch; delete from chart_watch; delete from watch_period; delete from charge; delete from charged_price;
-         delete from project; delete from task; delete from post; delete from budget_cut; delete from target;
-         delete from ranking; delete from app_snapshot; delete from account_usage; delete from location; select recount_spend();`,
-      )
+      await emptyTables(db.sql)
+      await emptyReferences(db.sql)
     },
     async drop() {
       await Promise.all(opened.map((one) => one.close()))

@@ -16,7 +16,7 @@ import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { workPost } from '../../src/post/work-post.ts'
 import { type AppDataClient, createClient } from '../../src/service/client.ts'
-import { recount } from './ledger.ts'
+import { emptyTables } from './database.ts'
 import type { World } from './world.ts'
 
 /** What a stage works with, where it is not the world's own. */
@@ -27,10 +27,7 @@ export interface Instead {
 
 /** Empties the database: the next test may have the same world, and the sandbox keeps what nobody asks for any more. */
 export async function clear(world: World): Promise<void> {
-  await world.db.sql`
-    truncate project, target, app, post, charge, budget_cut, rejected_result, ranking, app_snapshot, listing, review, page
-      cascade`
-  await recount(world.db.sql)
+  await emptyTables(world.db.sql)
 }
 
 /** Plans what is due and posts it. */

@@ -1,6 +1,6 @@
 /** One project's watches and history, written by a single session whose business time the test sets. */
 import postgres from 'postgres'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase, emptyReferences, emptyTables } from './database.ts'
 
 type Fields = Record<string, unknown>
 
@@ -21,6 +21,8 @@ export interface Watchlist {
   leaveGap(subject: string, slot: string, gap: string, reason?: string): Promise<void>
   /** Stores what the page of the app, or that of its reviews, said in this slot; `gap` in the fields stores a gap instead. */
   describeApp(appId: string, slot: string, fields: Fields, of?: 'app_info' | 'app_reviews'): Promise<void>
+  /** Nothing was ever watched, and no place was heard of. */
+  clear(): Promise<void>
   drop(): Promise<void>
 }
 
@@ -61,6 +63,10 @@ export async function createWatchlist(): Promise<Watchlist> {
     addApp: (fields = {}) => insertWatch(sql, 'app_watch', { ...APP_WATCH, ...fields }),
     addChart: (fields = {}) => insertWatch(sql, 'chart_watch', { ...CHART_WATCH, ...fields }),
     ...historyWriters(sql),
+    async clear() {
+      await emptyTables(sql)
+      await emptyReferences(sql)
+    },
     async drop() {
       await sql.end()
       await database.drop()

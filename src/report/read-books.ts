@@ -42,50 +42,47 @@ function slotsOf(tx: Transaction, { project, timezone, from, to, targets }: Scop
     ${targets === null ? pages : tx``}` as Fragment
 }
 
-/** Of what was measured for the targets of the scope; budgets are always those of the whole project. */
+/** What was charged for the targets of the scope; what is reserved and the budgets are those of the whole project. */
 export async function readMoney(tx: Transaction, scope: Scope): Promise<Money> {
   const { project, timezone, from, to, days, targets } = scope
   const within = tx`
-    c.project = ${project} and c.at >= ${from}::date::timestamp at time zone ${timezone}
+    c.project_id = (select id from project where name = ${project})
+      and c.at >= ${from}::date::timestamp at time zone ${timezone}
       and c.at < (${to}::date + 1)::timestamp at time zone ${timezone}
       ${targets === null ? tx`` : tx`and c.target_id = any(${[...targets]})`}`
-  const spent = await tx<{ day: number; micros: number }[]>`
-    select (c.at at time zone ${timezone})::date - ${from}::date as day, sum(c.amount_micros)::bigint as micros
-    from charge c where c.kind <> 'estimate' and ${within} group by 1`
+  const spent = await tx<{ day: number; micros: number; refunded: number; duplicate: number }[]>`
+    select (c.at at time zone ${timezone})::date - ${from}::date as day, sum(c.amount_micros)::bigint as micros,
+      coalesce(-sum(c.amount_micros) filter (where c.kind = 'refund'), 0)::bigint as refunded,
+      coalesce(sum(c.amount_micros) filter (where c.kind = 'duplicate'), 0)::bigint as duplicate
+    from charge c where ${within} group by 1`
   const functions = await tx<Money['functions'][number][]>`
-    select t.function, count(distinct c.task_id) filter (where c.kind = 'charge') as tasks,
+    select t.function, count(distinct c.service_id) filter (where c.kind = 'charge') as tasks,
       sum(c.amount_micros)::bigint as "spentMicros"
     from charge c join target t on t.id = c.target_id
-    where c.kind <> 'estimate' and ${within}
+    where ${within}
     group by 1 order by 3 desc, 1`
-  const [sums] = await tx<Pick<Money, 'refundedMicros' | 'duplicateMicros' | 'reservedMicros'>[]>`
-    select coalesce(-sum(c.amount_micros) filter (where c.kind = 'refund'), 0)::bigint as "refundedMicros",
-      coalesce(sum(c.amount_micros) filter (where c.kind = 'duplicate'), 0)::bigint as "duplicateMicros",
-      coalesce(sum(c.amount_micros) filter (where c.open), 0)::bigint as "reservedMicros"
-    from charge c where ${within}`
   const byDay = new Map(spent.map(({ day, micros }) => [day, micros]))
   return {
-    refundedMicros: 0,
-    duplicateMicros: 0,
-    reservedMicros: 0,
-    ...sums,
     spentMicros: days.map((_, day) => byDay.get(day) ?? 0),
+    refundedMicros: spent.reduce((sum, { refunded }) => sum + refunded, 0),
+    duplicateMicros: spent.reduce((sum, { duplicate }) => sum + duplicate, 0),
     functions,
-    budgets: await readProjectBudgets(tx, scope),
+    ...(await readBudgets(tx, scope)),
   }
 }
 
-/** On the last day of the report, and in its month up to then. */
-async function readProjectBudgets(
+/** Budgets on the last day of the report, and in its month up to then; what is reserved counts in both. */
+async function readBudgets(
   tx: Transaction,
-  { project, timezone, to }: Scope,
-): Promise<Money['budgets']> {
-  return tx<Money['budgets'][number][]>`
+  { project, to }: Scope,
+): Promise<Pick<Money, 'reservedMicros' | 'budgets'>> {
+  const [reserved] = await tx<{ micros: number }[]>`
+    select coalesce(sum(reserved_usd) * 1000000, 0)::bigint as micros from spend_daily
+    where project = ${project} and day <= ${to}::date`
+  const budgets = await tx<Money['budgets'][number][]>`
     select b.period, b.limit_micros as "limitMicros", coalesce((
-      select sum(c.amount_micros) from charge c
-      where c.project = p.name and (c.kind <> 'estimate' or c.open)
-        and c.at >= date_trunc(b.period, ${to}::date::timestamp) at time zone ${timezone}
-        and c.at < (${to}::date + 1)::timestamp at time zone ${timezone}
+      select sum(s.spent_usd + s.reserved_usd) * 1000000 from spend_daily s
+      where s.project = p.name and s.day between date_trunc(b.period, ${to}::date::timestamp)::date and ${to}::date
     ), 0)::bigint as "usedMicros"
     from project p
     cross join lateral (
@@ -93,4 +90,5 @@ async function readProjectBudgets(
     ) b (period, limit_micros)
     where p.name = ${project} and b.limit_micros is not null
     order by b.period`
+  return { reservedMicros: reserved?.micros ?? 0, budgets }
 }

@@ -5,6 +5,7 @@ import { ConfigurationError } from '../../src/errors.ts'
 import { GAP_POINTS, notInTop, type Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
 import { readReport } from '../../src/report/read.ts'
+import { recount } from '../support/ledger.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 const NOW = '2026-11-04 06:00+00'
@@ -58,13 +59,17 @@ async function fillHistory(): Promise<void> {
       (4, 1, '2026-09-03 06:00+00')) r (n, stars, at)
     where a.app_id = '1001'`
   await list.sql`
-    insert into charge (kind, project, amount_micros, open, task_id, attempt, target_id, slot, service_id, at)
-    select kind, 'fitness', micros, open, gen_random_uuid(), 1, t.id, '2026-11-03', service_id, at::timestamptz
-    from target t, (values ('yoga', 'charge', 2400, false, 'a', '2026-11-03 12:30+00'),
-      ('yoga', 'refund', -1200, false, 'a', '2026-11-03 12:31+00'), ('chess', 'charge', 1200, false, 'b', '2026-11-03 03:00+00'),
-      ('chess', 'estimate', 1200, true, null, '2026-11-03 13:00+00'), ('yoga', 'estimate', 2400, false, null, '2026-11-03 12:00+00'))
-      as c (subject, kind, micros, open, service_id, at)
+    insert into charge (kind, project_id, amount_micros, target_id, slot, service_id, at)
+    select kind, p.id, micros, t.id, '2026-11-03', service_id, at::timestamptz
+    from project p, target t, (values ('yoga', 'charge', 2400, 'a', '2026-11-03 12:30+00'),
+      ('yoga', 'refund', -1200, 'a', '2026-11-03 12:31+00'), ('chess', 'charge', 1200, 'b', '2026-11-03 03:00+00'))
+      as c (subject, kind, micros, service_id, at)
     where t.subject = c.subject`
+  await list.sql`
+    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, reserved_at)
+    select t.id, '2026-11-03', '2026-11-04', 'planned', 1, 1200, array[p.id], '2026-11-03 13:00+00'
+    from target t, project p where t.subject = 'chess'`
+  await recount(list.sql)
 }
 
 describe('a report', () => {

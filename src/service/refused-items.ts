@@ -43,5 +43,6 @@ export function readItems<Sent, Item>(
 export function describeRefused(refused: readonly RefusedItem[], itemsCount: number): string | null {
   const [first] = refused
   if (first === undefined) return null
-  return `${refused.length} of ${itemsCount} items could not be read and are left out. ${first.problem}`
+  const isOne = refused.length === 1
+  return `${refused.length} of ${itemsCount} items could not be read and ${isOne ? 'is left out.' : 'are left out. The first:'} ${first.problem}`
 }

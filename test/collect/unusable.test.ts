@@ -152,7 +152,7 @@ describe('a result of which one item cannot be read', () => {
     organic('ios_store_search_organic', 2, '-5'),
     organic('ios_store_search_organic', 3, '1003'),
   ]
-  const PROBLEM = /^1 of 3 items could not be read and are left out\. .* items\[1\]\.app_id: an app id is /
+  const PROBLEM = /^1 of 3 items could not be read and is left out\. .* items\[1\]\.app_id: an app id is /
 
   async function buyWatched(): Promise<void> {
     await watchKeywords(world, ['yoga'], { depth: 300 })

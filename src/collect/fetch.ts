@@ -1,4 +1,4 @@
-/** Fetching: one answer becomes one outcome, and an outcome of one task never disturbs another's. */
+/** Fetches results and reads each of them into an outcome. The outcome of one task never depends on that of another. */
 import { gzipSync } from 'node:zlib'
 import pLimit from 'p-limit'
 import {
@@ -25,7 +25,7 @@ import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import { compressBody } from './kept-body.ts'
 
-/** The store's own pages, compressed as soon as they are read: one has a megabyte, and a batch hundreds of them. */
+/** The store's own pages, compressed as soon as they are read: a page has about a megabyte, and a batch hundreds of pages. */
 export interface RawPages {
   /** When the store was asked. */
   readonly datetime: Date | null
@@ -40,14 +40,14 @@ export interface RawPage {
 interface Done {
   readonly item: FetchItem
   readonly statusCode: number
-  /** Billing units of the depth asked, and of the results that came. */
+  /** Billing units of the depth that was asked for, and of the results that came. */
   readonly unitsPosted: number
   readonly unitsReturned: number
   /** The raw pages, where they are wanted or nothing else is offered. */
   readonly html: RawPages | null
   /** Which items of it could not be read; null when all could. */
   readonly incomplete: string | null
-  /** What is missing in spite of the result: items, or raw pages that are wanted; null when nothing is. */
+  /** What the result lacks, items or wanted raw pages, as a sentence; null when it is complete. */
   readonly problem: string | null
 }
 
@@ -85,7 +85,7 @@ export type Fetched =
       readonly pauseMs: number
     }
 
-/** 40401 for an id that the service gave us: asking is free, and it may come back. */
+/** 40401 for an id that the service itself gave: asking again is free, and the task may come back. */
 const TASK_NOT_FOUND = 40401
 const MISSING_RESULT = 'tasks[0].result'
 const WRONG_ID = 'tasks[0].id'
@@ -93,12 +93,12 @@ const NOT_READY_PAUSE_MS = 1_000
 const TROUBLE_PAUSE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** 40403: the service keeps the result no more. */
+/** 40403: the service has deleted the result. */
 const EXPIRED = 40403
 
 /**
- * Pure: why an answer holds no usable result though a later one may; null when it is one, or decides by itself. A refusal
- * that is the caller's fault may pass as well: the same request was right when the task was posted.
+ * Pure: why an answer holds no usable result while a later answer may; null when the answer holds one, or ends the task. A refusal
+ * that blames the request may pass too: the service accepted the same task when it was posted.
  */
 export function whyUnusable(fetched: Fetched): string | null {
   if (fetched.kind === 'unreadable') return fetched.problem
@@ -107,7 +107,7 @@ export function whyUnusable(fetched: Fetched): string | null {
   return `${fetched.statusCode}: ${fetched.message}`
 }
 
-/** Fetches and reads results, at most `maxConcurrent` at once. What cannot be had now is put off, whatever the reason. */
+/** Fetches and reads results, at most `maxConcurrent` at once. A result that cannot be had now is deferred, for any reason. */
 export function fetchResults(
   client: AppDataClient,
   items: readonly FetchItem[],
@@ -126,7 +126,7 @@ async function fetchOne(client: AppDataClient, item: FetchItem): Promise<Fetched
     return await fetchForms(client, item)
   } catch (error) {
     if (!(error instanceof StorerankError)) throw error
-    // Asked for by its id, where no ready list said that there are raw pages only.
+    // A task that was asked for by id may have raw pages only, which a ready list would have said.
     const mayBeHtml =
       item.path === null && item.kind === 'advanced' && hasForm(item.store, item.function, 'html')
     if (error instanceof RejectedError && mayBeHtml) return fetchOne(client, { ...item, kind: 'html' })
@@ -141,7 +141,7 @@ async function fetchForms(client: AppDataClient, item: FetchItem): Promise<Fetch
   return fetched.kind === 'ranking' || fetched.kind === 'snapshot' ? addPages(client, fetched) : fetched
 }
 
-/** Pure: what it means for a task that its answer could not be had or read. */
+/** Pure: the outcome of a task whose answer could not be had or read. */
 export function readFailure(item: FetchItem, error: StorerankError): Fetched {
   if (error instanceof UnreadableError && error.path === MISSING_RESULT) {
     return {
@@ -152,7 +152,7 @@ export function readFailure(item: FetchItem, error: StorerankError): Fetched {
       bodyGzip: compressBody(null),
     }
   }
-  // An answer for another task, or trouble on the way, says nothing of this one: it stays open.
+  // An answer for another task, or trouble on the way, says nothing about this task: it is deferred.
   const pauseMs = error instanceof RateLimitedError ? error.retryAfterMs : TROUBLE_PAUSE_MS
   return { kind: 'later', item, problem: error.message, pauseMs }
 }
@@ -162,8 +162,8 @@ function addressOf({ store, function: fn, serviceId }: FetchItem, form: ResultFo
 }
 
 /**
- * Adds the raw pages to a result. When they are not to be had now, the task is put off as a whole; when they are refused for
- * good, the result goes without them, and says why.
+ * Adds the raw pages to a result. When they cannot be had now, the whole task is deferred. When they are refused for good, the result
+ * is stored without them, and says why.
  */
 async function addPages(
   client: AppDataClient,
@@ -196,7 +196,7 @@ function isFinal(error: unknown): error is Error {
   return error instanceof RejectedError || error instanceof ConfigurationError
 }
 
-/** Pure: what an answer means for its task. */
+/** Pure: the outcome of a task by its answer. */
 export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
   switch (outcome.kind) {
     case 'pending':
@@ -213,7 +213,7 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
       try {
         return readDone(item, outcome.statusCode, outcome.result)
       } catch (error) {
-        // Reading is pure: whatever is thrown is about this one result, and no reason to hold up the others.
+        // Reading is pure, so an error is about this one result: it must not fail the batch.
         const path = error instanceof UnreadableError ? error.path : MISSING_RESULT
         const problem = error instanceof Error ? error.message : String(error)
         return { kind: 'unreadable', item, path, problem, bodyGzip: compressBody(outcome.result) }
@@ -262,7 +262,7 @@ function readPages(result: unknown): { readonly html: RawPages; readonly incompl
   }
 }
 
-/** Clocks differ, by hours at most: nothing was captured a day from now, and what says so was captured when it came. */
+/** Clocks differ by hours at most. A time of capture more than a day ahead is taken for unknown. */
 function withinPresent<T extends { readonly datetime: Date | null }>(read: T): T {
   const isAhead = (read.datetime?.getTime() ?? 0) > Date.now() + DAY_MS
   return isAhead ? { ...read, datetime: null } : read

@@ -102,7 +102,7 @@ async function storeHalved(
   return total
 }
 
-/** The result that the database will not take, alone at last. */
+/** The outcome of a single result that the database refuses. */
 function refuse(fetched: Fetched, error: DataError): Fetched {
   const refusal = { kind: 'unreadable', item: fetched.item, bodyGzip: compressBody(bodyOf(fetched)) } as const
   if (error instanceof RangeError) {
@@ -136,25 +136,26 @@ async function storeBatch(
   const asked = await askAgain(tx, batch.flatMap(toUnusableAnswer))
   const of = <K extends Fetched['kind']>(kind: K) =>
     batch.filter(
-      (one): one is Extract<Fetched, { kind: K }> => one.kind === kind && !asked.has(one.item.serviceId),
+      (fetched): fetched is Extract<Fetched, { kind: K }> =>
+        fetched.kind === kind && !asked.has(fetched.item.serviceId),
     )
-  const withId = <T extends Fetched>(one: T) => ({ ...one, serviceId: one.item.serviceId })
+  const withId = <T extends Fetched>(fetched: T) => ({ ...fetched, serviceId: fetched.item.serviceId })
   const reviews = of('reviews')
   const snapshots = [
-    ...of('snapshot').map((one) => toSnapshot(one, ids)),
-    ...reviews.map((one) => toReviewsSnapshot(one, ids)),
+    ...of('snapshot').map((fetched) => toSnapshot(fetched, ids)),
+    ...reviews.map((fetched) => toReviewsSnapshot(fetched, ids)),
   ]
   const [failed, unreadable, later] = [of('failed'), of('unreadable'), of('later')]
 
   await lockTasks(
     tx,
-    batch.map((one) => one.item.serviceId),
+    batch.map((fetched) => fetched.item.serviceId),
   )
 
   const stored = new Set([
     ...(await insertRankings(
       tx,
-      of('ranking').map((one) => toRanking(one, ids)),
+      of('ranking').map((fetched) => toRanking(fetched, ids)),
     )),
     ...(await insertSnapshots(tx, snapshots)),
     ...(await insertPages(tx, of('pages').map(toPages))),
@@ -163,11 +164,11 @@ async function storeBatch(
   await rejectResults(tx, unreadable.map(withId))
   await deferResults(tx, later.map(withId))
   const postedAgain = await postAgain(tx, of('store_failed').map(withId), deps.maxAttempts)
-  // Last: whoever is waited for here, for an app that two batches speak of, wants nothing more itself.
-  const seen = reviews.filter((one) => stored.has(one.item.serviceId))
+  // Last, because two batches may have reviews of one app: a transaction that holds them waits for no other lock.
+  const seen = reviews.filter((fetched) => stored.has(fetched.item.serviceId))
   await upsertReviews(
     tx,
-    seen.flatMap((one) => toReviews(one, ids)),
+    seen.flatMap((fetched) => toReviews(fetched, ids)),
   )
   return {
     stored: stored.size,
@@ -183,14 +184,14 @@ function toUnusableAnswer(fetched: Fetched): UnusableAnswer[] {
   return problem === null ? [] : [{ serviceId: fetched.item.serviceId, problem }]
 }
 
-/** In a statement of its own, because attaching takes a lock that must be short. The tasks know their slots. */
+/** In a statement of its own, because attaching a partition takes a lock on the whole table. The slots are those of the tasks. */
 async function ensurePartitions(db: Database, batch: readonly Fetched[]): Promise<void> {
   await db.sql`
     select ensure_history_partitions(min(slot), max(slot)) from task
-    where service_id = any(${batch.map((one) => one.item.serviceId)})`
+    where service_id = any(${batch.map((fetched) => fetched.item.serviceId)})`
 }
 
-/** A RangeError is raised by what cannot be written as text: a date that is none, JSON that is too deep or too long. */
+/** A RangeError is thrown for values that cannot be written as text: an invalid date, JSON that is too deep or too long. */
 type DataError = postgres.PostgresError | RangeError
 
 function isDataError(error: unknown): error is DataError {

@@ -1,10 +1,10 @@
-/** `adjust`: where the service's own list says another cost than our charges, an adjustment makes them equal. */
+/** `adjust`: an adjustment makes our charges equal to the cost in the service's own list. */
 import type { Transaction } from '../db/database.ts'
 import { booked } from './money.ts'
 
 /**
- * Writes the adjustments of `audit_found`, split like the charge and dated like it: the day of sending is the day that was
- * dearer. What an adjustment says is computed from the facts alone, so that it is the same however often it is written.
+ * Writes the adjustments of `audit_found`, split and dated like their charges, because the day of sending is the day that cost more or
+ * less. An adjustment is computed from the facts alone, so writing it again is idempotent.
  * @returns how many tasks have a new or changed adjustment
  */
 export async function adjustCharges(tx: Transaction): Promise<number> {

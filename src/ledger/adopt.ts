@@ -1,6 +1,6 @@
 /**
- * `adopt`: what the service says it created is a fact. Any source may bring it, in any order and more than once; it is
- * recorded once per service id, and moves no state backwards. Facts carry no token; decisions do.
+ * `adopt`: records that the service created a task. That is a fact: any source may bring it, in any order and more than once. It is
+ * recorded once per service id and moves no state backwards. Facts need no token; decisions do.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { FUNCTION_RULES, type FunctionRule } from '../service/functions.ts'
@@ -9,18 +9,18 @@ import type { TaskTag } from './tag.ts'
 
 export interface CreatedTask extends TaskTag {
   readonly serviceId: string
-  /** Null when the source does not say: the estimate stands in, for the service bills what the parameters say. */
+  /** Null when the source does not say: then the estimate stands in, because the service bills by the parameters. */
   readonly costMicros: number | null
 }
 
 export interface Evidence {
-  /** Tasks that got their service id by this. */
+  /** Tasks that got their service id. */
   readonly adopted: number
-  /** Second service ids of a task: paid twice, and shown. */
+  /** Second service ids of a task: paid twice, and shown in `task_problem`. */
   readonly duplicates: number
 }
 
-/** Asking by id begins when the ready list should long have named the task: at high priority after minutes. */
+/** When a task of high priority is overdue, and asked for by id. */
 const HIGH_PRIORITY_OVERDUE_MS = 5 * 60_000
 
 /** Results in a billing unit, by store and function. */
@@ -29,9 +29,9 @@ const UNITS = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
 )
 
 /**
- * Records created tasks: service id, charge by project, the end of the reservation. The money day is that of sending, on which
- * the reservation stands: an answer after midnight must not take from a day whose money is given away already. A task that was
- * dropped meanwhile is awaited again, unless its slot has another task.
+ * Records created tasks: sets the service id, charges each payer, and ends the reservation. The charge counts on the day of the
+ * reservation, which is the day of sending: an answer after midnight must not take money of the next day. A task that was
+ * dropped meanwhile becomes `posted`, unless its slot has another task.
  * @param overdueAfterMs when a task at priority 1 is asked for by id
  */
 export async function adoptTasks(
@@ -41,7 +41,7 @@ export async function adoptTasks(
 ): Promise<Evidence> {
   if (created.length === 0) return { adopted: 0, duplicates: 0 }
   // Tasks are locked in the order of their ids, as everywhere in the ledger, so that two transactions cannot deadlock.
-  await tx`select id from task where id = any(${created.map((one) => one.taskId)}::uuid[]) order by id for update`
+  await tx`select id from task where id = any(${created.map((task) => task.taskId)}::uuid[]) order by id for update`
   const [row] = await tx<Evidence[]>`
     with ${known(tx, created)},
     payer as (
@@ -78,13 +78,13 @@ export async function adoptTasks(
   return row ?? { adopted: 0, duplicates: 0 }
 }
 
-/** `known`: the facts that are new and whose task is ours, and whether each is the first of its task. */
+/** `known`: the new facts of our tasks; `is_own` says whether the fact is the first of its task. */
 function known(tx: Transaction, created: readonly CreatedTask[]) {
   return tx`
     fact as materialized (
       select distinct on (f.service_id) f.* from unnest(
-        ${created.map((one) => one.taskId)}::uuid[], ${created.map((one) => one.serviceId)}::text[],
-        ${created.map((one) => one.costMicros)}::bigint[]
+        ${created.map((task) => task.taskId)}::uuid[], ${created.map((task) => task.serviceId)}::text[],
+        ${created.map((task) => task.costMicros)}::bigint[]
       ) with ordinality as f (task_id, service_id, told_micros, place)
       where not exists (select from charge c where c.service_id = f.service_id)
       order by f.service_id, f.place
@@ -100,7 +100,7 @@ function known(tx: Transaction, created: readonly CreatedTask[]) {
     )`
 }
 
-/** What a billing unit really cost, where it is news: the next plan and the next claims reserve no less. */
+/** `learned`: upserts what a billing unit was charged at, where it has changed. The next plans and claims reserve no less. */
 function learnedPrices(tx: Transaction) {
   return tx`
     told as (
@@ -122,7 +122,7 @@ function learnedPrices(tx: Transaction) {
 }
 
 /**
- * Records those of the created tasks that are ours and have no charge yet, and settles the posts that waited for them.
+ * Adopts those of the created tasks that are ours and have no charge yet, and settles the posts that waited for them.
  */
 export async function adoptOrphans(
   tx: Transaction,
@@ -132,7 +132,7 @@ export async function adoptOrphans(
   if (created.length === 0) return { adopted: 0, duplicates: 0 }
   const orphans = await tx<{ serviceId: string; postId: string | null }[]>`
     select f.service_id as "serviceId", k.post_id as "postId"
-    from unnest(${created.map((one) => one.taskId)}::uuid[], ${created.map((one) => one.serviceId)}::text[])
+    from unnest(${created.map((task) => task.taskId)}::uuid[], ${created.map((task) => task.serviceId)}::text[])
       as f (task_id, service_id)
     join task k on k.id = f.task_id
     where not exists (select from charge c where c.service_id = f.service_id)`
@@ -140,7 +140,7 @@ export async function adoptOrphans(
   const orphanIds = new Set(orphans.map((orphan) => orphan.serviceId))
   const evidence = await adoptTasks(
     tx,
-    created.filter((one) => orphanIds.has(one.serviceId)),
+    created.filter((task) => orphanIds.has(task.serviceId)),
     overdueAfterMs,
   )
   await settleKnownPosts(
@@ -150,7 +150,7 @@ export async function adoptOrphans(
   return evidence
 }
 
-/** Posts whose last unknown task was found are `settled`: nothing is left to decide. */
+/** Settles the posts that have no `posting` task any more. */
 export async function settleKnownPosts(sql: SqlRunner, postIds: readonly string[]): Promise<void> {
   if (postIds.length === 0) return
   await sql`

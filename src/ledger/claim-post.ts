@@ -1,6 +1,6 @@
 /**
- * `claim`: the transitions by which a post that is `ready` becomes one that may be sent, and the tasks that leave it on the
- * way. All of them run in one transaction that holds the ledger's lock; src/post/claim.ts decides and puts them in order.
+ * `claim`: the transitions of a `ready` post before it is sent, and of the tasks that leave it. All of them run in one transaction that
+ * holds the ledger's lock; src/post/claim.ts calls them in order.
  */
 import type { Price } from '../account/prices.ts'
 import type { Transaction } from '../db/database.ts'
@@ -12,12 +12,12 @@ export interface DayAndMonthBudget {
   readonly maxMonthMicros: number | null
 }
 
-/** Keeps a post `ready`, and says why: should a slot end meanwhile, it is the reason of its gap. */
+/** Records why a post stays `ready`. When the slot of a task ends meanwhile, it becomes the reason of the gap. */
 export async function holdPost(tx: Transaction, postId: string, problem: string): Promise<void> {
   await tx`update post set problem = ${problem} where id = ${postId} and problem is distinct from ${problem}`
 }
 
-/** What a post that is to be claimed needs before it may be sent. */
+/** Which transitions a post needs before it may be sent. */
 export interface PostReview {
   readonly hasStaleTasks: boolean
   readonly hasOutdatedReservations: boolean
@@ -25,7 +25,7 @@ export interface PostReview {
 }
 
 /**
- * The cheap question before the dear ones: most posts need none of the transitions below.
+ * Asks in one cheap statement which of the transitions below a post needs: most need none.
  * @param prices what a billing unit costs now
  */
 export async function reviewPost(
@@ -53,7 +53,7 @@ export async function reviewPost(
   return row
 }
 
-/** `stale`: tasks of a post that are not to be sent any more. */
+/** `stale`: tasks of a post whose slot is over, or that no watch asks for any more. */
 function staleTasks(tx: Transaction, postId: string): Fragment {
   return tx`
     stale as materialized (
@@ -96,10 +96,9 @@ function outdatedTasks(tx: Transaction, postId: string, prices: readonly Price[]
 }
 
 /**
- * Tasks whose slot is over, and tasks that no watch asks for any more, leave the post as `dropped`; closing the slots turns
- * them into the gap that they owe. A task that was charged before, as its status code says, ends as `failed`: a new watch
- * would buy it from the first attempt on. The state is the guard, here and in the cut: a task that is adopted meanwhile is
- * no longer `planned`, and its result will be fetched.
+ * Drops tasks whose slot is over and tasks that no watch asks for any more. They leave the post, and closing the slots turns them into
+ * gaps. A task with a status code was charged before, and ends as `failed` when its slot goes on: `dropped`, it would be planned anew
+ * from the first attempt. A task that is adopted meanwhile is not `planned` any more and is left alone.
  */
 export async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
   await tx`
@@ -119,7 +118,7 @@ export async function dropStaleTasks(tx: Transaction, postId: string): Promise<v
     select`
 }
 
-/** What the post's tasks reserve becomes what they would cost now, on the day of sending. */
+/** Moves the reservations of the post's tasks to the day of sending, and raises them to the present price. */
 export async function renewReservations(
   tx: Transaction,
   postId: string,
@@ -138,10 +137,10 @@ export async function renewReservations(
 }
 
 /**
- * From the least urgent task on, until what is reserved fits again: first each payer of the post, then, less what that frees,
- * all projects together; and what is dearer than the account may spend in a minute. What is cut is recorded like a cut of the
- * plan; the next plan lifts it where another project can pay. A task that was charged before ends as `failed`; one that was
- * sent before stays behind as `dropped`, because the service may yet name it.
+ * Drops tasks, the least urgent first, until the reservations fit the budgets again: first the budget of each payer, then, less what
+ * that frees, the budgets of all projects together. Tasks dearer than the account's limit per minute are dropped too. Cuts are recorded
+ * in `budget_cut`, and the next plan lifts them where another project can pay. A task that was charged before ends as `failed`. A task
+ * that was sent before stays as `dropped`, because the service may still name it. Other tasks are deleted.
  */
 export async function dropTasksOverBudget(
   tx: Transaction,
@@ -214,8 +213,8 @@ export async function dropTasksOverBudget(
 }
 
 /**
- * The account's spending limit per minute: tasks beyond it leave the post, and are packed again by the next sweep. What posts
- * that are not settled may cost counts until they are, and then for the window.
+ * Keeps the account's spending limit per minute: tasks beyond it leave the post, and the next sweep packs them again. The money of a
+ * post counts while it is `sending` or `unknown`, and for 60.5 seconds after it was settled.
  * @returns false when not even the first task fits now
  */
 export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Promise<boolean> {
@@ -242,7 +241,7 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
   return row?.fits ?? true
 }
 
-/** A post of which nothing is left to send is `settled`. Returns whether it is. */
+/** Settles a post without a `planned` task. Returns whether it did. */
 export async function settleEmptyPost(tx: Transaction, postId: string): Promise<boolean> {
   const rows = await tx`
     update post set state = 'settled', settled_at = clock_timestamp(), micros = 0
@@ -273,7 +272,7 @@ export interface ClaimedTask {
   readonly html: boolean
 }
 
-/** The decision itself: from its commit on, this runner and no other may send the post, and only until `send_before`. */
+/** The decision to send: from its commit on only this runner may send the post, and only until `send_before`. */
 export async function startSending(
   tx: Transaction,
   postId: string,

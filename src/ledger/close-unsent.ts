@@ -1,11 +1,11 @@
-/** `close`: tasks whose slot ended before they could be sent leave the ledger, and what they reserved is free again. */
+/** `close`: unsent tasks whose slot is over leave the ledger, and their reservations end. */
 import type { Transaction } from '../db/database.ts'
 import { booked, type Fragment, freed } from './money.ts'
 
 /**
  * Common table expressions that end in `unsent` (id, target_id, slot, status_code, problem): planned tasks whose slot is over,
- * and tasks that a claim has dropped since, a bounded number at a time. A task that was sent before stays behind as `dropped`,
- * because the service may yet name it; the others are deleted. The caller holds the ledger's lock.
+ * and tasks that a claim has dropped since, a bounded number at a time. A task that was sent before stays as `dropped`, because the
+ * service may still name it; the others are deleted. The caller holds the ledger's lock.
  */
 export function closeUnsentTasks(tx: Transaction, limit: number): Fragment {
   return tx`

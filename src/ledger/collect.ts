@@ -14,9 +14,9 @@ export async function lockTasks(tx: Transaction, serviceIds: readonly string[]):
 }
 
 /**
- * The task of each result ends, and of what was charged for the units posted, the part for the units not returned comes back,
- * split like the charge (spec: Task posting, rule 3). Tasks are locked in the order of their ids, so that two batches that share
- * some cannot deadlock. A result whose task has ended is not in `collected`: it is stored once.
+ * Ends the task of each result as `collected`, and refunds the billing units that were paid for and not returned, split like the
+ * charge (spec: Task posting, rule 3). Tasks are locked in the order of their ids, so that two batches that share tasks cannot
+ * deadlock. A result whose task is not `posted` is not in `collected`, so a result is stored once.
  *
  * Takes `result` (service_id, status_code, problem, units_posted, units_returned); gives `collected` (id, service_id,
  * target_id, slot, depth), one row for each result to be stored.

@@ -1,6 +1,6 @@
 /**
- * `hand out`: a posted task is handed to one fetch job at a time. The lease ends by the clock: a job that a crash ended gives
- * its tasks back.
+ * `hand out`: a posted task is leased to one fetch job at a time. The lease ends by the clock, so tasks of a job that a crash ended are
+ * leased again.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import type { ResultForm, ServiceFunction, Store } from '../service/functions.ts'
@@ -21,27 +21,27 @@ export interface FetchItem {
   readonly depth: number | null
 }
 
-/** What says that a result is ready. */
+/** A row of a ready list, or a pingback. */
 export interface ReadyTask {
   readonly id: string
-  /** Null: it is asked for by id. */
+  /** Null: the result is asked for by id. */
   readonly path: string | null
   readonly kind: ResultForm
   readonly htmlPath: string | null
 }
 
-/** A fetch job that has not ended by then is dead. */
+/** A fetch job that takes longer is taken for dead. */
 const LEASE_MS = 5 * 60_000
 const OVERDUE_AT_ONCE = 1_000
-/** Asking again for what is overdue: each time twice as late, at most a day (asking is free). */
+/** The first pause before an overdue task is asked for again; each pause is twice as long, at most a day. Asking is free. */
 const ASK_AGAIN_FROM_MS = 5 * 60_000
 
-/** Leases what is posted and free. Tasks that another transaction is handing out or storing are left to it. */
+/** Leases the tasks that are `posted` and not leased. Tasks that another transaction has locked are skipped. */
 export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask[]): Promise<FetchItem[]> {
   return tx<FetchItem[]>`
     with ready as (
-      select * from unnest(${ready.map((one) => one.id)}::text[], ${ready.map((one) => one.path)}::text[],
-        ${ready.map((one) => one.kind)}::text[], ${ready.map((one) => one.htmlPath)}::text[])
+      select * from unnest(${ready.map((task) => task.id)}::text[], ${ready.map((task) => task.path)}::text[],
+        ${ready.map((task) => task.kind)}::text[], ${ready.map((task) => task.htmlPath)}::text[])
         as r (service_id, path, kind, html_path)
     ),
     free as (
@@ -56,7 +56,7 @@ export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask
 }
 
 /**
- * Leases what should long have been named by a ready list, the longest overdue first.
+ * Leases overdue tasks, which no ready list has named in time, the longest overdue first.
  * @param patience how many times as long as usual a result may take
  */
 export async function leaseOverdueTasks(tx: Transaction, patience: number): Promise<FetchItem[]> {
@@ -82,7 +82,7 @@ export interface Endpoint {
   readonly function: ServiceFunction
 }
 
-/** Endpoints with tasks that no fetch job has: all six share the ready lists' 20 calls a minute. */
+/** Endpoints with tasks that are not leased, or with unknown posts. Only these are asked, because all ready lists share 20 calls a minute. */
 export async function listOutstandingEndpoints(sql: SqlRunner): Promise<Endpoint[]> {
   return sql<Endpoint[]>`
     select distinct store, function from (

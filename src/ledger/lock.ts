@@ -1,19 +1,19 @@
-/** The lock behind which money is reserved: every transaction that plans, packs, claims or closes holds it to its end. */
+/** The lock of the ledger: every transaction that plans, packs, claims or closes takes it first and holds it to its end. */
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 
-/** Longer than any holder of the lock works on one piece; after it the waiting transaction gives up, and says who holds the lock. */
+/** Longer than any holder of the lock needs for one piece. Then the waiting transaction gives up, and names the holder. */
 const LOCK_TIMEOUT_MS = 15_000
-/** Below it, to sum the rows up costs less than to fold them. */
+/** With fewer rows of `spend_change`, summing them costs less than folding them. */
 const FOLD_AT_ROWS = 1_000
 
 /**
  * Locks the one row of `ledger`, and folds what other transactions have added to `spend_change` into `spend`. Readers and
  * editors have no right to that row, so that no login of theirs can stop the runners.
  *
- * The lock is a statement of its own before the statements that read: those see what the last holder committed. Business time
- * is from here on that of the lock and stands still: by the time of the transaction's begin, a transaction that waited over
- * midnight would spend the money of a day that is over.
+ * The lock is a statement of its own before the statements that read, so these see what the last holder committed. Business time is
+ * set to the instant of the lock and stands still from then on: by the time of its begin, a transaction that waited over midnight
+ * would spend money of a day that is over.
  */
 export async function lockLedger(tx: Transaction): Promise<void> {
   const rows = await tx`select from ledger for update`

@@ -1,6 +1,6 @@
 /**
- * How a transition moves money: it names what it `moved`, and the totals by project and day take it in the same statement. A
- * reservation is the estimate of a task that is `planned` or `posting`, split among its payers by `share_of`.
+ * How a transition moves money: its relation `moved` says what, and `booked` adds it to the totals by project and day in the same
+ * statement. A reservation is the estimate of a task that is `planned` or `posting`, split among its payers by `share_of`.
  */
 import type postgres from 'postgres'
 import type { SqlRunner } from '../db/database.ts'
@@ -8,7 +8,7 @@ import type { SqlRunner } from '../db/database.ts'
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
 
 /**
- * A select for `moved`: what the tasks of a relation have reserved is reserved no longer.
+ * A select for `moved`: ends the reservations of the tasks of a relation.
  * @param relation has the columns payers, estimate_micros and reserved_at
  */
 export function freed(sql: SqlRunner, relation: string): Fragment {
@@ -18,7 +18,7 @@ export function freed(sql: SqlRunner, relation: string): Fragment {
     from ${sql(relation)} r cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
 }
 
-/** A select for `moved`: what the tasks of a relation reserve from now on. The relation is as that of `freed`. */
+/** A select for `moved`: the reservations of the tasks of a relation, with the columns that `freed` takes. */
 export function reserved(sql: SqlRunner, relation: string): Fragment {
   return sql`
     select y.project_id, r.reserved_at as at, 'reserved' as kind,

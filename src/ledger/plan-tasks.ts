@@ -1,4 +1,4 @@
-/** `plan`: what admission has decided becomes `planned` tasks in posts, with their money reserved; what it cut is recorded. */
+/** `plan`: inserts the tasks that admission decided to buy, packed into posts and with their money reserved, and records what it cut. */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { MAX_TASKS_PER_POST } from '../service/post-tasks.ts'
 import { booked, type Fragment, reserved } from './money.ts'
@@ -22,8 +22,8 @@ export interface Planned extends PlanTotals {
 }
 
 /**
- * Inserts the tasks that `decided` buys. They are packed at once: a task that were packed later would be written twice. The
- * caller holds the ledger's lock.
+ * Inserts the tasks that `decided` buys, with their posts: packing them later would write each task twice. The caller holds the
+ * ledger's lock.
  * @param admission common table expressions that end in `decided`, `paying` and `passed` (see `admission`)
  */
 export async function planTasks(tx: Transaction, admission: Fragment): Promise<Planned> {
@@ -82,8 +82,8 @@ export function totals(sql: SqlRunner): Fragment {
 }
 
 /**
- * Gives every planned task without a post one, the highest priority first: those that a post gave back. The caller holds the
- * ledger's lock, so that two packers never take the same task.
+ * Packs `planned` tasks without a post into new posts, the highest priority first: they were released, or left their post. The caller
+ * holds the ledger's lock, so that two transactions never pack the same task.
  * @returns the ids of the new posts, the most urgent first
  */
 export async function packTasks(tx: Transaction): Promise<string[]> {
@@ -115,8 +115,8 @@ function newPost(sql: SqlRunner): Fragment {
 }
 
 /**
- * The post of a task: that of the first of its hundred. No join of tasks with posts: the planner made one of 10^10 comparisons of
- * it. The ids are made in a step before, because a window evaluates the arguments of `first_value` for each row anew.
+ * The post of a task: that of the first of its hundred. A join of tasks with posts took 10^10 comparisons at a million tasks. The ids
+ * are made in a step before, because a window function evaluates its arguments anew for each row.
  */
 function postOf(sql: SqlRunner): Fragment {
   return sql`first_value(new_post_id) over (partition by store, function, number / ${MAX_TASKS_PER_POST}::int order by number)`

@@ -1,4 +1,4 @@
-/** `unknown`: posts whose answer is overdue or incomplete, and how long they are asked after. */
+/** `unknown`: posts whose answer is overdue or incomplete, until the service has forgotten their tags. */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { settleKnownPosts } from './adopt.ts'
 import { booked, freed } from './money.ts'
@@ -9,7 +9,7 @@ export interface UnknownPosts {
   readonly waitsUntil: Date | null
 }
 
-/** Posts whose answer is overdue become `unknown`: their runner is dead or frozen, or will find its token gone. */
+/** Posts whose answer is overdue become `unknown`: their runner is dead or frozen. */
 export async function markOverduePosts(sql: SqlRunner): Promise<number> {
   const rows = await sql`
     update post set state = 'unknown', problem = 'Its runner never reported an answer.'
@@ -18,12 +18,12 @@ export async function markOverduePosts(sql: SqlRunner): Promise<number> {
   return rows.length
 }
 
-/** The answer was incomplete: what it did not name is to be looked for. The caller holds the claim. */
+/** The post's answer was incomplete: tasks without an answer are reconciled. The caller holds the claim. */
 export async function markUnknown(tx: Transaction, postId: string, problem: string): Promise<void> {
   await tx`update post set state = 'unknown', problem = ${problem} where id = ${postId}`
 }
 
-/** How many posts are unknown, and what they wait for. */
+/** How many posts are unknown, and until when. */
 export async function readUnknownPosts(sql: SqlRunner, quietMs: number): Promise<UnknownPosts> {
   const [row] = await sql<UnknownPosts[]>`
     select count(*) as "unknownPosts", max(send_before + make_interval(secs => ${quietMs / 1000})) as "waitsUntil"
@@ -31,7 +31,7 @@ export async function readUnknownPosts(sql: SqlRunner, quietMs: number): Promise
   return row ?? { unknownPosts: 0, waitsUntil: null }
 }
 
-/** Posts of one runner that are being sent: should it end now, they become unknown. */
+/** How many posts a runner is sending. When it ends before their answers, they become unknown. */
 export async function countSendingPosts(sql: SqlRunner, runner: string): Promise<number> {
   const [row] = await sql<{ sending: number }[]>`
     select count(*) as sending from post where state = 'sending' and runner = ${runner}`
@@ -39,7 +39,7 @@ export async function countSendingPosts(sql: SqlRunner, runner: string): Promise
 }
 
 /**
- * Nobody can say any more what became of these posts: their tasks end as `failed`, and what was reserved for them is let go.
+ * Fails the tasks of posts that have been unknown for so long that the service has forgotten their tags, and ends their reservations.
  * @param afterDays when the service has forgotten the tags
  */
 export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Promise<void> {

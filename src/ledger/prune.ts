@@ -1,4 +1,4 @@
-/** `prune`: tasks and posts are forgotten when only the history and the charges speak of them any more. */
+/** `prune`: deletes old tasks and posts. The history and the charges stay. */
 import type { SqlRunner } from '../db/database.ts'
 
 const ROWS_AT_ONCE = 5_000

@@ -1,11 +1,11 @@
 /**
- * `release`: tasks that the service provably did not create are `planned` again. Each gets a new attempt and with it a new tag:
- * a tag is never used twice. What they reserve stays reserved. These are decisions, and carry the claim's token or the proof.
+ * `release`: tasks that the service provably did not create are `planned` again. Each gets a new attempt and with it a new tag, because
+ * a tag is never sent twice. Their reservations stay. Releasing is a decision: the caller holds the claim's token or the proof.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import type { TaskTag } from './tag.ts'
 
-/** Tasks of a post that the service refused for now leave it, and are packed again. Returns how many. */
+/** Releases tasks that the service refused for now. They leave the post, and the next sweep packs them again. Returns how many. */
 export async function releaseTasks(
   tx: SqlRunner,
   postId: string,
@@ -14,7 +14,7 @@ export async function releaseTasks(
   if (refused.length === 0) return 0
   const rows = await tx`
     update task k set state = 'planned', attempt = k.attempt + 1, post_id = null
-    from unnest(${refused.map((one) => one.taskId)}::uuid[], ${refused.map((one) => one.attempt)}::int[])
+    from unnest(${refused.map((task) => task.taskId)}::uuid[], ${refused.map((task) => task.attempt)}::int[])
       as r (task_id, attempt)
     where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = 'posting'
     returning 1`
@@ -22,8 +22,8 @@ export async function releaseTasks(
 }
 
 /**
- * The service does not post back the form that was asked for: these tasks want the pages, and are told when they are ready.
- * Returns those that did not want them before; the others were refused for good.
+ * Switches tasks to raw pages and a pingback, because the service does not post back the form that was asked for.
+ * @returns the tasks that are to be posted again; the others had asked for pages before, and are refused for good
  */
 export async function wantPages(
   tx: SqlRunner,
@@ -33,14 +33,14 @@ export async function wantPages(
   if (refused.length === 0) return []
   return tx<TaskTag[]>`
     update task k set html = true
-    from unnest(${refused.map((one) => one.taskId)}::uuid[], ${refused.map((one) => one.attempt)}::int[])
+    from unnest(${refused.map((task) => task.taskId)}::uuid[], ${refused.map((task) => task.attempt)}::int[])
       as r (task_id, attempt)
     where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = 'posting' and not k.html
     returning k.id as "taskId", k.attempt`
 }
 
 /**
- * Gives a whole post back, on proof that the service created nothing of it. Only the holder of the token can.
+ * Releases a whole post, on proof that the service created none of its tasks. Only the holder of the token can.
  * @returns false when the post was no longer this runner's to decide on
  */
 export async function releasePost(
@@ -64,9 +64,9 @@ export async function releasePost(
 }
 
 /**
- * The complete scan to `scannedTo` did not find them, an earlier one did not either, and the quiet time was over: they were
- * never created. The state is the guard: a task that was adopted meanwhile is no longer `posting`. For the rest of the posts
- * this was the first scan.
+ * Releases the posts whose tasks two complete scans did not find, the second of them begun after the quiet time: they were never
+ * created. Tasks that were adopted meanwhile are not `posting` any more and are left alone. For the other posts, records that their
+ * first scan did not find them.
  * @returns how many tasks were released
  */
 export async function releaseMissing(

@@ -14,7 +14,7 @@ export function formatTag(tag: TaskTag): string {
   return `${tag.taskId}.${tag.attempt}`
 }
 
-/** Null when the tag has not our form: another program of the account set it. */
+/** Null when the tag has another form: then another program of the account has set it. */
 export function parseTag(tag: string | null): TaskTag | null {
   const match = TAG.exec(tag ?? '')
   return match?.[1] === undefined ? null : { taskId: match[1], attempt: Number(match[2]) }

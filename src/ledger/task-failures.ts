@@ -38,19 +38,19 @@ export interface UnusableAnswer {
   readonly problem: string
 }
 
-/** Answers without a usable result before the last one decides; the pauses between them are 1, 2, 4, 8 and 16 minutes. */
+/** So many answers without a usable result only defer a task; the pauses after them are 1, 2, 4, 8 and 16 minutes. */
 const UNUSABLE_ANSWERS = 5
 
 /**
- * A paid task whose answer cannot be used is asked for again by its id, which is free: later, and a bounded number of times.
- * @returns service ids of the tasks that will be asked for again; the answer of any other one decides
+ * Defers paid tasks whose answer holds no usable result: they are asked for again by id, which is free, a bounded number of times.
+ * @returns service ids of the deferred tasks; for the others their answer decides
  */
 export async function askAgain(tx: Transaction, answers: readonly UnusableAnswer[]): Promise<Set<string>> {
   if (answers.length === 0) return new Set()
   const rows = await tx<{ serviceId: string }[]>`
     with open as materialized (
       select id from task
-      where service_id = any(${answers.map((one) => one.serviceId)}::text[]) and state = 'posted'
+      where service_id = any(${answers.map((answer) => answer.serviceId)}::text[]) and state = 'posted'
         and unusable_answers < ${UNUSABLE_ANSWERS}
       order by id for update
     ),
@@ -58,14 +58,14 @@ export async function askAgain(tx: Transaction, answers: readonly UnusableAnswer
       select k.id, clock_timestamp() + interval '1 minute' * 2 ^ k.unusable_answers as until from open join task k using (id)
     )
     update task k set unusable_answers = k.unusable_answers + 1, problem = a.problem, fetching_until = p.until, ask_at = p.until
-    from paused p, unnest(${answers.map((one) => one.serviceId)}::text[], ${answers.map((one) => one.problem)}::text[])
+    from paused p, unnest(${answers.map((answer) => answer.serviceId)}::text[], ${answers.map((answer) => answer.problem)}::text[])
       as a (service_id, problem)
     where k.id = p.id and k.service_id = a.service_id
     returning k.service_id as "serviceId"`
   return new Set(rows.map((row) => row.serviceId))
 }
 
-/** The service refused these tasks of a post for good: they end, and cost nothing. The caller holds the claim. */
+/** Fails tasks of a post that the service refused for good; they cost nothing. The caller holds the claim. */
 export async function failRefusedTasks(
   tx: Transaction,
   postId: string,
@@ -74,8 +74,8 @@ export async function failRefusedTasks(
   if (refusals.length === 0) return 0
   const rows = await tx`
     with refusal as (
-      select * from unnest(${refusals.map((one) => one.taskId)}::uuid[], ${refusals.map((one) => one.attempt)}::int[],
-        ${refusals.map((one) => one.statusCode)}::int[], ${refusals.map((one) => one.message)}::text[])
+      select * from unnest(${refusals.map((refusal) => refusal.taskId)}::uuid[], ${refusals.map((refusal) => refusal.attempt)}::int[],
+        ${refusals.map((refusal) => refusal.statusCode)}::int[], ${refusals.map((refusal) => refusal.message)}::text[])
         as r (task_id, attempt, status_code, message)
     ),
     ended as (
@@ -91,21 +91,21 @@ export async function failRefusedTasks(
   return rows.length
 }
 
-/** The service failed these tasks for good (4xxxx): they end, what was charged stays charged. */
+/** Fails tasks that the service failed for good (4xxxx). Their charges stay. */
 export async function failResults(tx: Transaction, failed: readonly FailedResult[]): Promise<void> {
   if (failed.length === 0) return
   await tx`
     update task k set state = 'failed', ended_at = clock_timestamp(), status_code = f.status_code,
       problem = explain_status(f.status_code, f.message), fetching_until = null
-    from unnest(${failed.map((one) => one.serviceId)}::text[], ${failed.map((one) => one.statusCode)}::int[],
-      ${failed.map((one) => one.message)}::text[]) as f (service_id, status_code, message)
+    from unnest(${failed.map((result) => result.serviceId)}::text[], ${failed.map((result) => result.statusCode)}::int[],
+      ${failed.map((result) => result.message)}::text[]) as f (service_id, status_code, message)
     where k.service_id = f.service_id and k.state = 'posted'`
 }
 
 /**
- * 40101: the service failed to process the task, which is charged all the same. It is planned again under a new tag, while its
- * slot lasts and fewer than `maxAttempts` posts of it were charged, with money reserved anew, as much as it cost; else it fails.
- * While the batch waited for one task, another of it may have been posted again already: its service id tells.
+ * Plans tasks again that the store failed to process (40101) and that were charged all the same: under a new tag, with a new
+ * reservation of what they cost, while their slot lasts and fewer than `maxAttempts` posts of them were charged. Otherwise they fail. A
+ * task with another service id by now was posted again already, and is left alone.
  * @returns how many will be posted again
  */
 export async function postAgain(
@@ -121,9 +121,9 @@ export async function postAgain(
         problem = explain_status(f.status_code, f.message),
         estimate_micros = coalesce((
           select sum(c.amount_micros) from charge c where c.service_id = o.old_id and c.kind = 'charge'), k.estimate_micros)
-      from (select id, service_id as old_id from task where service_id = any(${failed.map((one) => one.serviceId)})) o,
-        unnest(${failed.map((one) => one.serviceId)}::text[], ${failed.map((one) => one.statusCode)}::int[],
-          ${failed.map((one) => one.message)}::text[]) as f (service_id, status_code, message)
+      from (select id, service_id as old_id from task where service_id = any(${failed.map((result) => result.serviceId)})) o,
+        unnest(${failed.map((result) => result.serviceId)}::text[], ${failed.map((result) => result.statusCode)}::int[],
+          ${failed.map((result) => result.message)}::text[]) as f (service_id, status_code, message)
       where k.id = o.id and k.service_id = o.old_id and f.service_id = o.old_id and k.state = 'posted'
         and k.slot_ends_at > storerank_now() and k.charged_posts < ${maxAttempts}
       returning o.old_id, k.payers, k.estimate_micros, k.reserved_at
@@ -134,30 +134,30 @@ export async function postAgain(
   const reposted = new Set(rows.map((row) => row.serviceId))
   await failResults(
     tx,
-    failed.filter((one) => !reposted.has(one.serviceId)),
+    failed.filter((result) => !reposted.has(result.serviceId)),
   )
   return reposted.size
 }
 
 /**
- * A paid result that breaks the contract fails its task alone, and its body is kept for inspection. The task is locked before
- * its state is believed: a transaction that stores the same result at the same moment goes first, or not at all.
+ * Fails tasks whose paid result breaks the contract, and keeps its body in `rejected_result`. Tasks are locked before their state is
+ * read, so that a transaction that stores the same result at the same moment either comes first or finds them failed.
  */
 export async function rejectResults(tx: Transaction, unreadable: readonly UnreadableResult[]): Promise<void> {
   if (unreadable.length === 0) return
   await tx`
     with open as materialized (
       select k.id, k.service_id, k.target_id, k.slot from task k
-      where k.service_id = any(${unreadable.map((one) => one.serviceId)}::text[]) and k.state = 'posted'
+      where k.service_id = any(${unreadable.map((result) => result.serviceId)}::text[]) and k.state = 'posted'
       order by k.id for update
     ),
     kept as (
       insert into rejected_result (task_id, service_id, target_id, slot, path, problem, body_gzip)
       select k.id, k.service_id, k.target_id, k.slot, u.path, u.problem, u.body
       from open k join unnest(
-        ${unreadable.map((one) => one.serviceId)}::text[], ${unreadable.map((one) => one.path)}::text[],
-        ${unreadable.map((one) => one.problem)}::text[],
-        ${unreadable.map((one) => `\\x${one.bodyGzip.toString('hex')}`)}::text[]::bytea[]
+        ${unreadable.map((result) => result.serviceId)}::text[], ${unreadable.map((result) => result.path)}::text[],
+        ${unreadable.map((result) => result.problem)}::text[],
+        ${unreadable.map((result) => `\\x${result.bodyGzip.toString('hex')}`)}::text[]::bytea[]
       ) as u (service_id, path, problem, body) using (service_id)
       on conflict (task_id) do nothing
       returning task_id, path, problem
@@ -168,8 +168,8 @@ export async function rejectResults(tx: Transaction, unreadable: readonly Unread
 }
 
 /**
- * Not ready, or not to be had now: the task stays open and may be handed out again after the pause. A result that was given
- * and lost on the way may be on no ready list any more, so after trouble it is asked for by its id, each time twice as late.
+ * Defers tasks whose result is not ready or cannot be had now: they may be leased again after the pause. A result that the service
+ * sent and that was lost on the way is on no ready list any more, so after trouble a task is asked for by id, each time twice as late.
  */
 export async function deferResults(tx: Transaction, later: readonly LaterResult[]): Promise<void> {
   if (later.length === 0) return
@@ -179,14 +179,14 @@ export async function deferResults(tx: Transaction, later: readonly LaterResult[
         else least(k.ask_at, clock_timestamp() + greatest(l.pause, clock_timestamp() - k.posted_at)) end
     from (
       select service_id, problem, make_interval(secs => pause_ms / 1000) as pause
-      from unnest(${later.map((one) => one.serviceId)}::text[], ${later.map((one) => one.problem)}::text[],
-        ${later.map((one) => one.pauseMs)}::float8[]) as l (service_id, problem, pause_ms)
+      from unnest(${later.map((result) => result.serviceId)}::text[], ${later.map((result) => result.problem)}::text[],
+        ${later.map((result) => result.pauseMs)}::float8[]) as l (service_id, problem, pause_ms)
     ) l
     where k.service_id = l.service_id and k.state = 'posted'`
 }
 
 /**
- * Ends tasks whose result cannot come any more, because the service keeps none for so long.
+ * Fails tasks whose result cannot come any more, because the service keeps no result for so long.
  * @returns how many ended
  */
 export async function giveUpResults(sql: SqlRunner, afterDays: number): Promise<number> {

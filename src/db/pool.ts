@@ -71,6 +71,8 @@ export function createPool(options: PoolOptions, observer?: postgres.ISql<Types>
     return current
   }
   const send = async (statement: Statement) => {
+    // The driver does not tell when it has ended.
+    if (statement.cursorFn) return statement.reject(new Error('A cursor needs a session or a transaction.'))
     const used = connect()
     statement.catch((error) => {
       if (endsSession(error)) giveUp(used)

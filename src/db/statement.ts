@@ -11,6 +11,8 @@ export interface Statement extends Promise<unknown> {
   /** Sends it. */
   handler: (statement: Statement) => void
   reject(error: Error): void
+  /** Of a cursor. */
+  readonly cursorFn?: unknown
   /** The session that it was sent to. */
   readonly state: { readonly pid: number } | null
 }

@@ -5,6 +5,8 @@ import { defuse } from './cells.ts'
 import { WATCHES, type Watch } from './kinds.ts'
 
 const ROWS_AT_ONCE = 1000
+/** A reader that pauses for longer loses the session. */
+const IDLE_MS = 600_000
 
 /** A watch as text by column; null where it says nothing. */
 type WatchRow = Readonly<Record<string, string | null>>
@@ -17,7 +19,8 @@ export interface WatchExport {
 }
 
 /** Only columns that some watch there is has, so that a watchlist of keywords has none of apps. */
-export async function openWatchExport({ sql }: Pick<Database, 'sql'>): Promise<WatchExport> {
+export async function openWatchExport({ openSession }: Pick<Database, 'openSession'>): Promise<WatchExport> {
+  const sql = openSession(IDLE_MS)
   const kinds: Watch[] = []
   for (const kind of WATCHES) {
     const [row] = await sql<{ some: boolean }[]>`select exists (select from ${sql(kind.table)}) as some`
@@ -38,7 +41,7 @@ export async function openWatchExport({ sql }: Pick<Database, 'sql'>): Promise<W
       }
     }
   }
-  return { chunks: chunks(), rows: () => rows, close: async () => {} }
+  return { chunks: chunks(), rows: () => rows, close: () => sql.end({ timeout: 1 }) }
 }
 
 function columnsOf({ identity, settings }: Watch): string[] {

@@ -248,6 +248,23 @@ describe('a transaction', () => {
     )
   })
 
+  test('reads by a cursor, and so does a session; the pool would lose a connection by it', async (t) => {
+    const db = open(t)
+    const session = db.openSession(60_000)
+    t.after(() => session.end())
+    const read = async (sql: Pick<Transaction, 'unsafe'>) => {
+      const batches: number[] = []
+      const options = { simple: false } as object
+      for await (const batch of sql.unsafe('select from generate_series(1, 25)', [], options).cursor(10))
+        batches.push(batch.length)
+      return batches
+    }
+    assert.deepEqual(await db.begin(read), [10, 10, 5])
+    assert.deepEqual(await read(session), [10, 10, 5])
+    await assert.rejects(read(db.sql), /^Error: A cursor needs a session or a transaction\.$/)
+    await db.sql`select`
+  })
+
   test('throws what its callback threw, also before it returned a promise, and is rolled back', async (t) => {
     const db = open(t)
     await assert.rejects(

@@ -25,7 +25,9 @@ after(async () => {
 
 async function exportAll(db: Database): Promise<string> {
   let csv = ''
-  for await (const chunk of (await openWatchExport(db)).chunks) csv += chunk
+  const { chunks, close } = await openWatchExport(db)
+  for await (const chunk of chunks) csv += chunk
+  await close()
   return csv
 }
 

@@ -1,6 +1,6 @@
 /**
- * The settings: the only reader of `process.env`. What it returns is complete, checked and frozen; what is wrong
- * is reported all at once. It opens no connection and creates no folder.
+ * The settings. This is the only reader of `process.env`. It returns them complete, checked and frozen, and reports all wrong ones at
+ * once. It opens no connection and creates no folder.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -37,7 +37,7 @@ export interface Config {
   readonly databaseUrl: Secret | null
   /** The App Data Service, `url` without a slash at its end; null: the sandbox. */
   readonly service: { readonly url: string; readonly login: string; readonly password: Secret } | null
-  /** What tasks are posted with, for the service to deliver to; its path ends in a secret. Null: results are fetched. */
+  /** The address to which the service delivers results; its path ends in a secret. Null: results are fetched. */
   readonly postbackUrl: Secret | null
   readonly maxUsdPerDayMicros: number
   /** Null: no limit of our own by month. */
@@ -162,7 +162,7 @@ const settings = z.object({
   MAX_CONCURRENT_REQUESTS: wholeNumber(1, 30).prefault('30'),
   MAX_ATTEMPTS: wholeNumber(1, 10).prefault('3'),
   RECONCILE_QUIET: duration('1d').prefault(RECONCILE_QUIET_DEFAULT),
-  // The ready list tells of three days, so that asking later than that finds nothing sooner.
+  // The ready lists have tasks of three days: a task that is asked for by id later than that is on no list meanwhile.
   OVERDUE_AFTER: duration('3d').prefault('45m'),
   STORERANK_HOME: z.string().prefault('.storerank'),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).prefault('info'),
@@ -170,7 +170,7 @@ const settings = z.object({
 
 type Settings = z.output<typeof settings>
 type SettingName = keyof Settings
-/** A login that is refused holds a colon, and so most likely the password behind it. */
+/** A login that is refused has a colon in it, and most likely the password behind it. */
 const SECRETS: readonly SettingName[] = [
   'APP_DATA_LOGIN',
   'APP_DATA_PASSWORD',
@@ -185,9 +185,9 @@ const OUR_PREFIXES =
   /^(APP_DATA_|STORERANK_|RECONCILE_|MAX_USD|CALLS_PER|MAX_CONCURRENT|MAX_ATTEMPTS|OVERDUE_)/
 /** Kubernetes gives every pod such variables for each service of its namespace, also for one that is called storerank. */
 const KUBERNETES_LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
-/** From this length on, nobody else's variable comes within two letters of one of ours by accident. */
+/** Names of this length and more are not within two letters of another program's variable by accident. */
 const UNMISTAKABLE_LENGTH = 13
-/** Below this one, a near name says nothing: LOGLEVEL belongs to many a tool. */
+/** Shorter near misses are ignored: LOGLEVEL belongs to many tools. */
 const TELLING_LENGTH = 10
 
 /**
@@ -339,7 +339,7 @@ function parseUrl(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null
 }
 
-/** What is sent there can be read by nobody on the way. */
+/** Whether what is sent there cannot be read on the way. */
 function isSafe(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url))
 }

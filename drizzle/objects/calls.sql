@@ -9,7 +9,7 @@ create or replace function call_wait(
 ) returns integer language plpgsql volatile as $$
 declare
   present timestamptz := clock_timestamp();
-  -- The account's own limit holds as well, once it is known; of a limit of 0 no runner could even ask again.
+  -- The account's own limit holds too, once it is known. It counts as 1 at least: with 0 no runner could read the account again.
   allowed integer := greatest(1, least(per_minute,
     (select u.calls_per_minute_limit from account_usage u order by u.fetched_at desc limit 1)));
   -- Limits per kind: spec: Limits (status, id_list); for tasks_ready our assumption.

@@ -1,5 +1,4 @@
--- A task that fails closes its slot in the same transaction, whichever statement fails it: the history has a row for every
--- failure.
+-- Writes the gap of a failed task in the transaction that fails it, whichever statement that is.
 create or replace function close_failed_task() returns trigger language plpgsql as $$
 begin
   perform ensure_history_partitions(new.slot, new.slot);

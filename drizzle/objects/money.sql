@@ -1,11 +1,11 @@
--- Money: how an amount is split, on which days it counts, and what each budget has left. src/ledger writes `spend_change` with
--- every transition; the totals never have to be computed from the charges.
+-- Money: how an amount is split, on which days it counts, and what each budget has left. Every transition of src/ledger inserts what it
+-- moves into `spend_change`, so the totals are never computed from the charges.
 
 create or replace function dollars(micros bigint) returns text language sql immutable parallel safe
 return case when micros < 0 then '-' else '' end || '$' || to_char(abs(micros) * 0.000001, 'FM9999999999990.009999');
 comment on function dollars(bigint) is 'Money as a person reads it: at least two decimals, and no zeros after what counts.';
 
--- Negative amounts add up as well: the remainder has the sign of the amount.
+-- Shares of a negative amount add up too: the remainder has the sign of the amount.
 create or replace function share_of(amount bigint, payers integer, place bigint) returns bigint
 language sql immutable parallel safe
 return amount / payers + case place when 1 then amount % payers else 0 end;
@@ -32,9 +32,8 @@ end;
 comment on function money_days(integer, timestamptz) is
   'The days on which money of a project counts: that of all projects together (scope 0), and its own.';
 
--- The holder of the ledger's lock calls it, so that one transaction at a time folds, and not before there are many rows: a claim
--- that folds each time deletes as much as it reads. A sum of `spend` and `spend_change` is right
--- at any moment, folded or not.
+-- The holder of the ledger's lock calls it, so that one transaction at a time folds, and only when there are many rows: a claim that
+-- folds each time would delete as much as it reads. The sum of `spend` and `spend_change` is right at any moment.
 create or replace function fold_spend(at_least integer default 1) returns void language plpgsql as $$
 begin
   if not exists (select from spend_change offset at_least - 1) then
@@ -68,8 +67,8 @@ end $$;
 comment on function fold_spend(integer) is 'Adds what transitions have written to spend_change to the totals in spend and ledger.';
 revoke execute on function fold_spend(integer) from public;
 
--- A day is found by its end, so that a project whose time zone was changed has no gap between the days of the old and of the new
--- one: for a day at most, it counts too much and never too little.
+-- A day is found by its end. When the time zone of a project is changed, a day of the old zone may overlap one of the new: for at most
+-- a day too much is counted, and never too little.
 create or replace function spent_since(of_scope integer, since timestamptz) returns bigint language sql stable parallel safe
 return (
   select coalesce(sum(s.reserved_micros + s.charged_micros + s.refunded_micros + s.duplicate_micros + s.adjusted_micros), 0)::bigint
@@ -113,10 +112,10 @@ end;
 comment on function project_money(timestamptz, integer[]) is
   'The budgets of each project, or of some, and what is spent or reserved in its day and month.';
 
--- Effective budget = the least of our own settings, the account's limit and its balance. Days of the service are UTC. What the
--- account had spent when it was asked last holds what was taken until then; what was taken since is the difference of the
--- ledger's own counter. An adjustment speaks of a charge: what was taken before the account was asked is in its answer already,
--- whenever the audit finds that it was more. Adjustments are few, and have an index of their own.
+-- Effective budget = the least of our own settings, the account's limit and its balance. Days of the service are UTC. The money that the
+-- account says it has spent includes all charges until it was read; the charges since then are the rise of `ledger_taken()`. An
+-- adjustment counts on top only when its charge is younger than that: an older charge is in the account's own figure in full,
+-- whenever the audit adjusts it. Adjustments are few, and have an index of their own.
 create or replace function overall_money(at_time timestamptz, max_day_micros bigint, max_month_micros bigint)
 returns table (limited_by text, limit_micros bigint, used_micros bigint)
 language sql stable
@@ -149,8 +148,8 @@ end;
 comment on function overall_money(timestamptz, bigint, bigint) is
   'Every budget that holds for all projects together, and how much of it is used.';
 
--- What a project has reserved moves from the days of its old time zone to those of the new one: a task that leaves the ledger
--- frees it there. Money that was spent stays on the days on which it was counted.
+-- When the time zone of a project changes, its reservations move to the days of the new zone, because that is where they will be freed.
+-- Money that was spent stays on the days on which it was counted.
 create or replace function move_reservations() returns trigger language plpgsql
 security definer set search_path = public, pg_temp as $$
 begin

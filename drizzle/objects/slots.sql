@@ -11,7 +11,7 @@ language sql immutable parallel safe
 return (slot at time zone 'UTC' + every) at time zone 'UTC';
 comment on function slot_end(interval, timestamptz) is 'When a slot is over, and the next one begins.';
 
--- A slot that was still running when its period ended is not missed: another project may have gone on asking.
+-- A slot that was still running when its period ended is not shown as missed: only another project may have asked for it to its end.
 -- One `case`, which the planner takes for half of the rows. It takes a conjunction of unknowns for one row in a thousand,
 -- and then chooses nested loops for everything else.
 create or replace function is_shown(

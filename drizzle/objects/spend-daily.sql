@@ -1,4 +1,5 @@
--- Noon tells the day, also of a project whose time zone was changed since. `* 0.000001` is exact in numeric.
+-- The day is that of the noon between begin and end, also when the time zone of the project was changed since. `* 0.000001` is exact in
+-- numeric.
 create or replace view spend_daily as
 select p.name as project, ((s.begins_at + (s.ends_at - s.begins_at) / 2) at time zone p.timezone)::date as day,
   sum(s.tasks_charged)::bigint as tasks_charged,

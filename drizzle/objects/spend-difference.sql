@@ -1,4 +1,5 @@
--- The books against themselves: no row as long as every transition has moved its money. The audit and the crash harness ask.
+-- Compares the totals with the charges and the tasks: no row as long as every transition has moved its money. Tests and the crash
+-- harness read it.
 create or replace view spend_difference as
 with booked as (
   select d.scope, sum(c.amount_micros) filter (where c.kind = 'charge') as charged,

@@ -1,5 +1,4 @@
--- What the service lists as failed is shown of tasks whose result is still to come: the rows of the other tasks say themselves
--- how they ended.
+-- `service_failure` is shown of tasks that are still `posted`: the other rows say how a task ended.
 create or replace view task_problem as
 select t.ended_at as at, 'failed' as kind, g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id as task_id, t.service_id, t.status_code, coalesce(t.problem, 'The task failed.') as message

@@ -1,7 +1,7 @@
 -- Triggers on the watches keep watch_period, and make the target and the row of app that a period points at.
 --
--- Thousands of watches come in one statement, and the plans in here are made before the first of them is there: without
--- `enable_seqscan = off` they read all the others for each (10,000 watches took 90 s).
+-- Thousands of watches may be inserted in one statement, and the plans of these functions are made before the first of them is there:
+-- without `enable_seqscan = off` they read all watches for each one (10,000 watches took 90 s).
 
 create or replace function location_code_of(in_store text, code integer, name text) returns integer
 language sql stable security definer set search_path = public, pg_temp
@@ -19,7 +19,7 @@ create or replace function is_project_enabled(in_project text) returns boolean l
 return exists (select from project p where p.name = in_project and p.enabled);
 comment on function is_project_enabled(text) is 'Whether a project is measured.';
 
--- Looks before it inserts: `on conflict do nothing` burns an id per existing row.
+-- Selects before it inserts: `on conflict do nothing` uses up an id of the sequence per existing row.
 create or replace function target_of(
   in_store text, in_function text, in_subject text, in_location integer, in_language text, in_category text default null
 ) returns integer language plpgsql set enable_seqscan = off as $$
@@ -115,8 +115,8 @@ revoke execute on function start_watch_period(
   text, bigint, text, integer, integer, text, text, interval, smallint, boolean, smallint
 ) from public;
 
--- The open period goes on while the watch asks for the same thing of the same project as often: what else changed changes in
--- it. Renaming a project cascades to its periods as well, so that by then they have the new name.
+-- The open period goes on while project, target and `every` of the watch stay the same; other changes are written into it. Renaming a
+-- project cascades to its periods first, so that they have the new name here.
 create or replace function keep_watch_period(
   of_kind text, of_watch bigint, in_project text, on_target integer, of_app integer, in_role text, in_label text,
   in_every interval, in_depth smallint, in_html boolean, in_priority smallint
@@ -144,8 +144,8 @@ revoke execute on function keep_watch_period(
   text, bigint, text, integer, integer, text, text, interval, smallint, boolean, smallint
 ) from public;
 
--- What each watch asks for at present becomes its open period. A watch that is disabled, or whose place is not known yet,
--- asks for nothing, and has none. The watch comes as its id and not as a row: PostgreSQL does not let some columns of a table
+-- Brings the open period of each watch to what the watch asks for now. A watch that is disabled, or whose location is not known yet,
+-- has no open period. The watch comes as its id and not as a row: PostgreSQL does not let some columns of a table
 -- be changed while a function takes the type of its rows.
 create or replace function follow_keyword_watch(of_watch bigint) returns void
 language plpgsql set enable_seqscan = off as $$
@@ -185,7 +185,7 @@ end $$;
 comment on function follow_chart_watch(bigint) is 'Brings the open period of a chart watch to what the watch asks for.';
 revoke execute on function follow_chart_watch(bigint) from public;
 
--- An app is ranked on everything that its project ranks, wherever that is; only its details need a place of their own.
+-- An app is ranked on all keywords and charts of its project in the same store; only its page and reviews need a location of their own.
 create or replace function follow_app_watch(of_watch bigint) returns void
 language plpgsql set enable_seqscan = off as $$
 declare

@@ -1,5 +1,5 @@
--- What a row of project, keyword_watch, app_watch and chart_watch goes through before its period is kept. Triggers of one
--- table fire in the order of their names.
+-- Triggers of project, keyword_watch, app_watch and chart_watch that run before those which keep the periods. Triggers of one table fire
+-- in the order of their names.
 
 grant usage on schema public to storerank_editor, storerank_reader;
 grant select, insert, update, delete on project, keyword_watch, app_watch, chart_watch to storerank_editor;
@@ -36,8 +36,8 @@ revoke execute on function prepare_keyword_watch() from public;
 create or replace trigger b_depth before insert or update of depth on keyword_watch
 for each row execute function prepare_keyword_watch();
 
--- The owner alone simulates business time, in tests and in the demo: a watch that began in another year would owe all the
--- slots since. Not `security definer`, because it asks who writes; after the row and before `keep_period`, because the
+-- Only the owner may simulate business time, in tests and in the demo: a watch that began in another year would owe all the slots since.
+-- Not `security definer`, because it reads the current user. It fires after the row is written and before `keep_period`, because the
 -- statement itself could still call set_config.
 create or replace function refuse_simulated_time() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../errors.ts'
 import { readTimestamp } from '../service/fields.ts'
 import { didYouMean } from '../suggest.ts'
 
-/** Each name is asked for by the endpoint that takes it; what nobody has asked for is refused at the end. */
+/** Each endpoint reads the names that it takes; names that were not read are refused at the end. */
 export class Fields {
   readonly #endpoint: string
   readonly #given = new Map<string, string[]>()

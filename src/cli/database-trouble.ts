@@ -1,4 +1,4 @@
-/** What a person is told when Postgres cannot be reached, refuses the login, or goes away in the middle. */
+/** The sentences for a Postgres that cannot be reached, refuses the login, or ends a session in the middle. */
 import { ConfigurationError, type StorerankError, UnavailableError } from '../errors.ts'
 
 /** Of the system, and of the drivers when a connection ends under them. */
@@ -12,7 +12,7 @@ const PG_LOST = /^(Connection terminated|Client has encountered a connection err
 const NO_ROOM = /^53\w{3}$/
 /** SQLSTATE: wrong login or password, no such database. */
 const REFUSED = /^(28\w{3}|3D000)$/
-/** Of TLS: a certificate that nobody we know has signed, that is of another host, or too old. */
+/** Of TLS: a certificate that no known authority signed, that is of another host, or too old. */
 const NOT_TRUSTED = /CERT_|_CERT$|UNABLE_TO_VERIFY/
 /** SQLSTATE: insufficient privilege. */
 const NOT_ALLOWED = '42501'

@@ -154,7 +154,7 @@ function listenForStop(host: Host, log: Logger): Stop {
   return stop
 }
 
-/** Whoever reads stdout may stop early (`storerank sql … | head`); the command goes on and keeps its exit code. */
+/** The reader of stdout may stop early (`storerank sql … | head`); the command goes on and keeps its exit code. */
 function ignoreBrokenPipe(error: NodeJS.ErrnoException) {
   if (error.code !== 'EPIPE') throw error
 }

@@ -36,7 +36,7 @@ export function printTable(rows: readonly Row[], columns: readonly Column[], { s
     columns.map(({ key, title }) => formatCell(title ?? key)),
     ...rows.map((row) => columns.map(({ key }) => formatCell(row[key]))),
   ]
-  // A pseudo-terminal that nobody gave a size has 0 columns.
+  // A pseudo-terminal without a size has 0 columns.
   const maxWidth = stdout.isTTY ? fitColumns(cells, stdout.columns || 80) : Number.POSITIVE_INFINITY
   stdout.write(
     table(

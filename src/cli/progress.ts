@@ -18,7 +18,7 @@ export interface Progress {
   done(text: string): void
   /** Ends the phase badly; `text` stays. */
   fail(text: string): void
-  /** Removes the living line and gives the terminal back: for the `finally` of whoever made the progress. */
+  /** Removes the living line and gives the terminal back: for the `finally` of its caller. */
   stop(): void
 }
 
@@ -30,7 +30,7 @@ export function createProgress(options: {
   nowMs?: () => number
 }): Progress {
   const { stderr, isTerminal, log, nowMs = () => performance.now() } = options
-  // Where the width is 0, as on a pseudo-terminal that nobody gave a size, ora would move the cursor up for ever.
+  // Where the width is 0, as on a pseudo-terminal without a size, ora would move the cursor up for ever.
   const canRedraw = isTerminal && (stderr.columns ?? 0) > 0
   return canRedraw ? showOnTerminal(stderr) : writeToLog(log, nowMs)
 }

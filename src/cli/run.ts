@@ -20,7 +20,7 @@ import { openWorkSession, type WorkSession } from './session.ts'
 const DEFAULT_WAIT_MS = 60 * 60_000
 const BUSY_EXIT_CODE = 75
 const LOOK_EVERY_MS = 100
-/** Jobs that hand work to posters and fetchers; the others spend nothing and collect nothing. */
+/** Jobs that enqueue posts or fetch jobs, for which a runner is started. */
 const MOVES_WORK: ReadonlySet<JobName> = new Set(['track', 'reconcile', 'collect'])
 
 export async function run(options: CommandOptions['run'], caller: CommandContext): Promise<number> {
@@ -40,7 +40,7 @@ export async function run(options: CommandOptions['run'], caller: CommandContext
   }
 }
 
-/** On a terminal the progress line says what jobs do; their log lines are for pipes, and for whoever asks for debug. */
+/** On a terminal the progress line says what jobs do; their log lines are written to pipes, and at the level debug. */
 function quietOnTerminal({ log, isTerminal }: CommandContext): Logger {
   return isTerminal && log.level === 'info' ? log.child({}, { level: 'warn' }) : log
 }
@@ -106,7 +106,7 @@ async function runWholeCycle(
   return explainHeld(result.refusal, result.outstanding, context)
 }
 
-/** Says what keeps planned tasks from being posted, if anything does. Returns the exit code. */
+/** Writes why planned tasks are not posted, if they are not. Returns the exit code. */
 function explainHeld(
   refusal: AccountError | null,
   outstanding: Outstanding,

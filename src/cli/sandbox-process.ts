@@ -1,6 +1,6 @@
 /**
- * The default sandbox: one detached process per home folder. Whoever comes first starts it, everybody else
- * attaches, and it leaves by itself when nobody has used it for a while. However it died, the next one starts.
+ * The default sandbox: one detached process per home folder. The first command starts it, others attach to it, and it ends by itself when
+ * no command has used it for a while. After it was killed the next command starts another.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -13,14 +13,14 @@ import { UnavailableError } from '../errors.ts'
 
 const LOGIN = 'sandbox'
 const PASSWORD = 'sandbox'
-/** Tried first, so that the address is the same on most days; in use, another one is taken. */
+/** This port is tried first, so that the address is usually the same; when it is in use, another one is taken. */
 const USUAL_PORT = 7817
 const IDLE_EXIT_MS = 600_000
 /** A slow machine needs two seconds from nothing. */
 const START_WITHIN_MS = 30_000
 const LOOK_EVERY_MS = 50
 const PROBE_TIMEOUT_MS = 2000
-/** Exit code of a sandbox that found the state file taken: another one is starting, running or just leaving. */
+/** Exit code of a sandbox that found the state file locked: another one is starting, running or ending. */
 const EXIT_IN_USE = 75
 const LOG_TAIL_CHARACTERS = 2000
 

@@ -50,7 +50,7 @@ function explainStandIns({ embedded, sandboxUrl }: WorkSession, { log }: Command
   }
 }
 
-/** Begins to take webhooks, before anything is posted that could bring one. Null when nobody is to be listened to. */
+/** Begins to take webhooks, before anything is posted that could bring one. Null without `--listen` or POSTBACK_URL. */
 export async function listen(
   job: JobContext,
   options: Pick<CommandOptions['start'], 'listen'>,

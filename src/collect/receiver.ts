@@ -179,5 +179,5 @@ function explainListen(error: unknown, { host, port }: ListenAddress): string {
   if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
     return `The port ${port} of ${host} is taken by another program. Choose another with --listen.`
   }
-  return `Nobody can listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}.`
+  return `It is not possible to listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}.`
 }

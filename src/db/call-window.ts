@@ -1,6 +1,6 @@
 /**
- * The call window: never more calls in any 60 seconds than allowed, nor more at once, over all runners on one
- * database. Exact, because permits are given one after the other, and stamped, by Postgres.
+ * The call window: never more calls in any 60 seconds than allowed, nor more at once, over all runners on one database. It is exact,
+ * because Postgres gives and stamps permits one after the other.
  */
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,15 +14,15 @@ export interface CallLimits {
 }
 
 export interface CallWindowOptions extends CallLimits {
-  /** Who asks, for the audit trail. */
+  /** The runner that asks, for `api_call`. */
   readonly runner: string
 }
 
-/** A permit is valid for half a second: the window of 60.5 s allows for just that. */
+/** A permit is valid for half a second; the window of 60.5 s includes it. */
 export const PERMIT_VALID_MS = 500
 /** Hard total timeout of a request; its row counts as in flight no longer than this. */
 export const CALL_TIMEOUT_MS = 25_000
-/** The account's limit may rise before the window says so. */
+/** The longest sleep before it asks again, because the account's limit may rise meanwhile. */
 const LONGEST_SLEEP_MS = 2_000
 /** A wait no longer than this is for a place in flight, which the end of a call may free. */
 const PLACE_WAIT_MS = 250
@@ -45,8 +45,8 @@ export async function askForPermit(
 }
 
 /**
- * How long a call of a kind would have to wait now, in ms; 0 when there is a permit. It takes none and waits for no lock: the
- * cheap question before a transaction that needs one.
+ * How long a call of a kind would have to wait now, in ms; 0 when a permit would be given. It takes no permit and waits for no lock: the
+ * cheap question before a transaction that needs a permit.
  */
 export async function readCallWait(sql: SqlRunner, kind: CallKind, limits: CallLimits): Promise<number> {
   const [row] = await sql<{ waitMs: number }[]>`
@@ -64,7 +64,7 @@ export async function endCall(db: Database, callId: number, outcome: CallOutcome
   waking.get(db)?.emit('ended')
 }
 
-/** Wakes those of this runner who wait for a place in flight, or for their turn to ask. */
+/** Wakes the calls of this runner that wait for a place in flight or for their turn to ask. */
 const waking = new WeakMap<Database, EventEmitter>()
 
 /**

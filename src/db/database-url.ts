@@ -1,7 +1,6 @@
 /**
- * What DATABASE_URL says, read once and the same for both drivers, so that pg-boss works in the very database that our
- * statements do. Names and meanings are those of libpq; what is not understood is refused, because a parameter that a
- * driver passes over may have named another server.
+ * Reads DATABASE_URL once for both drivers, so that pg-boss works in the same database as our statements. Names and meanings are those
+ * of libpq. An unknown parameter is refused, because a parameter that a driver ignores may have named another server.
  */
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
@@ -35,7 +34,7 @@ const PARAMETERS = [
 type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>
 
 const DEFAULT_PORT = '5432'
-/** `require` and `verify-ca` check as much as `verify-full`: a server that only encrypts may be anybody. */
+/** `require` and `verify-ca` check as much as `verify-full`: encryption alone does not prove which server it is. */
 const CHECKED = ['require', 'verify-ca', 'verify-full']
 const NOT_A_URL =
   'must be a URL such as postgres://db.example.com:5432/storerank, with user and password before the host, and a % in them as %25'

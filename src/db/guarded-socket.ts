@@ -1,10 +1,10 @@
 /**
- * A socket that reads along until the server has let us in, because the drivers answer whatever a server asks: the password in
- * clear text, or hashed in a way that serves as one. Over this socket the password leaves only as SCRAM, and a server that we have
- * a password for must prove by SCRAM that it knows it too. Without that proof, another local user who listens on the port of a
- * server that has died would be taken for it.
+ * A socket that reads the server's messages until the login is done. The drivers send whatever a server asks for: the password in clear
+ * text, or as a hash that is as good as the password. Over this socket the password leaves only as SCRAM, and when we have a
+ * password the server must prove by SCRAM that it knows it too. Without that proof, a program of another local user on the port of a
+ * server that has died would be taken for the server.
  *
- * Not for TLS, where the server's certificate is the proof.
+ * It is not used with TLS, where the server's certificate is the proof.
  */
 import { Socket } from 'node:net'
 import { ConfigurationError } from '../errors.ts'
@@ -19,9 +19,9 @@ const SCRAM_PROOF = 12
 
 const AUTHENTICATION = 'R'.charCodeAt(0)
 const HEADER_BYTES = 5
-/** What a server says before it lets us in is shorter by far. */
+/** The messages of a login are much shorter. */
 const MOST_BYTES = 65_536
-/** PostgreSQL's own default is 4,096. Postgres.js works them off at once, and a server that asks for 2^31 would stop the process. */
+/** PostgreSQL's own default is 4,096. The driver computes them without a pause, so a server that asks for 2^31 would block the process. */
 const MOST_ITERATIONS = 100_000
 
 const REMEDY =

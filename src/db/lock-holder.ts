@@ -1,6 +1,6 @@
 /**
- * Who holds the lock that a session waits for: of a row, a table or an advisory one. Only a session that still waits can be
- * asked about, because the server tells who blocks a process, and not who blocked it.
+ * Finds the session that holds the lock for which another session waits: of a row, of a table, or an advisory lock. The waiting
+ * session must still wait: the server tells which process blocks another, and not which has blocked it.
  */
 import type { SqlRunner } from './database.ts'
 
@@ -14,15 +14,15 @@ export interface LockHolder {
   readonly state: string | null
   readonly openForMs: number | null
   readonly queryStart: Date | null
-  /** Its latest statement, on one line, shortened, without what stood between quotes. */
+  /** Its latest statement on one line, shortened, with quoted values removed. */
   readonly query: string | null
 }
 
 const QUERY_LENGTH = 80
 
 /**
- * The sessions at the end of the queue that a waiting session stands in: they wait for nobody themselves. The longest open
- * transaction first; none when it does not wait (any more).
+ * The sessions that block the waiting one, directly or through others, and wait for no lock themselves. The longest open transaction
+ * comes first; none when the session does not wait any more.
  * @param sql another session than the waiting one
  */
 export async function readLockHolders(sql: SqlRunner, waitingPid: number): Promise<LockHolder[]> {

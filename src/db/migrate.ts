@@ -1,6 +1,6 @@
 /**
- * Brings a database to this version's schema, once, however many processes try at the same moment, and wholly or not at
- * all: first the tables by the migrations of drizzle/, then the objects of drizzle/objects when they differ from those of the
+ * Migrates a database to this version's schema in one transaction, once, however many processes try at the same moment: first the
+ * tables by the migrations of drizzle/, then the objects of drizzle/objects when they differ from those of the
  * database. Refuses a server that is too old, and a schema that is newer than this version.
  */
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ export interface Schema {
 const PRESENT = readSchema(fileURLToPath(new URL('../../drizzle', import.meta.url)), packageJson.version)
 /** Another object depends on the column or table that was to be changed. */
 const IN_USE = ['2BP01', '0A000']
-/** A process that waits for the migration of another waits as long as it takes. */
+/** A process that waits for another one's migration waits without a limit. */
 const NO_LIMIT_MS = 2_147_483_647
 
 /** @param folder drizzle/ of that version */
@@ -182,7 +182,7 @@ function listMissing(applied: Applied, { migrations }: Schema): MigrationMeta[] 
   return migrations.filter(({ folderMillis }) => !stamps.has(folderMillis))
 }
 
-/** Other objects of this very version are those of another state of it, and are replaced. */
+/** Objects of this same version with another hash were applied by another commit of it, and are replaced. */
 function isNewer(applied: Applied, { version, migrations, objects }: Schema): boolean {
   const newest = Math.max(...migrations.map(({ folderMillis }) => folderMillis))
   const other = applied.objects?.hash === objects.hash ? null : applied.objects

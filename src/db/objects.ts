@@ -1,6 +1,6 @@
 /**
- * The views, functions, triggers, grants and comments of drizzle/objects: read from their files, and applied to a database as
- * a whole. An object that a person made is never dropped: where it hangs on one of ours that has to go, it is refused with a
+ * The views, functions, triggers, grants and comments of drizzle/objects: read from their files, and applied to a database as a whole.
+ * An object that a person made is never dropped: when it depends on one of ours that must be dropped, the migration is refused with a
  * sentence that names it.
  */
 import { createHash } from 'node:crypto'
@@ -35,7 +35,7 @@ const CANNOT_REPLACE = ['42P16', '42P13']
 export function readObjects(folder: string): Objects {
   const names = readFileSync(join(folder, 'order.txt'), 'utf8').trim().split('\n')
   const texts = names.map((name) => readFileSync(join(folder, `${name}.sql`), 'utf8'))
-  // A definition or grant begins at the margin; what stands inside of one does not begin with these words there.
+  // A definition or grant begins at the margin. No line inside of one begins with these words at the margin.
   const parts = texts.flatMap((text) => text.split(/^(?=create |grant )/m))
   return {
     hash: createHash('sha256').update(texts.join('\0')).digest('hex'),
@@ -102,9 +102,9 @@ async function applyDefinition(
 }
 
 /**
- * Drops what would stand in the way of a change to the tables: all that was recorded, except what an object of a person hangs on.
- * applyObjects makes it again.
- * @returns the objects of people that something was kept for
+ * Drops all recorded objects before the tables change, except those that an object of a person depends on. applyObjects makes them
+ * again.
+ * @returns the objects of people for which objects were kept
  */
 export async function dropObjectsForMigration(
   tx: Transaction,
@@ -133,14 +133,14 @@ async function dropObjects(
       `The ${foreign.identity} uses the ${foreign.root} of storerank, which this version changes. Drop it, run \`storerank migrate\`, and make it again; nothing was changed.`,
     )
   }
-  // The deepest first, so that nothing is left that depends on what goes.
+  // The deepest dependents first, so that no drop fails.
   const depths = new Map<Identity, number>()
   for (const { identity, depth } of found) depths.set(identity, Math.max(depth, depths.get(identity) ?? 0))
   const ordered = [...depths].sort(([, a], [, b]) => b - a)
   for (const [identity] of ordered) await tx.unsafe(`drop ${identity}`)
 }
 
-/** `create or replace` keeps rights and comments, also those that the files do not give any more. */
+/** Removes rights and comments before they are given anew: `create or replace` keeps those that the files have no more. */
 async function resetRights(tx: Transaction, recorded: readonly Identity[]): Promise<void> {
   const present = (await findObjects(tx)).map(({ identity }) => identity)
   const roles = await tx<
@@ -191,7 +191,7 @@ function findObjects(tx: Transaction): Promise<{ key: string; identity: Identity
     cross join lateral pg_identify_object(o.class, o.oid, 0) i`
 }
 
-/** The objects themselves (depth 0), and everything that could not be without them, through however many others. */
+/** The objects themselves (depth 0), and all that depend on them, directly or through others. */
 function findDependents(
   tx: Transaction,
   roots: readonly Identity[],

@@ -1,11 +1,11 @@
 /**
- * The roles of people beside the runner, who owns it all: `storerank_editor` writes watchlists and reads the views,
- * `storerank_reader` reads the views. Their rights stand in drizzle/objects, beside what they are rights to.
+ * The roles of people: `storerank_editor` writes watchlists and reads the views, `storerank_reader` reads the views. The runner's login
+ * owns everything. The grants are in drizzle/objects, beside the views that they are for.
  */
 import type { Transaction } from './transaction.ts'
 
 export const ROLES = ['storerank_editor', 'storerank_reader']
-/** Roles belong to the whole server: another database of it may have made them, or make them at this moment. */
+/** Roles belong to the whole server: a migration of another database of it may have made them, or make them at this moment. */
 const MADE_ALREADY = ['42710', '23505']
 const MAY_NOT = '42501'
 
@@ -41,7 +41,7 @@ export interface OwnGrant {
   readonly statement: string
 }
 
-/** For restoreGrants: a view that is dropped and made again loses the rights that it had. */
+/** For restoreGrants: a view that is dropped and made again loses its grants. */
 export async function readGrants(tx: Transaction): Promise<OwnGrant[]> {
   return tx<OwnGrant[]>`
     select c.oid::regclass::text as view,

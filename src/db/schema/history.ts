@@ -1,6 +1,6 @@
 /**
- * The history: exactly one row per closed (target, slot), a capture or a gap with its outcome. Both history tables
- * are partitioned by month of slot (drizzle/0001), which this declaration cannot say; everything else it says.
+ * The history: exactly one row per closed (target, slot), a capture or a gap with its reason. Both history tables are partitioned by
+ * month of slot (drizzle/0001), which Drizzle cannot declare.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -117,7 +117,7 @@ export const listing = pgTable('listing', {
 })
 
 /**
- * Reviews of apps, once each, however many captures show them; one that was edited is what it was last. The slots of
+ * Reviews of apps, one row for each, however many captures show it; an edited review is kept as it was shown last. The slots of
  * reviews are rows of `app_snapshot`, with what the store said of the app as a whole.
  */
 export const review = pgTable(

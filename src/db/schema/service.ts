@@ -59,7 +59,7 @@ export const serviceError = pgTable('service_error', {
   message: text('message').notNull(),
 })
 
-/** One row per look at the account: balance, limits, prices. The latest feeds the budgets. */
+/** One row each time the account was read: balance, limits, prices. Budgets go by the latest. */
 export const accountUsage = pgTable('account_usage', {
   fetchedAt: instant('fetched_at').primaryKey().default(clock),
   login: text('login').notNull(),
@@ -69,7 +69,7 @@ export const accountUsage = pgTable('account_usage', {
   daySpentMicros: micros('day_spent_micros'),
   minuteLimitMicros: micros('minute_limit_micros'),
   callsPerMinuteLimit: integer('calls_per_minute_limit'),
-  /** What the ledger had taken in all when the question was asked: the rest of `ledger.taken_micros` came after it. */
+  /** `ledger_taken()` when the account was read: what is taken beyond it is not in the balance yet. */
   takenMicros: micros('taken_micros').notNull().default(sql`ledger_taken()`),
   /** [{store|null, function, normalMicros, highMicros}] as the price list said. */
   prices: jsonb('prices').notNull(),
@@ -85,7 +85,7 @@ export const serviceAccount = pgTable(
   () => [uniqueIndex('service_account_only_one').on(sql`(true)`)],
 )
 
-/** How the service says it is, one row per API and endpoint as last asked. */
+/** The status that the service reports, one row per API and endpoint. */
 export const serviceStatus = pgTable(
   'service_status',
   {
@@ -100,7 +100,7 @@ export const serviceStatus = pgTable(
   (t) => [primaryKey({ columns: [t.api, t.endpoint] })],
 )
 
-/** What the service lists as failed, which it forgets after 24 hours: tasks, and webhooks that were not delivered. */
+/** Tasks and webhooks of ours that the service lists as failed; its own list goes back 24 hours. */
 export const serviceFailure = pgTable(
   'service_failure',
   {

@@ -213,8 +213,8 @@ export const chartWatch = pgTable(
 )
 
 /**
- * What a watch asked for, and from when to when. Triggers write it, nobody deletes it: views join it and not the
- * watch, so that a deleted, disabled or changed watch keeps its history and owes only what it asked for at the time.
+ * What a watch asked for, and from when to when. Triggers write it, and rows are never deleted: views join it and not the watch, so
+ * that a deleted, disabled or changed watch keeps its history and owes only what it asked for at the time.
  */
 export const watchPeriod = pgTable(
   'watch_period',
@@ -248,7 +248,7 @@ export const watchPeriod = pgTable(
     ),
     check('watch_period_ended_whole', sql`(ended_at is null) = (last_slot is null)`),
     uniqueIndex('watch_period_one_open').on(t.kind, t.watchId).where(sql`ended_at is null`),
-    // A rule and not a way to find anything: by last_slot, which is null where ended_at is, so that no query takes it.
+    // A constraint only: its condition is on last_slot, which is null when ended_at is, so that no query uses it as an index.
     uniqueIndex('watch_period_target_once').on(t.targetId, t.project).where(sql`last_slot is null`),
     index('watch_period_of_target').on(t.targetId),
     index('watch_period_of_app').on(t.app).where(sql`kind = 'app'`),

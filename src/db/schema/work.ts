@@ -35,7 +35,7 @@ export const target = pgTable(
     category: text('category'),
     locationCode: integer('location_code').notNull(),
     languageCode: text('language_code').notNull(),
-    /** When it was last measured: the older, the earlier it is bought when money is short. */
+    /** When it was last measured. When money is short, the targets measured longest ago are bought first. */
     capturedAt: instant('captured_at'),
   },
   () => [
@@ -44,7 +44,7 @@ export const target = pgTable(
       sql`function in ('app_searches', 'app_info') or (store, function) in (('android_store', 'app_list'), ('ios_store', 'app_reviews'))`,
     ),
     check('target_category_of_charts', sql`category is null or function = 'app_list'`),
-    // What the rank views call keyword, written as they write it.
+    // The expression is that of the column keyword of the rank views, so that they use the index.
     index('target_by_keyword').using('hash', sql`(case function when 'app_searches' then subject end)`),
     // A keyword of 700 characters is longer than a b-tree entry may be, so its digest stands in.
     uniqueIndex('target_once').on(
@@ -73,7 +73,7 @@ export const post = pgTable(
     settledAt: instant('settled_at'),
     /** When the first complete scan of the service's history began that did not find its unknown tasks. */
     scannedAt: instant('scanned_at'),
-    /** What its tasks had reserved when it was claimed, then what they cost: the account's spending limit per minute counts it. */
+    /** What its tasks had reserved when it was claimed: the account's spending limit per minute counts it. */
     micros: micros('micros').notNull().default(0),
     problem: text('problem'),
     createdAt: instant('created_at').notNull().default(clock),
@@ -172,7 +172,7 @@ export const charge = pgTable(
   ],
 )
 
-/** What a day's money is, whoever keeps it: `spend` folded, `spend_change` not yet. */
+/** Columns of the money of one day, shared by `spend` and `spend_change`. */
 const spendColumns = {
   /** `project.id`, whose days are those of its time zone; 0 is all projects together, by UTC days. */
   scope: integer('scope').notNull(),
@@ -188,7 +188,7 @@ const spendColumns = {
   tasksCharged: integer('tasks_charged').notNull(),
 }
 
-/** Money by project and day, kept by the transitions of the ledger: a budget is tested by tens of rows. */
+/** Money by project and day, so that testing a budget reads tens of rows. Folded from `spend_change`. */
 export const spend = pgTable('spend', spendColumns, (t) => [primaryKey({ columns: [t.scope, t.beginsAt] })])
 
 /**
@@ -199,20 +199,20 @@ export const spendChange = pgTable('spend_change', spendColumns, (t) => [
   index('spend_change_by_scope').on(t.scope),
 ])
 
-/** One row: the lock behind which money is reserved, and what no day bounds. */
+/** One row: the lock of the ledger, and the totals over all days. */
 export const ledger = pgTable(
   'ledger',
   {
     onlyOne: boolean('only_one').primaryKey().default(true),
     /** What planned and posting tasks have reserved, of any day, as far as it is folded. */
     reservedMicros: micros('reserved_micros').notNull().default(0),
-    /** What the service has taken since the ledger began, refunds and adjustments not counted: what it took since a look at the account. */
+    /** All charges and duplicates ever, without refunds and adjustments: its rise since the account was read is not in the balance yet. */
     takenMicros: micros('taken_micros').notNull().default(0),
   },
   () => [check('ledger_has_one_row', sql`only_one`)],
 )
 
-/** What the service really took for a billing unit last, where it said so: a price list may say less. */
+/** What the service charged for a billing unit last: its price list may say less. */
 export const chargedPrice = pgTable(
   'charged_price',
   {
@@ -320,7 +320,7 @@ export const callPlace = pgTable('call_place', {
   busyUntil: instant('busy_until').notNull(),
 })
 
-/** (job, slot) once, whoever's clock woke it. */
+/** One run of a job: (job, slot) once, however many runners enqueue it. */
 export const jobRun = pgTable(
   'job_run',
   {

@@ -7,6 +7,7 @@ import { failures } from './failures.ts'
 import { housekeeping } from './housekeeping.ts'
 import { reconcile } from './reconcile.ts'
 import { references } from './references.ts'
+import { report } from './report.ts'
 import { status } from './status.ts'
 import { track } from './track.ts'
 
@@ -20,4 +21,5 @@ export const JOBS: readonly Job[] = [
   collect,
   failures,
   audit,
+  report,
 ]

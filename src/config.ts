@@ -49,6 +49,12 @@ export interface Config {
   readonly maxAttempts: number
   readonly reconcileQuietMs: number
   readonly overdueAfterMs: number
+  /** Where the page of each project is written, as an absolute path, with what stands on it; null: nowhere. */
+  readonly reports: {
+    readonly folder: string
+    readonly title: string | null
+    readonly logo: string | null
+  } | null
   /** Absolute path of the folder for the embedded database and the sandbox; it need not exist. */
   readonly home: string
   readonly logLevel: (typeof LOG_LEVELS)[number]
@@ -164,6 +170,11 @@ const settings = z.object({
   RECONCILE_QUIET: duration('1d').prefault(RECONCILE_QUIET_DEFAULT),
   // The ready lists have tasks of three days: a task that is asked for by id later than that is on no list meanwhile.
   OVERDUE_AFTER: duration('3d').prefault('45m'),
+  REPORT_DIR: z.string().optional(),
+  REPORT_TITLE: setting('must have 200 letters at most', (text) =>
+    text.length <= 200 ? text : null,
+  ).optional(),
+  REPORT_LOGO: z.string().optional(),
   STORERANK_HOME: z.string().prefault('.storerank'),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).prefault('info'),
 })
@@ -329,10 +340,17 @@ function freezeConfig(values: Settings, password: string | undefined, notes: str
     maxAttempts: values.MAX_ATTEMPTS,
     reconcileQuietMs: values.RECONCILE_QUIET,
     overdueAfterMs: values.OVERDUE_AFTER,
+    reports: freezeReports(values),
     home: resolve(values.STORERANK_HOME),
     logLevel: values.LOG_LEVEL,
     notes: Object.freeze(notes),
   })
+}
+
+function freezeReports({ REPORT_DIR, REPORT_TITLE, REPORT_LOGO }: Settings): Config['reports'] {
+  if (REPORT_DIR === undefined) return null
+  const logo = REPORT_LOGO === undefined ? null : resolve(REPORT_LOGO)
+  return Object.freeze({ folder: resolve(REPORT_DIR), title: REPORT_TITLE ?? null, logo })
 }
 
 function parseUrl(text: string): URL | null {

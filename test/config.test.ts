@@ -43,6 +43,7 @@ describe('readConfig', () => {
       maxAttempts: 3,
       reconcileQuietMs: 1_200_000,
       overdueAfterMs: 2_700_000,
+      reports: null,
       home: resolve('.storerank'),
       logLevel: 'info',
       notes: [],
@@ -63,6 +64,9 @@ describe('readConfig', () => {
       MAX_ATTEMPTS: '10',
       RECONCILE_QUIET: '1h',
       OVERDUE_AFTER: '90s',
+      REPORT_DIR: '/var/www/ranks',
+      REPORT_TITLE: 'Acme',
+      REPORT_LOGO: '/etc/acme.svg',
       STORERANK_HOME: '/var/lib/storerank',
       LOG_LEVEL: 'debug',
     })
@@ -71,6 +75,7 @@ describe('readConfig', () => {
     assert.equal(config.service?.login, 'me@example.com')
     assert.equal(config.service?.password.reveal(), 'hunter2')
     assert.equal(config.postbackUrl?.reveal(), `https://ranks.example.com:8443/hooks/${SEGMENT}`)
+    assert.deepEqual(config.reports, { folder: '/var/www/ranks', title: 'Acme', logo: '/etc/acme.svg' })
     assert.equal(config.maxUsdPerDayMicros, 250_000)
     assert.equal(config.maxUsdPerMonthMicros, 7_000_001)
     assert.equal(config.maxUsdPerRunMicros, 1200)

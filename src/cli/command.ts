@@ -17,6 +17,7 @@ export const JOB_NAMES = [
   'collect',
   'failures',
   'audit',
+  'report',
 ] as const
 export type JobName = (typeof JOB_NAMES)[number]
 

@@ -125,7 +125,7 @@ function addReport(program: Command, invoke: Invoke) {
     .option('--project <name>', 'this project (default: each of them)')
     .option('--tag <tag>', 'only keywords and charts with this tag')
     .option('--from <day>', 'first day, such as 2026-03-01 (default: 90 days in all)', parseDay)
-    .option('--to <day>', 'last day (default: the last one that was measured)', parseDay)
+    .option('--to <day>', 'last day (default: the last one with a measurement or a gap)', parseDay)
     .addOption(new Option('--json', 'print JSON instead of tables').default(false).conflicts('html'))
     .option('--html <file>', 'write a page instead: one file that opens from the disk')
     .option('--title <text>', 'title of the page (default: the name of the project)')

@@ -128,6 +128,7 @@ const PHASES: Readonly<Record<string, { readonly doing: string; readonly done: s
   account: { doing: 'looking at the account', done: 'account known: balance, limits, prices' },
   plan: { doing: 'planning', done: 'planned' },
   measure: { doing: 'measuring', done: 'measured' },
+  report: { doing: 'writing the reports', done: 'reports written' },
 }
 
 function createPhases(progress: Progress) {

@@ -129,6 +129,7 @@ export function settingsOf({ config }: CommandContext): RunnerSettings {
     overdueAfterMs: config.overdueAfterMs,
     reconcileQuietMs: config.reconcileQuietMs,
     postbackUrl: config.postbackUrl,
+    reports: config.reports,
   }
 }
 

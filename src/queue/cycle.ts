@@ -73,7 +73,24 @@ export async function runCycle(
   const plan = await planOnceFree(context, jobs)
   onPhase('measure')
   const outstanding = await waitUntilDone(context, runner, jobs, options)
+  await writeReports(context, jobs, options)
   return { plan, outstanding, refusal: runner.refusal }
+}
+
+/** What cannot be written takes nothing away from what was measured. */
+async function writeReports(
+  context: JobContext,
+  jobs: readonly Job[],
+  { onPhase, onTrouble }: CycleOptions,
+): Promise<void> {
+  if (context.settings.reports === null) return
+  onPhase('report')
+  try {
+    await runNamed(context, jobs, 'report')
+  } catch (error) {
+    if (!(error instanceof StorerankError)) throw error
+    onTrouble?.(`The reports were not written: ${error.message}`)
+  }
 }
 
 /** When the account cannot be read the plan goes by what is recorded. When the service cannot be reached at all, it throws. */

@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import type { Secret } from '../config.ts'
 import { CLOSE_TIMEOUT_S, type Database } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
+import type { ReportSettings } from '../report/write-reports.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { Queue } from './queue.ts'
 
@@ -18,6 +19,8 @@ export interface RunnerSettings {
   readonly reconcileQuietMs: number
   /** Where the service delivers results; null: they are fetched. */
   readonly postbackUrl: Secret | null
+  /** Where the pages of the projects are written; null: nowhere. */
+  readonly reports: ReportSettings | null
 }
 
 export interface JobContext {

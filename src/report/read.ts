@@ -12,9 +12,9 @@ import { readChanges, readRatings, readReviews } from './read-store.ts'
 
 export interface ReportQuery {
   readonly project: string
-  /** Default: 90 days with `to`, or as far back as there is a measurement. */
+  /** Default: 90 days with `to`, or as far back as the history goes. */
   readonly from?: Day
-  /** Default: the last day with a measurement. */
+  /** Default: the last day of which the history knows anything: a measurement or a gap. */
   readonly to?: Day
   /** Of keywords and charts with this tag alone. */
   readonly tag?: string
@@ -121,24 +121,24 @@ async function readTagged(tx: Transaction, project: string, tag: string): Promis
   )
 }
 
-/** The measured days, as far as the query does not name its own. */
+/** The days of the history, as far as the query does not name its own. */
 async function readRange(
   tx: Transaction,
   query: ReportQuery,
   timezone: string,
 ): Promise<{ from: Day; to: Day }> {
-  const [measured] = await tx<{ first: Day; last: Day }[]>`
+  const [known] = await tx<{ first: Day; last: Day }[]>`
     select to_char(coalesce(min(r.slot), storerank_now()) at time zone ${timezone}, 'YYYY-MM-DD') as first,
       to_char(coalesce(max(r.slot), storerank_now()) at time zone ${timezone}, 'YYYY-MM-DD') as last
     from (select distinct target_id from watch_period where project = ${query.project} and kind in ('keyword', 'chart')) p
     cross join lateral (
-      (select slot from ranking where target_id = p.target_id and gap is null order by slot limit 1)
+      (select slot from ranking where target_id = p.target_id order by slot limit 1)
       union all
-      (select slot from ranking where target_id = p.target_id and gap is null order by slot desc limit 1)
+      (select slot from ranking where target_id = p.target_id order by slot desc limit 1)
     ) r`
-  const to = query.to ?? measured?.last ?? ''
+  const to = query.to ?? known?.last ?? ''
   const earliest = addDays(to, 1 - DAYS)
-  const first = measured?.first ?? to
+  const first = known?.first ?? to
   const from = query.from ?? (first > earliest && first <= to ? first : earliest)
   if (from > to) throw new ConfigurationError(`The report would end before it begins: from ${from} to ${to}.`)
   if (addDays(from, LONGEST_DAYS) <= to) {

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
 import { type CycleOptions, runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
+import type { ReportSettings } from '../../src/report/write-reports.ts'
 import { migrateLater } from '../support/database.ts'
 import { tamper } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -15,8 +19,11 @@ before(async () => {
 })
 after(() => world.close())
 
-async function cycle(url?: string, options = QUIET) {
-  const { context, stop } = await world.openRunner(url === undefined ? {} : { url })
+async function cycle(url?: string, options = QUIET, reports: ReportSettings | null = null) {
+  const { context, stop } = await world.openRunner({
+    ...(url === undefined ? {} : { url }),
+    settings: { reports },
+  })
   try {
     return await runCycle(context, await startRunner(context, []), JOBS, options)
   } finally {
@@ -43,6 +50,22 @@ test('one cycle measures what is watched, and the second buys nothing', async ()
   const [{ posted } = { posted: 0 }] =
     await sql`select count(*)::int as posted from api_call where kind = 'task_post'`
   assert.equal(posted, 1)
+})
+
+test('a cycle ends with the reports where there is a folder for them, and goes on when they cannot be written', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'storerank-cycle-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const troubles: string[] = []
+  const options = { ...QUIET, onTrouble: (problem: string) => troubles.push(problem) }
+  await cycle(undefined, options, { folder, title: null, logo: null })
+  assert.deepEqual(await readdir(folder), ['fitness.html'])
+  const { outstanding } = await cycle(undefined, options, {
+    folder: '/dev/null/pages',
+    title: null,
+    logo: null,
+  })
+  assert.equal(outstanding.posted, 0)
+  assert.match(troubles.join(), /The reports were not written: REPORT_DIR cannot be made/)
 })
 
 test('the first cycle measures though two reference lists and the account cannot be had, and says so', async (t) => {

@@ -73,7 +73,7 @@ async function fillHistory(): Promise<void> {
 }
 
 describe('a report', () => {
-  test('has the days of the project from its first measurement to its last, in its own time zone', () => {
+  test('has the days of the project from the first to the last of its history, in its own time zone', () => {
     assert.deepEqual(report.days, ['2026-11-01', '2026-11-02', '2026-11-03'])
     assert.equal(report.timezone, 'America/New_York')
     assert.equal(report.writtenAt, '2026-11-04T06:00:00.000Z')

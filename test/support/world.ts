@@ -46,6 +46,7 @@ const SETTINGS: RunnerSettings = {
   overdueAfterMs: 45 * 60_000,
   reconcileQuietMs: 20 * 60_000,
   postbackUrl: null,
+  reports: null,
 }
 
 /** The ready list may be asked as often as a test likes; what a test is about it sets itself. */

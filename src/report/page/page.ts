@@ -20,6 +20,8 @@ export interface PageOptions {
   readonly title?: string
   /** `data:image/…`, shown beside the title. */
   readonly logoUrl?: string
+  /** Letters and digits by which whoever wrote the page knows what it was made of. */
+  readonly stamp?: string
 }
 
 const SECTIONS = [
@@ -35,7 +37,7 @@ const SECTIONS = [
 ] as const
 
 export function renderPage(report: Report, options: PageOptions = {}): string {
-  const { title = report.project, logoUrl } = options
+  const { title = report.project, logoUrl, stamp = '' } = options
   const { style, libraries, script } = readAssets()
   const policy = [
     "default-src 'none'",
@@ -47,7 +49,7 @@ export function renderPage(report: Report, options: PageOptions = {}): string {
   ].join('; ')
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer"><meta name="storerank-stamp" content="${stamp}">
 <title>${title}: ranks to ${formatDay(report.days.at(-1) ?? '')}</title>
 <style>${raw(style)}</style></head><body>
 <a class="skip" href="#summary">To the summary</a>

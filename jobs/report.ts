@@ -1,0 +1,14 @@
+import type { Job } from '../src/queue/job.ts'
+import { writeReports } from '../src/report/write-reports.ts'
+
+export const report: Job = {
+  name: 'report',
+  description: 'Writes the page of each project whose collection is over to REPORT_DIR, where that is set.',
+  cron: '5,20,35,50 * * * *',
+  catchUp: 'latest',
+  timeoutMs: 60 * 60_000,
+  run: async ({ db, settings, signal }) => {
+    if (settings.reports === null) return { written: [] }
+    return { ...(await writeReports(db, settings.reports, signal)) }
+  },
+}

@@ -1,0 +1,130 @@
+/**
+ * The pages of all projects in one folder, each written anew when a collection of its project has brought something and nothing of it
+ * is under way any more. The last page of a project stays, also when the project is disabled.
+ */
+import { createHash } from 'node:crypto'
+import { mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import packageJson from '../../package.json' with { type: 'json' }
+import type { Database } from '../db/database.ts'
+import { ConfigurationError } from '../errors.ts'
+import { readLogo } from './page/logo.ts'
+import { renderPage } from './page/page.ts'
+import { readProjects, readReport } from './read.ts'
+import { writeWholeFile } from './write-file.ts'
+
+export interface ReportSettings {
+  /** Made when it is not there. */
+  readonly folder: string
+  /** Before the name of the project. */
+  readonly title: string | null
+  /** A file beside the title of every page. */
+  readonly logo: string | null
+}
+
+export interface WrittenReports {
+  /** Projects whose page was written. */
+  readonly written: readonly string[]
+  /** Projects of which something is under way. */
+  readonly waiting: readonly string[]
+}
+
+/** Longest name that every file system takes, less what `writeWholeFile` adds. */
+const LONGEST_NAME_BYTES = 200
+/** The stamp stands in the head of a page. */
+const HEAD_BYTES = 4096
+
+/** @throws ConfigurationError when the folder cannot be written or the logo is none */
+export async function writeReports(
+  db: Database,
+  { folder, title, logo }: ReportSettings,
+  signal: AbortSignal,
+): Promise<WrittenReports> {
+  await makeFolder(folder)
+  const logoUrl = logo === null ? undefined : await readLogo(logo)
+  const written: string[] = []
+  const waiting: string[] = []
+  for (const project of await readProjects(db)) {
+    signal.throwIfAborted()
+    const { isUnderWay, latest } = await readState(db, project)
+    if (isUnderWay) {
+      waiting.push(project)
+      continue
+    }
+    const stamp = hash([latest, packageJson.version, title ?? '', logoUrl ?? ''].join('\n'))
+    const file = join(folder, nameFile(project))
+    if (latest === '' || (await readStamp(file)) === stamp) continue
+    const options = {
+      stamp,
+      ...(title === null ? {} : { title: `${title} · ${project}` }),
+      ...(logoUrl === undefined ? {} : { logoUrl }),
+    }
+    await writeWholeFile(file, renderPage(await readReport(db, { project }), options))
+    written.push(project)
+  }
+  return { written, waiting }
+}
+
+/** `latest` changes with the latest slot of any of its targets; it is empty before the first. */
+async function readState(
+  { sql }: Pick<Database, 'sql'>,
+  project: string,
+): Promise<{ isUnderWay: boolean; latest: string }> {
+  const [row] = await sql<{ isUnderWay: boolean; latest: string }[]>`
+    with target as (
+      select distinct target_id from watch_period
+      where project = ${project} and ended_at is null and target_id is not null
+    )
+    select exists (
+      select from task k join target t using (target_id) where k.state in ('planned', 'posting', 'posted')
+    ) as "isUnderWay", coalesce((
+      select md5(string_agg(concat_ws(' ', t.target_id, h.slot, h.captured_at, h.gap), ',' order by t.target_id))
+      from target t
+      cross join lateral (
+        (select slot, captured_at, gap from ranking where target_id = t.target_id order by slot desc limit 1)
+        union all
+        (select slot, captured_at, gap from app_snapshot where target_id = t.target_id order by slot desc limit 1)
+      ) h
+    ), '') as latest`
+  return row ?? { isUnderWay: false, latest: '' }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+  } catch (error) {
+    throw new ConfigurationError(`REPORT_DIR cannot be made: ${(error as Error).message}.`, { cause: error })
+  }
+}
+
+/** The name of the project as far as every file system takes it; other letters as the hexadecimal digits of their bytes. */
+export function nameFile(project: string): string {
+  const toDigits = (letter: string) => `%${Buffer.from(letter).toString('hex')}`
+  const safe = project.replace(/[^\p{L}\p{M}\p{N} _.-]|^\./gu, toDigits)
+  const bytes = Buffer.from(safe)
+  if (bytes.length <= LONGEST_NAME_BYTES) return `${safe}.html`
+  const start = new TextDecoder().decode(bytes.subarray(0, LONGEST_NAME_BYTES)).replace(/\ufffd+$/, '')
+  return `${start}-${hash(project).slice(0, 8)}.html`
+}
+
+/** The stamp of the page that is there; null when there is none. */
+async function readStamp(file: string): Promise<string | null> {
+  try {
+    const handle = await open(file)
+    try {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+      return (
+        /<meta name="storerank-stamp" content="(\w+)">/.exec(buffer.toString('utf8', 0, bytesRead))?.[1] ??
+        null
+      )
+    } finally {
+      await handle.close()
+    }
+  } catch {
+    return null
+  }
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { ConfigurationError } from '../../src/errors.ts'
+import { writeWholeFile } from '../../src/report/write-file.ts'
+import { nameFile, type ReportSettings, writeReports } from '../../src/report/write-reports.ts'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+const NOW = '2026-11-03 06:00+00'
+
+let list: Watchlist
+let db: Database
+let folder: string
+before(async () => {
+  list = await createWatchlist()
+  await list.setNow('2026-11-01 00:00+00')
+  await list.addKeyword()
+  await list.addApp({ label: 'Mine' })
+  await list.addKeyword({ project: 'R&D / <b>', keyword: 'chess' })
+  await list.addApp({ project: 'R&D / <b>', app_id: '1002' })
+  await list.sql`insert into project (name) values ('nothing watched')`
+  await list.setNow(NOW)
+  const [row] = await list.sql`select current_database() as name`
+  await list.sql.unsafe(`alter database ${row?.name} set storerank.now = '${NOW}'`)
+  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
+  url.pathname = `/${row?.name}`
+  db = openDatabase(url.href)
+})
+after(async () => {
+  await db.close()
+  await list.drop()
+})
+afterEach(() => rm(join(folder, '..'), { recursive: true }))
+beforeEach(async () => {
+  folder = join(await mkdtemp(join(tmpdir(), 'storerank-reports-')), 'pages')
+  await list.sql`delete from task`
+  await list.sql`delete from ranking`
+  await list.capture('yoga', '2026-11-02 00:00+00', ['1001'])
+})
+
+const write = (settings: Partial<ReportSettings> = {}) =>
+  writeReports(db, { folder, title: null, logo: null, ...settings }, new AbortController().signal)
+
+async function openTask(state: string): Promise<void> {
+  await list.sql`
+    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers)
+    select id, '2026-11-03', '2026-11-04', ${state}, 1, 1200, array[1] from target where subject = 'yoga'`
+}
+
+test('each project with a measurement has a page under its own name', async () => {
+  await list.capture('chess', '2026-11-03 00:00+00', ['1002'])
+  assert.deepEqual(await write(), { written: ['R&D / <b>', 'fitness'], waiting: [] })
+  assert.deepEqual((await readdir(folder)).toSorted(), ['R%26D %2f %3cb%3e.html', 'fitness.html'])
+  assert.match(
+    await readFile(join(folder, 'R%26D %2f %3cb%3e.html'), 'utf8'),
+    /<h1>R&amp;D \/ &lt;b&gt;<\/h1>/,
+  )
+})
+
+test('a page is written again when something new was measured, and not before', async () => {
+  await write()
+  const file = join(folder, 'fitness.html')
+  const first = await stat(file)
+  assert.deepEqual((await write()).written, [])
+  assert.equal((await stat(file)).ino, first.ino)
+  await list.leaveGap('yoga', '2026-11-03 00:00+00', 'budget', 'project_budget')
+  assert.deepEqual((await write()).written, ['fitness'])
+  assert.match(await readFile(file, 'utf8'), /1 not measured: budget/)
+  await rm(file)
+  assert.deepEqual((await write()).written, ['fitness'], 'it is gone')
+  assert.deepEqual((await write({ title: 'Acme' })).written, ['fitness'], 'it has another title')
+  assert.match(await readFile(file, 'utf8'), /<h1>Acme · fitness<\/h1>/)
+})
+
+test('no page is written in the middle of a collection', async () => {
+  for (const state of ['planned', 'posting', 'posted']) {
+    await openTask(state)
+    assert.deepEqual(await write(), { written: [], waiting: ['fitness'] })
+    await list.sql`delete from task`
+  }
+  await openTask('collected')
+  assert.deepEqual((await write()).written, ['fitness'])
+})
+
+test('the last page stays when its project is disabled', async () => {
+  await write()
+  await list.sql`update project set enabled = false where name = 'fitness'`
+  await list.capture('yoga', '2026-11-03 00:00+00', ['1001'])
+  assert.deepEqual((await write()).written, [])
+  assert.deepEqual(await readdir(folder), ['fitness.html'])
+  await list.sql`update project set enabled = true where name = 'fitness'`
+})
+
+test('a folder or a logo that cannot be used is told by its setting', async () => {
+  await assert.rejects(
+    write({ folder: '/dev/null/pages' }),
+    (error) => error instanceof ConfigurationError && /REPORT_DIR/.test(error.message),
+  )
+  await assert.rejects(write({ logo: '/nowhere.png' }), /logo \/nowhere\.png cannot be used: ENOENT/)
+})
+
+test('a reader finds the old page or the new one, and a draft that fails leaves neither changed nor behind', async () => {
+  await write()
+  const file = join(folder, 'fitness.html')
+  await writeFile(file, 'old')
+  await assert.rejects(
+    writeWholeFile(
+      file,
+      (async function* () {
+        yield 'half of the new'
+        assert.equal(await readFile(file, 'utf8'), 'old')
+        throw new Error('the database is gone')
+      })(),
+    ),
+    /the database is gone/,
+  )
+  assert.equal(await readFile(file, 'utf8'), 'old')
+  assert.deepEqual(await readdir(folder), ['fitness.html'])
+})
+
+describe('the file of a project', () => {
+  const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 100 })
+
+  test('is in the folder, whatever the project is called', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          name,
+          fc.constantFrom('.', '..', '../../etc', 'a\\b', 'CON', '%2f', 'x'.repeat(100), 'ヨ'.repeat(100)),
+        ),
+        (project) => {
+          const file = nameFile(project)
+          assert.doesNotMatch(file, /[/\\]|^\./)
+          assert.ok(Buffer.byteLength(file) < 230)
+        },
+      ),
+    )
+  })
+
+  test('is that of no other one', () => {
+    fc.assert(
+      fc.property(name, name, (one, other) => {
+        assert.equal(nameFile(one) === nameFile(other), one === other)
+      }),
+    )
+  })
+})

@@ -57,7 +57,7 @@ export class Fields {
 
   oneOf<Value extends string>(name: string, values: readonly Value[]): Value | undefined {
     const value = this.text(name)
-    const known = values.find((one) => one === value)
+    const known = values.find((allowed) => allowed === value)
     if (value === undefined || known !== undefined) return known
     throw new ConfigurationError(`${name} must be ${values.join(' or ')}; it is ${JSON.stringify(value)}.`)
   }

@@ -53,7 +53,7 @@ async function runJobs(
 ): Promise<number> {
   const runner = names.some((name) => MOVES_WORK.has(name)) ? await startRunner(session.job, []) : null
   for (const name of names) {
-    const job = JOBS.find((one) => one.name === name)
+    const job = JOBS.find((job) => job.name === name)
     if (job === undefined) throw new Error(`There is no job ${name}.`)
     const summary = await executeJob(session.job, job)
     if (summary === BUSY) {

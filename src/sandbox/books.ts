@@ -1,6 +1,6 @@
 /**
  * The account's books: an append-only file of JSON lines, one writer at a time. What was flushed survives the
- * process; a last line torn by a crash is cut off, because nobody was answered on the strength of it.
+ * process; a last line torn by a crash is cut off, because its call was never answered.
  */
 
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'

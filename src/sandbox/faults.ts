@@ -71,7 +71,7 @@ const FAULTS = {
   storeError: Fault,
   /** A row of the ready list stands there twice. */
   duplicateRow: Fault,
-  /** A result, fetched or posted back, has an id that nobody asked for. */
+  /** A result, fetched or posted back, has the id of another task. */
   wrongId: Fault,
   /** A webhook is not sent and listed as failed. */
   webhookUnsent: Fault,

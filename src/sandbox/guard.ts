@@ -1,4 +1,4 @@
-/** Who may call, and how much: what stands before every call below /v3 and before the control of the sandbox. */
+/** Checks every call below /v3, and the control of the sandbox, before it is answered: the login, the call limits, the requests at once. */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

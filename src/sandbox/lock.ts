@@ -5,7 +5,7 @@
 
 import { DatabaseSync } from 'node:sqlite'
 
-/** SQLite's result code for a lock that somebody else holds. */
+/** SQLite's result code for a lock that another process holds. */
 const SQLITE_BUSY = 5
 
 /** Another process has the state file. */

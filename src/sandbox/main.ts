@@ -17,7 +17,7 @@ const EXIT_IN_USE = 75
 const ProcessOptions = Options.extend({
   /** Gets one line of JSON, `{url, instance, pid}`, replaced whole. */
   announceFile: z.string(),
-  /** Leaves when nobody has made a request for so long; never without it. */
+  /** Ends after so long without a request; never when it is not given. */
   idleExitMs: z.number().int().positive().optional(),
 })
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { FaultSettings } from './faults.ts'
 import { CALL_LIMITS, WEBHOOK_TIMEOUT_MS, WEBHOOKS_IN_FLIGHT } from './limits.ts'
 
-/** More than anybody spends: the account's spending limits when none are asked for. */
+/** The account's spending limits when none are asked for: more than any run spends. */
 const AMPLE_USD = 1_000_000
 
 const limit = (calls: number) => z.number().int().positive().default(calls)

@@ -32,7 +32,7 @@ import { Webhooks } from './webhooks.ts'
 export type Sandbox = { url: string; instance: string; idleMs(): number; close(): Promise<void> }
 
 const HOST = '127.0.0.1'
-/** How often the sandbox looks whether tasks are done, so that webhooks go out without anybody asking. */
+/** How often the sandbox looks whether tasks are done, so that webhooks are sent without a call from a client. */
 const LOOK_EVERY_MS = 50
 
 /** Ends what is due by now, and sends the webhooks of it. */

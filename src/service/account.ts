@@ -1,4 +1,4 @@
-/** The account: what it may do, has done, has left, and what its units cost. */
+/** Reads the account: limits, usage, money and prices. */
 
 import {
   cleanText,
@@ -163,7 +163,7 @@ function readPrice(price: Record<string, unknown>, fn: ServiceFunction, priority
   const taskPost = childOf(childOf(childOf(price, 'app_data'), fn), 'task_post')
   const entries = taskPost[PRIORITY_KEYS[priority]]
   if (!Array.isArray(entries)) return null
-  const entry: unknown = entries.find((one) => isObject(one) && one.cost_type === 'per_request')
+  const entry: unknown = entries.find((entry) => isObject(entry) && entry.cost_type === 'per_request')
   return isObject(entry) ? readCost(entry.cost) : null
 }
 

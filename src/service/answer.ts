@@ -14,7 +14,7 @@ import { readNumber } from './fields.ts'
 import type { Failure } from './retry.ts'
 import { classifyStatus } from './status-codes.ts'
 
-/** The service counts by the minute; when its minute began is not known. */
+/** The service counts by the minute, and does not say when its minute began. */
 const RATE_LIMIT_PAUSE_MS = 60_000
 /** Requests in flight end within seconds. */
 const CONCURRENCY_PAUSE_MS = 1_000
@@ -32,7 +32,7 @@ export function parseBody(body: Buffer): Envelope | null {
   }
 }
 
-/** The envelope of a free call, or why there is none to use: a call that is refused as a whole is a failure. */
+/** The envelope of a free call, or the failure of the call. A call that is refused as a whole is a failure. */
 export function readAnswer(result: Delivered): Envelope | Failure {
   if (result.kind === 'broken') {
     return { kind: result.oversized ? 'oversized' : 'network', message: result.reason, statusCode: 0 }
@@ -68,8 +68,8 @@ function readHttpFailure(result: Answered, envelope: Envelope | null): Failure {
 }
 
 /**
- * Free calls carry one task, so its account, pace and server codes are those of the call. Codes that speak of
- * the thing asked for (pending, expired, not found, …) are left to whoever asked.
+ * Free calls carry one task, so its account, pace and server codes are those of the call. Codes about the task itself (pending,
+ * expired, not found, …) are left to the caller.
  */
 function readCallFailure(result: Answered, envelope: Envelope): Failure | null {
   for (const { statusCode, message } of [envelope, ...envelope.tasks.slice(0, 1)]) {

@@ -1,4 +1,4 @@
-/** How the service says it is, and what its codes mean. */
+/** The status that the service reports of itself, and the meaning of its codes. */
 
 import { z } from 'zod'
 
@@ -35,7 +35,7 @@ const name = wireText(500).pipe(z.string().min(1))
 
 const endpoint = z.object({ endpoint: name, status: name })
 
-/** A part whose name or status cannot be read says nothing, and keeps nobody from posting. */
+/** A part whose name or status cannot be read is left out, and stops no posting. */
 const status: z.ZodType<ApiStatus> = z.object({
   api: name,
   status: name,

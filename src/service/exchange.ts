@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange: bounded in time and in size, never repeated, never redirected, and it can say for certain
- * whether a first byte may have left. It never throws.
+ * One HTTP exchange: bounded in time and in size, never repeated, never redirected. Its result says for certain whether a first byte
+ * may have left. It never throws.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
@@ -159,7 +159,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     return { kind: 'broken', begun: this.#begun, oversized: false, reason, ...httpStatus }
   }
 
-  /** The first result stands; afterwards `#begin` refuses, so a request still queued can never leave. */
+  /** The first result counts. After it `#begin` refuses, so a request that is still queued can never leave. */
   #settle(result: ExchangeResult): void {
     if (this.#settled) return
     this.#settled = true

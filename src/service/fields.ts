@@ -1,6 +1,6 @@
 /**
- * How single values of the wire are read: numbers that may come as strings, timestamps, dollars, and text
- * that Postgres can store. Reading never throws; what cannot be read is null or fails its zod schema.
+ * Reads single values of an answer: numbers that may come as strings, timestamps, dollars, and text that Postgres can store. Reading never
+ * throws; a value that cannot be read is null or fails its zod schema.
  */
 
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { UnreadableError } from '../errors.ts'
 
 const MICROS_PER_DOLLAR = 1_000_000
-/** More than any account holds; what is beyond is no amount of money. */
+/** More than any account holds; a greater number is not taken for money. */
 const MAX_DOLLARS = 1_000_000_000
 /** More than anything costs; the costs of some million tasks still add up within a bigint. */
 const MAX_COST_DOLLARS = 1_000_000
@@ -44,7 +44,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What the contract shows is some levels deep; what recurses, as JSON does when it is written, ends the process at thousands. */
+/** Answers of the contract are some levels deep. JSON.stringify recurses, and overflows the stack at thousands of levels. */
 const MAX_DEPTH = 100
 
 /** A parsed value as it was sent, what lies deeper than 100 levels replaced by an ellipsis. */
@@ -78,7 +78,7 @@ export function formatTimestamp(date: Date): string {
   return `${date.toISOString().slice(0, 19).replace('T', ' ')} +00:00`
 }
 
-/** Years of which the stores, and the service, can speak: what is before or after is no time. */
+/** A timestamp before or after these years is not taken for a time. */
 const YEARS = { first: 1970, last: 2099 }
 
 /** The instant of a timestamp, or null when it is none. A timestamp without offset is UTC. */
@@ -135,12 +135,12 @@ export function wireText(maxLength: number) {
     .transform((value) => (value == null ? null : cleanText(value, maxLength)))
 }
 
-/** A field that may be missing; one that cannot be read is null, because nothing hangs on it. */
+/** A field that may be missing; one that cannot be read is null, because no decision depends on it. */
 export function ifReadable<T>(read: (value: unknown) => T | null) {
   return z.unknown().optional().transform(read)
 }
 
-/** Text of which nothing depends; too long is cut. */
+/** Text on which no decision depends; too long is cut. */
 export function textIfReadable(maxLength: number) {
   return ifReadable((value) => (typeof value === 'string' ? cleanText(value, maxLength) : null))
 }

@@ -1,6 +1,6 @@
 /**
- * What each paid function of the service allows and costs: the one place of depths, billing units and
- * the prices that hold until the account's own price list is known.
+ * What each paid function of the service allows and costs: depths, billing units, and the prices of the specification, below which no
+ * price is reserved.
  */
 
 export type Store = 'ios_store' | 'android_store'

@@ -1,4 +1,4 @@
-/** The account's own list of tasks: the only way to learn what an ambiguous POST did. */
+/** The account's own list of tasks: the only way to learn what a POST with a lost answer did. */
 
 import { z } from 'zod'
 

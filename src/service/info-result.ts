@@ -151,7 +151,7 @@ const readAnyAppId = (value: unknown) => readAppId(value, 'android_store')
 const linkedApp = z
   .object({ app_id: wireValue(readAnyAppId, APP_ID_RULE), title: name, url })
   .transform((linked): LinkedApp => ({ appId: linked.app_id, title: linked.title, url: linked.url }))
-/** Nothing hangs on a link that cannot be read: it is left out. */
+/** A link that cannot be read is left out. */
 const apps = optionalList(z.unknown()).transform(
   (list) => list?.flatMap((linked) => linkedApp.safeParse(linked).data ?? []) ?? null,
 )

@@ -1,4 +1,4 @@
-/** How a keyword travels: the service decodes `%##` and `+`, so both are protected and nothing else. */
+/** Encoding of a posted keyword: the service decodes `%##` and `+`, so these two characters are encoded and no others. */
 
 /** A keyword as a person types it → as it is posted (docs/service.md: Keyword encoding). */
 export function encodeKeyword(keyword: string): string {

@@ -1,6 +1,6 @@
 /**
- * Posting of tasks: at most once, with an honest outcome. Nothing here or below repeats a POST, and "not sent"
- * and "refused" are said only on proof that the service created nothing.
+ * Posts tasks at most once. Nothing here or below repeats a POST, and the outcomes `not_sent` and `refused` are given only on proof that
+ * the service created nothing (docs/protocol.md: What proves what).
  */
 
 import type { z } from 'zod'

@@ -17,7 +17,7 @@ import {
 export interface Rating {
   /** `Max5`, `Percents` or `CustomMax`; null when missing. */
   readonly ratingType: string | null
-  /** On the scale of `ratingType`; null when nobody has voted, or missing. */
+  /** On the scale of `ratingType`; null without votes, or when missing. */
   readonly value: number | null
   /** How many people have voted; null when the store does not say, as in a single review. */
   readonly votesCount: number | null
@@ -98,7 +98,7 @@ export const price = z
   .nullish()
   .transform(orNull)
 
-/** From 0, which nobody gives, to the best value. */
+/** From 0, which means no rating, to the best value. */
 function isWithinScale(rating: {
   readonly rating_type: string | null
   readonly value: number | null

@@ -188,7 +188,7 @@ export class Transport {
     })
   }
 
-  /** Tells whoever listens of an answer; what a listener throws is not the call's failure. */
+  /** Calls `onAnswer` with an answer; an error of that callback is not the call's failure. */
   announce(
     call: Pick<FreeCall, 'method' | 'path'>,
     httpStatus: number,

@@ -133,6 +133,10 @@ async function storeBatch(
   batch: readonly Fetched[],
   ids: ReadonlyMap<string, number>,
 ): Promise<StoredBatch> {
+  await lockTasks(
+    tx,
+    batch.map((fetched) => fetched.item.serviceId),
+  )
   const asked = await askAgain(tx, batch.flatMap(toUnusableAnswer))
   const of = <K extends Fetched['kind']>(kind: K) =>
     batch.filter(
@@ -146,11 +150,6 @@ async function storeBatch(
     ...reviews.map((fetched) => toReviewsSnapshot(fetched, ids)),
   ]
   const [failed, unreadable, later] = [of('failed'), of('unreadable'), of('later')]
-
-  await lockTasks(
-    tx,
-    batch.map((fetched) => fetched.item.serviceId),
-  )
 
   const stored = new Set([
     ...(await insertRankings(

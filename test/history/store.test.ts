@@ -312,6 +312,25 @@ describe('the job that brought a batch', () => {
   })
 })
 
+test('a batch locks its tasks in the order of their ids before it changes any, so that two batches cannot deadlock', async () => {
+  const batch = await fetchBatch(2)
+  const [first, last] = await world.db.sql<{ id: string; serviceId: string }[]>`
+    select id, service_id as "serviceId" from task order by id`
+  const unusable = batch.map((fetched): Fetched => {
+    if (fetched.item.serviceId !== last?.serviceId) return fetched
+    const { item } = fetched
+    return { kind: 'unreadable', item, path: 'items', problem: 'It is odd.', bodyGzip: compressBody(null) }
+  })
+  let storing: Promise<unknown> = Promise.resolve()
+  await world.db.begin(async (tx) => {
+    await tx`select from task where id = ${first?.id ?? ''} for update`
+    storing = store(world, unusable)
+    await until('the batch waits for the first task', async () => (await countWaiting()) > 0)
+    await tx`select from task where id = ${last?.id ?? ''} for update nowait`
+  })
+  await storing
+})
+
 test('slots on both sides of a month are stored by one batch, in partitions made on demand', async () => {
   await world.close()
   world = await createWorld({ now: '2026-01-31 12:00+00' })

@@ -1,31 +1,14 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import postgres from 'postgres'
 import { attachEmbedded } from '../../src/embedded/attach.ts'
 import { findBinaries } from '../../src/embedded/binaries.ts'
 import { ConfigurationError } from '../../src/errors.ts'
-import {
-  AS_ROOT,
-  answers,
-  attach,
-  copyProject,
-  isAlive,
-  killServer,
-  makeEmptyHome,
-  makeHome,
-  nobody,
-  query,
-  serverPid,
-  startUser,
-  until,
-} from '../support/embedded.ts'
+import { answers, attach, makeEmptyHome, makeHome, query, startUser } from '../support/embedded.ts'
 
 describe('the embedded server', () => {
   test('goes from nothing to a query, in UTF-8, on loopback only, behind a password file that only its owner reads', async (t) => {
@@ -126,105 +109,6 @@ describe('the embedded server', () => {
   })
 })
 
-describe('the embedded server survives', () => {
-  test('the kill -9 of a user: the next one attaches, and is the last to leave', async (t) => {
-    const home = await makeHome(t)
-    const user = await startUser(home)
-    user.child.kill('SIGKILL')
-    await once(user.child, 'exit')
-    assert.equal(await answers(user.url), true)
-
-    const next = await attach(t, home)
-    assert.deepEqual([next.url, next.started], [user.url, false])
-    await next.dispose()
-    assert.equal(await answers(user.url), false)
-  })
-
-  test('its own kill -9: the next one finds what was committed', async (t) => {
-    const home = await makeHome(t)
-    const user = await startUser(home)
-    await query(user.url, `create table kept as select 'still here' as word`)
-    await killServer(home, user.url)
-    user.child.kill('SIGKILL')
-
-    const next = await attach(t, home)
-    assert.equal(next.started, true)
-    assert.deepEqual(await query(next.url, 'select word from kept'), { word: 'still here' })
-  })
-
-  test('a lock file whose process number now belongs to another process, or to a dead one that nobody collects', {
-    skip: process.platform !== 'linux' && 'only Linux tells what a process works on',
-  }, async (t) => {
-    const home = await makeHome(t)
-    const before = await attach(t, home)
-    const lockFile = join(before.dataDirectory, 'postmaster.pid')
-    const lines = (await readFile(lockFile, 'utf8')).split('\n')
-    const { uid, gid } = await stat(before.dataDirectory)
-    await before.dispose()
-
-    const account = AS_ROOT ? { uid, gid } : {}
-    const stranger = spawn('sh', ['-c', 'true & echo $!; exec sleep 600'], { cwd: '/', ...account })
-    t.after(() => stranger.kill())
-    const [dead] = await once(createInterface(stranger.stdout), 'line')
-    for (const pid of [stranger.pid, dead]) {
-      await writeFile(lockFile, [pid, ...lines.slice(1)].join('\n'))
-      const server = await attach(t, home)
-      assert.equal(server.started, true)
-      await server.dispose()
-    }
-    assert.equal(stranger.exitCode, null)
-  })
-
-  test('another server on the port where it died', async (t) => {
-    const [home, otherHome] = [await makeHome(t), await makeHome(t)]
-    const user = await startUser(home)
-    const { port } = new URL(user.url)
-    const other = await attach(t, otherHome)
-    await other.dispose()
-    await writeFile(join(otherHome, 'postgres', 'port'), port)
-
-    await killServer(home, user.url)
-    user.child.kill('SIGKILL')
-    const usurper = await attach(t, otherHome)
-    assert.equal(new URL(usurper.url).port, port)
-
-    const next = await attach(t, home)
-    assert.notEqual(new URL(next.url).port, port)
-    assert.equal(await answers(next.url), true)
-  })
-
-  test('the crash of one session: whoever was there is there again, and nobody stops the server under them', async (t) => {
-    const home = await makeHome(t)
-    const server = await attach(t, home)
-    const victim = postgres(server.url, { max: 1 })
-    const [row] = await victim`select pg_backend_pid() as pid`
-    process.kill(row?.pid, 'SIGKILL')
-    await victim.end({ timeout: 0 })
-    await until('the server has recovered and the presence is back', async () => {
-      const locks = `select count(*)::int as locks from pg_locks where locktype = 'advisory' and granted`
-      return query(server.url, locks).then(
-        (found) => found.locks === 1,
-        () => false,
-      )
-    })
-
-    const second = await attach(t, home)
-    await second.dispose()
-    assert.equal(await answers(server.url), true)
-  })
-
-  test('Ctrl-C, which reaches the whole process group of its user', async (t) => {
-    const home = await makeHome(t)
-    const user = await startUser(home)
-    const pid = await serverPid(join(home, 'postgres', 'data'))
-    process.kill(-(user.child.pid ?? 0), 'SIGINT')
-    await user.leave()
-    await until('the server has stopped', () => !isAlive(pid))
-    const log = await readFile(join(home, 'postgres', 'server.log'), 'utf8')
-    assert.equal(log.match(/received (fast|smart) shutdown request/g)?.length, 1)
-  })
-})
-
 describe('the embedded server works', () => {
   test('without LANG, and whatever PG… variables say', async (t) => {
     const home = await makeEmptyHome(t)
@@ -237,42 +121,6 @@ describe('the embedded server works', () => {
     )
     assert.deepEqual(row, { encoding: 'UTF8', locale: 'C.UTF-8' })
     await user.leave()
-  })
-
-  test('as an ordinary user, and later for root in the same folder', {
-    skip: !nobody?.readsProject && 'needs root, and a project that the account nobody can read',
-  }, async (t) => {
-    const home = await makeEmptyHome(t, 0o777)
-    const user = await startUser(home, nobody)
-    assert.equal((await stat(home)).uid, nobody?.uid)
-    const root = await attach(t, home)
-    assert.deepEqual([root.url, root.started], [user.url, false])
-    await user.leave()
-    await root.dispose()
-    assert.equal(await answers(user.url), false)
-    assert.equal((await attach(t, home)).url, user.url)
-  })
-
-  test('for root, from a checkout and a home that only root can enter', {
-    skip: nobody === undefined && 'needs root and the account nobody',
-  }, async (t) => {
-    const home = await makeEmptyHome(t, 0o700)
-    const project = join(dirname(home), 'checkout')
-    await copyProject(project)
-
-    const user = await startUser(home, { project })
-    const data = await realpath(join(home, 'postgres'))
-    assert.equal(dirname(data), '/var/lib/storerank')
-    assert.equal(await answers(user.url), true)
-    const second = await startUser(home, { project })
-    assert.deepEqual([second.url, second.started], [user.url, false])
-    await user.leave()
-    await second.leave()
-    assert.equal(await answers(user.url), false)
-
-    const again = await startUser(home, { project })
-    assert.deepEqual([again.url, again.started], [user.url, true])
-    await again.leave()
   })
 
   test('or says what to do where there is none for the machine', async () => {

@@ -77,8 +77,9 @@ export async function readBudgets(db: Database, budget: OverallBudget): Promise<
       from project_money(storerank_now()) where monthly_micros is not null
     ),
     last_day as (
-      select coalesce(sum(amount_micros), 0)::bigint + (select reserved_micros from ledger) as micros from charge
-      where at > storerank_now() - interval '24 hours'
+      select (coalesce(sum(amount_micros), 0) + (select reserved_micros from ledger)
+        + (select coalesce(sum(reserved_micros), 0) from spend_change where scope = 0))::bigint as micros
+      from charge where at > storerank_now() - interval '24 hours'
     )
     select budget, limit_micros as "limitMicros", used_micros as "usedMicros", case
       when budget = 'the account''s balance' then

@@ -32,7 +32,7 @@ const account = (fields: Record<string, unknown>) =>
   planning.db.sql`insert into account_usage ${planning.db.sql({
     fetched_at: '2026-03-10 12:00+00',
     login: 'test',
-    prices: '[]',
+    prices: planning.db.sql.json([]),
     ...fields,
   })}`
 
@@ -76,6 +76,15 @@ describe('a warning', () => {
     await planning.spend('a', 1, '2026-03-10 12:30+00')
     assert.deepEqual(await warnings(), [low])
     await account({ balance_micros: 0, fetched_at: '2026-03-10 12:59+00' })
+    assert.deepEqual(await warnings(), [low])
+  })
+
+  test('of the balance counts among what the last day costs what was reserved a moment ago', async () => {
+    const low = "What is left of the account's balance is no more than the last 24 hours cost."
+    await planning.watch('a', ['yoga'])
+    await account({ balance_micros: 2400 })
+    assert.deepEqual(await warnings(), [])
+    await planning.plan()
     assert.deepEqual(await warnings(), [low])
   })
 })

@@ -6,7 +6,7 @@ import { askService, makeCommandHome, querySql, readSandbox, runCommand } from '
 async function assertPaidOnce(t: TestContext, home: string) {
   const [ours] = await querySql(
     t,
-    `select count(distinct service_id)::int as tasks, sum(amount_micros)::int as micros from charge where kind <> 'estimate'`,
+    `select count(distinct service_id)::int as tasks, sum(amount_micros)::int as micros from charge`,
     { home },
   )
   const [slots] = await querySql(

@@ -13,6 +13,7 @@ import { startRunner } from '../../src/queue/runner.ts'
 import { FAULT_KINDS } from '../../src/sandbox/faults.ts'
 import { openReceiver } from '../collect/receiving.ts'
 import { askSandbox, countStates, readMoney, readOwnBooks, watch } from '../post/posting.ts'
+import { readSpendDifferences } from '../support/ledger.ts'
 import { createWorld, type World, type WorldRunner } from '../support/world.ts'
 
 const KEYWORDS = 2000
@@ -133,4 +134,5 @@ async function assertChargedOnce(): Promise<void> {
     charge + refund,
     books.reduce((sum, entry) => sum + entry.costMicros, 0),
   )
+  assert.deepEqual(await readSpendDifferences(world.db.sql), [])
 }

@@ -6,6 +6,7 @@ import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
 import { runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { readMoney, readOwnBooks } from '../post/posting.ts'
+import { readSpendDifferences } from '../support/ledger.ts'
 import { buy, fetchItems, handOut, store, watch } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -61,6 +62,7 @@ async function assertPaidOnce(world: World, tasks: number): Promise<void> {
   const { charge = 0, refund = 0, ...rest } = await readMoney(world.db)
   const theirs = books.reduce((sum, entry) => sum + entry.costMicros, 0)
   assert.equal(charge + refund, theirs)
+  assert.deepEqual(await readSpendDifferences(world.db.sql), [])
   assert.deepEqual(rest, {})
 }
 

@@ -33,7 +33,7 @@ async function states(): Promise<Record<string, number>> {
 /** What was charged for each keyword, and how its slots are shown. */
 async function readKeywords() {
   const rows = await world.db.sql<{ keyword: string; charges: number; outcomes: string[] }[]>`
-    select t.subject as keyword, count(c.id) as charges,
+    select t.subject as keyword, count(c.service_id) as charges,
       array(select h.outcome from rank_history h where h.target_id = t.id order by h.slot) as outcomes
     from target t left join charge c on c.target_id = t.id and c.kind = 'charge'
     where t.function = 'app_searches' group by t.id order by t.id`

@@ -9,6 +9,7 @@ import { startRunner } from '../../src/queue/runner.ts'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { openReceiver } from '../collect/receiving.ts'
 import { countStates, forgetAll, planPosts, readMoney, readOwnBooks, watch } from '../post/posting.ts'
+import { readSpendDifferences } from '../support/ledger.ts'
 import { createWorld, until, type World, type WorldRunner } from '../support/world.ts'
 
 let world: World
@@ -76,6 +77,7 @@ test('what is posted with an address is delivered and stored, and no result is a
     charge + refund,
     books.reduce((sum, entry) => sum + entry.costMicros, 0),
   )
+  assert.deepEqual(await readSpendDifferences(world.db.sql), [])
   const [kept] = await world.db.sql<{ text: string }[]>`
     select coalesce(string_agg(row, ''), '') as text from (
       select t::text as row from task t union all select c::text from api_call c union all select p::text from post p

@@ -19,6 +19,7 @@ import {
   readOwnBooks,
   watch,
 } from '../post/posting.ts'
+import { readSpendDifferences } from '../support/ledger.ts'
 import { createWorld, until, type World, type WorldRunner } from '../support/world.ts'
 
 let world: World
@@ -57,6 +58,7 @@ async function assertPaidOnce(tasks: number): Promise<void> {
     books.reduce((sum, entry) => sum + entry.costMicros, 0),
   )
   assert.deepEqual(rest, {})
+  assert.deepEqual(await readSpendDifferences(world.db.sql), [])
 }
 
 describe('several runners on one database', () => {
@@ -86,6 +88,7 @@ describe('several runners on one database', () => {
     assert.deepEqual([...posts], [{ state: 'settled' }])
     assert.equal((await readOwnBooks(world)).length, 650)
     assert.deepEqual(await readMoney(world.db), { charge: 650 * 1200 })
+    assert.deepEqual(await readSpendDifferences(world.db.sql), [])
   })
 
   test('enqueue a post again and again, and work it once', async () => {
@@ -121,6 +124,7 @@ test('a runner killed after its claim is taken over by another, which posts once
   await runner.stop()
   assert.equal((await readOwnBooks(world)).length, 2)
   assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+  assert.deepEqual(await readSpendDifferences(world.db.sql), [])
 })
 
 test('a cycle whose answer is lost finds its tasks at the service, and pays for them once', async (t) => {

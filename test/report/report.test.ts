@@ -4,6 +4,7 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import { readBudgets, readSpentByFunction, readSpentSince } from '../../src/report/money.ts'
 import { readLatestRanks, readNextDue } from '../../src/report/ranks.ts'
 import { readBacklog, readLastRuns, readProblems } from '../../src/report/status.ts'
+import { recount } from '../support/ledger.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 const NOW = '2026-11-03 06:00+00'
@@ -84,16 +85,25 @@ describe('the money', () => {
   before(async () => {
     await watchlist.sql`update project set daily_usd = 0.01 where name = 'fitness'`
     await watchlist.sql`
-      insert into charge (kind, project, amount_micros, open, task_id, attempt, target_id, slot, service_id, at)
-      select kind, 'fitness', micros, open, gen_random_uuid(), 1, 1, '2026-11-03', service_id, at::timestamptz
-      from (values ('charge', 2400, false, 'a', '2026-11-03 05:00+00'), ('refund', -1200, false, 'a', '2026-11-03 05:00+00'),
-        ('duplicate', 600, false, 'b', '2026-11-03 05:00+00'), ('adjustment', -200, false, 'b', '2026-11-03 05:00+00'),
-        ('estimate', 1200, true, null, '2026-11-03 05:00+00'), ('estimate', 2400, false, null, '2026-11-03 05:00+00'),
-        ('charge', 1200, false, 'c', '2026-11-02 05:00+00'))
-        as v (kind, micros, open, service_id, at)`
+      insert into charge (kind, project_id, amount_micros, target_id, slot, service_id, at)
+      select kind, (select id from project where name = 'fitness'), micros, 1, '2026-11-03', service_id, at::timestamptz
+      from (values ('charge', 2400, 'a', '2026-11-03 05:00+00'), ('refund', -1200, 'a', '2026-11-03 05:00+00'),
+        ('duplicate', 600, 'b', '2026-11-03 05:00+00'), ('adjustment', -200, 'b', '2026-11-03 05:00+00'),
+        ('charge', 1200, 'c', '2026-11-02 05:00+00'))
+        as v (kind, micros, service_id, at)`
+    await watchlist.sql`
+      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, reserved_at)
+      select 1, slot, slot + interval '1 day', state, 1, micros, array(select id from project where name = 'fitness'),
+        '2026-11-03 05:00+00'
+      from (values (timestamptz '2026-11-03', 'posting', 1200), ('2026-11-02', 'dropped', 2400)) as v (slot, state, micros)`
+    await recount(db.sql)
+  })
+  after(async () => {
+    await watchlist.sql`delete from task`
+    await recount(db.sql)
   })
 
-  test('spent since a moment is told apart by kind, and estimates are not spent', async () => {
+  test('spent since a moment is told apart by kind, and what is reserved is not spent', async () => {
     assert.deepEqual(
       { ...(await readSpentSince(db, new Date('2026-11-03T00:00:00Z'))) },
       {
@@ -144,8 +154,10 @@ describe('the status', () => {
   test('counts what has not ended, and what waits for money', async () => {
     assert.deepEqual([...(await readBacklog(db))], [])
     await db.sql`
-      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros)
-      select id, '2026-11-03', '2026-11-04', case subject when 'yoga' then 'planned' else 'collected' end, 1, 1200 from target`
+      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers)
+      select id, '2026-11-03', '2026-11-04', case subject when 'yoga' then 'planned' else 'collected' end, 1, 1200,
+        array(select id from project where name = 'fitness')
+      from target`
     await db.sql`
       insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
       select id, '2026-11-03', '2026-11-04', 'project_budget', 1200 from target limit 1`

@@ -62,7 +62,7 @@ test('a first run without any setting', { concurrency: 1 }, async (t) => {
   await t.test('leaves charges that agree with the books of the service', async (t) => {
     const [row] = await querySql(
       t,
-      "select sum(amount_micros)::int as micros, count(distinct service_id)::int as tasks from charge",
+      'select sum(amount_micros)::int as micros, count(distinct service_id)::int as tasks from charge',
       { home },
     )
     assert.deepEqual(row, await serviceBooks())

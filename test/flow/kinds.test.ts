@@ -97,8 +97,8 @@ describe('one cycle over every kind of watch', () => {
 
   test('splits the price of what several watch', async () => {
     const rows = await world.db.sql`
-      select t.function, array_agg(distinct c.project) as projects, sum(c.amount_micros)::int as micros
-      from charge c join target t on t.id = c.target_id
+      select t.function, array_agg(distinct p.name) as projects, sum(c.amount_micros)::int as micros
+      from charge c join target t on t.id = c.target_id join project p on p.id = c.project_id
       where c.kind = 'charge' and (t.category = 'medical' or t.function = 'app_reviews') group by 1 order by 1`
     assert.deepEqual(
       [...rows],

@@ -142,11 +142,18 @@ describe('a person who changes watches and does not commit', () => {
     await runner.sql`set statement_timeout = '20s'`
     await person.begin(async (tx) => {
       await tx`update keyword_watch set priority = 2 where keyword = 'yoga'`
-      assert.deepEqual(await closeEndedSlots(runner), { budget: 0, missed: 4 })
+      assert.deepEqual(await closeEndedSlots(runner), { budget: 0, missed: 2 })
       await buy(world, { db: runner })
       assert.deepEqual(await states(), { posted: 2 })
     })
+    assert.deepEqual(await closeEndedSlots(runner), { budget: 0, missed: 2 })
     assert.deepEqual(await closeEndedSlots(runner), { budget: 0, missed: 0 })
+    const gaps = await runner.sql`
+      select t.subject, count(*) as gaps from ranking r join target t on t.id = r.target_id where r.gap = 'missed' group by 1 order by 1`
+    assert.deepEqual(
+      [...gaps],
+      ['pilates', 'yoga'].map((subject) => ({ subject, gaps: 2 })),
+    )
     const lagging = await runner.sql`select from watch_period where closed_to < storerank_now()`
     assert.equal(lagging.count, 0)
     await Promise.all([person.close(), runner.close()])

@@ -18,17 +18,13 @@ const ONE_AT_ONCE: readonly Rewrite[] = [
 ]
 
 /** Below the heartbeat: a batch that was handed out again is stored while its first holder still has its job. */
-const HANDED_OUT_SHORTLY = replace(
-  'collect/hand-out.ts',
-  /const HANDED_OUT_MS = [^\n]+/,
-  'const HANDED_OUT_MS = 2_000',
-)
+const LEASED_SHORTLY = replace('ledger/hand-out.ts', /const LEASE_MS = [^\n]+/, 'const LEASE_MS = 2_000')
 
 /** Long enough between reading and reserving that two of them meet; harmless behind the lock. */
 const SLOW_CLAIM = replace(
   'post/claim.ts',
-  'await cutOverBudget(tx, postId, options.budget)',
-  'await cutOverBudget(tx, postId, options.budget)\nawait new Promise((resolve) => setTimeout(resolve, 1000))',
+  'await dropTasksOverBudget(tx, postId, budget)',
+  '{\nawait dropTasksOverBudget(tx, postId, budget)\nawait new Promise((resolve) => setTimeout(resolve, 1000))\n}',
 )
 
 export type GuardName =
@@ -45,7 +41,7 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
     setting: ONE_AT_ONCE,
     rewrites: [
       replace('post/claim.ts', "and state = 'ready' for update", 'for update'),
-      replace('post/claim.ts', /k\.state = 'planned'/g, 'true'),
+      replace('ledger/claim-post.ts', /k\.state = 'planned'/g, 'true'),
     ],
   },
   'send-deadline': {
@@ -58,7 +54,7 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
   'quiet-time': {
     rewrites: [
       replace(
-        'post/reconcile.ts',
+        'ledger/release.ts',
         /and state = 'unknown' and scanned_at < [\s\S]*?quietMs \/ 1000}\)/,
         "and state = 'unknown'",
       ),
@@ -66,7 +62,10 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
   },
   fence: {
     setting: ONE_AT_ONCE,
-    rewrites: [replace('post/settle.ts', /and token = \$\{(claim\.)?token\} /g)],
+    rewrites: [
+      replace('post/settle.ts', /and token = \$\{claim\.token\} /),
+      replace('ledger/release.ts', /and token = \$\{token\} /),
+    ],
   },
   'call-window': {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source.
@@ -74,25 +73,27 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
   },
   'budget-lock': {
     rewrites: [
-      replace('plan/budget.ts', /await tx`select pg_advisory_xact_lock[^`]+`/, 'await tx`select 1`'),
+      replace('ledger/lock.ts', 'await tx`select from ledger for update`', 'await tx`select 1`'),
+      // It writes the same row, and would lock it as well.
+      replace('ledger/lock.ts', /fold_spend\([^)]+\)/, '1'),
     ],
     setting: [SLOW_CLAIM],
   },
   'collect-once': {
     rewrites: [
       replace(
-        'history/captures.ts',
-        "(select service_id from result) and k.state in ('planned', 'posting', 'posted')",
+        'ledger/collect.ts',
+        "(select service_id from result) and k.state = 'posted'",
         '(select service_id from result)',
       ),
       replace(
-        'history/captures.ts',
+        'ledger/collect.ts',
         'where back_micros > 0\n      on conflict do nothing',
         'where back_micros > 0',
       ),
     ],
-    sql: 'drop index charge_fact_once',
-    setting: [...ONE_AT_ONCE, HANDED_OUT_SHORTLY],
+    sql: 'alter table charge drop constraint charge_service_id_kind_project_id_pk',
+    setting: [...ONE_AT_ONCE, LEASED_SHORTLY],
   },
 }
 

@@ -29,7 +29,20 @@ export async function occupyConnections(world: World, forMs: number): Promise<vo
   await flood.end({ timeout: 2 })
 }
 
-const WRITTEN = ['task', 'post', 'charge', 'api_call', 'ranking', 'budget_cut', 'job_run', 'pgboss.job']
+const WRITTEN = [
+  'task',
+  'post',
+  'charge',
+  'spend',
+  'spend_change',
+  'ledger',
+  'due_slot',
+  'api_call',
+  'ranking',
+  'budget_cut',
+  'job_run',
+  'pgboss.job',
+]
 
 /** What `failStatements` needs. */
 export async function installFailures(sql: postgres.Sql): Promise<void> {

@@ -38,16 +38,18 @@ const constant = (file: string, name: string, value: string): Rewrite => ({
 
 /**
  * Everything that takes seconds or minutes, about ten times shorter, in the same order: timeout of a call < a freeze < the
- * quiet time (`QUIET_MS`). Posts and fetch jobs are small, so that there are many of them.
+ * quiet time (`QUIET_MS`). Posts, fetch jobs and the pieces of plans and closings are small, so that there are many of them.
  */
 export const SHORTER: readonly Rewrite[] = [
   constant('db/call-window.ts', 'CALL_TIMEOUT_MS', '2_000'),
   constant('service/transport.ts', 'DEFAULT_TIMEOUT_MS', '2_000'),
   constant('db/database.ts', 'IDLE_IN_TRANSACTION_MS', '3_000'),
-  constant('collect/hand-out.ts', 'HANDED_OUT_MS', '6_000'),
-  constant('collect/hand-out.ts', 'ASK_AGAIN_FROM_MS', '3_000'),
+  constant('ledger/lock.ts', 'LOCK_TIMEOUT_MS', '1_500'),
+  constant('ledger/hand-out.ts', 'LEASE_MS', '6_000'),
+  constant('ledger/hand-out.ts', 'ASK_AGAIN_FROM_MS', '3_000'),
+  { file: 'ledger/task-failures.ts', find: "interval '1 minute'", replace: "interval '0.5 seconds'" },
   constant('collect/fetch.ts', 'TROUBLE_PAUSE_MS', '500'),
-  constant('post/evidence.ts', 'HIGH_PRIORITY_OVERDUE_MS', '3_000'),
+  constant('ledger/adopt.ts', 'HIGH_PRIORITY_OVERDUE_MS', '3_000'),
   constant('post/reconcile.ts', 'CLOCK_CHANGE_MS', '30_000'),
   constant('queue/job.ts', 'SIGN_OF_LIFE_MS', '1_000'),
   constant('queue/job.ts', 'FROZEN_AFTER_MS', '5_000'),
@@ -58,7 +60,14 @@ export const SHORTER: readonly Rewrite[] = [
   constant('queue/queue.ts', 'SUPERVISE_S', '1'),
   { file: 'queue/queue.ts', find: 'retryDelayMax: 60', replace: 'retryDelayMax: 2' },
   constant('queue/queue.ts', 'RESULTS_PER_FETCH_JOB', '20'),
-  constant('plan/pack.ts', 'TASKS_PER_POST', '10'),
+  constant('service/post-tasks.ts', 'MAX_TASKS_PER_POST', '10'),
+  constant('ledger/lock.ts', 'FOLD_AT_ROWS', '20'),
+  constant('plan/plan.ts', 'PIECE_SLOTS', '40'),
+  {
+    file: 'history/close-slots.ts',
+    find: /const PIECE: ClosingPiece = [^\n]+/,
+    replace: 'const PIECE: ClosingPiece = { tasks: 20, periods: 40, slotsOfPeriod: 2 }',
+  },
   constant('cli/session.ts', 'GRACE_MS', '5_000'),
 ]
 
@@ -96,13 +105,24 @@ const BODY: Rewrite = {
 export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   'plan before its commit': before(
     'plan/plan.ts',
-    'return { ...planned, posts: postIds.length }',
+    'return { ...planned, posts: allPostIds.length }',
     'plan before its commit',
   ),
-  'closing slots before its commit': before(
+  'between two pieces of a plan': after(
+    'plan/plan.ts',
+    'summary = addUp(summary, planned)',
+    'between two pieces of a plan',
+  ),
+  'closing slots before its commit': {
+    file: 'history/close-slots.ts',
+    find: 'return closePiece(tx, isWaiting, limits)',
+    replace:
+      "const piece = await closePiece(tx, isWaiting, limits)\nglobalThis.crashPoint('closing slots before its commit', null)\nreturn piece",
+  },
+  'between two pieces of closing': before(
     'history/close-slots.ts',
-    'return insertGaps(tx)',
-    'closing slots before its commit',
+    'return closed.goesOn',
+    'between two pieces of closing',
   ),
   'claim before its commit': before(
     'post/claim.ts',
@@ -141,11 +161,11 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   ),
   'release before its commit': before(
     'post/reconcile.ts',
-    'return rows.length\n}\n\n/** Posts of one runner',
+    'return { ...evidence, released, ...(await readUnknownPosts',
     'release before its commit',
   ),
   'between ready list and its jobs': {
-    file: 'collect/hand-out.ts',
+    file: 'collect/enqueue-results.ts',
     find: /await enqueue\(tx, items\)/g,
     replace: "globalThis.crashPoint('between ready list and its jobs', null)\nawait enqueue(tx, items)",
   },

@@ -17,18 +17,21 @@ export interface World {
   jump(interval: string): Promise<void>
   /** What a person might do to the watchlist and the budgets. */
   edit(random: Random): Promise<string>
-  /** Tasks and posts that are not settled, by state. */
-  countOpen(): Promise<{
-    readonly planned: number
-    readonly posting: number
-    readonly posted: number
-    readonly posts: number
-  }>
+  countOpen(): Promise<Open>
   /** Tasks that we know to be paid for. */
   countPaid(): Promise<number>
   /** Connects anew: a client that lost its server in the middle of a write is of no more use (TypeError in postgres.js). */
   renew(): void
   close(): Promise<void>
+}
+
+/** Tasks and posts that are not settled, by state; of the dropped tasks those whose slot is not closed yet. */
+export interface Open {
+  readonly planned: number
+  readonly posting: number
+  readonly posted: number
+  readonly dropped: number
+  readonly posts: number
 }
 
 /** A tenth of the product's own window, and the same half second that a permit holds. */
@@ -86,28 +89,32 @@ export async function createWorld(serverUrl: string, keywords: number, migrating
   }
 }
 
-/** Business time is the database's clock plus what the table says, so that it changes for everybody at once. */
+/**
+ * Business time is the database's clock plus what the table says, so that it changes for everybody at once. For the holder of
+ * the ledger's lock that clock stands still, as `lockLedger` sets it.
+ */
 async function installClock(sql: postgres.Sql): Promise<void> {
   await sql`create table crash_clock (ahead interval not null)`
   await sql`create table crash_budget (project text not null, at timestamptz not null, micros bigint)`
   await sql`insert into crash_clock select date_trunc('day', now()) + interval '1 day 10 hours 10 seconds' - now()`
   await sql`
     create or replace function storerank_now() returns timestamptz language sql stable parallel safe
-    return (select now() + c.ahead from crash_clock c)`
+    return (
+      select coalesce(nullif(current_setting('storerank.now', true), '')::timestamptz, now()) + c.ahead from crash_clock c)`
 }
 
-/** When each post was claimed, by business time: of its claims a post itself knows only the last. */
+/** When each attempt was claimed, by business time: a task itself knows only its last one. */
 async function noteClaims(sql: postgres.Sql): Promise<void> {
   await sql.unsafe(`
-    create table crash_claim (post_id uuid not null, at timestamptz not null);
-    create index on crash_claim (post_id);
+    create table crash_claim (task_id uuid not null, attempt integer not null, at timestamptz not null);
+    create index on crash_claim (task_id);
     create function crash_claim() returns trigger language plpgsql as $$
     begin
-      insert into crash_claim select new.id, clock_timestamp() + ahead from crash_clock;
+      insert into crash_claim values (new.id, new.attempt, storerank_now());
       return null;
     end $$;
-    create trigger crash_claim after update on post for each row
-    when (new.state = 'sending' and new.token is distinct from old.token) execute function crash_claim()`)
+    create trigger crash_claim after update on task for each row
+    when (new.state = 'posting' and old.state <> 'posting') execute function crash_claim()`)
 }
 
 async function shortenWindow(sql: postgres.Sql): Promise<void> {
@@ -127,26 +134,27 @@ export async function shortenHeartbeat(sql: postgres.Sql): Promise<void> {
   await sql`update pgboss.queue set heartbeat_seconds = 4`
 }
 
-/** Behind the budget lock, as claims are: the money day of each is then beyond doubt. */
+/** Behind the ledger's lock, as claims are: the money day of each is then beyond doubt. */
 async function jump(sql: postgres.Sql, interval: string): Promise<void> {
   await sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('budget'))`
+    await tx`select from ledger for update`
     await tx`update crash_clock set ahead = ahead + ${interval}::interval`
   })
 }
 
-async function countOpen(sql: postgres.Sql) {
-  const [row] = await sql<{ planned: number; posting: number; posted: number; posts: number }[]>`
+async function countOpen(sql: postgres.Sql): Promise<Open> {
+  const [row] = await sql<Open[]>`
     select count(*) filter (where state = 'planned') as planned, count(*) filter (where state = 'posting') as posting,
       count(*) filter (where state = 'posted') as posted,
+      count(*) filter (where state = 'dropped' and ended_at is null) as dropped,
       (select count(*) from post where state <> 'settled') as posts
     from task`
-  return row ?? { planned: 0, posting: 0, posted: 0, posts: 0 }
+  return row ?? { planned: 0, posting: 0, posted: 0, dropped: 0, posts: 0 }
 }
 
 async function setBudget(sql: postgres.Sql, project: string, micros: number | null): Promise<void> {
   await sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('budget'))`
+    await tx`select from ledger for update`
     await tx`update project set daily_usd = ${micros}::numeric / 1000000 where name = ${project}`
     await tx`insert into crash_budget values (${project}, storerank_now(), ${micros})`
   })

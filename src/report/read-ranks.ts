@@ -39,12 +39,12 @@ export async function readApps(tx: Transaction, project: string, from: Day): Pro
     order by a.role = 'own' desc, a.store desc, name, a.app`
 }
 
-export interface KnownList extends RankedList {
+interface KnownList extends RankedList {
   readonly targetId: number
 }
 
-/** The keywords and charts that had a slot in the range. */
-export async function readLists(tx: Transaction, scope: Scope): Promise<KnownList[]> {
+/** Keywords and charts, by their targets. */
+async function readLists(tx: Transaction, scope: Scope, targets: readonly number[]): Promise<KnownList[]> {
   return tx<KnownList[]>`
     select t.target_id as "targetId", t.store, t.list as kind, coalesce(t.keyword, concat_ws(', ', t.collection, t.category)) as name,
       case l.type when 'Country' then l.country_iso_code else t.location end as place, t.language, w.tags
@@ -58,16 +58,15 @@ export async function readLists(tx: Transaction, scope: Scope): Promise<KnownLis
       left join lateral unnest(coalesce(k.tags, c.tags)) tag on true
       where p.target_id = t.target_id and p.project = ${scope.project}
     ) w
-    where t.target_id in (select target_id from (${lastOfDays(tx, scope, 0)}) s)
+    where t.target_id = any(${[...targets]})
     order by t.list desc, t.store desc, name, place, language, t.target_id`
 }
 
-/** Every app on every list of its store, by list, then by app. */
-export async function readSeries(
+/** The keywords and charts of the range, and every app on every one of its store, by list, then by app. */
+export async function readRanks(
   tx: Transaction,
   scope: Scope,
-  lists: readonly KnownList[],
-): Promise<RankSeries[]> {
+): Promise<{ lists: RankedList[]; series: RankSeries[] }> {
   const rows = await tx<{ targetId: number; app: number; days: number[]; points: Point[] }[]>`
     select s.target_id as "targetId", a.app, array_agg(s.day) as days, array_agg(case
         when s.gap is not null then (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> s.gap)::integer
@@ -80,15 +79,20 @@ export async function readSeries(
     cross join lateral (select array_position(s.app_ids, a.app) as rank offset 0) found
     where a.app = any(${[...scope.apps]})
     group by 1, 2`
+  // A list that had a slot in the 30 days before alone is none of the range.
+  const shown = rows.filter(({ days }) => days.some((day) => day >= 0))
+  const lists = await readLists(tx, scope, [...new Set(shown.map(({ targetId }) => targetId))])
   const listOf = new Map(lists.map(({ targetId }, index) => [targetId, index]))
   const appOf = new Map(scope.apps.map((id, index) => [id, index]))
-  return rows
-    .flatMap((row): RankSeries[] => {
-      const list = listOf.get(row.targetId)
-      const app = appOf.get(row.app)
-      return list === undefined || app === undefined ? [] : [{ list, app, ...spread(row, scope.days.length) }]
-    })
-    .toSorted((a, b) => a.list - b.list || a.app - b.app)
+  const series = shown.flatMap((row): RankSeries[] => {
+    const list = listOf.get(row.targetId)
+    const app = appOf.get(row.app)
+    return list === undefined || app === undefined ? [] : [{ list, app, ...spread(row, scope.days.length) }]
+  })
+  return {
+    lists: lists.map(({ targetId: _, ...list }) => list),
+    series: series.toSorted((a, b) => a.list - b.list || a.app - b.app),
+  }
 }
 
 function spread(
@@ -104,66 +108,75 @@ function spread(
   }
 }
 
-/** The mean of 1/rank over the lists of the app's store that were measured, 0 where it was not within depth. */
-export async function readVisibility(tx: Transaction, scope: Scope): Promise<Visibility[]> {
-  const rows = await tx<{ app: number; day: number; percent: number | null; measured: number }[]>`
-    select a.app, s.day, 100 * avg(case when s.gap is null then coalesce(1.0 / found.rank, 0) end)::float8 as percent,
-      100 * (count(*) filter (where s.gap is null))::float8 / count(*) as measured
-    from (${lastOfDays(tx, scope, 0)}) s
-    join ranked_list t on t.target_id = s.target_id and t.list = 'keyword'
-    join project_app a on a.project = ${scope.project} and a.store = t.store and s.slot < coalesce(a.ended_at, 'infinity')
-    cross join lateral (
-      select nullif(array_position(s.app_ids[:${LAST_WEIGHED}], a.app), 0) as rank offset 0
-    ) found
-    where a.app = any(${[...scope.apps]})
-    group by 1, 2`
-  return scope.apps.flatMap((id, app) => {
-    const own = rows.filter((row) => row.app === id)
-    if (own.length === 0) return []
-    return { app, percent: daily(own, 'percent', scope), measuredPercent: daily(own, 'measured', scope) }
-  })
+/** By app and day, over the keywords of its store; `app` null is by day alone, over all of the project's keywords. */
+interface Standing {
+  readonly app: number | null
+  readonly day: number
+  /** The sum of 1/rank: of the app, or of everybody. */
+  readonly weight: number
+  readonly measured: number
+  readonly due: number
 }
 
-/** Of all places of all apps in the measured lists, each counted 1/rank. */
-export async function readShareOfVoice(tx: Transaction, scope: Scope): Promise<VoiceShare[]> {
-  const rows = await tx<{ app: number | null; day: number; percent: number | null }[]>`
-    with weight as (
-      select rank, sum(1.0 / rank) over (order by rank) as total from generate_series(1, ${LAST_WEIGHED}::integer) rank
+/**
+ * Visibility: the mean of 1/rank over the keywords of the app's store that were measured, 0 where it was not within depth. Share of
+ * voice: its sum of 1/rank, of the sum of everybody in the same measurements.
+ */
+export async function readStandings(
+  tx: Transaction,
+  scope: Scope,
+): Promise<{ visibility: Visibility[]; shareOfVoice: VoiceShare[] }> {
+  const rows = await tx<Standing[]>`
+    with harmonic as (
+      select rank, sum(1.0 / rank) over (order by rank)::float8 as total from generate_series(1, ${LAST_WEIGHED}::integer) rank
     ), last as materialized (
-      select s.day, s.slot, s.app_ids, t.store
+      select s.day, s.slot, s.gap, s.app_ids, t.store
       from (${lastOfDays(tx, scope, 0)}) s
       join ranked_list t on t.target_id = s.target_id and t.list = 'keyword'
-      where s.gap is null
-    ), everybody as (
-      select l.day, sum(w.total) as total
-      from last l join weight w on w.rank = least(cardinality(l.app_ids), ${LAST_WEIGHED})
-      group by 1
-    ), watched as (
-      select a.app, l.day, sum(1.0 / found.rank) as total
-      from last l
-      join project_app a on a.project = ${scope.project} and a.store = l.store and l.slot < coalesce(a.ended_at, 'infinity')
-      cross join lateral (select array_position(l.app_ids[:${LAST_WEIGHED}], a.app) as rank offset 0) found
-      where a.app = any(${[...scope.apps]})
-      group by 1, 2
     )
-    select w.app, e.day, (100 * coalesce(w.total, 0) / e.total)::float8 as percent from everybody e join watched w using (day)
+    select a.app, l.day, coalesce(sum(1.0::float8 / nullif(found.rank, 0)) filter (where found.rank <= ${LAST_WEIGHED}), 0) as weight,
+      count(*) filter (where l.gap is null) as measured, count(*) as due
+    from last l
+    join project_app a on a.project = ${scope.project} and a.store = l.store and l.slot < coalesce(a.ended_at, 'infinity')
+    cross join lateral (select array_position(l.app_ids, a.app) as rank offset 0) found
+    where a.app = any(${[...scope.apps]})
+    group by 1, 2
     union all
-    select null, e.day, (100 * (1 - coalesce(sum(w.total), 0) / e.total))::float8
-    from everybody e left join watched w using (day)
-    group by e.day, e.total`
-  if (rows.length === 0) return []
-  return [...scope.apps.entries(), [null, null] as const].flatMap(([app, id]) => {
+    select null, l.day, coalesce(sum(h.total), 0), count(*) filter (where l.gap is null), count(*)
+    from last l left join harmonic h on l.gap is null and h.rank = least(cardinality(l.app_ids), ${LAST_WEIGHED})
+    group by 2`
+  const everybody = new Map(rows.filter(({ app }) => app === null).map((row) => [row.day, row]))
+  const known = scope.apps.flatMap((id, app) => {
     const own = rows.filter((row) => row.app === id)
-    return own.length === 0 ? [] : [{ app, percent: daily(own, 'percent', scope) }]
+    return own.length === 0 ? [] : [{ app, own }]
   })
+  const share = ({ day, weight }: Standing) => percentOf(weight, everybody.get(day)?.weight ?? 0)
+  const watched = known.map(({ app, own }) => ({ app, percent: daily(own, share, scope) }))
+  const others = scope.days.map((_, day) =>
+    (everybody.get(day)?.weight ?? 0) === 0
+      ? null
+      : 100 - watched.reduce((sum, { percent }) => sum + (percent[day] ?? 0), 0),
+  )
+  return {
+    visibility: known.map(({ app, own }) => ({
+      app,
+      percent: daily(own, ({ weight, measured }) => percentOf(weight, measured), scope),
+      measuredPercent: daily(own, ({ measured, due }) => percentOf(measured, due), scope),
+    })),
+    shareOfVoice: watched.length === 0 ? [] : [...watched, { app: null, percent: others }],
+  }
 }
 
-function daily<Key extends string>(
-  rows: readonly ({ readonly day: number } & Readonly<Record<Key, number | null>>)[],
-  key: Key,
+function percentOf(part: number, whole: number): number | null {
+  return whole === 0 ? null : (100 * part) / whole
+}
+
+function daily(
+  rows: readonly Standing[],
+  value: (row: Standing) => number | null,
   { days }: Scope,
 ): Daily<number | null> {
-  const values = new Map(rows.map((row) => [row.day, row[key]]))
+  const values = new Map(rows.map((row) => [row.day, value(row)]))
   return days.map((_, day) => values.get(day) ?? null)
 }
 
@@ -171,7 +184,7 @@ function daily<Key extends string>(
  * One row per list and day that had a slot: its last measurement, or its last gap where it has none. `day` counts from the
  * first of the range, and is negative in the days before.
  */
-export function lastOfDays(tx: Transaction, scope: Scope, daysBefore: number): Fragment {
+function lastOfDays(tx: Transaction, scope: Scope, daysBefore: number): Fragment {
   const { project, timezone, from, to, targets } = scope
   return tx`
     select distinct on (r.target_id, d.day) r.target_id, d.day, r.slot, r.gap, r.depth, r.app_ids

@@ -7,7 +7,7 @@ import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
 import type { Day, Report } from './model.ts'
 import { readCoverage, readMoney } from './read-books.ts'
-import { readApps, readLists, readSeries, readShareOfVoice, readVisibility } from './read-ranks.ts'
+import { readApps, readRanks, readStandings } from './read-ranks.ts'
 import { readChanges, readRatings, readReviews } from './read-store.ts'
 
 export interface ReportQuery {
@@ -71,7 +71,6 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     targets,
     apps: apps.map(({ id }) => id),
   }
-  const lists = await readLists(tx, scope)
   return {
     project: query.project,
     timezone,
@@ -79,10 +78,8 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     writtenAt: now.toISOString(),
     days,
     apps: apps.map(({ id: _, ...app }) => app),
-    lists: lists.map(({ targetId: _, ...list }) => list),
-    series: await readSeries(tx, scope, lists),
-    visibility: await readVisibility(tx, scope),
-    shareOfVoice: await readShareOfVoice(tx, scope),
+    ...(await readRanks(tx, scope)),
+    ...(await readStandings(tx, scope)),
     changes: await readChanges(tx, scope),
     annotations: [],
     ratings: await readRatings(tx, scope),

@@ -215,6 +215,8 @@ describe('the page', { skip: noBrowser }, () => {
         await page.locator('.panel .band').count(),
         points.filter((point) => gapOf(point) !== null).length,
       )
+      const reasons = await page.locator('.panel .legend li').allTextContents()
+      assert.ok(reasons.includes('not measured: failed'), reasons.join())
       const { bottom } = await plotOf(page)
       const rail = (await page.locator('.panel path.absent.own0').getAttribute('d')) ?? ''
       const heights = [...rail.matchAll(/M[\d.]+,([\d.]+)/g)].map(([, y]) => Number(y))

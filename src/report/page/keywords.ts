@@ -128,7 +128,7 @@ const STATES = [
   ['up', 'up in 7 days'],
   ['down', 'down in 7 days'],
   ['top', 'in the top 10'],
-  ['near', '11 to 20'],
+  ['near', 'near the top: 4 to 20'],
   ['absent', 'not in the top'],
   ['gap', 'not measured'],
 ] as const

@@ -46,8 +46,12 @@ function fillPanel(cell, list) {
   const all = data.series.filter((series) => series[0] === list)
   const shown = all.filter(([, app]) => !panel.hidden.has(app))
   const label = `Ranks on ${name} (${place})`
+  // A list that was not measured was so for all of its apps.
+  const gaps = data.days.map((_, day) =>
+    gapOf(Math.min(0, ...all.map(([, , points]) => gapPoint(points[day])))),
+  )
   const plot = make('div', { class: 'plot', 'data-label': label }, [
-    drawPanel(label, shown, cell.clientWidth),
+    drawPanel(label, { shown, gaps }, cell.clientWidth),
   ])
   const toggles = all.map(([, app, points]) => {
     const toggle = make('button', { type: 'button', 'aria-pressed': String(!panel.hidden.has(app)) }, [
@@ -67,21 +71,37 @@ function fillPanel(cell, list) {
     make('figcaption', {}, [make('h3', {}, [label])]),
     make('div', { class: 'toggles', role: 'group', 'aria-label': 'Apps shown' }, toggles),
     plot,
+    nameGaps(gaps),
     tabulate(shown),
   ])
   cell.replaceChildren(figure)
   attachReader(plot)
 }
 
-/** @param {string} label @param {PageData['series']} shown @param {number} width */
-function drawPanel(label, shown, width) {
+/** @typedef {PageData['gaps'][number] | null} Gap */
+
+/** The point, if it is a gap. @param {number | undefined} point */
+function gapPoint(point = 0) {
+  return gapOf(point) === null ? 0 : point
+}
+
+/** What the colours of the bands mean, as far as there are any. @param {readonly Gap[]} gaps */
+function nameGaps(gaps) {
+  const there = data.gaps.filter((gap) => gaps.includes(gap))
+  const entries = there.map(({ name, className }) =>
+    make('li', {}, [swatch(`bar ${className}`), `not measured: ${name}`]),
+  )
+  return make('ul', { class: 'legend' }, entries)
+}
+
+/** @param {string} label @param {{ shown: PageData['series'], gaps: readonly Gap[] }} what @param {number} width */
+function drawPanel(label, { shown, gaps }, width) {
   const lines = shown.map(([, app, points]) => ({
     className: data.apps[app]?.className ?? '',
     values: points.map(rankOf),
     absent: points.map((point) => depthWithout(point) !== null),
   }))
-  const [first] = shown
-  const bands = data.days.map((_, day) => gapOf(first?.[2][day] ?? 0)?.className ?? null)
+  const bands = gaps.map((gap) => gap?.className ?? null)
   const depths = shown.flatMap(([, , points]) => points.map(depthWithout).filter((depth) => depth !== null))
   const frame = {
     label,

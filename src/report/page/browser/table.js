@@ -51,7 +51,7 @@ const STATES = {
   up: ({ changes }) => (changes[1] ?? 0) > 0,
   down: ({ changes }) => (changes[1] ?? 0) < 0,
   top: ({ state, latest }) => state === 'ranked' && (latest ?? 0) <= 10,
-  near: ({ state, latest }) => state === 'ranked' && (latest ?? 0) > 10 && (latest ?? 0) <= 20,
+  near: ({ state, latest }) => state === 'ranked' && (latest ?? 0) >= 4 && (latest ?? 0) <= 20,
   absent: ({ state }) => state === 'absent',
   gap: ({ state }) => state === 'gap',
 }

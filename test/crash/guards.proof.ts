@@ -9,7 +9,11 @@ import { SCENARIOS } from './scenarios.ts'
 describe('npm run crash', { concurrency: 2 }, () => {
   for (const [name, { damage }] of Object.entries(SCENARIOS)) {
     test(`finds it when the guard ${name} is gone: ${FAULTS[damage]}`, async () => {
-      const run = await runCrash('--guard-off', name)
+      // A race without its guard: on a busy machine it may be won for once, and is then run again.
+      let run = await runCrash('--guard-off', name)
+      for (let again = 0; again < 2 && run.count(FAULTS[damage]) === 0; again += 1) {
+        run = await runCrash('--guard-off', name)
+      }
       assert.equal(run.exitCode, 1, run.output)
       assert.ok(run.count(FAULTS[damage]) > 0, run.output)
     })

@@ -77,7 +77,7 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
       // It writes the same row, and would lock it as well.
       replace('ledger/lock.ts', /fold_spend\([^)]+\)/, '1'),
     ],
-    setting: [SLOW_CLAIM],
+    setting: [...ONE_AT_ONCE, SLOW_CLAIM],
   },
   'collect-once': {
     rewrites: [

@@ -32,7 +32,7 @@ export interface Scenario {
   readonly damage: Fault
 }
 
-const REACHED_WITHIN_MS = 120_000
+const REACHED_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 20
 
 /** Dies with the answer in its hands; whoever gets its job next finds the post sent. */
@@ -128,7 +128,9 @@ const meetOnOneDay: Play = async ({ world, start, keywords, depth }) => {
   await planner.ended
   await allowAsMuchAs(world.sql, keywords / 2)
   await world.jump('30 minutes')
-  return [start(), start(), start()]
+  const runners = [start(), start(), start()]
+  await Promise.all(runners.map((runner) => runner.ready))
+  return runners
 }
 
 /** A runner that does nothing but working the queues is struck; whoever planned for it and collected is gone by then. */

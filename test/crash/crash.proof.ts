@@ -5,7 +5,7 @@ import { runCrash } from './harness.ts'
 import { FAULTS } from './report.ts'
 
 test('25 kills, freezes and cuts leave clean books', async () => {
-  const run = await runCrash('--kills', '25')
+  const run = await runCrash('--kills', '25', '--tasks', '100')
   assert.equal(run.exitCode, 0, run.output)
   assert.ok(run.count('blows') >= 25, run.output)
   assert.ok(run.count('tasks paid for') > 0, run.output)

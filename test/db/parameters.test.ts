@@ -17,7 +17,7 @@ async function linesOf(pattern: string, says: RegExp): Promise<string[]> {
   return found.sort()
 }
 
-test('the program runs text as SQL for migrations, for the queue, and for `storerank sql`', async () => {
+test('the program runs text as SQL for migrations, for the queue, and for a person: `storerank sql`, `storerank export`', async () => {
   const lines = await linesOf('{src,jobs}/**/*.ts', /\.(unsafe|file|execute)\b|\bsql\.raw\b/)
   assert.deepEqual(
     [...new Set(lines.map((line) => line.split(':')[0]))],
@@ -29,6 +29,7 @@ test('the program runs text as SQL for migrations, for the queue, and for `store
       'src/db/statement.ts',
       'src/db/transaction.ts',
       'src/queue/queue.ts',
+      'src/report/export/source.ts',
     ],
   )
 })

@@ -5,9 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { add, type Blows, countBlows } from './blows.ts'
 import type { Armed, Reached } from './load-hook.ts'
-import { cut } from './outages.ts'
+import { cut, endSession } from './outages.ts'
 import type { Random } from './random.ts'
-import { FAIL_POINTS } from './rewrite.ts'
+import { FAIL_POINTS, GAPS } from './rewrite.ts'
 import type { Runner } from './runners.ts'
 import type { PostgresServer, SandboxServer } from './servers.ts'
 import { troubleAll } from './troubles.ts'
@@ -123,6 +123,7 @@ async function follow(
   reached: Reached,
   random: Random,
 ): Promise<boolean> {
+  if (reached.action === 'cut' && reached.point in GAPS) return endSession(world, Number(reached.detail))
   if (reached.action === 'cut') return (await cut(world, 0.6)) > 0
   if (reached.action === 'kill') await runner.ended
   else {

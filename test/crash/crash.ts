@@ -15,7 +15,14 @@ import { GUARDS, type GuardName, rewritesOf } from './guards.ts'
 import { createRandom, type Random } from './random.ts'
 import { isClean, printReport } from './report.ts'
 import { checkRewrites } from './rewrite.ts'
-import { killRunners, type Role, type Runner, startRunnerProcess, stopRunners } from './runners.ts'
+import {
+  countDeaths,
+  killRunners,
+  type Role,
+  type Runner,
+  startRunnerProcess,
+  stopRunners,
+} from './runners.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { drawPostbackUrl, startPostgres, startSandboxProcess } from './servers.ts'
 import { refuseOlderRunner } from './versions.ts'
@@ -152,7 +159,7 @@ async function run(options: Options): Promise<boolean> {
     add(blows, `people: ${MIGRATING} processes migrate at once`)
     add(blows, 'people: an older runner is refused by a newer schema')
   }
-  const findings = await compareBooks(stage, random.fork())
+  const findings = { ...(await compareBooks(stage, random.fork())), died: countDeaths() }
   const { troubles, mostInFlight } = wire
   printReport({ seed, guardOff, blows, troubles, disturbedMs, settledMs, mostInFlight, findings })
   return isClean(findings)

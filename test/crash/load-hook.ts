@@ -2,7 +2,9 @@
 import { writeSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { Transaction } from '../../src/db/database.ts'
 import '../support/load-faster.ts'
 import { type GuardName, rewritesOf } from './guards.ts'
 import { rewriteSource } from './rewrite.ts'
@@ -14,7 +16,10 @@ export interface Armed {
   readonly action: 'kill' | 'freeze' | 'cut'
 }
 
-/** What a runner writes to its fourth file descriptor at that moment; `detail` is the post, where there is one. */
+/**
+ * What a runner writes to its fourth file descriptor at that moment; `detail` is the post, where there is one, and between two
+ * statements of a transaction the server process of its session.
+ */
 export interface Reached {
   readonly point: string
   readonly action: Armed['action']
@@ -61,15 +66,26 @@ process.on('message', (message: Armed | 'disarm') => {
   skip = armed?.skip ?? 0
 })
 
+/** Says that an armed point is reached. Null where it is not armed. */
+function reach(point: string, detail: string | null, action = armed?.action): Armed['action'] | null {
+  if (armed === null || action === undefined || !armed.points.includes(point) || skip-- > 0) return null
+  armed = null
+  const reached: Reached = { point, action, detail }
+  writeSync(REPORT_FD, `${JSON.stringify(reached)}\n`)
+  return action
+}
+
 Object.assign(globalThis, {
   crashPoint: (point: string, detail: string | null) => {
-    if (armed === null || !armed.points.includes(point) || skip-- > 0) return
-    const { action } = armed
-    armed = null
-    const reached: Reached = { point, action, detail }
-    writeSync(REPORT_FD, `${JSON.stringify(reached)}\n`)
+    const action = reach(point, detail)
     if (action === 'kill') process.kill(process.pid, 'SIGKILL')
     else if (action === 'freeze') process.kill(process.pid, 'SIGSTOP')
-    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CUT_PAUSE_MS)
+    else if (action === 'cut') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CUT_PAUSE_MS)
+  },
+  /** Cut off in any case: the process goes on meanwhile, and learns of it. */
+  crashGap: async (point: string, tx: Transaction) => {
+    if (armed === null || !armed.points.includes(point)) return
+    const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
+    if (reach(point, String(row?.pid), 'cut') !== null) await sleep(CUT_PAUSE_MS)
   },
 })

@@ -14,6 +14,12 @@ export async function cut({ sql }: World, share: number): Promise<number> {
   return ended.length
 }
 
+/** Ends one session; false when it had ended by itself. */
+export async function endSession({ sql }: World, pid: number): Promise<boolean> {
+  const [row] = await sql<{ ended: boolean }[]>`select pg_terminate_backend(${pid}) as ended`
+  return row?.ended === true
+}
+
 /** While Postgres starts again nobody is connected. */
 const ignoreRestart = () => {}
 

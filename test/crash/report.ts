@@ -14,7 +14,12 @@ export interface Report {
   readonly settledMs: number
   /** Over all runners, as the wire saw it. */
   readonly mostInFlight: number
-  readonly findings: Findings
+  readonly findings: Findings & Deaths
+}
+
+export interface Deaths {
+  /** Runners that ended although nobody ended them. */
+  readonly died: number
 }
 
 /** What must be 0, and how the table calls it. */
@@ -27,7 +32,8 @@ export const FAULTS = {
   overCallLimit: 'over the call limit (calls)',
   silent: 'silent slots',
   unsettled: 'not settled',
-} as const satisfies Partial<Record<keyof Findings, string>>
+  died: 'runners that ended by themselves',
+} as const satisfies Partial<Record<keyof (Findings & Deaths), string>>
 
 export type Fault = keyof typeof FAULTS
 
@@ -64,7 +70,7 @@ export function printReport(report: Report): void {
   )
 }
 
-export function isClean(findings: Findings): boolean {
+export function isClean(findings: Findings & Deaths): boolean {
   return findings.tasks > 0 && Object.keys(FAULTS).every((fault) => findings[fault as Fault] === 0)
 }
 

@@ -101,6 +101,42 @@ const BODY: Rewrite = {
 `,
 }
 
+/** In a transaction: its session ends there, while the callback waits for something else than the database. */
+const within = (file: string, find: string, point: string): Rewrite => ({
+  file,
+  find,
+  replace: `await globalThis.crashGap('${point}', tx)\n${find}`,
+})
+
+/** Between two statements of one transaction. */
+export const GAPS: Readonly<Record<string, Rewrite>> = {
+  'between two statements of a plan': within(
+    'plan/plan.ts',
+    'const allPostIds = [...postIds',
+    'between two statements of a plan',
+  ),
+  'between two statements of a claim': within(
+    'post/claim.ts',
+    'const claimed = await startSending(',
+    'between two statements of a claim',
+  ),
+  'between two statements of settling': within(
+    'post/settle.ts',
+    'await settleKnownPosts(tx, [claim.postId])',
+    'between two statements of settling',
+  ),
+  'between two statements of adopting': within(
+    'ledger/adopt.ts',
+    'const [row] = await tx<Evidence[]>`',
+    'between two statements of adopting',
+  ),
+  'between two statements of storing': within(
+    'history/store.ts',
+    'await finish?.(tx)',
+    'between two statements of storing',
+  ),
+}
+
 /** In the order of the data's way. Each lies between two things that must not come apart. */
 export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   'plan before its commit': before(
@@ -195,6 +231,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
     'between captures and the end of their job',
   ),
   'storing before its commit': after('history/store.ts', 'await finish?.(tx)', 'storing before its commit'),
+  ...GAPS,
 }
 
 /** Every rewrite of a runner with all its guards. A rewrite that serves several fail points is applied once. */

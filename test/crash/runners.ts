@@ -33,6 +33,12 @@ const ENTRY = fileURLToPath(new URL('./runner.ts', import.meta.url))
 const STOP_WITHIN_MS = 8_000
 
 const running = new Set<ChildProcess>()
+let deaths = 0
+
+/** Runners that were at work and ended by themselves, as the harness had neither killed nor stopped them. */
+export function countDeaths(): number {
+  return deaths
+}
 
 /** Starts one; it is not ready yet. */
 export function startRunnerProcess({ env, logFd }: RunnerOptions): Runner {
@@ -41,8 +47,14 @@ export function startRunnerProcess({ env, logFd }: RunnerOptions): Runner {
     stdio: ['ignore', logFd, logFd, 'pipe', 'ipc'],
   })
   running.add(child)
-  const ended = once(child, 'exit').then(() => {
+  let isAtWork = false
+  child.once('message', () => {
+    isAtWork = true
+  })
+  const ended = once(child, 'exit').then(([code]) => {
     running.delete(child)
+    // Those that were killed have none.
+    if (isAtWork && code !== null) deaths += 1
   })
   // Both may fail on a process that has just been killed.
   child.on('error', () => {})
@@ -70,6 +82,7 @@ export function startRunnerProcess({ env, logFd }: RunnerOptions): Runner {
         sleep(withinMs, null, { ref: false }),
       ]),
     signal: (name) => {
+      if (name === 'SIGTERM') isAtWork = false
       if (running.has(child)) child.kill(name)
     },
   }

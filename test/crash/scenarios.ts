@@ -32,7 +32,7 @@ export interface Scenario {
   readonly damage: Fault
 }
 
-const REACHED_WITHIN_MS = 60_000
+const REACHED_WITHIN_MS = 180_000
 const LOOK_EVERY_MS = 20
 
 /** Dies with the answer in its hands; whoever gets its job next finds the post sent. */

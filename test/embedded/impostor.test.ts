@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFile, realpath, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { answers, attach, killServer, makeHome, startUser } from '../support/embedded.ts'
@@ -10,9 +11,20 @@ import { authentication, startImpostor } from '../support/impostor.ts'
 /** No system gives out so high a number. */
 const NOBODY = 2 ** 22
 
+/** A port outside the embedded servers' own, where no client of a server of another test still knocks. */
+async function reservePort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo
+  listener.close()
+  await once(listener, 'close')
+  return port
+}
+
 /** A home whose server and user were killed, and whose lock file has the number of a process. */
 async function crash(t: TestContext, pid: number) {
   const home = await makeHome(t)
+  await writeFile(join(home, 'postgres', 'port'), String(await reservePort()))
   const user = await startUser(home)
   await killServer(home, user.url)
   user.child.kill('SIGKILL')

@@ -2,8 +2,8 @@
  * The log: JSON lines in a pipe, readable lines on a terminal, always on stderr. Messages are static, data stands in
  * fields, and no password, authorization or secret of a URL is ever written, wherever in a record it stands.
  */
+import { createRequire } from 'node:module'
 import { type Logger, pino, stdTimeFunctions } from 'pino'
-import { prettyFactory } from 'pino-pretty'
 import type { Config } from './config.ts'
 
 export type { Logger } from 'pino'
@@ -32,13 +32,12 @@ export function createLogger(options: {
   stderr?: NodeJS.WritableStream & { hasColors?(): boolean }
 }): Logger {
   const { level, pretty, stderr = process.stderr } = options
-  const prettify = prettyFactory({
-    colorize: stderr.hasColors?.() ?? false,
-    ignore: 'pid,hostname',
-    singleLine: true,
-    translateTime: 'SYS:HH:MM:ss',
-  })
-  const write = (line: string) => stderr.write(pretty ? prettify(JSON.parse(line, printableValue)) : line)
+  let prettify: Prettify | null = null
+  const write = (line: string) => {
+    if (!pretty) return stderr.write(line)
+    prettify ??= createPrettify(stderr.hasColors?.() ?? false)
+    return stderr.write(prettify(JSON.parse(line, printableValue)))
+  }
   return pino(
     {
       level,
@@ -48,6 +47,14 @@ export function createLogger(options: {
     },
     { write },
   )
+}
+
+type Prettify = (record: unknown) => string
+
+/** Loaded with the first line: most commands write none, and a log that has to wait for a module could lose the last lines. */
+function createPrettify(colorize: boolean): Prettify {
+  const { prettyFactory }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty')
+  return prettyFactory({ colorize, ignore: 'pid,hostname', singleLine: true, translateTime: 'SYS:HH:MM:ss' })
 }
 
 /**

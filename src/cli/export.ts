@@ -9,8 +9,8 @@ import { type Export, type ExportFormat, openExport } from '../report/export/exp
 import { writeWholeFile } from '../report/write-file.ts'
 import { openWatchExport } from '../watch/export.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
+import { openDatabaseSession } from './database-session.ts'
 import { formatCount } from './print.ts'
-import { openDatabaseSession } from './session.ts'
 
 const FORMATS_BY_NAME: Readonly<Record<string, ExportFormat>> = {
   '.csv': 'csv',

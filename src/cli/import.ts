@@ -5,8 +5,8 @@ import { ConfigurationError } from '../errors.ts'
 import { toPrintable } from '../log.ts'
 import { type Import, importWatches } from '../watch/import.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
+import { openDatabaseSession } from './database-session.ts'
 import { formatCount } from './print.ts'
-import { openDatabaseSession } from './session.ts'
 
 const SHOWN_REFUSALS = 20
 

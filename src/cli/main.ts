@@ -35,7 +35,7 @@ const SAME_SIGNAL_MS = 500
 
 /** Runs the command line of this process and ends it. */
 export async function main(): Promise<void> {
-  loadDrizzleQuickly()
+  loadQuickly()
   const { stdout, stderr } = process
   for (const stream of [stdout, stderr]) stream.on('error', ignoreBrokenPipe)
   const exit = (code: number) => process.exit(code)
@@ -48,13 +48,13 @@ export async function main(): Promise<void> {
 }
 
 /**
- * Drizzle in its CommonJS form. Node 24 reads its package.json of 180 KB again for each of its ES modules: 0.6 s of every
- * command, against 0.1 s.
+ * Drizzle and zod in their CommonJS form. Node 24 reads Drizzle's package.json of 180 KB again for each of its ES modules: 0.6 s of
+ * every command, against 0.1 s. Of zod, which every command loads for its settings, it saves 40 ms.
  */
-function loadDrizzleQuickly(): void {
+function loadQuickly(): void {
   registerHooks({
     resolve: (specifier, context, next) =>
-      /^drizzle-orm(\/|$)/.test(specifier)
+      /^(drizzle-orm|zod)(\/|$)/.test(specifier)
         ? next(specifier, { ...context, conditions: ['node', 'require'] })
         : next(specifier, context),
   })

@@ -2,7 +2,7 @@
 import { grantRoles } from '../db/migrate.ts'
 import { openQueue } from '../queue/queue.ts'
 import type { CommandContext } from './command.ts'
-import { openDatabaseSession } from './session.ts'
+import { openDatabaseSession } from './database-session.ts'
 
 export async function run(_options: Record<string, never>, context: CommandContext): Promise<number> {
   const session = await openDatabaseSession(context, { migrates: true })

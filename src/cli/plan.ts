@@ -3,8 +3,9 @@ import { requireCurrentSchema } from '../db/migrate.ts'
 import { previewPlan } from '../plan/plan.ts'
 import { readNextDue } from '../report/ranks.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
+import { openDatabaseSession } from './database-session.ts'
 import { formatCount, formatInstant, formatMicros, printJson, printTable } from './print.ts'
-import { openDatabaseSession, settingsOf } from './session.ts'
+import { settingsOf } from './runner-settings.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
   project_budget: 'cut: over the budget of the project',

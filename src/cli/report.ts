@@ -9,9 +9,9 @@ import { renderPage } from '../report/page/page.ts'
 import { type ReportQuery, readProjects, readReport } from '../report/read.ts'
 import { writeWholeFile } from '../report/write-file.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
+import { openDatabaseSession } from './database-session.ts'
 import { formatCount, printJson } from './print.ts'
 import { printDigest } from './print-digest.ts'
-import { openDatabaseSession } from './session.ts'
 
 const BYTES_PER_KILOBYTE = 1000
 

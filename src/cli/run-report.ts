@@ -7,7 +7,8 @@ import { readProblems } from '../report/status.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 import type { CommandContext } from './command.ts'
 import { formatCount, formatInstant, formatMicros, printTable } from './print.ts'
-import { settingsOf, type WorkSession } from './session.ts'
+import { settingsOf } from './runner-settings.ts'
+import type { WorkSession } from './session.ts'
 
 /** What a person takes in at a glance; the rest is a query away. */
 const RANKS_SHOWN = 40

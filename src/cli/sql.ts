@@ -3,8 +3,8 @@ import postgres from 'postgres'
 import { beginWith, MEANING, postgresOptions } from '../db/connection.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
+import { openDatabaseSession } from './database-session.ts'
 import { type Column, printCsv, printJson, printTable, type Row } from './print.ts'
-import { openDatabaseSession } from './session.ts'
 
 /** What the driver returns for one statement. */
 interface Statement extends ReadonlyArray<readonly unknown[]> {

@@ -7,8 +7,9 @@ import { listNextTicks } from '../queue/scheduler.ts'
 import { readBudgets } from '../report/money.ts'
 import { readBacklog, readLastRuns, readProblems } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
+import { openDatabaseSession } from './database-session.ts'
 import { formatInstant, formatMicros, printJson, printTable, type Row } from './print.ts'
-import { openDatabaseSession, settingsOf } from './session.ts'
+import { settingsOf } from './runner-settings.ts'
 
 const PROBLEMS_SHOWN = 20
 

@@ -7,9 +7,10 @@ const NEEDED_MAJOR = 24
 
 /** The TypeScript of a checkout; a package holds what was made of it, because Node strips no types under node_modules. */
 function loadProgram() {
-  return import('./main.ts').catch((error) => {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND' || !String(error.url).endsWith('/src/cli/main.ts')) throw error
-    return import('../../dist/src/cli/main.js')
+  return import('./start-up.ts').catch((error) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND' || !String(error.url).endsWith('/src/cli/start-up.ts'))
+      throw error
+    return import('../../dist/src/cli/start-up.js')
   })
 }
 

@@ -42,3 +42,24 @@ test('a query without SQL is a mistake in the usage', async (t) => {
   assert.equal(code, 2)
   assert.match(stderr, /There is no SQL in the query/)
 })
+
+/** Writes at the end which modules were loaded; by file, because a module of CommonJS may be loaded by several names. */
+const COUNTING = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module'
+  const loaded = new Set()
+  registerHooks({ load: (url, context, next) => (loaded.add(url), next(url, context)) })
+  process.on('exit', () => process._rawDebug(JSON.stringify([...loaded])))`)}`
+
+test('a query loads neither service, queue, sandbox nor what draws, and few modules in all', async (t) => {
+  const env = { DATABASE_URL: database.url, NODE_OPTIONS: `--import=${COUNTING}` }
+  const { code, stderr } = await runCommand(t, ['sql', 'select 1'], { env })
+  assert.equal(code, 0, stderr)
+  const modules: string[] = JSON.parse(stderr)
+  const foreign = modules.filter((url) =>
+    /\/node_modules\/(undici|pg|pg-boss|fastify|hono|ora|pino-pretty|csv-parse|d3-[a-z]+|drizzle-orm|node-cron)\//.test(
+      url,
+    ),
+  )
+  assert.deepEqual(foreign, [])
+  assert.ok(modules.length > 50 && modules.length < 250, `${modules.length} modules`)
+})

@@ -1,0 +1,78 @@
+/**
+ * The database that a command works with: the person's own, or the embedded one. The rest of storerank never knows which. What makes the
+ * embedded one and migrates is loaded only where it is needed.
+ */
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Database, openDatabase } from '../db/database.ts'
+import { ConfigurationError } from '../errors.ts'
+import type { CommandContext } from './command.ts'
+
+export interface DatabaseSession {
+  readonly db: Database
+  /** Null with the person's own database. */
+  readonly embedded: {
+    /** Without the password: psql takes it from the file that only its owner reads. */ readonly psqlUrl: string
+  } | null
+  close(): Promise<void>
+}
+
+/** Invented ranks must never mix with bought ones, so each has a database of its own. */
+const SANDBOX_DATABASE = 'storerank_sandbox'
+const ACCOUNT_DATABASE = 'storerank'
+/** Opens the database. The embedded one is always migrated; the person's own only when `migrates` says so. */
+export async function openDatabaseSession(
+  { config }: CommandContext,
+  options: { readonly migrates: boolean },
+): Promise<DatabaseSession> {
+  const own = config.databaseUrl?.reveal()
+  if (own === undefined && !options.migrates && !existsSync(join(config.home, 'postgres'))) {
+    throw new ConfigurationError(
+      `There is no embedded database in ${config.home} yet. Run \`storerank run\` first, or set DATABASE_URL.`,
+    )
+  }
+  const database = config.service === null ? SANDBOX_DATABASE : ACCOUNT_DATABASE
+  const embedded = own === undefined ? await attach(config.home, database) : null
+  const url = own ?? embedded?.url ?? ''
+  const db = openDatabase(url)
+  const close = async () => {
+    await db.close()
+    await embedded?.dispose()
+  }
+  try {
+    if (options.migrates || embedded !== null) await bringUpToDate(url)
+    else await requireSchema(db)
+    const psqlUrl = embedded === null ? null : await writePassFile(embedded.url, config.home)
+    return { db, embedded: psqlUrl === null ? null : { psqlUrl }, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** A password file as psql reads it, so that no password stands in a command line or a log. */
+async function writePassFile(url: string, home: string): Promise<string> {
+  const { hostname: host, port, username, password, pathname } = new URL(url)
+  const file = join(home, 'pgpass')
+  await writeFile(file, `${host}:${port}:*:${username}:${password}\n`, { mode: 0o600 })
+  return `postgres://${username}@${host}:${port}${pathname}?passfile=${encodeURIComponent(file)}`
+}
+
+async function requireSchema(db: Database): Promise<void> {
+  const [row] = await db.sql<{ there: boolean }[]>`select to_regclass('watch_period') is not null as there`
+  if (row?.there) return
+  throw new ConfigurationError(
+    'The database of DATABASE_URL has no tables of storerank yet. Run `storerank migrate` or `storerank run` first.',
+  )
+}
+
+async function attach(home: string, database: string) {
+  const { attachEmbedded } = await import('../embedded/attach.ts')
+  return attachEmbedded({ home, database })
+}
+
+async function bringUpToDate(url: string): Promise<void> {
+  const { migrate } = await import('../db/migrate.ts')
+  await migrate(url)
+}

@@ -12,7 +12,7 @@ export const WATCHES = [
     identity: ['project', 'store', 'keyword', ...PLACE],
     unique: (sql: SqlRunner) => sql`
       project, store, md5(keyword), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), language_code`,
-    settings: [...SETTINGS, 'depth'],
+    settings: [...SETTINGS, 'depth', 'weight'],
   },
   {
     table: 'app_watch',

@@ -78,6 +78,7 @@ const KEYWORD_RULES: Record<string, object[]> = {
   exactly_one_location: [NO_PLACE, { location_name: 'United States' }],
   depth_1_to_maximum_of_function: [{ depth: 0 }, { depth: 701 }, { store: 'android_store', depth: 201 }],
   html_only_of_android_store: [{ html: true }],
+  weight_0_to_1000000: [{ weight: -0.5 }, { weight: 1_000_001 }, { weight: 'NaN' }, { weight: 'Infinity' }],
 }
 
 const APP_RULES: Record<string, object[]> = {

@@ -14,6 +14,18 @@ const PARTITIONED = ['ranking', 'app_snapshot']
 const STORAGE = 'ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERNAL;'
 /** What a crash may forget. */
 const UNLOGGED = 'ALTER TABLE "due_slot" SET UNLOGGED;'
+/**
+ * `clicks` to rank 10: the share of searches in which each place is clicked, over 80 million keywords (SISTRIX, "Why (almost)
+ * everything you knew about Google CTR is no longer valid", July 2020). A store has no second page, so that the curve goes on as
+ * it ends, each rank by 25/28 less than the one before: 0.8 % at rank 20, and under 0.1 % from rank 39 on.
+ */
+const CURVES = `INSERT INTO "rank_weight" ("curve", "rank", "weight")
+select 'reciprocal', n, 1.0::float8 / n from generate_series(1, 100) n
+union all
+select 'clicks', n, case when n <= 10
+    then ('{0.285,0.157,0.11,0.08,0.072,0.051,0.04,0.032,0.028,0.025}'::float8[])[n]
+    else round((0.025 * (25.0 / 28) ^ (n - 10))::numeric, 8)::float8 end
+from generate_series(1, 100) n;`
 
 const released = (await readdir(RELEASED, { withFileTypes: true })).filter((entry) => entry.isDirectory())
 if (released.length > 0) {
@@ -28,7 +40,7 @@ const tables = generateDrizzleJson(schema)
 const statements = (await generateMigration(empty, tables)).map((text) => partition(text.trim()))
 await writeFile(
   new URL('0001_tables.sql', DRIZZLE),
-  `${[...statements, STORAGE, UNLOGGED].join('\n--> statement-breakpoint\n')}\n`,
+  `${[...statements, STORAGE, UNLOGGED, CURVES].join('\n--> statement-breakpoint\n')}\n`,
 )
 // The same ids and times whenever it is made, so that only what changed differs.
 const ids = ['00000000-0000-0000-0000-000000000000', '00000000-0000-4000-8000-000000000000']

@@ -38,6 +38,7 @@ export async function createEmptyDatabase(options = ''): Promise<TestDatabase> {
 /** What people write, and what comes of it, in an order that foreign keys allow. */
 const TABLES = [
   ...[
+    'annotation',
     'keyword_watch',
     'app_watch',
     'chart_watch',

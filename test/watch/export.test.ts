@@ -77,8 +77,8 @@ test('brought in where it came from it changes nothing, and elsewhere it makes t
       priority: 2,
     },
     { keyword: 'b', enabled: false, tags: ['a, b', '"c"', '=d', "e'f", '{g}'], note: ' two\nlines\t' },
-    { keyword: 'c', store: 'android_store', html: true, every: '7 days', note: '=note' },
-    { keyword: 'd', note: "'" },
+    { keyword: 'c', store: 'android_store', html: true, every: '7 days', note: '=note', weight: 0 },
+    { keyword: 'd', note: "'", weight: 0.1 },
   ]
   for (const fields of odd)
     await source.sql`insert into keyword_watch ${source.sql({ ...KEYWORD_WATCH, ...fields })}`

@@ -7,6 +7,7 @@ import {
   bigint,
   boolean,
   check,
+  doublePrecision,
   index,
   integer,
   interval,
@@ -70,6 +71,8 @@ export const keywordWatch = pgTable(
     html: boolean('html').notNull().default(false),
     every: interval('every').notNull().default('1 day'),
     priority: smallint('priority').notNull().default(1),
+    /** What the keyword is worth beside the others of its project, in visibility and share of voice. */
+    weight: doublePrecision('weight').notNull().default(1),
     enabled: boolean('enabled').notNull().default(true),
     tags: text('tags').array().notNull().default([]),
     note: text('note'),
@@ -88,6 +91,8 @@ export const keywordWatch = pgTable(
       'keyword_watch_depth_1_to_maximum_of_function',
       sql`depth between 1 and case store when 'ios_store' then 700 else 200 end`,
     ),
+    // NaN is greater than every number.
+    check('keyword_watch_weight_0_to_1000000', sql`weight between 0 and 1000000`),
     check('keyword_watch_html_only_of_android_store', sql`not html or store = 'android_store'`),
     uniqueIndex('keyword_watch_same_row_twice').on(
       sql`project`,

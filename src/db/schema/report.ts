@@ -1,0 +1,72 @@
+/** What people write about ranks: what a rank is worth, and notes on days. */
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  check,
+  date,
+  doublePrecision,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core'
+import { businessNow, instant } from './columns.ts'
+import { project } from './project.ts'
+
+/** What a rank is worth, by curve. A rank that a curve does not name is worth nothing. The migration that makes the table fills it. */
+export const rankWeight = pgTable(
+  'rank_weight',
+  {
+    curve: text('curve').notNull(),
+    rank: smallint('rank').notNull(),
+    weight: doublePrecision('weight').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.curve, t.rank] }),
+    check(
+      'rank_weight_curve_1_to_100_trimmed',
+      sql`char_length(curve) between 1 and 100 and curve = btrim(curve)`,
+    ),
+    check('rank_weight_curve_without_control_characters', sql`not has_control_characters(curve)`),
+    check('rank_weight_rank_1_to_700', sql`rank between 1 and 700`),
+    // NaN is greater than every number. All is divided by the weight of rank 1.
+    check('rank_weight_weight_0_to_1000000', sql`weight between 0 and 1000000`),
+    check('rank_weight_weight_of_rank_1_positive', sql`rank > 1 or weight > 0`),
+  ],
+)
+
+/** A note of a project on one of its days, for an app or for all: a campaign, an outage. */
+export const annotation = pgTable(
+  'annotation',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedByDefaultAsIdentity(),
+    project: text('project')
+      .notNull()
+      .references(() => project.name, { onUpdate: 'cascade' }),
+    /** In the time zone of the project. */
+    day: date('day').notNull(),
+    /** Of either store: the ids of one are numbers, those of the other are not. */
+    appId: text('app_id'),
+    text: text('text').notNull(),
+    createdAt: instant('created_at').notNull().default(businessNow),
+  },
+  () => [
+    check('annotation_day_2000_to_2200', sql`day between '2000-01-01' and '2200-01-01'`),
+    check(
+      'annotation_app_id_form',
+      sql`app_id ~ '^([1-9][0-9]{2,18}|[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+)$' and char_length(app_id) <= 255`,
+    ),
+    check(
+      'annotation_text_1_to_1000_trimmed',
+      sql`char_length(text) between 1 and 1000 and text = btrim(text)`,
+    ),
+    check('annotation_text_without_control_characters', sql`not has_control_characters(text)`),
+    uniqueIndex('annotation_same_row_twice').on(
+      sql`project`,
+      sql`day`,
+      sql`coalesce(app_id, '')`,
+      sql`md5(text)`,
+    ),
+  ],
+)

@@ -198,8 +198,8 @@ const OUR_PREFIXES =
 const KUBERNETES_LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
 /** Names of this length and more are not within two letters of another program's variable by accident. */
 const UNMISTAKABLE_LENGTH = 13
-/** Shorter near misses are ignored: LOGLEVEL belongs to many tools. */
-const TELLING_LENGTH = 10
+/** Near misses of ours that other programs know. */
+const SETTINGS_OF_OTHERS = ['LOGLEVEL', 'LOG_LEVELS']
 
 /**
  * Reads, checks and freezes the settings. An empty value counts as not set.
@@ -288,7 +288,7 @@ function readPassword(given: Given): { value?: string; problems: string[]; notes
 
 /**
  * Looks for misspelt settings among all variables. Conservative, since most of them belong to other programs: our
- * prefixes and near misses of our longest names are problems, near misses of a middling name that is not set are notes.
+ * prefixes and near misses of our longest names are problems, near misses of a shorter name that is not set are notes.
  */
 function checkNames(env: NodeJS.ProcessEnv, given: Given): { problems: string[]; notes: string[] } {
   const problems: string[] = []
@@ -303,7 +303,7 @@ function checkNames(env: NodeJS.ProcessEnv, given: Given): { problems: string[];
       problems.push(`${name} is not a setting of storerank.${didYouMean(upper, SETTING_NAMES)}`)
     } else if (isNear && near.length >= UNMISTAKABLE_LENGTH) {
       problems.push(`${name} is not a setting of storerank. Did you mean ${near}?`)
-    } else if (isNear && near.length >= TELLING_LENGTH) {
+    } else if (isNear && !SETTINGS_OF_OTHERS.includes(name)) {
       notes.push(`${name} is not a setting of storerank and has no effect. Did you mean ${near}?`)
     }
   }

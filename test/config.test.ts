@@ -259,7 +259,11 @@ describe('misspelt settings', () => {
     assert.match(refusal({ RECONSILE_QUIET: '30m' }), /Did you mean RECONCILE_QUIET\?/)
   })
 
-  test('are noted when they are near a middling name that is not set', () => {
+  test('are noted when they are near a shorter name that is not set', () => {
+    assert.deepEqual(readConfig({ LOG_LEVL: 'debug' }).notes, [
+      'LOG_LEVL is not a setting of storerank and has no effect. Did you mean LOG_LEVEL?',
+    ])
+    assert.match(refusal({ MAX_USD_PER_DAYS: '9' }), /Did you mean MAX_USD_PER_DAY\?/)
     assert.match(readConfig({ DATABASE_ULR: 'x' }).notes.join(), /DATABASE_ULR .*Did you mean DATABASE_URL\?/)
     assert.deepEqual(readConfig({ DATABASE_ULR: 'x', DATABASE_URL: 'postgres://h/d' }).notes, [])
   })

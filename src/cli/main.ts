@@ -110,7 +110,10 @@ async function invoke<Name extends CommandName>(
   const { stdout, stderr } = host
   const isTerminal = stderr.isTTY ?? false
   const log = createLogger({ level: config.logLevel, pretty: isTerminal, stderr })
-  for (const note of config.notes) log.warn({ note }, 'please check a setting')
+  for (const note of config.notes) {
+    if (isTerminal) stderr.write(`${note}\n`)
+    else log.warn({ note }, 'please check a setting')
+  }
   const stop = listenForStop(host, log)
   state.stop = stop
   try {

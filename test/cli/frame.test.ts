@@ -204,6 +204,13 @@ test('notes about settings go to the log, as JSON lines in a pipe', async () => 
   assert.deepEqual([level, note], ['warn', 'APP_DATA_LOGIN has no effect without APP_DATA_URL.'])
 })
 
+test('notes about settings are plain sentences on a terminal', async () => {
+  const { host } = makeHost()
+  const { output, text } = makeOutput({ isTTY: true, columns: 80 })
+  assert.equal(await runCommandLine(['plan'], { ...host, stderr: output, env: { LOG_LEVL: 'debug' } }), 0)
+  assert.equal(text(), 'LOG_LEVL is not a setting of storerank and has no effect. Did you mean LOG_LEVEL?\n')
+})
+
 describe('signals', () => {
   test('the first aborts the signal of the command, which keeps its exit code', async () => {
     const { host, signals, exits } = makeHost(async (_, { signal }) => {

@@ -58,6 +58,8 @@ export interface Config {
   /** Absolute path of the folder for the embedded database and the sandbox; it need not exist. */
   readonly home: string
   readonly logLevel: (typeof LOG_LEVELS)[number]
+  /** The command line that shows long results of `sql` on a terminal; null when PAGER is empty: none does. */
+  readonly pager: string | null
   /** Sentences for the log about settings that are allowed, but hardly meant. */
   readonly notes: readonly string[]
 }
@@ -218,7 +220,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     ...names.problems,
   ]
   if (!parsed.success || problems.length > 0) throw describeProblems(problems)
-  return freezeConfig(parsed.data, password.value, [...password.notes, ...names.notes])
+  return freezeConfig(parsed.data, password.value, [...password.notes, ...names.notes], env.PAGER ?? 'less')
 }
 
 function selectGiven(env: NodeJS.ProcessEnv): Given {
@@ -325,7 +327,12 @@ function describeProblems(problems: readonly string[]): ConfigurationError {
   return new ConfigurationError(`${problems.length} settings are wrong:\n  ${problems.join('\n  ')}`)
 }
 
-function freezeConfig(values: Settings, password: string | undefined, notes: string[]): Config {
+function freezeConfig(
+  values: Settings,
+  password: string | undefined,
+  notes: string[],
+  pager: string,
+): Config {
   const { APP_DATA_URL: url, APP_DATA_LOGIN: login } = values
   const hasService = url !== undefined && login !== undefined && password !== undefined
   return Object.freeze({
@@ -343,6 +350,7 @@ function freezeConfig(values: Settings, password: string | undefined, notes: str
     reports: freezeReports(values),
     home: resolve(values.STORERANK_HOME),
     logLevel: values.LOG_LEVEL,
+    pager: pager.trim() || null,
     notes: Object.freeze(notes),
   })
 }

@@ -46,6 +46,7 @@ describe('readConfig', () => {
       reports: null,
       home: resolve('.storerank'),
       logLevel: 'info',
+      pager: 'less',
       notes: [],
     })
   })

@@ -31,7 +31,7 @@ export interface CommandOptions {
   status: { readonly json: boolean }
   /** `file` may be `-`, which is stdin. */
   import: { readonly file: string; readonly isTrial: boolean }
-  sql: { readonly query: string; readonly format: 'table' | 'json' | 'csv' }
+  sql: { readonly query: string; readonly format: 'table' | 'expanded' | 'json' | 'csv' }
   /** `what` is a view, SQL, or `watches`; `out` is a file, by whose name the format goes where none is given. */
   export: { readonly what: string; readonly format?: ExportFormat; readonly out?: string }
   /** `from` and `to` are days: `2026-03-01`. `html` and `logo` are files. */

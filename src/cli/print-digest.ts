@@ -17,6 +17,9 @@ import { type Output, printTable } from './print.ts'
 const MOVES_SHOWN = 10
 const REASONS_SHOWN = 10
 const SPARKLINE_WIDTH = 30
+/** On a terminal that is narrower than such a table with a long course. */
+const SHORT_SPARKLINE_WIDTH = 10
+const WIDE_TERMINAL = 120
 
 interface Printer {
   readonly stdout: Output
@@ -82,6 +85,8 @@ function printReasons({ reasons }: Digest, output: Printer): void {
 function printVisibility({ visibility }: Digest, output: Printer): void {
   if (visibility.length === 0) return
   say(output, '\nVisibility (100 % is first on every keyword; each place counts 1/rank)')
+  const { isTTY, columns } = output.stdout
+  const width = isTTY && (columns || 80) < WIDE_TERMINAL ? SHORT_SPARKLINE_WIDTH : SPARKLINE_WIDTH
   const rows = visibility.map((line) => ({
     app: line.app,
     store: nameStore(line.store),
@@ -89,7 +94,7 @@ function printVisibility({ visibility }: Digest, output: Printer): void {
     visibility: formatPercent(line.percent),
     '7 days': line.changeInWeek === null ? '–' : formatDifference(line.changeInWeek),
     measured: formatPercent(line.measuredPercent),
-    course: drawSparkline(line.course, SPARKLINE_WIDTH),
+    course: drawSparkline(line.course, width),
   }))
   const texts = ['app', 'store', 'role'].map((key) => ({ key }))
   const numbers = ['visibility', '7 days', 'measured'].map((key) => ({ key, align: 'right' as const }))

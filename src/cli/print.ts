@@ -9,7 +9,11 @@ import { toPrintable } from '../log.ts'
 export { formatCount, formatMicros } from '../report/words.ts'
 
 /** A stream to print on; `columns` is the width of the terminal when it is one. */
-export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
+export type Output = NodeJS.WritableStream & {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+}
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -21,33 +25,50 @@ export interface Column {
   readonly align?: 'left' | 'right'
 }
 
-/** A column is never cut below this, even where the table then gets wider than the terminal. */
+/** Longer than whatever identifies a row: a keyword has 700 characters at most. */
+const MAX_CELL_CHARACTERS = 1000
+/** A column is never narrower than this, even where the table then gets wider than the terminal. */
 const MIN_COLUMN_WIDTH = 6
 /** A space on both sides and the line before it; one more line ends the table. */
 const COLUMN_FRAME_WIDTH = 3
 
-/** Prints a table as wide as it needs to be; on a terminal, long cells are cut so that each row fits one line. */
+/** Prints a table as wide as it needs to be; on a terminal, long cells take several lines so that the table fits it. */
 export function printTable(rows: readonly Row[], columns: readonly Column[], { stdout }: { stdout: Output }) {
-  if (columns.length === 0 || rows.length === 0) {
-    stdout.write('(no rows)\n')
-    return
-  }
+  // A pseudo-terminal without a size has 0 columns.
+  stdout.write(drawTable(rows, columns, stdout.isTTY ? stdout.columns || 80 : Number.POSITIVE_INFINITY))
+}
+
+/** The table as text, no wider than the terminal. */
+export function drawTable(rows: readonly Row[], columns: readonly Column[], terminalWidth: number): string {
+  if (columns.length === 0 || rows.length === 0) return '(no rows)\n'
   const cells = [
     columns.map(({ key, title }) => formatCell(title ?? key)),
     ...rows.map((row) => columns.map(({ key }) => formatCell(row[key]))),
   ]
-  // A pseudo-terminal without a size has 0 columns.
-  const maxWidth = stdout.isTTY ? fitColumns(cells, stdout.columns || 80) : Number.POSITIVE_INFINITY
-  stdout.write(
-    table(
-      cells.map((row) => row.map((cell) => cutToWidth(cell, maxWidth))),
-      {
-        border: getBorderCharacters('norc'),
-        columns: columns.map((column) => ({ alignment: column.align ?? defaultAlignment(rows, column) })),
-        drawHorizontalLine: (line, rowCount) => line <= 1 || line === rowCount,
-      },
-    ),
+  const maxWidth = fitColumns(cells, terminalWidth)
+  return table(
+    cells.map((row) => row.map((cell) => wrapToWidth(cell, maxWidth))),
+    {
+      border: getBorderCharacters('norc'),
+      columns: columns.map((column) => ({ alignment: column.align ?? defaultAlignment(rows, column) })),
+      drawHorizontalLine: (line, rowCount) => line <= 1 || line === rowCount,
+    },
   )
+}
+
+/** Each row as a block of its own, a line for each column: for rows that are wider than any terminal. */
+export function drawExpanded(rows: readonly Row[], columns: readonly Column[]): string {
+  if (columns.length === 0 || rows.length === 0) return '(no rows)\n'
+  const titles = columns.map(({ key, title }) => formatCell(title ?? key))
+  const width = titles.reduce((widest, title) => Math.max(widest, measureWidth(title)), 0)
+  const blocks = rows.map((row, index) => {
+    const lines = columns.map(({ key }, nth) => {
+      const title = titles[nth] ?? ''
+      return `${title}${' '.repeat(width - measureWidth(title))} │ ${formatCell(row[key])}`.trimEnd()
+    })
+    return `─── row ${index + 1} ───\n${lines.join('\n')}\n`
+  })
+  return blocks.join('')
 }
 
 /** Prints JSON. Integers of the database come as numbers where they fit, else as strings. */
@@ -110,6 +131,7 @@ function fitColumns(cells: readonly (readonly string[])[], terminalWidth: number
   const widths = (cells[0] ?? []).map((_, index) =>
     cells.reduce((widest, row) => Math.max(widest, measureWidth(row[index] ?? '')), 0),
   )
+  if (terminalWidth === Number.POSITIVE_INFINITY) return terminalWidth
   const available = terminalWidth - widths.length * COLUMN_FRAME_WIDTH - 1
   let max = Math.max(...widths)
   while (max > MIN_COLUMN_WIDTH && widths.reduce((sum, width) => sum + Math.min(width, max), 0) > available)
@@ -124,14 +146,24 @@ function measureWidth(text: string): number {
   return width
 }
 
-function cutToWidth(text: string, maxWidth: number): string {
+/** Breaks lines between words, and within a word that is longer than a line. */
+function wrapToWidth(text: string, maxWidth: number): string {
   if (measureWidth(text) <= maxWidth) return text
-  let kept = ''
-  let width = measureWidth('…')
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    width += measureWidth(segment)
-    if (width > maxWidth) break
-    kept += segment
+  const whole = text.length > MAX_CELL_CHARACTERS ? `${text.slice(0, MAX_CELL_CHARACTERS)}…` : text
+  const lines: string[] = []
+  let line = ''
+  for (const word of whole.split(/(?<= )/)) {
+    if (line !== '' && measureWidth(line + word.trimEnd()) > maxWidth) {
+      lines.push(line.trimEnd())
+      line = ''
+    }
+    for (const { segment } of new Intl.Segmenter().segment(word)) {
+      if (line !== '' && segment !== ' ' && measureWidth(line + segment) > maxWidth) {
+        lines.push(line)
+        line = ''
+      }
+      line += segment
+    }
   }
-  return `${kept}…`
+  return [...lines, line.trimEnd()].join('\n')
 }

@@ -89,13 +89,23 @@ function addReports(program: Command, invoke: Invoke) {
 
   const sql = program
     .command('sql')
-    .description('run SQL on the database and print what it returns')
-    .argument('<query>', 'one SQL statement')
-    .option('--json', 'print JSON instead of a table')
-    .addOption(new Option('--csv', 'print CSV instead of a table').conflicts('json'))
-    .action((query: string, { json, csv }: { json?: true; csv?: true }) =>
-      invoke('sql', { query, format: json ? 'json' : csv ? 'csv' : 'table' }),
+    .description('run SQL on the database and print what it returns; several statements are one transaction')
+    .argument('<query>', 'one SQL statement, or several with ; between them')
+    .option('-x, --expanded', 'print each row as a block, a line for each column')
+    .addOption(new Option('--json', 'print one JSON document').conflicts('expanded'))
+    .addOption(new Option('--csv', 'print CSV').conflicts(['json', 'expanded']))
+    .action((query: string, flags: { json?: true; csv?: true; expanded?: true }) =>
+      invoke('sql', {
+        query,
+        format: flags.json ? 'json' : flags.csv ? 'csv' : flags.expanded ? 'expanded' : 'table',
+      }),
     )
+  sql.addHelpText(
+    'after',
+    '\n--json: an array with one object for each row, empty without rows; where several statements return rows, an\n' +
+      'array of such arrays. --csv: one table after the other, with an empty line between them.\n' +
+      'On a terminal what is larger than the screen goes through PAGER (less where it is not set, none where it is empty).',
+  )
   addExample(sql, 'storerank sql "select outcome, count(*) from rank_history group by 1" --csv')
 }
 

@@ -112,6 +112,7 @@ describe('a command gets its options', () => {
     [['sql', 'select 1'], 'sql', { query: 'select 1', format: 'table' }],
     [['sql', 'select 1', '--csv'], 'sql', { query: 'select 1', format: 'csv' }],
     [['sql', '--json', 'select 1'], 'sql', { query: 'select 1', format: 'json' }],
+    [['sql', 'select 1', '-x'], 'sql', { query: 'select 1', format: 'expanded' }],
     [['sandbox'], 'sandbox', { login: 'sandbox', password: 'sandbox' }],
     [
       ['sandbox', '--port', '0', '--ready-ms', '5', '--seed', '7', '--state', 's', '--catalog', 'c.csv'],

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
+import { isLarger, showByPager } from '../../src/cli/pager.ts'
+import type { Output } from '../../src/cli/print.ts'
 import { runCommand } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -41,6 +46,63 @@ test('a query without SQL is a mistake in the usage', async (t) => {
   const { code, stderr } = await runCommand(t, ['sql', ' '], { env: { DATABASE_URL: database.url } })
   assert.equal(code, 2)
   assert.match(stderr, /There is no SQL in the query/)
+})
+
+test('several statements are one JSON document: what each that returns rows has returned', async (t) => {
+  const query = 'select 1 as a; create temporary table seen (); select 2 as b, 3 as c'
+  assert.deepEqual(JSON.parse(await ask(t, query, '--json')), [[{ a: 1 }], [{ b: 2, c: 3 }]])
+  assert.deepEqual(JSON.parse(await ask(t, 'create temporary table seen ()', '--json')), [])
+  assert.equal(await ask(t, query, '--csv'), 'a\n1\n\nb,c\n2,3\n')
+})
+
+test('rows are blocks with --expanded', async (t) => {
+  const query = "select 1 as a, 'x' as longer union all select 2, null; create temporary table seen ()"
+  assert.equal(
+    await ask(t, query, '--expanded'),
+    '─── row 1 ───\na      │ 1\nlonger │ x\n─── row 2 ───\na      │ 2\nlonger │\n',
+  )
+})
+
+test('a mistyped table or column is told with the name that was meant', async (t) => {
+  const refused = async (query: string) => {
+    const { code, stdout, stderr } = await runCommand(t, ['sql', query], {
+      env: { DATABASE_URL: database.url },
+    })
+    assert.deepEqual([code, stdout], [1, ''])
+    return stderr
+  }
+  assert.equal(
+    await refused('select * from rank_histroy'),
+    'The database refused it: relation "rank_histroy" does not exist\nDid you mean rank_history?\n',
+  )
+  assert.match(await refused('select * from zzzzzzzzzzzz'), /\nViews: .*rank_history/)
+  assert.match(
+    await refused('select r.langage from rank_latest r'),
+    /Perhaps you meant to reference the column "r.language"/,
+  )
+  assert.match(await refused('select zzz from project'), /\nColumns: .*daily_usd/)
+  assert.match(await refused('rank_latest'), /\nDid you mean "select \* from rank_latest"\?\n$/)
+})
+
+test('what the database remarks is told', async (t) => {
+  const { code, stderr } = await runCommand(t, ['sql', 'drop table if exists nothing_of_the_kind'], {
+    env: { DATABASE_URL: database.url },
+  })
+  assert.deepEqual([code, stderr], [0, 'NOTICE: table "nothing_of_the_kind" does not exist, skipping\n'])
+})
+
+test('a pager gets the text, and one that is not installed shows nothing', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'storerank-pager-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'shown')
+  assert.equal(await showByPager('ranks\n', `cat > '${file}'; true`), true)
+  assert.equal(readFileSync(file, 'utf8'), 'ranks\n')
+  assert.equal(await showByPager('ranks\n', 'no-such-pager 2>/dev/null'), false)
+  const screen = { rows: 10, columns: 20 } as Output
+  assert.deepEqual(
+    ['x\n', 'x\n'.repeat(10), 'x'.repeat(21)].map((text) => isLarger(text, screen)),
+    [false, true, true],
+  )
 })
 
 /** Writes at the end which modules were loaded; by file, because a module of CommonJS may be loaded by several names. */

@@ -1,0 +1,66 @@
+/** What a person most likely meant where Postgres does not know a table or a column. */
+import type postgres from 'postgres'
+import { didYouMean } from '../suggest.ts'
+
+const NO_SUCH_TABLE = '42P01'
+const NO_SUCH_COLUMN = '42703'
+const SYNTAX = '42601'
+/** Enough to see what there is: the views that people read. */
+const NAMES_SHOWN = 20
+
+/**
+ * A sentence with the nearest name; empty when there is nothing to say, or Postgres has said it.
+ * @param error what the query failed with
+ */
+export async function hintAt(error: unknown, query: string, sql: postgres.Sql): Promise<string> {
+  const { code, message = '', hint } = error as { code?: string; message?: string; hint?: string }
+  if (hint !== undefined) return ''
+  const [, name = ''] = /"([^"]+)"|column ([\w.]+)/.exec(message)?.filter(Boolean) ?? []
+  switch (code) {
+    case NO_SUCH_TABLE:
+      return nameTables(name, await listRelations(sql))
+    case NO_SUCH_COLUMN:
+      return nameColumns(name, query, sql)
+    case SYNTAX:
+      return (await listRelations(sql)).some((relation) => relation.name === query.trim())
+        ? `Did you mean "select * from ${query.trim()}"?`
+        : ''
+    default:
+      return ''
+  }
+}
+
+interface Relation {
+  readonly name: string
+  readonly isView: boolean
+}
+
+function nameTables(name: string, relations: readonly Relation[]): string {
+  const near = didYouMean(
+    name.replace(/^public\./, ''),
+    relations.map((relation) => relation.name),
+  )
+  if (near !== '') return near.trim()
+  const views = relations.filter(({ isView }) => isView).map((view) => view.name)
+  return `Views: ${views.slice(0, NAMES_SHOWN).join(', ')}.`
+}
+
+/** Partitions and what pg-boss keeps are nothing that a person asks for. */
+async function listRelations(sql: postgres.Sql): Promise<Relation[]> {
+  return sql<Relation[]>`
+    select relname::text as name, relkind = 'v' as "isView" from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm') and not relispartition order by 1`
+}
+
+/** Among the columns of the tables that the query names. */
+async function nameColumns(name: string, query: string, sql: postgres.Sql): Promise<string> {
+  const column = name.split('.').at(-1) ?? name
+  const words = query.toLowerCase().match(/\w+/g) ?? []
+  const rows = await sql<{ name: string }[]>`
+    select distinct attname::text as name from pg_attribute join pg_class c on c.oid = attrelid
+    where relnamespace = 'public'::regnamespace and relname = any(${words}::text[]) and attnum > 0 and not attisdropped
+    order by 1`
+  const columns = rows.map((row) => row.name)
+  if (columns.length === 0) return ''
+  return didYouMean(column, columns).trim() || `Columns: ${columns.join(', ')}.`
+}

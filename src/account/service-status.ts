@@ -39,12 +39,15 @@ const DELAYS = ['webhook_delay', 'send_delay', 'long_execution_time', 'partial_o
 const PATIENCE_IN_DELAY = 3
 
 /**
- * Asks the service for its status, unless a runner has asked within FRESH_S, records the answer, and logs what has changed. When
+ * Asks the service for its status, unless a runner has asked within `freshS`, records the answer, and logs what has changed. When
  * the service cannot be asked, it logs a warning.
  */
-export async function refreshServiceStatus({ db, client, log }: LookContext): Promise<void> {
+export async function refreshServiceStatus(
+  { db, client, log }: LookContext,
+  freshS = FRESH_S,
+): Promise<void> {
   const [row] = await db.sql<{ isFresh: boolean }[]>`
-    select coalesce(max(checked_at) > clock_timestamp() - make_interval(secs => ${FRESH_S}), false) as "isFresh"
+    select coalesce(max(checked_at) > clock_timestamp() - make_interval(secs => ${freshS}), false) as "isFresh"
     from service_status`
   if (row?.isFresh) return
   try {
@@ -78,9 +81,9 @@ async function recordStatus(
       delete from service_status s where not exists (select from told t where t.api = s.api and t.endpoint = s.endpoint)
     ),
     recorded as (
-      insert into service_status (api, endpoint, status) select api, endpoint, status from told
+      insert into service_status (api, endpoint, status, since) select api, endpoint, status, storerank_now() from told
       on conflict (api, endpoint) do update set status = excluded.status, checked_at = clock_timestamp(),
-        since = case service_status.status when excluded.status then service_status.since else clock_timestamp() end
+        since = case service_status.status when excluded.status then service_status.since else storerank_now() end
       returning api, endpoint, status, since
     )
     select r.api, r.endpoint, r.status, r.since

@@ -53,6 +53,7 @@ export interface CommandOptions {
     readonly seed?: number
     readonly statePath?: string
     readonly catalogPath?: string
+    readonly eventsPath?: string
     readonly faults?: string
   }
   migrate: Record<string, never>

@@ -155,6 +155,7 @@ function addServers(program: Command, invoke: Invoke) {
     .option('--seed <number>', 'the same seed gives the same rankings', wholeNumber(0, 2 ** 31 - 1))
     .option('--state <file>', 'file that keeps the state across restarts (default: in memory only)')
     .option('--catalog <file>', 'CSV of real apps to rank beside the invented ones')
+    .option('--events <file>', 'JSON of what happens to apps and when: launches, releases, climbs and falls')
     .option('--faults <faults>', 'trouble by kind and rate: http500=0.05,slow=0.1, all=0.05, or JSON')
     .action((options: SandboxFlags) => invoke('sandbox', nameSandboxPaths(options)))
   addExample(sandbox, 'storerank sandbox --port 8080 --ready-ms 500')
@@ -192,16 +193,18 @@ function parseEndpoint(name: string): ApiEndpoint {
   throw new InvalidArgumentError(`There is no such endpoint.${didYouMean(name, API_ENDPOINTS)}`)
 }
 
-type SandboxFlags = Omit<CommandOptions['sandbox'], 'statePath' | 'catalogPath'> & {
+type SandboxFlags = Omit<CommandOptions['sandbox'], 'statePath' | 'catalogPath' | 'eventsPath'> & {
   state?: string
   catalog?: string
+  events?: string
 }
 
-function nameSandboxPaths({ state, catalog, ...options }: SandboxFlags): CommandOptions['sandbox'] {
+function nameSandboxPaths({ state, catalog, events, ...options }: SandboxFlags): CommandOptions['sandbox'] {
   return {
     ...options,
     ...(state === undefined ? {} : { statePath: state }),
     ...(catalog === undefined ? {} : { catalogPath: catalog }),
+    ...(events === undefined ? {} : { eventsPath: events }),
   }
 }
 

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { z } from 'zod'
 import { ConfigurationError } from '../errors.ts'
+import { readEvents } from '../sandbox/events.ts'
 import { parseFaults } from '../sandbox/faults.ts'
 import { type Sandbox, startSandbox } from '../sandbox/server.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
@@ -19,13 +20,14 @@ export async function run(options: CommandOptions['sandbox'], context: CommandCo
 
 /** All that can go wrong at the start is an option: a port in use, a file that cannot be read, an empty login. */
 async function openSandbox(options: CommandOptions['sandbox']): Promise<Sandbox> {
-  const { statePath, catalogPath, faults, port, ...rest } = options
+  const { statePath, catalogPath, eventsPath, faults, port, ...rest } = options
   try {
     return await startSandbox({
       ...rest,
       ...(port === undefined ? {} : { port, strictPort: port !== 0 }),
       ...(statePath === undefined ? {} : { stateFile: statePath }),
       ...(catalogPath === undefined ? {} : { catalogFile: catalogPath }),
+      ...(eventsPath === undefined ? {} : { events: readEvents(eventsPath) }),
       ...(faults === undefined ? {} : { faults: parseFaults(faults) }),
     })
   } catch (error) {

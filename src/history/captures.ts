@@ -47,7 +47,7 @@ export function collected(tx: Transaction, captures: readonly Capture[]) {
   return tx`
     ${collectTasks(tx)},
     refreshed as (
-      update target t set captured_at = clock_timestamp()
+      update target t set captured_at = storerank_now()
       from (select id from target where id in (select target_id from collected) order by id for update) as measured
       where t.id = measured.id
     ),

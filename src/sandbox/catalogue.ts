@@ -4,6 +4,7 @@
  */
 
 import { ANCHORS, type Anchor } from './anchors.ts'
+import { type AppEvents, eventsByApp, type StoreEvent } from './events.ts'
 import type { Fact } from './facts.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { tokenize } from './keyword.ts'
@@ -23,6 +24,8 @@ export type App = {
   votes: number
   priceUsd: number
   anchor?: Anchor
+  /** What happens to it beyond the drift of the store. */
+  events: AppEvents
 }
 
 /** The apps of one store and the index over their titles, topics and developers. */
@@ -60,6 +63,8 @@ const inventTitle = (name: string, phrase: string, noise: number): string => {
   return pick(forms, mix(noise, 4))
 }
 
+const NO_EVENTS: AppEvents = []
+
 const inventApp = (store: Store, seed: number, topic: Topic, number: number): App => {
   const noise = mix(mix(seed, hashText(`${store} ${topic.heads[0]}`)), number)
   const name = `${pick(NAME_STARTS, mix(noise, 1))}${pick(NAME_ENDS, mix(noise, 2))}`
@@ -76,6 +81,7 @@ const inventApp = (store: Store, seed: number, topic: Topic, number: number): Ap
     rating: 2.5 + 2.4 * Math.sqrt(fraction(mix(noise, 8))),
     votes: Math.round(MOST_VOTES ** popularity * (1 + fraction(mix(noise, 9)))),
     priceUsd: mix(noise, 10) % 8 === 0 ? pick(CHARGED_PRICES_USD, mix(noise, 11)) : 0,
+    events: NO_EVENTS,
   }
 }
 
@@ -97,6 +103,7 @@ const describeAnchor = (store: Store, anchor: Anchor): App => {
     votes: 180_000,
     priceUsd: anchor.priceUsd,
     anchor,
+    events: NO_EVENTS,
   }
 }
 
@@ -109,6 +116,7 @@ const describeFact = (fact: Fact): App => {
     topic: word === undefined ? undefined : topicOfWord.get(word),
     hash,
     popularity: Math.min(1, Math.log(1 + fact.votes) / Math.log(MOST_VOTES)),
+    events: NO_EVENTS,
   }
 }
 
@@ -129,13 +137,30 @@ const groupBy = <Key>(apps: readonly App[], keysOf: (app: App) => readonly Key[]
   return groups
 }
 
-/** Makes a store. `facts` are real apps to add; where an id stands twice, flagship beats fact beats invention. */
-export const buildCatalogue = (store: Store, seed: number, facts: readonly Fact[]): Catalogue => {
+const addEvents = (apps: ReadonlyMap<string, App>, events: readonly StoreEvent[], store: Store): void => {
+  for (const [id, own] of eventsByApp(events, store)) {
+    const app = apps.get(id)
+    if (!app) throw new Error(`An event names the app ${id}, which the ${store} does not have.`)
+    app.events = own
+  }
+}
+
+/**
+ * Makes a store. `facts` are real apps to add; where an id stands twice, flagship beats fact beats invention. Throws when an event
+ * names an app that the store does not have.
+ */
+export const buildCatalogue = (
+  store: Store,
+  seed: number,
+  facts: readonly Fact[],
+  events: readonly StoreEvent[] = [],
+): Catalogue => {
   const flagships = ANCHORS.map((anchor) => describeAnchor(store, anchor))
   const all = new Map<string, App>()
   for (const app of [...flagships, ...facts.map(describeFact), ...inventApps(store, seed)]) {
     if (!all.has(app.id)) all.set(app.id, app)
   }
+  addEvents(all, events, store)
   const apps = [...all.values()]
   const byTitleWord = groupBy(apps, (app) => tokenize(app.title))
   const byTopic = groupBy(apps, (app) => (app.topic ? [app.topic] : []))

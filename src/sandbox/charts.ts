@@ -4,6 +4,7 @@
  */
 
 import type { App, Catalogue } from './catalogue.ts'
+import { isInStore } from './events.ts'
 import { fraction, hashText, mix } from './hash.ts'
 
 /** Which chart, and where and when. `day` counts UTC days since 1970; without a category it is that of the whole store. */
@@ -37,7 +38,7 @@ const rankApps = (catalogue: Catalogue, { collection, category, locationCode, da
   }
   return catalogue
     .allApps()
-    .filter((app) => isListed(collection, app) && isOfCategory(category, app))
+    .filter((app) => isListed(collection, app) && isOfCategory(category, app) && isInStore(app.events, day))
     .map((app) => ({ app, score: scoreOf(app) }))
     .sort((left, right) => right.score - left.score || left.app.hash - right.app.hash)
     .slice(0, CHART_LENGTH)

@@ -86,6 +86,8 @@ export const FaultSettings = z.strictObject({
   ...FAULTS,
   /** The sandbox's clock against its host's, also in the HTTP date. */
   clockOffsetMs: z.int().default(0),
+  /** The instant at which the sandbox's clock stands still, also in the HTTP date; without one it goes. */
+  clock: z.iso.datetime().optional(),
   /** What the status endpoint says; by itself it only notices late webhooks. */
   status: z
     .strictObject({
@@ -166,6 +168,12 @@ export class Faults {
   /** How often each kind has struck since the settings were last replaced. */
   get struck(): Partial<Record<FaultKind, number>> {
     return Object.fromEntries(this.#struck)
+  }
+
+  /** Where the clock stands still, in milliseconds since 1970; undefined while it goes. */
+  get clockMs(): number | undefined {
+    const { clock } = this.#settings
+    return clock === undefined ? undefined : Date.parse(clock)
   }
 
   /** How far the clock is from that of the host. */

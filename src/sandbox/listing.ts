@@ -1,6 +1,7 @@
 /** What a store shows of an app on a given day: its line in a search, and its page (spec: App info result). */
 
 import type { App, Catalogue } from './catalogue.ts'
+import { changedText, lastReleaseDay, ratingMoved } from './events.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { findCurrency, findLocationByCode } from './locations.ts'
 import type { Store } from './offers.ts'
@@ -52,7 +53,10 @@ const showVersion = (count: number): string =>
   `${1 + Math.floor(count / 40)}.${Math.floor(count / 4) % 10}.${count % 4}`
 
 /** The version that an app has on a day. */
-export const versionOn = (app: App, day: number): string => showVersion(versionNumber(app, day))
+export const versionOn = (app: App, day: number): string =>
+  changedText(app.events, day, 'version') ?? showVersion(versionNumber(app, day))
+
+const titleOn = (app: App, day: number): string => changedText(app.events, day, 'title') ?? app.title
 
 /** Votes grow by up to 0.2 % a day, from the number that the catalogue gives for day 20,000. */
 const votesOn = (app: App, day: number): number =>
@@ -60,7 +64,7 @@ const votesOn = (app: App, day: number): number =>
 
 const ratingOn = (app: App, day: number): number => {
   const swing = 0.05 * Math.sin((2 * Math.PI * (day + (app.hash % 90))) / 90)
-  return Math.round(Math.min(5, Math.max(1, app.rating + swing)) * 100) / 100
+  return Math.round(Math.min(5, Math.max(1, app.rating + swing + ratingMoved(app.events, day))) * 100) / 100
 }
 
 /** Every app that costs money is a dollar cheaper for one week in eight. */
@@ -90,7 +94,7 @@ const describeFreshly = (store: Store, app: App, view: View) => {
   return {
     position: 'left',
     app_id: app.id,
-    title: app.title,
+    title: titleOn(app, view.day),
     url: appUrl(store, app, view),
     icon: imageUrl(app, 'icon', '512x512'),
     reviews_count: store === 'ios_store' ? votes : Math.ceil(votes / 4),
@@ -200,7 +204,8 @@ export const showInfoItem = (catalogue: Catalogue, app: App, view: View) => {
   const { store } = catalogue
   const shown = describeApp(store, app, view)
   const version = versionNumber(app, view.day)
-  const updatedDay = Math.min(view.day, releaseDay(app) + version * updateEvery(app))
+  const updatedDay =
+    lastReleaseDay(app.events, view.day) ?? Math.min(view.day, releaseDay(app) + version * updateEvery(app))
   const link = (other: App) => ({ app_id: other.id, title: other.title, url: appUrl(store, other, view) })
   const start = app.hash % 100
   return {
@@ -208,7 +213,7 @@ export const showInfoItem = (catalogue: Catalogue, app: App, view: View) => {
     rank_group: 1,
     rank_absolute: 1,
     ...shown,
-    description: describeText(app, version),
+    description: changedText(app.events, view.day, 'description') ?? describeText(app, version),
     main_category: app.category,
     developer: app.developer,
     developer_id: developerId(app),
@@ -216,7 +221,8 @@ export const showInfoItem = (catalogue: Catalogue, app: App, view: View) => {
     ...showPackage(store, app, view.day),
     released_date: formatTimestamp(releaseDay(app) * DAY_MS),
     last_update_date: formatTimestamp(updatedDay * DAY_MS),
-    update_notes: pick(UPDATE_NOTES, mix(app.hash, version)),
+    update_notes:
+      changedText(app.events, view.day, 'updateNotes') ?? pick(UPDATE_NOTES, mix(app.hash, version)),
     images: Array.from({ length: 5 }, (_, index) => imageUrl(app, `screen${index}`, '1284x2778')),
     similar_apps: app.topic
       ? catalogue

@@ -1,6 +1,7 @@
 /** The options of a sandbox, checked in one place for the process, the command and the tests. */
 
 import { z } from 'zod'
+import { StoreEvent } from './events.ts'
 import { FaultSettings } from './faults.ts'
 import { CALL_LIMITS, WEBHOOK_TIMEOUT_MS, WEBHOOKS_IN_FLIGHT } from './limits.ts'
 
@@ -26,6 +27,8 @@ export const Options = z.strictObject({
   stateFile: z.string().optional(),
   /** Real apps to add to the ios_store (see facts.ts). */
   catalogFile: z.string().optional(),
+  /** What happens to apps of the stores, and when (see events.ts). */
+  events: z.array(StoreEvent).default([]),
   /** Money deposited. */
   balanceUsd: z.number().nonnegative().default(1000),
   costLimitPerDayUsd: z.number().nonnegative().default(AMPLE_USD),

@@ -5,6 +5,7 @@
 
 import { ANCHORS } from './anchors.ts'
 import type { App, Catalogue } from './catalogue.ts'
+import { isInStore, placesMoved } from './events.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { isGibberish, tokenize } from './keyword.ts'
 import { MODIFIERS, TOPICS, type Topic } from './words.ts'
@@ -158,6 +159,7 @@ const isAnchored = (app: App, words: readonly string[]): boolean =>
   app.anchor !== undefined && (anchorWords.get(app.anchor)?.some((word) => words.includes(word)) ?? false)
 
 const isPresent = (app: App, pairHash: number, search: Search): boolean => {
+  if (!isInStore(app.events, search.day)) return false
   const lengthDays = 5 + (pairHash % 10)
   const spell = Math.floor((search.day + (app.hash % lengthDays)) / lengthDays)
   return (
@@ -182,6 +184,20 @@ const placeOfAnchor = (app: App, keywordHash: number, placeHash: number, day: nu
   return Math.min(worst, Math.max(best, place))
 }
 
+/** Moves the apps that events push up or down, the one that ends on top first; none beyond either end. */
+const applyEvents = (ranked: readonly App[], words: readonly string[], day: number): readonly App[] => {
+  const moved = ranked.flatMap((app, index) => {
+    const places = app.events.length === 0 ? 0 : placesMoved(app.events, day, words)
+    return places === 0 ? [] : [{ app, index: Math.max(0, index + places) }]
+  })
+  if (moved.length === 0) return ranked
+  const others = ranked.filter((app) => !moved.some((each) => each.app === app))
+  for (const { app, index } of moved.toSorted((left, right) => left.index - right.index)) {
+    others.splice(index, 0, app)
+  }
+  return others
+}
+
 const rank = (
   catalogue: Catalogue,
   words: readonly string[],
@@ -190,7 +206,9 @@ const rank = (
 ): readonly App[] => {
   const keywordHash = mix(seed, hashText(words.join(' ')))
   const placeHash = hashText(`${search.locationCode} ${search.languageCode}`)
-  const anchored = catalogue.flagships().filter((app) => isAnchored(app, words))
+  const anchored = catalogue
+    .flagships()
+    .filter((app) => isAnchored(app, words) && isInStore(app.events, search.day))
   const candidates = findCandidates(catalogue, words, keywordHash)
   const ranked = [...candidates]
     .map(([app, { score }]) => ({ app, score, pairHash: mix(app.hash, keywordHash) }))
@@ -206,7 +224,7 @@ const rank = (
     .map((app) => ({ app, place: placeOfAnchor(app, keywordHash, placeHash, search.day) }))
     .sort((left, right) => left.place - right.place)
   for (const { app, place } of places) ranked.splice(place - 1, 0, app)
-  return ranked
+  return applyEvents(ranked, words, search.day)
 }
 
 /** Makes the ranker of a store; it remembers the rankings that it made last. */

@@ -3,6 +3,7 @@
 import type { App, Catalogue } from './catalogue.ts'
 import { buildCatalogue } from './catalogue.ts'
 import { buildCharts, type ChartMaker } from './charts.ts'
+import { isInStore, type StoreEvent } from './events.ts'
 import type { Fact } from './facts.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { decodeKeyword } from './keyword.ts'
@@ -155,17 +156,25 @@ const showPages = (question: Question, pages: readonly string[]) => {
   }
 }
 
-const openStore = (store: Store, seed: number, facts: readonly Fact[]): StoreAnswers => {
-  const catalogue = buildCatalogue(store, seed, facts)
+const openStore = (
+  store: Store,
+  seed: number,
+  facts: readonly Fact[],
+  events: readonly StoreEvent[],
+): StoreAnswers => {
+  const catalogue = buildCatalogue(store, seed, facts, events)
   return { catalogue, rank: buildRanker(catalogue, seed), chart: buildCharts(catalogue, seed) }
 }
 
-const buildAnswers = (seed: number, facts: readonly Fact[]): Answers => {
+const buildAnswers = (seed: number, facts: readonly Fact[], events: readonly StoreEvent[]): Answers => {
   const stores = {
-    ios_store: openStore('ios_store', seed, facts),
-    android_store: openStore('android_store', seed, []),
+    ios_store: openStore('ios_store', seed, facts, events),
+    android_store: openStore('android_store', seed, [], events),
   }
-  const findApp = (question: Question) => stores[question.store].catalogue.findApp(question.subject)
+  const findApp = (question: Question) => {
+    const app = stores[question.store].catalogue.findApp(question.subject)
+    return app && isInStore(app.events, dayOf(question.doneAtMs)) ? app : undefined
+  }
   const listApps = (question: Question): readonly App[] => {
     const { rank, chart } = stores[question.store]
     if (question.function === 'app_searches')
@@ -204,12 +213,12 @@ const buildAnswers = (seed: number, facts: readonly Fact[]): Answers => {
   }
 }
 
-/** The answers made last without real apps: sandboxes of one seed in one process share them. */
+/** The answers made last without real apps and events: sandboxes of one seed in one process share them. */
 let invented: { seed: number; answers: Answers } | undefined
 
-/** Opens both stores of a seed, with real apps for the ios_store if there are any. */
-export const openAnswers = (seed: number, facts: readonly Fact[]): Answers => {
-  if (facts.length > 0) return buildAnswers(seed, facts)
-  if (invented?.seed !== seed) invented = { seed, answers: buildAnswers(seed, []) }
+/** Opens both stores of a seed, with real apps for the ios_store if there are any, and with what happens to apps of both. */
+export const openAnswers = (seed: number, facts: readonly Fact[], events: readonly StoreEvent[]): Answers => {
+  if (facts.length + events.length > 0) return buildAnswers(seed, facts, events)
+  if (invented?.seed !== seed) invented = { seed, answers: buildAnswers(seed, [], []) }
   return invented.answers
 }

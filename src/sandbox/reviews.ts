@@ -4,6 +4,7 @@
  */
 
 import type { App } from './catalogue.ts'
+import { starsMoved } from './events.ts'
 import { fraction, mix, pick } from './hash.ts'
 import { releaseDay, versionOn } from './listing.ts'
 import { DAY_MS, dayOf, formatTimestamp } from './timestamp.ts'
@@ -41,7 +42,8 @@ export const countReviews = (app: App, timeMs: number): number =>
 const showReview = (app: App, number: number, place: number) => {
   const hash = mix(app.hash, number)
   const timeMs = momentOf(app, number)
-  const stars = Math.min(5, Math.max(1, Math.round(app.rating + 3 * fraction(mix(hash, 1)) - 1.5)))
+  const mood = app.rating + starsMoved(app.events, timeMs)
+  const stars = Math.min(5, Math.max(1, Math.round(mood + 3 * fraction(mix(hash, 1)) - 1.5)))
   const [title, text] = pick(OPINIONS[Math.ceil(stars / 2) - 1] ?? [], mix(hash, 2))
   const name = `${pick(NAME_STARTS, mix(hash, 3))}${pick(NAME_ENDS, mix(hash, 4))}`
   return {

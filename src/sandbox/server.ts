@@ -96,9 +96,13 @@ const showErrors = (app: FastifyInstance): void => {
 
 const openService = (options: Options, hostNow: () => number): { service: Service; now: () => number } => {
   const faults = new Faults(options.seed, options.faults)
-  const now = () => hostNow() + faults.clockOffsetMs
+  const now = () => faults.clockMs ?? hostNow() + faults.clockOffsetMs
   const account = new Account(options)
-  const answers = openAnswers(options.seed, options.catalogFile ? readFacts(options.catalogFile) : [])
+  const answers = openAnswers(
+    options.seed,
+    options.catalogFile ? readFacts(options.catalogFile) : [],
+    options.events,
+  )
   const tasks = new Tasks(options.login, account, options.stateFile)
   const service = {
     login: options.login,

@@ -46,7 +46,7 @@ const DEPTH = 100
 /** Rankings of the sandbox change by day. */
 const DONE_AT_MS = Date.parse('2026-01-01T00:00:00Z')
 
-const answers = openAnswers(1, [])
+const answers = openAnswers(1, [], [])
 const faults = new Faults(1, FaultSettings.parse({}))
 
 function makeBody({ id, tag, keyword }: Delivery): Buffer {

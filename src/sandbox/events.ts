@@ -1,0 +1,104 @@
+/**
+ * What happens to apps on a day, beyond the drift of the stores: launches, releases, climbs and falls. Other apps stay as they are,
+ * but for the places that these take from them.
+ */
+
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { tokenize } from './keyword.ts'
+import { STORES, type Store } from './offers.ts'
+import { DAY_MS, dayOf } from './timestamp.ts'
+
+const Text = z.string().min(1).max(4000).optional()
+
+/** One event of one app. It holds from its day on. */
+export const StoreEvent = z.strictObject({
+  /** A UTC day: `2026-09-12`. */
+  day: z.iso.date(),
+  store: z.enum(STORES),
+  appId: z.string().min(1),
+  /** Before this day nothing finds the app. */
+  launch: z.literal(true).optional(),
+  title: Text,
+  version: Text,
+  updateNotes: Text,
+  description: Text,
+  /** So many places further down in searches, or up where it is negative. */
+  places: z.int().default(0),
+  /** Only in searches with one of these words. */
+  words: z.array(z.string().min(1)).min(1).optional(),
+  /** The places are taken in equal parts over so many days. */
+  overDays: z.int().positive().default(1),
+  /** So many stars more or less in the reviews that are written from then on. The rating follows slowly. */
+  stars: z.number().min(-4).max(4).default(0),
+})
+
+export type StoreEvent = z.output<typeof StoreEvent>
+export type StoreEventInput = z.input<typeof StoreEvent>
+
+/** The texts that an event may change. */
+type ChangedText = 'title' | 'version' | 'updateNotes' | 'description'
+
+/** What happens to one app, the earliest first. `day` counts UTC days since 1970. */
+type AppEvent = Omit<StoreEvent, 'day'> & { day: number }
+export type AppEvents = readonly AppEvent[]
+
+/** The rating moves by this part of an event's stars with every day. */
+const RATING_SHARE_A_DAY = 0.01
+const RATING_SHARE_AT_MOST = 0.3
+
+/** Reads a file of events: JSON, an array. Throws a ZodError or SyntaxError on anything else. */
+export const readEvents = (file: string): StoreEventInput[] => {
+  const events: unknown = JSON.parse(readFileSync(file, 'utf8'))
+  z.array(StoreEvent).parse(events)
+  return events as StoreEventInput[]
+}
+
+/** The events of one store by app. */
+export const eventsByApp = (events: readonly StoreEvent[], store: Store): Map<string, AppEvents> =>
+  Map.groupBy(
+    events
+      .filter((event) => event.store === store)
+      .map((event) => ({ ...event, day: dayOf(Date.parse(event.day)) }))
+      .toSorted((left, right) => left.day - right.day),
+    ({ appId }) => appId,
+  )
+
+/** Whether the app is in the store on a day. */
+export const isInStore = (events: AppEvents, day: number): boolean =>
+  events.every((event) => event.launch === undefined || event.day <= day)
+
+/** What its page says on a day; undefined where no event has changed it. */
+export const changedText = (events: AppEvents, day: number, text: ChangedText): string | undefined =>
+  events.findLast((event) => event.day <= day && event[text] !== undefined)?.[text]
+
+/** The day of the last release by then; undefined without one. */
+export const lastReleaseDay = (events: AppEvents, day: number): number | undefined =>
+  events.findLast((event) => event.day <= day && event.version !== undefined)?.day
+
+/** By how many places events move the app in a search for these words. */
+export const placesMoved = (events: AppEvents, day: number, words: readonly string[]): number =>
+  events
+    .filter((event) => event.day <= day && concerns(event, words))
+    .reduce(
+      (sum, { places, overDays, day: from }) =>
+        sum + Math.round(places * Math.min(1, (day - from + 1) / overDays)),
+      0,
+    )
+
+const concerns = ({ words }: AppEvent, searched: readonly string[]): boolean =>
+  words === undefined || tokenize(words.join(' ')).some((word) => searched.includes(word))
+
+/** How many stars a review that is written then has more than usual. */
+export const starsMoved = (events: AppEvents, timeMs: number): number =>
+  events.filter((event) => event.day * DAY_MS <= timeMs).reduce((sum, { stars }) => sum + stars, 0)
+
+/** By how much the rating has moved. */
+export const ratingMoved = (events: AppEvents, day: number): number =>
+  events
+    .filter((event) => event.day <= day)
+    .reduce(
+      (sum, { stars, day: from }) =>
+        sum + stars * Math.min(RATING_SHARE_AT_MOST, RATING_SHARE_A_DAY * (day - from)),
+      0,
+    )

@@ -56,6 +56,8 @@ export interface CommandOptions {
     readonly eventsPath?: string
     readonly faults?: string
   }
+  /** `days` of the month; `folder` holds its database. */
+  demo: { readonly folder?: string; readonly seed?: number; readonly days: number }
   migrate: Record<string, never>
   api: ApiOptions
 }

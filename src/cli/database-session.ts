@@ -19,7 +19,7 @@ export interface DatabaseSession {
 }
 
 /** Invented ranks must never mix with bought ones, so each has a database of its own. */
-const SANDBOX_DATABASE = 'storerank_sandbox'
+export const SANDBOX_DATABASE = 'storerank_sandbox'
 const ACCOUNT_DATABASE = 'storerank'
 /** Opens the database. The embedded one is always migrated; the person's own only when `migrates` says so. */
 export async function openDatabaseSession(

@@ -24,6 +24,7 @@ const COMMANDS: CommandModules = {
   export: () => import('./export.ts'),
   report: () => import('./report.ts'),
   sandbox: () => import('./sandbox.ts'),
+  demo: () => import('./demo.ts'),
   migrate: () => import('./migrate.ts'),
   api: () => import('./api.ts'),
 }

@@ -9,6 +9,9 @@ import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
 import { type CommandName, type CommandOptions, type Host, JOB_NAMES, type JobName } from './command.ts'
 import { parseListenAddress } from './listen-address.ts'
 
+/** Of the demo (src/demo/story.ts). */
+const MONTH_DAYS = 30
+
 /** Runs a command with its options. */
 type Invoke = <Name extends CommandName>(name: Name, options: CommandOptions[Name]) => Promise<void>
 
@@ -159,6 +162,15 @@ function addServers(program: Command, invoke: Invoke) {
     .option('--faults <faults>', 'trouble by kind and rate: http500=0.05,slow=0.1, all=0.05, or JSON')
     .action((options: SandboxFlags) => invoke('sandbox', nameSandboxPaths(options)))
   addExample(sandbox, 'storerank sandbox --port 8080 --ready-ms 500')
+
+  const demo = program
+    .command('demo')
+    .description('live through a month on a database and a sandbox of its own, and write its report')
+    .option('--folder <folder>', 'where it lives (default: .storerank-demo)')
+    .option('--seed <number>', 'the same seed gives the same month', wholeNumber(0, 2 ** 31 - 1))
+    .option('--days <number>', 'only its first days', wholeNumber(1, MONTH_DAYS), MONTH_DAYS)
+    .action((options: CommandOptions['demo']) => invoke('demo', options))
+  addExample(demo, 'storerank demo --seed 7')
 
   const migrate = program
     .command('migrate')

@@ -4,18 +4,22 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { UnavailableError } from '../errors.ts'
+import type { OptionsInput } from '../sandbox/options.ts'
 
 const LOGIN = 'sandbox'
 const PASSWORD = 'sandbox'
 /** This port is tried first, so that the address is usually the same; when it is in use, another one is taken. */
 const USUAL_PORT = 7817
 const IDLE_EXIT_MS = 600_000
+/** When its command was killed. */
+const PRIVATE_IDLE_EXIT_MS = 60_000
 /** A slow machine needs two seconds from nothing. */
 const START_WITHIN_MS = 30_000
 const LOOK_EVERY_MS = 50
@@ -60,7 +64,8 @@ const findRunning = async (home: string): Promise<string | undefined> => {
   }
 }
 
-const spawnSandbox = (home: string, idleExitMs: number): ChildProcess => {
+/** @param options those of a sandbox and its process (src/sandbox/main.ts) */
+const spawnSandbox = (home: string, options: object): ChildProcess => {
   const log = openSync(logFile(home), 'a', 0o600)
   try {
     // Without our environment: it outlives us, and DATABASE_URL, POSTBACK_URL and the account are none of its business.
@@ -69,14 +74,7 @@ const spawnSandbox = (home: string, idleExitMs: number): ChildProcess => {
     child.stdin?.on('error', () => {})
     child.on('error', () => {})
     child.stdin?.end(
-      JSON.stringify({
-        port: USUAL_PORT,
-        login: LOGIN,
-        password: PASSWORD,
-        stateFile: join(home, 'sandbox.jsonl'),
-        announceFile: announceFile(home),
-        idleExitMs,
-      }),
+      JSON.stringify({ login: LOGIN, password: PASSWORD, announceFile: announceFile(home), ...options }),
     )
     child.unref()
     return child
@@ -97,7 +95,7 @@ const startOne = async (home: string, idleExitMs: number): Promise<string> => {
   while (performance.now() < deadlineMs) {
     const url = await findRunning(home)
     if (url) return url
-    child ??= spawnSandbox(home, idleExitMs)
+    child ??= spawnSandbox(home, { port: USUAL_PORT, stateFile: join(home, 'sandbox.jsonl'), idleExitMs })
     await delay(LOOK_EVERY_MS)
     if (child.exitCode === EXIT_IN_USE) child = undefined
     else if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
@@ -125,4 +123,26 @@ export const attachSandbox = async ({
   const presence = setInterval(() => void findRunning(folder), idleExitMs / 3)
   presence.unref()
   return { url, login: LOGIN, password: PASSWORD, dispose: async () => clearInterval(presence) }
+}
+
+/**
+ * Starts a sandbox of its own, which no other command shares, and which keeps its account in memory. It ends with `dispose`, or by
+ * itself when nothing was asked of it for a while. Throws UnavailableError with the end of its log when it does not start.
+ */
+export const startPrivateSandbox = async (home: string, options: OptionsInput): Promise<AttachedSandbox> => {
+  const child = spawnSandbox(home, { ...options, idleExitMs: PRIVATE_IDLE_EXIT_MS })
+  const ended = once(child, 'close')
+  const deadlineMs = performance.now() + START_WITHIN_MS
+  const dispose = async () => {
+    child.kill('SIGTERM')
+    await ended
+    rmSync(announceFile(home), { force: true })
+  }
+  while (performance.now() < deadlineMs && child.exitCode === null && child.signalCode === null) {
+    const url = readAnnouncement(home)?.pid === child.pid ? await findRunning(home) : undefined
+    if (url) return { url, login: LOGIN, password: PASSWORD, dispose }
+    await delay(LOOK_EVERY_MS)
+  }
+  child.kill('SIGKILL')
+  throw explainFailure(home)
 }

@@ -1,12 +1,9 @@
 /** `storerank start`: the cron runner, until SIGTERM, Ctrl-C or a newer version's migration, then stopped in order. */
 import { once } from 'node:events'
 import { JOBS } from '../../jobs/index.ts'
-import type { Fetched } from '../collect/fetch.ts'
-import { type Receiver, startReceiver } from '../collect/receiver.ts'
+import type { Receiver } from '../collect/receiver.ts'
 import { ConfigurationError } from '../errors.ts'
-import { createDictionary } from '../history/dictionary.ts'
-import { storeFetched } from '../history/store.ts'
-import type { JobContext } from '../queue/job.ts'
+import { listen } from '../queue/listen.ts'
 import { startRunner } from '../queue/runner.ts'
 import { listNextTicks, startScheduler } from '../queue/scheduler.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
@@ -24,7 +21,7 @@ export async function run(options: CommandOptions['start'], context: CommandCont
   let receiver: Receiver | null = null
   try {
     explainStandIns(session, context)
-    receiver = await listen(session.job, options)
+    receiver = await listen(session.job, options.listen ?? null)
     await startRunner(session.job, JOBS)
     const scheduler = await startScheduler(session.job, JOBS)
     for (const { job, at } of listNextTicks(JOBS)) log.info({ job, nextTick: at }, 'job scheduled')
@@ -48,27 +45,4 @@ function explainStandIns({ embedded, sandboxUrl }: WorkSession, { log }: Command
   if (sandboxUrl !== null) {
     log.warn({ url: sandboxUrl }, 'using the sandbox, whose ranks are invented; APP_DATA_URL replaces it')
   }
-}
-
-/** Begins to take webhooks, before anything is posted that could bring one. Null without `--listen` or POSTBACK_URL. */
-export async function listen(
-  job: JobContext,
-  options: Pick<CommandOptions['start'], 'listen'>,
-): Promise<Receiver | null> {
-  const { db, queue, settings, log } = job
-  if (options.listen === undefined || settings.postbackUrl === null) return null
-  const stores = { db, dictionary: createDictionary(db), maxAttempts: settings.maxAttempts }
-  const deps = {
-    db,
-    log,
-    overdueAfterMs: settings.overdueAfterMs,
-    enqueue: queue.enqueueFetch,
-    store: async (batch: readonly Fetched[]) => {
-      const stored = await storeFetched(stores, batch, async () => {})
-      log.debug({ ...stored }, 'deliveries stored')
-    },
-  }
-  const receiver = await startReceiver(deps, settings.postbackUrl, options.listen)
-  log.info({ ...receiver.address }, 'taking deliveries of the service')
-  return receiver
 }

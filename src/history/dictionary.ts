@@ -80,17 +80,17 @@ async function upsertApps(db: Database, apps: readonly SeenApp[]): Promise<AppRo
         ) as s (store, app_id, title, developer, icon, url) left join app a using (store, app_id)
       ),
       changed as (
-        update app a set updated_at = clock_timestamp(), title = coalesce(s.title, a.title),
+        update app a set updated_at = storerank_now(), title = coalesce(s.title, a.title),
           developer = coalesce(s.developer, a.developer), icon = coalesce(s.icon, a.icon), url = coalesce(s.url, a.url)
         from seen s
         where a.id = s.id
-          and (a.title is null or a.updated_at < clock_timestamp() - make_interval(secs => ${REFRESH_AFTER_MS / 1000}))
+          and (a.title is null or a.updated_at < storerank_now() - make_interval(secs => ${REFRESH_AFTER_MS / 1000}))
           and (a.title, a.developer, a.icon, a.url) is distinct from (coalesce(s.title, a.title),
             coalesce(s.developer, a.developer), coalesce(s.icon, a.icon), coalesce(s.url, a.url))
       ),
       made as (
-        insert into app (store, app_id, title, developer, icon, url)
-        select store, app_id, title, developer, icon, url from seen where id is null
+        insert into app (store, app_id, title, developer, icon, url, updated_at)
+        select store, app_id, title, developer, icon, url, storerank_now() from seen where id is null
         on conflict (store, app_id) do update set app_id = excluded.app_id
         returning id, store, app_id
       )

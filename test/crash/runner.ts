@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { JOBS } from '../../jobs/index.ts'
 import { openWorkSession } from '../../src/cli/session.ts'
-import { listen } from '../../src/cli/start.ts'
 import type { Receiver } from '../../src/collect/receiver.ts'
 import { readConfig } from '../../src/config.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import { executeJob } from '../../src/queue/job.ts'
+import { listen } from '../../src/queue/listen.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { startScheduler } from '../../src/queue/scheduler.ts'
 import type { Role } from './runners.ts'
@@ -55,7 +55,7 @@ process.exit(0)
 async function takePort(): Promise<Receiver | null> {
   if (config.postbackUrl === null) return null
   const { hostname: host, port } = new URL(config.postbackUrl.reveal())
-  return listen(session.job, { listen: { host, port: Number(port) } }).catch((error) => {
+  return listen(session.job, { host, port: Number(port) }).catch((error) => {
     if (error instanceof ConfigurationError) return null
     throw error
   })

@@ -1,0 +1,63 @@
+/** What a demo says at its end: what happened in its month, where the pages are, and what to try next. */
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Database } from '../db/database.ts'
+import { tellWhat } from '../demo/story.ts'
+import type { CommandContext } from './command.ts'
+import { formatCount, formatMicros } from './print.ts'
+
+export interface DemoSummary {
+  readonly measured: number
+  readonly spentMicros: number
+  /** Slots without a measurement, by day and reason. */
+  readonly gaps: readonly { readonly day: string; readonly gap: string; readonly slots: number }[]
+}
+
+export async function readDemo({ sql }: Database): Promise<DemoSummary> {
+  const [total] = await sql<{ measured: number; spentMicros: number }[]>`
+    select (select count(*) from ranking where gap is null) + (select count(*) from app_snapshot where gap is null) as measured,
+      (select coalesce(sum(amount_micros), 0)::bigint from charge) as "spentMicros"`
+  const gaps = await sql<DemoSummary['gaps'][number][]>`
+    select to_char(slot, 'FMDD Mon') as day, gap, count(*) as slots
+    from (select slot, gap from ranking union all select slot, gap from app_snapshot) h where gap is not null
+    group by slot, 1, 2 order by slot, 2`
+  return { measured: 0, spentMicros: 0, ...total, gaps }
+}
+
+/** The queries that a person may try first; each has an answer in a whole demo. */
+export const TRY_NEXT: readonly (readonly [question: string, command: string])[] = [
+  [
+    'Where does the yoga app stand?',
+    `sql "select day, last_rank, last_outcome from rank_daily where app_id = '1480010017' and keyword = 'yoga' and location_code = 2840 order by day"`,
+  ],
+  [
+    'What is missing, and why?',
+    "sql \"select slot::date as day, outcome, reason, count(*) from rank_history where outcome not in ('ranked', 'not_in_top') group by 1, 2, 3 order by 1\"",
+  ],
+  ['What did it cost?', 'sql "select project, sum(spent_usd) as usd from spend_daily group by 1"'],
+  ['The latest day, in the terminal:', 'report --project fitness'],
+]
+
+export function printDemo(
+  demo: DemoSummary & { readonly folder: string; readonly days: readonly string[] },
+  { stdout }: CommandContext,
+): void {
+  const say = (text = '') => stdout.write(`${text}\n`)
+  const gaps = demo.gaps.map(({ day, gap, slots }) => `${formatCount(slots)} on ${day} (${gap})`)
+  say(
+    `\n${demo.days.length} days, ${demo.days[0]} to ${demo.days.at(-1)}: ${formatCount(demo.measured)} measurements for ${formatMicros(demo.spentMicros)}.`,
+  )
+  if (gaps.length > 0) say(`Not measured: ${gaps.join(', ')}.`)
+  say('\nWhat happened, which the pages show:')
+  for (const line of tellWhat(demo.days)) say(`  ${line}`)
+  say('\nOpen in a browser:')
+  for (const project of ['fitness', 'learning']) {
+    say(`  ${pathToFileURL(resolve(join(demo.folder, 'reports', `${project}.html`))).href}`)
+  }
+  say('\nAsk the database, for which it is still the evening of the last day:')
+  say(`  export STORERANK_HOME=${demo.folder}`)
+  for (const [question, command] of TRY_NEXT) say(`  # ${question}\n  npx storerank ${command}`)
+  say(
+    '\nIt used a database and a sandbox of its own: apps, ranks and money are invented. `npm run demo` makes it anew.',
+  )
+}

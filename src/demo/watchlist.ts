@@ -1,0 +1,72 @@
+/**
+ * The watchlists of the demo, as `storerank import` reads them: a yoga app and its competitors in two stores and three countries, and
+ * a second project that shares some of the keywords.
+ */
+
+/** Keyword, what it is worth, tag; of one project, store, location and language. */
+const GROUPS: readonly (readonly [place: string, keywords: string])[] = [
+  [
+    'fitness,ios_store,2840,en',
+    `yoga 10 core, yoga for beginners 6 core, daily yoga 4 core, chair yoga 3 long tail, prenatal yoga 2 long tail,
+     morning yoga 2 long tail, yoga poses 3 core, yoga at home 3 core, hatha yoga 1 long tail, asana 1 long tail,
+     pilates 8 core, pilates for beginners 3 core, wall pilates 5 long tail, stretch 5 core, full body stretch 2 long tail,
+     meditation 5 discovery, mindfulness 2 discovery, calm 3 discovery, breathing 2 discovery, home workout 6 discovery,
+     hiit 2 discovery, abs workout 3 discovery, fitness 4 discovery`,
+  ],
+  ['fitness,ios_store,2276,de', 'yoga 4 core, pilates 3 core, meditation 2 discovery'],
+  ['fitness,ios_store,2392,ja', 'ヨガ 3 core, 瞑想 1 discovery'],
+  [
+    'fitness,android_store,2840,en',
+    `yoga 8 core, yoga for beginners 4 core, pilates 5 core, stretch 3 core, chair yoga 2 long tail, meditation 4 discovery,
+     home workout 4 discovery`,
+  ],
+  [
+    'learning,ios_store,2840,en',
+    `c++ 5 coding, learn c++ 4 coding, coding for kids 2 coding, 3+ math 4 maths, maths for kids 5 maths, times tables 3 maths,
+     learn japanese 5 languages, kanji 2 languages, puzzle 2 games, calm 1 games, meditation 1 games`,
+  ],
+  [
+    'learning,android_store,2840,en',
+    'c++ 3 coding, multiplication 2 maths, math games 3 maths, learn japanese 4 languages',
+  ],
+]
+
+export const KEYWORDS_CSV = [
+  'project,store,location_code,language_code,keyword,weight,tags',
+  ...GROUPS.flatMap(([place, keywords]) =>
+    keywords.split(',').map((entry) => {
+      const [, keyword, weight, tag] = /^(.+?) (\d+) ([a-z ]+)$/.exec(entry.trim()) ?? []
+      return `${place},${keyword},${weight},${tag}`
+    }),
+  ),
+].join('\n')
+
+export const APPS_CSV = `project,store,app_id,role,location_code,language_code,info,reviews
+fitness,ios_store,1480010017,own,2840,en,true,true
+fitness,ios_store,1480010025,competitor,2840,en,true,false
+fitness,ios_store,1480010033,competitor,2840,en,true,false
+fitness,android_store,com.ashlune.yoga,own,2840,en,true,
+fitness,android_store,com.stilmora.meditation,competitor,2840,en,false,
+learning,ios_store,1480010058,own,2840,en,true,true
+learning,ios_store,1480010082,competitor,2840,en,true,false
+learning,ios_store,1480010108,competitor,2840,en,false,false
+learning,android_store,com.numberwren.math,own,2840,en,true,
+learning,android_store,com.kotobrook.japanese,competitor,2840,en,false,
+`
+
+export const CHARTS_CSV = `project,store,collection,category,location_code,language_code,tags
+learning,android_store,topselling_free,education,2840,en,charts
+`
+
+/** Followed from the day on which it enters the stores. */
+export const ENTRANT_CSV = `project,store,app_id,role,location_code,language_code,info
+fitness,ios_store,1480010041,competitor,2840,en,true
+fitness,android_store,com.slowbarrow.fitnessdiary,competitor,2840,en,false
+`
+
+/** Added in the middle of the month. */
+export const ADDED_CSV = `project,store,location_code,language_code,keyword,weight,tags
+fitness,ios_store,2840,en,yoga for back pain,5,autumn
+fitness,ios_store,2840,en,face yoga,3,autumn
+fitness,ios_store,2840,en,somatic pilates,2,autumn
+`

@@ -1,0 +1,29 @@
+/** Takes the webhooks of the service and stores what they bring. */
+import type { Fetched } from '../collect/fetch.ts'
+import { type ListenAddress, type Receiver, startReceiver } from '../collect/receiver.ts'
+import { createDictionary } from '../history/dictionary.ts'
+import { storeFetched } from '../history/store.ts'
+import type { JobContext } from './job.ts'
+
+/**
+ * Begins to take webhooks, before anything is posted that could bring one. Null without an address or POSTBACK_URL.
+ * @throws ConfigurationError when it cannot listen there
+ */
+export async function listen(job: JobContext, address: ListenAddress | null): Promise<Receiver | null> {
+  const { db, queue, settings, log } = job
+  if (address === null || settings.postbackUrl === null) return null
+  const stores = { db, dictionary: createDictionary(db), maxAttempts: settings.maxAttempts }
+  const deps = {
+    db,
+    log,
+    overdueAfterMs: settings.overdueAfterMs,
+    enqueue: queue.enqueueFetch,
+    store: async (batch: readonly Fetched[]) => {
+      const stored = await storeFetched(stores, batch, async () => {})
+      log.debug({ ...stored }, 'deliveries stored')
+    },
+  }
+  const receiver = await startReceiver(deps, settings.postbackUrl, address)
+  log.info({ ...receiver.address }, 'taking deliveries of the service')
+  return receiver
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { pino } from 'pino'
+import { JOBS } from '../../jobs/index.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { liveThrough } from '../../src/demo/month.ts'
+import type { StoryDay } from '../../src/demo/story.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { importWatches } from '../../src/watch/import.ts'
+import { createTestDatabase } from '../support/database.ts'
+
+const WATCHES = `project,store,location_code,language_code,keyword
+p,ios_store,2840,en,yoga
+p,ios_store,2840,en,calm
+`
+const APP = 'project,store,app_id,role\np,ios_store,1480010017,own\n'
+const OUTAGE = { status: { task_post: 'major_outage' as const } }
+
+const day = (name: string, changes: Partial<StoryDay> = {}): StoryDay => ({
+  day: name,
+  trouble: {},
+  turns: false,
+  act: async () => {},
+  ...changes,
+})
+
+/** Two keywords, a day of outage, a day without enough money. */
+const STORY: readonly StoryDay[] = [
+  day('2026-02-27', {
+    act: async (db) => {
+      for (const csv of [WATCHES, APP]) await importWatches(db, csv, false)
+    },
+  }),
+  day('2026-02-28', { trouble: OUTAGE, turns: true }),
+  day('2026-03-01', {
+    turns: true,
+    act: (db) => db.sql`update project set daily_usd = 0.0013 where name = 'p'`,
+  }),
+  day('2026-03-02', { act: (db) => db.sql`update project set daily_usd = null where name = 'p'` }),
+]
+
+describe('a month that is lived through', () => {
+  test('has a row for each slot, at its business time, with the reason of each gap; and its money', async (t) => {
+    const database = await createTestDatabase()
+    t.after(() => database.drop())
+    const sandbox = await startSandbox({ readyMs: 0 })
+    t.after(() => sandbox.close())
+    const began: number[] = []
+    await liveThrough(
+      {
+        url: database.url,
+        sandbox: { url: sandbox.url, login: 'sandbox', password: 'sandbox' },
+        jobs: JOBS,
+        settings: {
+          budget: { maxDayMicros: 5_000_000, maxMonthMicros: null, maxRunMicros: null },
+          callsPerMinute: 2000,
+          maxConcurrentRequests: 30,
+          maxAttempts: 3,
+          overdueAfterMs: 2_700_000,
+          reconcileQuietMs: 1_200_000,
+          postbackUrl: null,
+          reports: null,
+        },
+        log: pino({ level: 'silent' }),
+        signal: new AbortController().signal,
+      },
+      STORY,
+      (index) => began.push(index),
+    )
+    assert.deepEqual(began, [0, 1, 2, 3])
+    const db = openDatabase(database.url)
+    t.after(() => db.close())
+    const rows = await db.sql`
+      select to_char(slot, 'MM-DD') as slot, keyword, outcome, to_char(captured_at, 'MM-DD HH24:MI') as at, reason
+      from rank_history order by 1, 2`
+    const measured = (slot: string, keyword: string, outcome: string) => ({
+      slot,
+      keyword,
+      outcome,
+      at: `${slot} 06:00`,
+      reason: null,
+    })
+    const missed = {
+      slot: '02-28',
+      outcome: 'missed',
+      at: null,
+      reason:
+        'It was planned, but its slot ended before it could be sent. The service reports a major outage of posting since 2026-02-28 06:00 UTC.',
+    }
+    assert.deepEqual(
+      [...rows],
+      [
+        measured('02-27', 'calm', 'not_in_top'),
+        measured('02-27', 'yoga', 'ranked'),
+        { ...missed, keyword: 'calm' },
+        { ...missed, keyword: 'yoga' },
+        { slot: '03-01', keyword: 'calm', outcome: 'budget', at: null, reason: 'project_budget' },
+        measured('03-01', 'yoga', 'ranked'),
+        measured('03-02', 'calm', 'not_in_top'),
+        measured('03-02', 'yoga', 'ranked'),
+      ],
+    )
+    const spent = await db.sql`
+      select to_char(day, 'MM-DD') as day, spent_usd::float8 as usd from spend_daily where spent_usd > 0 order by 1`
+    assert.deepEqual(
+      [...spent],
+      [
+        { day: '02-27', usd: 0.0024 },
+        { day: '03-01', usd: 0.0012 },
+        { day: '03-02', usd: 0.0024 },
+      ],
+    )
+    const [now] = await db.sql`select to_char(storerank_now(), 'MM-DD HH24:MI') as now`
+    assert.deepEqual(now, { now: '03-02 20:00' })
+  })
+})

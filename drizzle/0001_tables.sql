@@ -310,7 +310,11 @@ CREATE TABLE "ledger" (
 	"only_one" boolean PRIMARY KEY DEFAULT true NOT NULL,
 	"reserved_micros" bigint DEFAULT 0 NOT NULL,
 	"taken_micros" bigint DEFAULT 0 NOT NULL,
-	CONSTRAINT "ledger_has_one_row" CHECK (only_one)
+	"installation" text DEFAULT substr(replace(gen_random_uuid()::text, '-', ''), 1, 12) NOT NULL,
+	"recover_from" timestamp (6) with time zone,
+	"is_apart" boolean DEFAULT false NOT NULL,
+	CONSTRAINT "ledger_has_one_row" CHECK (only_one),
+	CONSTRAINT "ledger_installation_form" CHECK (installation ~ '^[0-9a-f]{12}$')
 );
 --> statement-breakpoint
 CREATE TABLE "listing" (
@@ -422,6 +426,15 @@ CREATE TABLE "rejected_result" (
 	"problem" text NOT NULL,
 	"body_gzip" "bytea" NOT NULL,
 	"received_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "restore_check" (
+	"only_one" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"checked_at" timestamp (6) with time zone NOT NULL,
+	"server_started_at" timestamp (6) with time zone NOT NULL,
+	"database" bigint NOT NULL,
+	"written_by" text NOT NULL,
+	CONSTRAINT "restore_check_has_one_row" CHECK (only_one)
 );
 --> statement-breakpoint
 CREATE TABLE "review" (

@@ -16,7 +16,7 @@ select d.found_at as at, d.kind, d.posted_at, d.path, g.store, g.function, g.sub
       case when d.task_id is null then 'The tag is not ours: another program uses the account. If you know of none, change '
           'its password.'
         else 'The tag is that of a storerank: another one uses the account, or this database was restored from a copy that '
-          'is older than the task.' end)
+          'is older than the task. When `storerank status` says that nothing is posted, it was: run `storerank recover`.' end)
   end as message
 from audit_difference d
 left join task k on k.id = d.task_id

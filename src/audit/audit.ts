@@ -1,11 +1,13 @@
 /**
  * The audit compares what the service's own list says it charged for each task of the past days with our charges. Adjustments
- * make ours equal, and `audit_problem` shows every difference. Free of charge. A list that was not read completely is compared with
+ * make ours equal, and `audit_problem` shows every difference. When it finds tasks of this very database that the ledger does not know,
+ * posting stops until they are recovered. Free of charge. A list that was not read completely is compared with
  * nothing.
  */
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import { adoptOrphans } from '../ledger/adopt.ts'
+import { findForgotten, holdForRecovery, readRestoreState } from '../ledger/restored.ts'
 import { type Range, scanTaskHistory, TAGS_KNOWN_DAYS, toCreated } from '../post/task-history.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { TaskIdRow } from '../service/history.ts'
@@ -110,8 +112,19 @@ export async function auditPosted(
     const evidence = await db.begin((tx) => adoptOrphans(tx, created, options.overdueAfterMs))
     recorded += evidence.adopted + evidence.duplicates
   }
+  await holdIfRestored(db, listed, range)
   const compared = await compareBooks(db, slicesOf(listed), range, clock?.aheadMs ?? 0)
   return { listed: listed.length, recorded, ...compared }
+}
+
+/** Another copy of this database may have begun to buy after this one was last compared: then posting stops. */
+async function holdIfRestored(db: Database, listed: readonly ListedTask[], range: Range): Promise<void> {
+  const { installation, lastChargeAt } = await readRestoreState(db.sql)
+  if (lastChargeAt === null) return
+  for (const slice of slicesOf(listed)) {
+    const forgotten = await findForgotten(db.sql, installation, slice)
+    if (forgotten.length > 0) return holdForRecovery(db.sql, range.from)
+  }
 }
 
 function keepListed(row: TaskIdRow): ListedTask {

@@ -27,6 +27,8 @@ export interface CommandOptions {
   start: { readonly listen?: ListenAddress }
   /** No job: the whole cycle. `waitMs` bounds the wait for what is outstanding. */
   run: { readonly jobs: readonly JobName[]; readonly waitMs?: number }
+  /** `isApart`: other storeranks go on on the account. `installation`: the one that an empty database stands in for. */
+  recover: { readonly isApart: boolean; readonly installation?: string; readonly waitMs?: number }
   plan: { readonly json: boolean }
   status: { readonly json: boolean }
   /** `file` may be `-`, which is stdin. */

@@ -17,6 +17,7 @@ import { buildProgram } from './program.ts'
 const COMMANDS: CommandModules = {
   start: () => import('./start.ts'),
   run: () => import('./run.ts'),
+  recover: () => import('./recover.ts'),
   plan: () => import('./plan.ts'),
   status: () => import('./status.ts'),
   import: () => import('./import.ts'),

@@ -62,6 +62,30 @@ function addRunners(program: Command, invoke: Invoke) {
       invoke('run', wait === undefined ? { jobs } : { jobs, waitMs: await parseWait(wait) }),
     )
   addExample(run, 'storerank run track collect --wait 45m')
+  addRecover(program, invoke)
+}
+
+function addRecover(program: Command, invoke: Invoke) {
+  const recover = program
+    .command('recover')
+    .description(
+      'after a restore: read back what was bought since the backup, and fetch its results; posts nothing',
+    )
+    .addOption(
+      new Option('--apart', 'this database is a new one beside others on the account; reads nothing')
+        .default(false)
+        .conflicts('installation'),
+    )
+    .option('--installation <id>', 'the database that this empty one stands in for, where there are several')
+    .option('--wait <duration>', 'longest wait for results, such as 90s or 45m')
+    .action(async ({ apart, installation, wait }: { apart: boolean; installation?: string; wait?: string }) =>
+      invoke('recover', {
+        isApart: apart,
+        ...(installation === undefined ? {} : { installation }),
+        ...(wait === undefined ? {} : { waitMs: await parseWait(wait) }),
+      }),
+    )
+  addExample(recover, 'storerank recover')
 }
 
 function addReports(program: Command, invoke: Invoke) {

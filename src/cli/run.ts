@@ -118,7 +118,8 @@ function explainHeld(
   return 1
 }
 
-function describeHeld({ planned, outage }: Outstanding): string | null {
+function describeHeld({ planned, outage, restoreHold }: Outstanding): string | null {
+  if (restoreHold !== null) return restoreHold
   if (outage === null || planned === 0) return null
   return `${describeOutage(outage)} ${formatCount(planned)} tasks stay planned; the next run posts them, when that is over and their slot lasts.`
 }

@@ -5,6 +5,7 @@
 import type { Price } from '../account/prices.ts'
 import type { Transaction } from '../db/database.ts'
 import { booked, type Fragment, freed, reserved } from './money.ts'
+import type { TagOrigin } from './tag.ts'
 
 /** Budgets that hold for all projects together, in micro-dollars; null is no limit of our own. */
 export interface DayAndMonthBudget {
@@ -260,7 +261,7 @@ export interface ClaimStamp {
 }
 
 /** A task as the claim hands it to the sender. */
-export interface ClaimedTask {
+export interface ClaimedTask extends TagOrigin {
   readonly id: string
   readonly attempt: number
   readonly subject: string
@@ -281,7 +282,7 @@ export async function startSending(
   return tx<ClaimedTask[]>`
     with sent as (
       update task k set state = 'posting' where k.post_id = ${postId} and k.state = 'planned'
-      returning k.id, k.attempt, k.target_id, k.priority, k.depth, k.html, k.estimate_micros
+      returning k.id, k.attempt, k.target_id, k.slot, k.slot_ends_at, k.priority, k.depth, k.html, k.estimate_micros
     ),
     sending as (
       update post set state = 'sending', token = ${token}, runner = ${runner}, problem = null,
@@ -291,6 +292,6 @@ export async function startSending(
       where id = ${postId}
     )
     select s.id, s.attempt, t.subject, t.category, t.location_code as "locationCode", t.language_code as "languageCode",
-      s.priority, s.depth, s.html
-    from sent s join target t on t.id = s.target_id`
+      s.priority, s.depth, s.html, s.slot, s.slot_ends_at as "slotEndsAt", l.installation
+    from sent s join target t on t.id = s.target_id cross join ledger l`
 }

@@ -23,6 +23,7 @@ import {
   startSending,
 } from '../ledger/claim-post.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
+import { readRestoreHold } from '../ledger/restored.ts'
 import { formatTag } from '../ledger/tag.ts'
 import type { Priority, ServiceFunction, Store } from '../service/functions.ts'
 import type { TaskToPost } from '../service/post-tasks.ts'
@@ -46,7 +47,7 @@ export type Claim =
   | { readonly kind: 'taken' }
   /** Every task of it was dropped: too late, unwatched, or no money left. */
   | { readonly kind: 'empty' }
-  /** The service says that posting is in major outage: the post stays ready. */
+  /** The service says that posting is in major outage, or this database is older than what was bought: the post stays ready. */
   | { readonly kind: 'held' }
 
 export interface ClaimOptions {
@@ -100,6 +101,11 @@ async function claimLocked(
   const [post] = await tx<{ store: Store; function: ServiceFunction }[]>`
     select store, function from post where id = ${postId} and state = 'ready' for update`
   if (post === undefined) return { kind: 'taken' }
+  const hold = await readRestoreHold(tx)
+  if (hold !== null) {
+    await holdPost(tx, postId, hold)
+    return { kind: 'held' }
+  }
   const outage = await readPostingOutage(tx)
   if (outage !== null) {
     await holdPost(tx, postId, describeOutage(outage))
@@ -157,11 +163,11 @@ async function awaitsFirstPrice(tx: Transaction, postId: string): Promise<boolea
 }
 
 function toPost(claimed: ClaimedTask, postbackUrl: Secret | null): TaskToPost {
-  const { id, attempt, category, depth, html, priority, ...task } = claimed
+  const { id, attempt, category, depth, html, priority, slot, slotEndsAt, installation, ...task } = claimed
   return {
     ...task,
     priority: priority as Priority,
-    tag: formatTag({ taskId: id, attempt }),
+    tag: formatTag({ taskId: id, attempt, installation, slot, slotEndsAt }),
     ...(category === null ? {} : { category }),
     ...(depth === null ? {} : { depth }),
     ...webhookOf(postbackUrl, html),

@@ -75,5 +75,5 @@ export function toCreated(
   const tag = parseTag(row.tag)
   // The list has the cost of a finished task after its refund; our refund is booked when the result is stored.
   const costMicros = row.datetimeDone === null ? row.costMicros : null
-  return tag && { ...tag, serviceId: row.id, costMicros }
+  return tag && { taskId: tag.taskId, attempt: tag.attempt, serviceId: row.id, costMicros }
 }

@@ -11,6 +11,7 @@ import type { AppDataClient } from '../service/client.ts'
 import type { PostOutcome } from '../service/post-tasks.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import { type Claim, type ClaimedPost, type ClaimOptions, claimPost } from './claim.ts'
+import { checkForRestore } from './restored.ts'
 import { type Settled, settlePost } from './settle.ts'
 
 export interface PostDeps extends ClaimOptions {
@@ -32,12 +33,13 @@ const SETTLE_ATTEMPTS = 5
 /**
  * Works one post.
  * @param signal aborts the waiting for a permit; what was sent is always settled
- * @throws UnavailableError when it was not sent and can be tried again; AccountError when the service refuses the account;
+ * @throws UnavailableError when it was not sent, or the service's list could not be read before, and can be tried again; AccountError when the service refuses the account;
  *   RejectedError when it does not know the endpoint
  */
 export async function workPost(deps: PostDeps, postId: string, signal: AbortSignal): Promise<PostResult> {
   for (;;) {
     signal.throwIfAborted()
+    await checkForRestore(deps.db, deps.client, signal)
     const claim = await claimOrRelease(deps, postId)
     if (claim.kind === 'wait') {
       await waitForPermit(deps.db, claim.waitMs, signal)

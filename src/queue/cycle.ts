@@ -8,6 +8,8 @@ import type { Database } from '../db/database.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
 import { AccountError, StorerankError, UnavailableError } from '../errors.ts'
 import { readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
+import { readRestoreHold } from '../ledger/restored.ts'
+import { refuseRestored } from '../post/restored.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { areReferencesFresh } from '../watch/references.ts'
 import { BUSY, executeJob, type Job, type JobContext, type JobSummary } from './job.ts'
@@ -20,6 +22,8 @@ export interface Outstanding extends UnknownPosts {
   readonly posted: number
   /** Why nothing is posted; null when it may be. */
   readonly outage: Outage | null
+  /** Likewise, as a sentence: this database is older than what was bought. */
+  readonly restoreHold: string | null
 }
 
 export interface CycleResult {
@@ -50,7 +54,7 @@ const MAX_REFUSALS = 3
 /**
  * Runs the cycle. When a reference list or the account cannot be had, the cycle says so and goes on.
  * @throws what the first phases throw, when the service cannot be reached or refuses the account; ConfigurationError when a
- *   newer storerank migrates the database meanwhile
+ *   newer storerank migrates the database meanwhile, or when the database was restored from an older copy
  */
 export async function runCycle(
   context: JobContext,
@@ -68,6 +72,7 @@ export async function runCycle(
   }
   onPhase('account')
   await lookAtAccount(context, jobs, options)
+  await refuseRestored(context.db, context.client, context.signal)
   onPhase('plan')
   await run('housekeeping')
   const plan = await planOnceFree(context, jobs)
@@ -160,8 +165,8 @@ async function waitUntilDone(
  * When the service refuses the account, or is in outage, what is planned waits for another run; what is paid for is still
  * collected.
  */
-function isDone({ planned, posting, posted, outage }: Outstanding, runner: Runner): boolean {
-  const isHeld = runner.refusal !== null || outage !== null
+function isDone({ planned, posting, posted, outage, restoreHold }: Outstanding, runner: Runner): boolean {
+  const isHeld = runner.refusal !== null || outage !== null || restoreHold !== null
   return posting + posted + (isHeld ? 0 : planned) === 0
 }
 
@@ -173,7 +178,8 @@ export async function readOutstanding(db: Database, quietMs: number): Promise<Ou
     from task where state in ('planned', 'posting', 'posted')`
   const unknown = await readUnknownPosts(db.sql, quietMs)
   const outage = await readPostingOutage(db.sql)
-  return { planned: 0, posting: 0, posted: 0, ...row, ...unknown, outage }
+  const restoreHold = await readRestoreHold(db.sql)
+  return { planned: 0, posting: 0, posted: 0, ...row, ...unknown, outage, restoreHold }
 }
 
 /** Two cycles at once: the second waits for the first one's plan, and then shares its work. */

@@ -23,11 +23,19 @@ const FETCH_JOBS_AT_ONCE = 4
 /** How long nothing is posted after the service refused the account: it would refuse each post. */
 const REFUSAL_PAUSE_MS = 60_000
 
-/** Begins to work the queues. `jobs` are the scheduled ones; none when only posts and results are worked. */
-export async function startRunner(context: JobContext, jobs: readonly Job[]): Promise<Runner> {
+/**
+ * Begins to work the queues.
+ * @param jobs the scheduled ones; none when only posts and results are worked
+ * @param options without `posts` nothing is posted
+ */
+export async function startRunner(
+  context: JobContext,
+  jobs: readonly Job[],
+  { posts = true }: { readonly posts?: boolean } = {},
+): Promise<Runner> {
   const state = { refusal: null as AccountError | null, progress: { posted: 0, stored: 0 } }
   const { queue } = context
-  await queue.work('post', POSTS_AT_ONCE, postHandler(context, state))
+  if (posts) await queue.work('post', POSTS_AT_ONCE, postHandler(context, state))
   await queue.work('fetch', FETCH_JOBS_AT_ONCE, fetchHandler(context, state))
   // One worker per job: a long audit keeps no other job waiting.
   if (jobs.length > 0) await queue.work('job', jobs.length, jobHandler(context, jobs))

@@ -54,3 +54,16 @@ export async function readProblems(db: Database, limit: number): Promise<Problem
     order by about limit ${limit}`
   return { lines: lines.map(({ total: _, ...line }) => line), total: lines[0]?.total ?? 0 }
 }
+
+export interface FailedResults {
+  readonly problem: string
+  readonly tasks: number
+}
+
+/** Tasks that failed since then, by their problem, the most frequent first. */
+export async function readFailedSince(db: Database, since: Date): Promise<FailedResults[]> {
+  return db.sql<FailedResults[]>`
+    select coalesce(problem, 'no reason was given') as problem, count(*) as tasks
+    from task where state = 'failed' and ended_at >= ${since}
+    group by 1 order by 2 desc, 1 limit 20`
+}

@@ -4,3 +4,8 @@
 export function encodeKeyword(keyword: string): string {
   return keyword.replaceAll('%', '%25').replaceAll('+', '%2B')
 }
+
+/** The reverse: a keyword as it was posted → as a person typed it. Only what `encodeKeyword` encodes is decoded. */
+export function decodeKeyword(posted: string): string {
+  return posted.replaceAll(/%(2B|25)/g, (_, code) => (code === '25' ? '%' : '+'))
+}

@@ -380,7 +380,7 @@ describe('a task that no charge of ours knows', () => {
       problems.filter((problem) => problem.tasks === 1).map((problem) => problem.message),
       [
         `The service took $0.0006 for 1 task that this database knows nothing of, posted on ${today}; the first is ${info}. ${their}`,
-        `The service took $0.0012 for 1 task that this database knows nothing of, posted on ${today}; the first is ${other}. The tag is that of a storerank: another one uses the account, or this database was restored from a copy that is older than the task.`,
+        `The service took $0.0012 for 1 task that this database knows nothing of, posted on ${today}; the first is ${other}. The tag is that of a storerank: another one uses the account, or this database was restored from a copy that is older than the task. When \`storerank status\` says that nothing is posted, it was: run \`storerank recover\`.`,
       ],
     )
     assert.equal(problems.length, 3)

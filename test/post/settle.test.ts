@@ -61,12 +61,27 @@ async function sweep(): Promise<string[]> {
   return postIds
 }
 
+const ORIGIN = {
+  installation: '0123456789ab',
+  slot: new Date('2026-03-01T00:00:00Z'),
+  slotEndsAt: new Date('2026-04-01T00:00:00Z'),
+}
+
 describe('a tag', () => {
-  test('comes back as the task and attempt that it was made of, however often the post was refused', () => {
+  test('comes back as the task, attempt, database and slot that it was made of, however often the post was refused', () => {
     const taskId = '01a1fe40-5038-79f3-b915-9d60b7ec36b2'
     for (const attempt of [1, 9_999, 10_000, 32_767]) {
-      assert.deepEqual(parseTag(formatTag({ taskId, attempt })), { taskId, attempt })
+      assert.deepEqual(parseTag(formatTag({ taskId, attempt, ...ORIGIN })), {
+        taskId,
+        attempt,
+        origin: ORIGIN,
+      })
     }
+  })
+
+  test('of an older version has no more than the task and attempt', () => {
+    const taskId = '01a1fe40-5038-79f3-b915-9d60b7ec36b2'
+    assert.deepEqual(parseTag(`${taskId}.2`), { taskId, attempt: 2, origin: null })
   })
 
   test('of another program is none of ours', () => {
@@ -77,7 +92,7 @@ describe('a tag', () => {
 })
 
 describe('each answer stands for its own task', () => {
-  const tag = formatTag({ taskId: '01a1fe40-5038-79f3-b915-9d60b7ec36b2', attempt: 1 })
+  const tag = formatTag({ taskId: '01a1fe40-5038-79f3-b915-9d60b7ec36b2', attempt: 1, ...ORIGIN })
   const kindOf = (statusCode: number) => {
     const sorted = sortAnswers([answerOf(tag, statusCode)])
     return Object.entries(sorted).find(([, answers]) => answers.length > 0)?.[0] ?? 'unknown'
@@ -108,7 +123,7 @@ describe('each answer stands for its own task', () => {
 
   test('a refusal of an earlier attempt decides nothing about this one', async () => {
     const claim = await claimKeywords(['yoga', 'pilates'])
-    const others = claim.tasks.map((task) => task.tag.replace(/\.1$/, '.7'))
+    const others = claim.tasks.map((task) => task.tag.replace('.1.', '.7.'))
     await settle(claim, [answerOf(others[0] ?? '', 40501), answerOf(others[1] ?? '', 40210)])
     assert.deepEqual(await countStates(world.db), { posting: 2 })
   })

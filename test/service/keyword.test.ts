@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 
-import { encodeKeyword } from '../../src/service/keyword.ts'
+import { decodeKeyword, encodeKeyword } from '../../src/service/keyword.ts'
 
 /** The service's side (spec: Task posting): `+` is a space, every `%##` is decoded. */
 function decodeAsService(posted: string): string {
@@ -21,6 +21,7 @@ test('percent and plus are protected, and nothing else is touched', () => {
 test('the service reads back what a person typed', () => {
   const typed = fc.string({ unit: fc.constantFrom('%', '+', '2', 'B', '5', ' ', 'é', '🧘', 'x') })
   fc.assert(fc.property(typed, (keyword) => decodeAsService(encodeKeyword(keyword)) === keyword))
+  fc.assert(fc.property(typed, (keyword) => decodeKeyword(encodeKeyword(keyword)) === keyword))
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme' }),

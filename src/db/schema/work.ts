@@ -208,8 +208,41 @@ export const ledger = pgTable(
     reservedMicros: micros('reserved_micros').notNull().default(0),
     /** All charges and duplicates ever, without refunds and adjustments: its rise since the account was read is not in the balance yet. */
     takenMicros: micros('taken_micros').notNull().default(0),
+    /** Stands in the tags of its tasks. A copy of the database has it too. */
+    installation: text('installation')
+      .notNull()
+      .default(sql`substr(replace(gen_random_uuid()::text, '-', ''), 1, 12)`),
+    /**
+     * While it is set nothing is posted: the service lists tasks of this installation that the ledger does not know, posted since that
+     * instant of the service's clock.
+     */
+    recoverFrom: instant('recover_from'),
+    /** Another storerank works on the account: a new database takes no notice of its tasks. */
+    isApart: boolean('is_apart').notNull().default(false),
   },
-  () => [check('ledger_has_one_row', sql`only_one`)],
+  () => [
+    check('ledger_has_one_row', sql`only_one`),
+    check('ledger_installation_form', sql`installation ~ '^[0-9a-f]{12}$'`),
+  ],
+)
+
+/**
+ * One row: when the service's list was last compared with the ledger, and where the row was written. In a copy of the database, however it
+ * was made, one of the three does not hold any more, so a copy is compared before it posts.
+ */
+export const restoreCheck = pgTable(
+  'restore_check',
+  {
+    onlyOne: boolean('only_one').primaryKey().default(true),
+    checkedAt: instant('checked_at').notNull(),
+    /** A server that was restored from a backup of its files has started since. */
+    serverStartedAt: instant('server_started_at').notNull(),
+    /** A copy by `create database … template` has another oid. */
+    database: bigint('database', { mode: 'number' }).notNull(),
+    /** The transaction that wrote the row: after `pg_restore` or COPY another one did (`xmin`). */
+    writtenBy: text('written_by').notNull(),
+  },
+  () => [check('restore_check_has_one_row', sql`only_one`)],
 )
 
 /** What the service charged for a billing unit last: its price list may say less. */

@@ -1,0 +1,232 @@
+/**
+ * `recover`: tasks that the service lists and this ledger has forgotten, because the database was restored from an older copy, come
+ * back as paid tasks whose results are awaited. That they exist and what they cost are facts; nothing here sends anything.
+ */
+import type { Price } from '../account/prices.ts'
+import type { Transaction } from '../db/database.ts'
+import type { PostedTask } from '../service/posted-task.ts'
+import { adoptTasks, type CreatedTask, type Evidence } from './adopt.ts'
+import { booked, freed, reserved } from './money.ts'
+import type { TagOrigin, TaskTag } from './tag.ts'
+
+/** A task as the service lists it. */
+export interface ListedTask extends TaskTag {
+  readonly serviceId: string
+  readonly origin: TagOrigin
+  /** What it measures; null when the list does not say. Then it comes back only when its task is known. */
+  readonly posted: PostedTask | null
+  /** By the clock of the database. */
+  readonly postedAt: Date
+  /** Net of refunds when it is done; null when the list does not say. */
+  readonly costMicros: number | null
+  readonly isDone: boolean
+}
+
+export interface Recovered extends Evidence {
+  /** What these tasks cost, net of refunds. */
+  readonly netMicros: number
+}
+
+/** The payer of what no watch asks for: people who watched it did so after the copy was made. */
+const PROJECT_OF_UNWATCHED = 'recovered'
+
+/**
+ * Adopts the tasks of one slice of the list that have no charge yet: charged on the day of posting, with the refund that the list implies,
+ * and to be asked for at once. A task that was posted again after a failure comes back in the order of its attempts. Idempotent by the
+ * service's id. The caller holds the ledger's lock.
+ * @param prices what a billing unit costs: the list does not say what was paid before a refund
+ */
+export async function recoverTasks(
+  tx: Transaction,
+  listed: readonly ListedTask[],
+  prices: readonly Price[],
+  overdueAfterMs: number,
+): Promise<Recovered> {
+  const total = { adopted: 0, duplicates: 0, netMicros: 0 }
+  for (const tasks of groupByAttempt(listed)) {
+    await fillListed(tx, tasks, prices)
+    await dropForgottenTwins(tx)
+    await repeatTasks(tx)
+    await insertForgottenTasks(tx)
+    const { adopted, duplicates } = await adoptTasks(tx, tasks.map(toCreated), overdueAfterMs)
+    total.netMicros += await bookKnownRefunds(tx)
+    total.adopted += adopted
+    total.duplicates += duplicates
+  }
+  return total
+}
+
+/** The first attempts of all tasks, then the second ones, and so on. */
+function groupByAttempt(listed: readonly ListedTask[]): ListedTask[][] {
+  const attempts = [...Map.groupBy(listed, (task) => task.attempt)]
+  return attempts.sort(([left], [right]) => left - right).map(([, tasks]) => tasks)
+}
+
+function toCreated({ taskId, attempt, serviceId, costMicros, isDone }: ListedTask): CreatedTask {
+  return { taskId, attempt, serviceId, costMicros: isDone ? null : costMicros }
+}
+
+/**
+ * `listed`: the tasks without a charge, with their target, its payers and their price. Projects that ask for the slot pay; else those that
+ * ever watched the target; else a project of its own.
+ */
+async function fillListed(
+  tx: Transaction,
+  tasks: readonly ListedTask[],
+  prices: readonly Price[],
+): Promise<void> {
+  const of = <T>(read: (task: ListedTask) => T) => tasks.map(read)
+  await tx`drop table if exists listed`
+  await tx`
+    create temporary table listed on commit drop as
+    with told as (
+      select f.*, coalesce(k.target_id, case when f.subject is not null then
+        target_of(f.store, f.function, f.subject, f.location_code, f.language_code, f.category) end) as target_id
+      from unnest(
+        ${of((task) => task.taskId)}::uuid[], ${of((task) => task.attempt)}::int[], ${of((task) => task.serviceId)}::text[],
+        ${of((task) => task.origin.slot.toISOString())}::timestamptz[],
+        ${of((task) => task.origin.slotEndsAt.toISOString())}::timestamptz[],
+        ${of((task) => task.postedAt.toISOString())}::timestamptz[], ${of((task) => task.costMicros)}::bigint[],
+        ${of((task) => String(task.isDone))}::text[]::boolean[], ${of((task) => task.posted?.store ?? null)}::text[],
+        ${of((task) => task.posted?.function ?? null)}::text[], ${of((task) => task.posted?.subject ?? null)}::text[],
+        ${of((task) => task.posted?.category ?? null)}::text[], ${of((task) => task.posted?.locationCode ?? null)}::int[],
+        ${of((task) => task.posted?.languageCode ?? null)}::text[], ${of((task) => task.posted?.priority ?? 1)}::int[],
+        ${of((task) => task.posted?.depth ?? null)}::int[]
+      ) as f (task_id, attempt, service_id, slot, slot_ends_at, posted_at, cost_micros, is_done, store, function, subject, category,
+        location_code, language_code, priority, depth)
+      left join task k on k.id = f.task_id
+      where not exists (select from charge c where c.service_id = f.service_id)
+    )
+    select t.*, coalesce(asking.payers, watching.payers) as payers, coalesce(asking.html, false) as html,
+      greatest(t.cost_micros, task_price(t.depth::smallint, p.unit_results,
+        case t.priority when 2 then p.high_micros else p.normal_micros end)) as price_micros
+    from told t
+    left join unnest(
+      ${prices.map((price) => price.store)}::text[], ${prices.map((price) => price.function)}::text[],
+      ${prices.map((price) => price.billingUnitResults)}::int[],
+      ${prices.map((price) => price.normalMicros)}::bigint[], ${prices.map((price) => price.highMicros)}::bigint[]
+    ) as p (store, function, unit_results, normal_micros, high_micros) using (store, function)
+    cross join lateral (
+      select array_agg(distinct j.id order by j.id) as payers, bool_or(w.html) as html
+      from watch_period w join project j on j.name = w.project
+      where w.target_id = t.target_id and slot_of(w.every, t.slot) = t.slot and t.slot >= w.first_slot
+        and (w.last_slot is null or t.slot <= w.last_slot)
+    ) asking
+    cross join lateral (
+      select array_agg(distinct j.id order by j.id) as payers
+      from watch_period w join project j on j.name = w.project where w.target_id = t.target_id
+    ) watching`
+  const unwatched = await tx`select from listed where payers is null and target_id is not null limit 1`
+  if (unwatched.length === 0) return
+  await tx`insert into project (name) values (${PROJECT_OF_UNWATCHED}) on conflict (name) do nothing`
+  await tx`
+    update listed set payers = array(select id from project where name = ${PROJECT_OF_UNWATCHED})
+    where payers is null and target_id is not null`
+}
+
+/**
+ * Removes planned tasks for a slot that was bought under another id: the copy had planned it, or a plan did after the copy was restored. One
+ * that was sent before stays as `dropped`, because the service may still name its tag.
+ */
+export async function dropForgottenTwins(tx: Transaction): Promise<void> {
+  await tx`
+    with twin as materialized (
+      select k.id from task k join listed l on l.target_id = k.target_id and l.slot = k.slot and l.task_id <> k.id
+      where k.state = 'planned'
+      order by k.id for update of k
+    ),
+    kept as (
+      update task k set state = 'dropped', ended_at = clock_timestamp(), post_id = null
+      from twin w where k.id = w.id and k.attempt > 1
+      returning k.payers, k.estimate_micros, k.reserved_at
+    ),
+    deleted as (
+      delete from task k using twin w where k.id = w.id and k.attempt = 1
+      returning k.payers, k.estimate_micros, k.reserved_at
+    ),
+    gone as (select * from kept union all select * from deleted),
+    moved as (${freed(tx, 'gone')}),
+    ${booked(tx)}
+    select`
+}
+
+/**
+ * Raises known tasks to an attempt that was made after the copy, so that no tag is sent twice. One whose result was awaited, or had
+ * failed, was posted again by then: its new service id takes the place of the old one.
+ */
+export async function repeatTasks(tx: Transaction): Promise<void> {
+  await tx`
+    with again as (
+      update task k set state = 'planned', attempt = l.attempt, post_id = null, service_id = null, posted_at = null, ask_at = null,
+        fetching_until = null, unusable_answers = 0, ended_at = null, reserved_at = l.posted_at
+      from listed l where k.id = l.task_id and k.attempt < l.attempt and k.state in ('posted', 'failed')
+      returning k.payers, k.estimate_micros, k.reserved_at
+    ),
+    moved as (${reserved(tx, 'again')}),
+    ${booked(tx)}
+    select`
+  await tx`update task k set attempt = l.attempt from listed l where k.id = l.task_id and k.attempt < l.attempt`
+}
+
+/**
+ * Inserts the tasks that are not known, with their price reserved on the day of posting: `adoptTasks` turns it into a charge. One whose slot
+ * another task has was paid for beside it: it is `dropped` at once, and its charge a `duplicate`.
+ */
+export async function insertForgottenTasks(tx: Transaction): Promise<void> {
+  await tx`
+    with forgotten as (
+      select distinct on (l.task_id) l.* from listed l
+      where l.target_id is not null and not exists (select from task k where k.id = l.task_id)
+      order by l.task_id, l.posted_at
+    ),
+    placed as (
+      select f.*, row_number() over (partition by f.target_id, f.slot order by f.posted_at desc, f.task_id) > 1 or exists (
+        select from task o where o.target_id = f.target_id and o.slot = f.slot and o.state <> 'dropped') as is_beside
+      from forgotten f
+    ),
+    inserted as (
+      insert into task (id, target_id, slot, slot_ends_at, state, attempt, depth, priority, html, estimate_micros, payers, reserved_at,
+        ended_at)
+      select task_id, target_id, slot, slot_ends_at, case when is_beside then 'dropped' else 'planned' end, attempt, depth, priority,
+        html, price_micros, payers, posted_at, case when is_beside then clock_timestamp() end
+      from placed
+      returning state, payers, estimate_micros, reserved_at
+    ),
+    reserving as (select * from inserted where state = 'planned'),
+    moved as (${reserved(tx, 'reserving')}),
+    ${booked(tx)}
+    select`
+}
+
+/**
+ * Books what the list says came back: its cost of a finished task is net. The row of the refund stands even at 0, so that storing the
+ * result books none again. Results that are ready are asked for at once.
+ * @returns what the tasks cost, net
+ */
+async function bookKnownRefunds(tx: Transaction): Promise<number> {
+  const [row] = await tx<{ netMicros: number }[]>`
+    with paid as (
+      select c.*, (sum(c.amount_micros) over same_task)::bigint - l.cost_micros as back_micros,
+        row_number() over (same_task order by c.project_id) as place, (count(*) over same_task)::int as payers
+      from listed l join charge c on c.service_id = l.service_id and c.kind in ('charge', 'duplicate')
+      where l.is_done and l.cost_micros is not null
+      window same_task as (partition by c.service_id)
+    ),
+    refunded as (
+      insert into charge (kind, at, project_id, amount_micros, target_id, slot, service_id)
+      select 'refund', at, project_id, -share_of(back_micros, payers, place), target_id, slot, service_id
+      from paid where back_micros >= 0
+      on conflict do nothing
+      returning project_id, at, kind, amount_micros
+    ),
+    asked as (
+      update task k set ask_at = k.posted_at from listed l
+      where k.service_id = l.service_id and k.state = 'posted' and l.is_done
+    ),
+    moved as (select project_id, at, kind, amount_micros as micros from refunded),
+    ${booked(tx)}
+    select coalesce((select sum(amount_micros) from refunded), 0)::bigint + coalesce((
+      select sum(c.amount_micros) from listed l join charge c on c.service_id = l.service_id
+        and c.kind in ('charge', 'duplicate')), 0)::bigint as "netMicros"`
+  return row?.netMicros ?? 0
+}

@@ -1,0 +1,186 @@
+/**
+ * Reading back what was bought after a backup was made: every task of this installation in the service's list that has no charge is
+ * adopted at its true cost. It can be ended at any moment and run again: the list is read in pieces, and what is adopted is known from
+ * then on. It posts nothing.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readPrices } from '../account/prices.ts'
+import type { Database } from '../db/database.ts'
+import { UnavailableError } from '../errors.ts'
+import { withLedgerLock } from '../ledger/lock.ts'
+import { markOverduePosts } from '../ledger/posts.ts'
+import { type ListedTask, recoverTasks } from '../ledger/recover.ts'
+import { advanceRecovery, readRestoreState, recordCheck } from '../ledger/restored.ts'
+import { parseTag } from '../ledger/tag.ts'
+import type { AppDataClient } from '../service/client.ts'
+import type { TaskIdRow } from '../service/history.ts'
+import { readPostedTask } from '../service/posted-task.ts'
+import { type ReconcileOptions, reconcileUnknownPosts } from './reconcile.ts'
+import { EDGE_MS, rangeSinceLastCharge } from './restored.ts'
+import { type Range, scanTaskHistory } from './task-history.ts'
+
+export interface RecoverOptions extends ReconcileOptions {
+  /** Tells of progress: up to when the list is read, and how many tasks were adopted. */
+  readonly onProgress?: (readTo: Date, recovered: number) => void
+}
+
+export interface RecoveredTasks {
+  /** What was read of the service's list, by its clock. */
+  readonly from: Date
+  readonly to: Date
+  /** Tasks that are known now and were not before. */
+  readonly recovered: number
+  /** Paid for beside another task of the same slot. */
+  readonly duplicates: number
+  /** What all of them cost, net of refunds. */
+  readonly netMicros: number
+  /** Tasks of which the list does not say what they measured: they have no charge here. */
+  readonly unreadable: number
+}
+
+/** A piece of the list is read whole before it is adopted: longer while there are few tasks. */
+const FIRST_PIECE_MS = 6 * 3_600_000
+const LONGEST_PIECE_MS = 48 * 3_600_000
+const FEW_ROWS = 10_000
+/** Tasks that are adopted in one transaction, which holds the ledger's lock. */
+const SLICE_TASKS = 500
+
+/**
+ * Reads the list from the last charge of the ledger to the present and adopts what is missing. Posts whose answer was lost before the copy
+ * was made are reconciled first. While tasks are found that are younger than the quiet time, the list is read again after it: what another
+ * copy sent last may still arrive.
+ * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws. What was adopted stays.
+ */
+export async function recoverForgottenTasks(
+  db: Database,
+  client: AppDataClient,
+  options: RecoverOptions,
+): Promise<RecoveredTasks> {
+  const state = await readRestoreState(db.sql)
+  const sinceCharge = await rangeSinceLastCharge(client, state)
+  const from = state.recoverFrom ?? sinceCharge.from
+  await advanceRecovery(db.sql, from)
+  await settleUnknownPosts(db, client, options)
+  const total = { recovered: 0, duplicates: 0, netMicros: 0, unreadable: 0 }
+  let pieceMs = FIRST_PIECE_MS
+  let begin = from
+  let newestMs = 0
+  for (;;) {
+    const present = await client.readServiceTime()
+    const end = new Date(Math.min(present.getTime(), begin.getTime() + pieceMs))
+    const piece = await recoverPiece(db, client, state.installation, { from: begin, to: end }, options)
+    total.recovered += piece.recovered
+    total.duplicates += piece.duplicates
+    total.netMicros += piece.netMicros
+    total.unreadable += piece.unreadable
+    options.onProgress?.(end, total.recovered)
+    pieceMs = piece.rows < FEW_ROWS ? Math.min(pieceMs * 2, LONGEST_PIECE_MS) : FIRST_PIECE_MS
+    newestMs = Math.max(newestMs, piece.newestMs)
+    const quietAtMs = newestMs + options.quietMs
+    if (end < present) begin = end
+    else if (quietAtMs <= present.getTime()) {
+      await advanceRecovery(db.sql, null)
+      await recordCheck(db.sql)
+      return { from, to: end, ...total }
+    } else {
+      await sleep(quietAtMs - present.getTime(), undefined, { signal: options.signal })
+      begin = new Date(newestMs - EDGE_MS)
+    }
+    await advanceRecovery(db.sql, begin)
+  }
+}
+
+/** Until no post of the copy is unknown: each is found, or proven to be missing by two scans after the quiet time. */
+async function settleUnknownPosts(
+  db: Database,
+  client: AppDataClient,
+  options: ReconcileOptions,
+): Promise<void> {
+  await markOverduePosts(db.sql)
+  for (;;) {
+    const { unknownPosts, waitsUntil } = await reconcileUnknownPosts(db, client, options)
+    if (unknownPosts === 0) return
+    const waitMs = Math.max(0, (waitsUntil?.getTime() ?? 0) - Date.now())
+    await sleep(Math.min(waitMs, options.quietMs), undefined, { signal: options.signal })
+  }
+}
+
+interface Piece extends Omit<RecoveredTasks, 'from' | 'to'> {
+  readonly rows: number
+  /** When the newest of the recovered tasks was posted, by the clock of the service; 0 without one. */
+  readonly newestMs: number
+}
+
+async function recoverPiece(
+  db: Database,
+  client: AppDataClient,
+  installation: string,
+  range: Range,
+  options: RecoverOptions,
+): Promise<Piece> {
+  const [clock] = await db.sql<{ now: Date }[]>`select storerank_now() as now`
+  const aheadMs = (await client.readServiceTime()).getTime() - (clock?.now.getTime() ?? 0)
+  const { found, isComplete } = await scanTaskHistory(
+    client,
+    range,
+    (row) => readOwnTask(row, installation, aheadMs),
+    options.signal,
+  )
+  if (!isComplete) {
+    throw new UnavailableError(
+      `The tasks that the service lists from ${range.from.toISOString()} on changed places each time they were read. ` +
+        'What was read before stays; run `storerank recover` again.',
+    )
+  }
+  const unknown = await keepUncharged(db, found)
+  const unreadable = await keepUnreadable(db, unknown)
+  let piece = { rows: found.length, recovered: 0, duplicates: 0, netMicros: 0, unreadable: unreadable.length }
+  for (let at = 0; at < unknown.length; at += SLICE_TASKS) {
+    const slice = unknown.slice(at, at + SLICE_TASKS)
+    const recovered = await withLedgerLock(db, 'The recovery', async (tx) =>
+      recoverTasks(tx, slice, await readPrices(tx), options.overdueAfterMs),
+    )
+    piece = {
+      ...piece,
+      recovered: piece.recovered + recovered.adopted + recovered.duplicates,
+      duplicates: piece.duplicates + recovered.duplicates,
+      netMicros: piece.netMicros + recovered.netMicros,
+    }
+  }
+  const newestMs = unknown.reduce((latest, task) => Math.max(latest, task.postedAt.getTime() + aheadMs), 0)
+  return { ...piece, newestMs }
+}
+
+function readOwnTask(row: TaskIdRow, installation: string, aheadMs: number): ListedTask | null {
+  const tag = parseTag(row.tag)
+  if (tag === null || tag.origin?.installation !== installation) return null
+  return {
+    taskId: tag.taskId,
+    attempt: tag.attempt,
+    origin: tag.origin,
+    serviceId: row.id,
+    posted: readPostedTask(row),
+    postedAt: new Date(row.datetimePosted.getTime() - aheadMs),
+    costMicros: row.costMicros,
+    isDone: row.datetimeDone !== null,
+  }
+}
+
+async function keepUncharged(db: Database, listed: readonly ListedTask[]): Promise<ListedTask[]> {
+  const rows = await db.sql<{ id: string }[]>`
+    select f.id from unnest(${listed.map((task) => task.serviceId)}::text[]) as f (id)
+    where not exists (select from charge c where c.service_id = f.id)`
+  const ids = new Set(rows.map((row) => row.id))
+  const uncharged = listed.filter((task) => ids.has(task.serviceId))
+  return uncharged.sort((left, right) => left.postedAt.getTime() - right.postedAt.getTime())
+}
+
+/** Neither the list nor the ledger says what these measured. */
+async function keepUnreadable(db: Database, listed: readonly ListedTask[]): Promise<ListedTask[]> {
+  const mute = listed.filter((task) => task.posted === null)
+  if (mute.length === 0) return []
+  const rows = await db.sql<{ id: string }[]>`
+    select id from task where id = any(${mute.map((task) => task.taskId)}::uuid[])`
+  const known = new Set(rows.map((row) => row.id))
+  return mute.filter((task) => !known.has(task.taskId))
+}

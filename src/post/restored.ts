@@ -1,0 +1,157 @@
+/**
+ * Before a process posts, it compares the newest tasks of the service's own list with the ledger, once an hour for all processes of a
+ * database and once in each copy of it. A database that was restored from an older copy would pay again for what was bought since.
+ */
+import type { Database } from '../db/database.ts'
+import { ConfigurationError, UnavailableError } from '../errors.ts'
+import {
+  findForgotten,
+  holdForRecovery,
+  isChecked,
+  type ListedTag,
+  type RestoreState,
+  readRestoreHold,
+  readRestoreState,
+  recordCheck,
+} from '../ledger/restored.ts'
+import { parseTag } from '../ledger/tag.ts'
+import type { AppDataClient } from '../service/client.ts'
+import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/history.ts'
+import { type Range, scanTaskHistory, TAGS_KNOWN_DAYS } from './task-history.ts'
+
+const DAY_MS = 86_400_000
+/** The list is read from that much before the last charge: a clock may have been set since. */
+export const EDGE_MS = 30 * 60_000
+/** Rows that go to the database in one statement. */
+const SLICE_ROWS = 5_000
+/** A new database reads so many pages of the account's tasks, the newest first: 10 a minute are allowed (spec: Limits). */
+const PAGES_OF_A_NEW_DATABASE = 5
+
+/** One check at a time in a process: ten posts that begin at once need one. */
+const checks = new WeakMap<Database, Promise<void>>()
+
+/**
+ * Compares the list with the ledger, unless that was done in this database within the hour. What it finds stops posting, for all processes.
+ * @throws what `listTaskIds` throws; UnavailableError when the list never stood still while it was read
+ */
+export function checkForRestore(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
+  const running = checks.get(db) ?? check(db, client, signal).finally(() => checks.delete(db))
+  checks.set(db, running)
+  return running
+}
+
+/**
+ * Does the same, for a command that posts.
+ * @throws ConfigurationError when posting is stopped, with what to do
+ */
+export async function refuseRestored(
+  db: Database,
+  client: AppDataClient,
+  signal?: AbortSignal,
+): Promise<void> {
+  await checkForRestore(db, client, signal)
+  const hold = await readRestoreHold(db.sql)
+  if (hold !== null) throw new ConfigurationError(hold)
+}
+
+async function check(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
+  if (await isChecked(db.sql)) return
+  const state = await readRestoreState(db.sql)
+  if (state.recoverFrom !== null) return
+  const range = await rangeSinceLastCharge(client, state)
+  const isForgotten =
+    state.lastChargeAt === null
+      ? await standsIn(client, range, state, signal)
+      : await listsForgotten(db, client, range, state, signal)
+  if (isForgotten) await holdForRecovery(db.sql, range.from)
+  else await recordCheck(db.sql)
+}
+
+/** From the last charge to the present, by the clock of the service. */
+export async function rangeSinceLastCharge(
+  client: AppDataClient,
+  { lastChargeAt, now }: Pick<RestoreState, 'lastChargeAt' | 'now'>,
+): Promise<Range> {
+  const to = await client.readServiceTime()
+  const aheadMs = to.getTime() - now.getTime()
+  const oldestMs = to.getTime() - TAGS_KNOWN_DAYS * DAY_MS
+  const sinceMs = lastChargeAt === null ? oldestMs : lastChargeAt.getTime() + aheadMs - EDGE_MS
+  return { from: new Date(Math.min(to.getTime(), Math.max(oldestMs, sinceMs))), to }
+}
+
+/** The first page tells nearly always: it is full only when the account had more than 1,000 tasks since. */
+async function listsForgotten(
+  db: Database,
+  client: AppDataClient,
+  range: Range,
+  { installation }: RestoreState,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const newest = await readPage(client, range, 0)
+  if ((await findForgotten(db.sql, installation, newest)).length > 0) return true
+  if (newest.length < MAX_TASK_ID_ROWS) return false
+  const { found, isComplete } = await scanTaskHistory(client, range, keepTag, signal)
+  for (let from = 0; from < found.length; from += SLICE_ROWS) {
+    const slice = found.slice(from, from + SLICE_ROWS)
+    if ((await findForgotten(db.sql, installation, slice)).length > 0) return true
+  }
+  if (isComplete) return false
+  throw new UnavailableError(
+    'The tasks that the service lists changed places each time they were read, so nothing is posted before they are read again.',
+  )
+}
+
+/** Nothing was ever bought here. When the account has tasks of a storerank, this database may stand in for the one that posted them. */
+async function standsIn(
+  client: AppDataClient,
+  range: Range,
+  { isApart, installation }: RestoreState,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const installations = await readInstallations(client, range, signal)
+  return installations.some((found) => found.installation === installation || !isApart)
+}
+
+/** A database of storerank, as far as the tags of its tasks tell of it. */
+export interface Installation {
+  readonly installation: string
+  /** Those that were seen: there may be more. */
+  readonly tasks: number
+  readonly lastPostedAt: Date
+}
+
+/** The databases of storerank that posted the newest tasks of the account. */
+export async function readInstallations(
+  client: AppDataClient,
+  range: Range,
+  signal?: AbortSignal,
+): Promise<Installation[]> {
+  const found = new Map<string, Installation>()
+  for (let page = 0; page < PAGES_OF_A_NEW_DATABASE; page += 1) {
+    signal?.throwIfAborted()
+    const rows = await readPage(client, range, page * MAX_TASK_ID_ROWS)
+    for (const { tag, datetimePosted } of rows) {
+      const installation = parseTag(tag)?.origin?.installation
+      if (installation === undefined) continue
+      const { tasks = 0, lastPostedAt = datetimePosted } = found.get(installation) ?? {}
+      const latest = lastPostedAt > datetimePosted ? lastPostedAt : datetimePosted
+      found.set(installation, { installation, tasks: tasks + 1, lastPostedAt: latest })
+    }
+    if (rows.length < MAX_TASK_ID_ROWS) break
+  }
+  return [...found.values()]
+}
+
+function readPage(client: AppDataClient, range: Range, offset: number): Promise<TaskIdRow[]> {
+  return client.listTaskIds({
+    ...range,
+    offset,
+    limit: MAX_TASK_ID_ROWS,
+    includeMetadata: true,
+    sort: 'desc',
+  })
+}
+
+function keepTag({ id, tag }: TaskIdRow): ListedTag | null {
+  return parseTag(tag) === null ? null : { id, tag }
+}

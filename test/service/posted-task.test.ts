@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readPostedTask } from '../../src/service/posted-task.ts'
+import { toWire } from '../../src/service/task-rules.ts'
+
+const url = '/v3/app_data/ios_store/app_searches/task_post'
+const metadata = { keyword: 'c%2B%2B 100%25', location_code: '2840', language_code: 'en' }
+
+test('what was posted is read back as a person typed it, with the defaults of the service', () => {
+  assert.deepEqual(readPostedTask({ url, metadata }), {
+    store: 'ios_store',
+    function: 'app_searches',
+    subject: 'c++ 100%',
+    category: null,
+    locationCode: 2840,
+    languageCode: 'en',
+    priority: 1,
+    depth: 100,
+  })
+})
+
+test('every function is read back from what we post', () => {
+  for (const [store, fn] of [
+    ['ios_store', 'app_info'],
+    ['ios_store', 'app_reviews'],
+    ['android_store', 'app_list'],
+  ] as const) {
+    const task = {
+      tag: 'a.1',
+      subject: 'x',
+      locationCode: 1,
+      languageCode: 'en',
+      priority: 2,
+      depth: 7,
+    } as const
+    const posted = toWire(fn, fn === 'app_list' ? { ...task, category: 'game' } : task)
+    const read = readPostedTask({ url: `/v3/app_data/${store}/${fn}/task_post`, metadata: posted })
+    assert.deepEqual(
+      [read?.subject, read?.category, read?.priority, read?.depth],
+      ['x', fn === 'app_list' ? 'game' : null, 2, fn === 'app_info' ? null : 7],
+    )
+  }
+})
+
+test('a row that does not say what was asked for is not guessed at', () => {
+  const { keyword: _, ...without } = metadata
+  for (const row of [
+    { url: null, metadata },
+    { url: '/v3/app_data/id_list', metadata },
+    { url: '/v3/app_data/ios_store/app_list/task_post', metadata: { ...metadata, app_collection: 'x' } },
+    { url, metadata: null },
+    { url, metadata: without },
+    { url, metadata: { ...metadata, location_code: 'here' } },
+  ]) {
+    assert.equal(readPostedTask(row), null)
+  }
+})

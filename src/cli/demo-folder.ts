@@ -141,5 +141,5 @@ async function removeFolder(folder: string): Promise<void> {
 /** As short as a person would type it. */
 export function show(path: string): string {
   const near = relative(process.cwd(), path)
-  return near === '' || near.startsWith('..') ? path : near
+  return near === '' || near.startsWith('..') || near.length + 1 === path.length ? path : near
 }

@@ -2,15 +2,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { ListenAddress } from '../collect/receiver.ts'
+import { MONTH_DAYS } from '../demo/days.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { Store } from '../service/functions.ts'
 import { didYouMean } from '../suggest.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
 import { type CommandName, type CommandOptions, type Host, JOB_NAMES, type JobName } from './command.ts'
 import { parseListenAddress } from './listen-address.ts'
-
-/** Of the demo (src/demo/story.ts). */
-const MONTH_DAYS = 30
 
 /** Runs a command with its options. */
 type Invoke = <Name extends CommandName>(name: Name, options: CommandOptions[Name]) => Promise<void>

@@ -3,6 +3,7 @@ import type { Fragment } from 'postgres'
 import type { Transaction } from '../db/database.ts'
 import { byGap, type Coverage, type Gap, type GapReason, type Money } from './model.ts'
 import type { Scope } from './read.ts'
+import { explainReason } from './words.ts'
 
 const REASONS = 200
 const EXAMPLES = 3
@@ -20,14 +21,24 @@ export async function readCoverage(tx: Transaction, scope: Scope): Promise<Cover
 
 async function readReasons(tx: Transaction, scope: Scope): Promise<GapReason[]> {
   const rows = await tx<(Omit<GapReason, 'day'> & { day: number })[]>`
-    select s.day, s.gap, s.reason, count(*) as slots, (array_agg(distinct t.subject))[:${EXAMPLES}] as examples
-    from (${slotsOf(tx, scope)}) s
-    join target t on t.id = s.target_id
-    where s.gap is not null
+    with named as (
+      select s.day, s.gap, s.reason, t.function in ('app_info', 'app_reviews') as "isPage", case t.function
+          when 'app_info' then 'the page of ' || coalesce(a.title, t.subject)
+          when 'app_reviews' then 'the reviews of ' || coalesce(a.title, t.subject)
+          else t.subject end as name, count(*) as slots
+      from (${slotsOf(tx, scope)}) s
+      join target t on t.id = s.target_id
+      left join app a on a.store = t.store and a.app_id = t.subject
+      where s.gap is not null
+      group by 1, 2, 3, 4, 5
+    )
+    select n.day, n.gap, n.reason, sum(n.slots)::integer as slots,
+      (array_agg(n.name order by n."isPage", n.slots desc, n.name))[:${EXAMPLES}] as examples
+    from named n
     group by 1, 2, 3
-    order by s.day = ${scope.days.length - 1} desc, slots desc, s.day desc, s.gap, s.reason
+    order by n.day = ${scope.days.length - 1} desc, slots desc, n.day desc, n.gap, n.reason
     limit ${REASONS}`
-  return rows.map((row) => ({ ...row, day: scope.days[row.day] ?? '' }))
+  return rows.map((row) => ({ ...row, day: scope.days[row.day] ?? '', reason: explainReason(row.reason) }))
 }
 
 function slotsOf(tx: Transaction, { project, timezone, from, to, targets }: Scope): Fragment {

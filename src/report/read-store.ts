@@ -1,6 +1,6 @@
 /** What the stores said of the apps of a report: changes of their pages, ratings, reviews. */
 import type { Transaction } from '../db/database.ts'
-import type { Day, ListingChange, Ratings, Report, Review } from './model.ts'
+import type { Annotation, Day, ListingChange, Ratings, Report, Review } from './model.ts'
 import type { Scope } from './read.ts'
 
 const LOW_REVIEWS = 20
@@ -22,6 +22,22 @@ export async function readChanges(
       and c.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
     order by c.slot, c.app, place, c.field`
   return rows.map(({ id, ...change }) => ({ ...change, app: apps.indexOf(id) }))
+}
+
+/** Of an app that both stores know by the same id there is no such thing: the ids of one are numbers. */
+export async function readAnnotations(
+  tx: Transaction,
+  { project, from, to }: Scope,
+  apps: Report['apps'],
+): Promise<Annotation[]> {
+  const rows = await tx<{ day: Day; appId: string | null; text: string }[]>`
+    select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", text from annotation
+    where project = ${project} and day between ${from}::date and ${to}::date
+    order by day, id`
+  return rows.map(({ appId, ...note }) => {
+    const app = apps.findIndex((each) => each.appId === appId)
+    return { ...note, app: app === -1 ? null : app }
+  })
 }
 
 interface DayOfPage {

@@ -8,7 +8,7 @@ import { didYouMean } from '../suggest.ts'
 import type { Day, Report } from './model.ts'
 import { readCoverage, readMoney } from './read-books.ts'
 import { readApps, readRanks, readStandings } from './read-ranks.ts'
-import { readChanges, readRatings, readReviews } from './read-store.ts'
+import { readAnnotations, readChanges, readRatings, readReviews } from './read-store.ts'
 
 export interface ReportQuery {
   readonly project: string
@@ -81,7 +81,7 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     ...(await readRanks(tx, scope)),
     ...(await readStandings(tx, scope)),
     changes: await readChanges(tx, scope),
-    annotations: [],
+    annotations: await readAnnotations(tx, scope, apps),
     ratings: await readRatings(tx, scope),
     ...(await readReviews(tx, scope)),
     coverage: await readCoverage(tx, scope),

@@ -19,6 +19,19 @@ export const GAP_MEANINGS: ByGap<string> = {
   pending: 'Not closed yet: the result may still come.',
 }
 
+/** Why the plan or the claim has left something out (table `budget_cut`). */
+const BUDGET_REASONS: Readonly<Record<string, string>> = {
+  project_budget: 'The budget of the project was used up.',
+  overall_budget: 'The budget over all projects was used up, or the limit of the account reached.',
+  dearer_than_project_budget: 'It costs more than the whole budget of the project.',
+  dearer_than_overall_budget: 'It costs more than the whole budget over all projects.',
+}
+
+/** The reason of a gap as a sentence. */
+export function explainReason(reason: string | null): string | null {
+  return reason === null ? null : (BUDGET_REASONS[reason] ?? reason)
+}
+
 export const STORE_NAMES: Readonly<Record<Store, string>> = { ios_store: 'iOS', android_store: 'Android' }
 
 const MICROS_PER_USD = 1_000_000n

@@ -50,7 +50,10 @@ test('the latest day says what moved, who left the top ten, what is missing and 
   assert.match(stdout, /In one day: 1 up, 1 down, 1 not measured: budget\./)
   assert.match(stdout, /Up since the day before \(1\)[\s\S]*yoga +│ iOS 2840 │ Mine +│ +14 │ +9 │ +\+5 │/)
   assert.match(stdout, /Came into the top 10 \(1\)[\s\S]*yoga[\s\S]*Left the top 10 \(1\)[\s\S]*chess/)
-  assert.match(stdout, /Not measured on the last day[\s\S]*budget +│ +1 │ project_budget │ zen/)
+  assert.match(
+    stdout,
+    /Not measured on the last day[\s\S]*budget +│ +1 │ The budget of the project was used up\. │ zen/,
+  )
   assert.match(stdout, /Mine +│ iOS +│ own +│ +\d+\.\d % │ +– │ +66\.7 % │ [▁▂▃▄▅▆▇█]{3}/)
   assert.match(stdout, /Share of voice: Mine \d+\.\d %, .* all others/)
   assert.ok(!stdout.includes('\u001b'), 'a title does not steer the terminal')

@@ -1,5 +1,13 @@
 /** What is read first: the summary in words, a few numbers, who moved, and who came into the top ten or left it. */
-import { changeOver, findCrossings, findMovers, type Move, SPANS, type Span } from '../findings.ts'
+import {
+  changeOver,
+  findCrossings,
+  findMovers,
+  type Move,
+  SPANS,
+  type Span,
+  tallyChanges,
+} from '../findings.ts'
 import type { Daily, Report } from '../model.ts'
 import { countInTop, nameList, summarise, TOP } from '../summary.ts'
 import {
@@ -12,6 +20,7 @@ import {
   formatPercent,
   formatPoint,
 } from '../words.ts'
+import { showNothing } from './figure.ts'
 import { showSparkline } from './keywords.ts'
 import { html, type Markup } from './markup.ts'
 
@@ -116,6 +125,11 @@ export function showMovers(report: Report): Markup {
 
 function showSpan(report: Report, span: Span): Markup {
   const { up, down } = findMovers(report, span)
+  const { incomparable, same, absent } = tallyChanges(report, span)
+  const isComparable = up.length + down.length + same + absent > 0
+  if (!isComparable && incomparable > 0) {
+    return html`<div><h3>${span === 1 ? 'In one day' : `In ${span} days`}</h3>${showNothing(`It was not measured ${countOf(span, 'day')} before.`)}</div>`
+  }
   return html`<div><h3>${span === 1 ? 'In one day' : `In ${span} days`}</h3>
 ${showMoves(report, 'Up', up, MOVERS_SHOWN, span)}${showMoves(report, 'Down', down, MOVERS_SHOWN, span)}</div>`
 }

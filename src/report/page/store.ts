@@ -3,7 +3,7 @@ import type { Daily, ListingChange, Ratings, Report } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { formatCount, formatDay } from '../words.ts'
 import { classOfApp, collectMarks, type Figure, showFigure, showNothing } from './figure.ts'
-import { html, type Markup } from './markup.ts'
+import { html, type Markup, NOTHING } from './markup.ts'
 
 const CHANGES_SHOWN = 60
 /** Longer texts are folded. */
@@ -11,7 +11,9 @@ const SHORT_LETTERS = 120
 const LONGEST_LETTERS = 2000
 
 export function showChanges(report: Report): Markup {
-  const changes = report.changes.toSorted((a, b) => b.day.localeCompare(a.day))
+  const changes = report.changes
+    .filter(({ field }) => field !== 'updated_at')
+    .toSorted((a, b) => b.day.localeCompare(a.day))
   const rows = changes.slice(0, CHANGES_SHOWN).map((change) => showChange(report, change))
   const more =
     changes.length > CHANGES_SHOWN
@@ -19,7 +21,19 @@ export function showChanges(report: Report): Markup {
       : ''
   const table = html`<div class="scroll" tabindex="0" role="region" aria-label="Changes in the stores"><table class="changes"><thead><tr><th scope="col">Day</th><th scope="col" class="text">App</th><th scope="col" class="text">What</th><th scope="col" class="text">Old</th><th scope="col" class="text">New</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
   return html`<section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes in the stores</h2>
-${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}</section>`
+${showNotes(report)}${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}</section>`
+}
+
+function showNotes(report: Report): Markup {
+  if (report.annotations.length === 0) return NOTHING
+  const notes = report.annotations
+    .toSorted((a, b) => b.day.localeCompare(a.day))
+    .map(({ day, app, text }) => {
+      const about = app === null ? NOTHING : html`<small>${nameApp(report, app)}</small>`
+      return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th><td class="text">${text}${about}</td></tr>`
+    })
+  return html`<h3>Notes of the project</h3><table class="changes notes"><thead><tr><th scope="col">Day</th><th scope="col" class="text">Note</th></tr></thead><tbody>${notes}</tbody></table><h3>Pages of the apps</h3>
+`
 }
 
 function showChange(report: Report, change: ListingChange): Markup {

@@ -24,7 +24,7 @@ function visibilityByStore(report: Report): Figure[] {
     return {
       id: `visibility-${store}`,
       title: stores.length === 1 ? 'Visibility' : `Visibility, ${STORE_NAMES[store]}`,
-      note: `100 % is first on every keyword; each place counts 1/rank, none within depth 0, and what was not measured not at all. Measured on the last day: ${formatPercent(measuredPercent.at(-1))}; days with less than ${POOR_PERCENT} % are shaded.`,
+      note: `100 % is first on every keyword; a place counts 1/rank, measured and not in the top counts 0, not measured does not count. Measured on the last day: ${formatPercent(measuredPercent.at(-1))}; days with less than ${POOR_PERCENT} % are shaded.`,
       kind: 'lines',
       unit: '%',
       days: report.days,

@@ -1,0 +1,146 @@
+/** The month of the demo as a person makes it: the same twice, usable afterwards, and nothing left of one that was interrupted. */
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import postgres from 'postgres'
+import { TRY_NEXT } from '../../src/cli/demo-report.ts'
+import { querySql, runCommand, startCommand } from '../support/command.ts'
+import { isAlive, makeEmptyHome, until } from '../support/embedded.ts'
+
+const RANKS = `
+  select project, store, keyword, location_code, app_id, slot, rank, outcome, reason from rank_history order by 1, 2, 3, 4, 5, 6`
+const MONEY = 'select project, day, spent_usd, refunded_usd from spend_daily order by 1, 2'
+
+/** Begun and ended by the tests of this file, which share it. */
+const owner: TestContext & { end(): Promise<void> } = (() => {
+  const ends: (() => unknown)[] = []
+  return {
+    after: (end: () => unknown) => ends.push(end),
+    end: async () => {
+      for (const end of ends.toReversed()) await end()
+    },
+  } as never
+})()
+
+const pidOfServer = (home: string): number =>
+  Number(
+    readFileSync(join(realpathSync(join(home, 'postgres')), 'data/postmaster.pid'), 'utf8').split('\n')[0],
+  )
+
+describe('a whole demo', () => {
+  let home = ''
+  let printed = ''
+  before(async () => {
+    home = await makeEmptyHome(owner)
+    const { code, stdout, stderr } = await runCommand(owner, ['demo', '--folder', home])
+    assert.equal(code, 0, stderr)
+    printed = stdout
+  })
+  after(() => owner.end())
+
+  test('says what happened, and where its pages are', () => {
+    assert.match(printed, /31 days, 2026-08-31 to 2026-09-30: 1,\d{3} measurements for \$1\.\d+\./)
+    assert.match(printed, /Not measured: \d+ on 15 Sep \(missed\), \d+ on 20 Sep \(budget\)\./)
+    for (const [, url = ''] of printed.matchAll(/^ {2}(file:\S+)$/gm))
+      assert.ok(existsSync(new URL(url)), url)
+    assert.deepEqual(readdirSync(join(home, 'reports')).sort(), ['fitness.html', 'learning.html'])
+  })
+
+  test('says what to try next, and all of it works', async (t) => {
+    assert.ok(printed.includes(`export STORERANK_HOME=${home}`))
+    for (const [question, command] of TRY_NEXT) {
+      assert.ok(printed.includes(`# ${question}\n  npx storerank ${command}`))
+      const [, name = '', query] = /^(\w+) (?:"(.*)")?/.exec(command) ?? []
+      const args = query === undefined ? command.split(' ') : [name, query]
+      const { code, stdout, stderr } = await runCommand(t, args, { home })
+      assert.equal(code, 0, stderr)
+      assert.ok(stdout.split('\n').length > 4, stdout)
+    }
+  })
+
+  test('has the same ranks and the same money when it is made again', async (t) => {
+    const other = await makeEmptyHome(t)
+    const { code, stderr } = await runCommand(t, ['demo', '--folder', other])
+    assert.equal(code, 0, stderr)
+    for (const query of [RANKS, MONEY]) {
+      const [ours, theirs] = [await querySql(t, query, { home }), await querySql(t, query, { home: other })]
+      assert.ok(ours.length > 50)
+      assert.deepEqual(theirs, ours)
+    }
+  })
+
+  test('is refused while somebody uses it, and stays; then it begins anew', async (t) => {
+    const running = startCommand(t, ['sql', 'select pg_sleep(600)'], { home })
+    let url = ''
+    await until('the server of the demo runs', async () => {
+      url = (await readPassFile(home)) ?? ''
+      return url !== ''
+    })
+    const sql = postgres(url, { max: 1, onnotice: () => {}, connection: { application_name: 'psql' } })
+    t.after(() => sql.end({ timeout: 0 }))
+    await until('psql has come in', async () => (await sql`select 1`.catch(() => [])).length === 1)
+    const refused = await runCommand(t, ['demo', '--folder', home, '--days', '2'])
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /is in use by .*psql.*: end that, or give another folder with --folder/)
+    running.child.kill('SIGKILL')
+    await sql.end({ timeout: 0 })
+    const [kept] = await querySql(t, 'select count(distinct slot)::int as days from ranking', { home })
+    assert.deepEqual(kept, { days: 31 })
+    const again = await runCommand(t, ['demo', '--folder', home, '--days', '2'])
+    assert.equal(again.code, 0, again.stderr)
+    const [anew] = await querySql(t, 'select count(distinct slot)::int as days from ranking', { home })
+    assert.deepEqual(anew, { days: 2 })
+  })
+})
+
+async function readPassFile(home: string): Promise<string | null> {
+  try {
+    const [, port, , user, password] = readFileSync(join(home, 'pgpass'), 'utf8').trim().split(':')
+    return `postgres://${user}:${password}@127.0.0.1:${port}/storerank_sandbox`
+  } catch {
+    return null
+  }
+}
+
+describe('a demo that is interrupted', () => {
+  const beginOne = async (t: TestContext) => {
+    const home = await makeEmptyHome(t)
+    const running = startCommand(t, ['demo', '--folder', home])
+    await running.says('"day":"2026-08-31"')
+    return { home, running }
+  }
+
+  test('by Ctrl-C leaves nothing behind: no folder, no server, no sandbox', async (t) => {
+    const { home, running } = await beginOne(t)
+    const cluster = realpathSync(join(home, 'postgres'))
+    const server = pidOfServer(home)
+    const sandbox = JSON.parse(readFileSync(join(home, 'sandbox.json'), 'utf8')).pid
+    running.child.kill('SIGINT')
+    const { code, stderr } = await running.ended
+    assert.equal(code, 130)
+    assert.match(stderr, /Stopped\. What was made of the demo is removed\./)
+    assert.ok(!existsSync(home) && !existsSync(cluster))
+    assert.ok(!isAlive(server) && !isAlive(sandbox))
+  })
+
+  test('by kill -9 is told by the next one, which begins anew', async (t) => {
+    const { home, running } = await beginOne(t)
+    running.child.kill('SIGKILL')
+    await running.ended
+    const { code, stdout, stderr } = await runCommand(t, ['demo', '--folder', home, '--days', '2'])
+    assert.equal(code, 0, stderr)
+    assert.match(stderr, /an earlier demo was interrupted here; it begins anew/)
+    assert.match(stdout, /2 days, 2026-08-31 to 2026-09-01/)
+  })
+
+  test('keeps a second one in its folder out, whose sentence says so', async (t) => {
+    const { home, running } = await beginOne(t)
+    const second = await runCommand(t, ['demo', '--folder', home])
+    assert.equal(second.code, 2)
+    assert.match(second.stderr, /Another demo is being made in .*: wait for it, or give another folder/)
+    running.child.kill('SIGINT')
+    assert.equal((await running.ended).code, 130)
+    assert.ok(!existsSync(home), dirname(home))
+  })
+})

@@ -14,7 +14,8 @@ import type { Logger } from '../log.ts'
 import type { CommandModules, CommandName, CommandOptions, Host } from './command.ts'
 import { buildProgram } from './program.ts'
 
-const COMMANDS: CommandModules = {
+/** Each command's module, loaded when it runs. */
+export const COMMANDS: CommandModules = {
   start: () => import('./start.ts'),
   run: () => import('./run.ts'),
   recover: () => import('./recover.ts'),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { describeFailure } from '../../src/cli/failure.ts'
 import { UnavailableError } from '../../src/errors.ts'
-import { runCommand } from '../support/command.ts'
+import { callCommand } from '../support/command.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 
 describe('what Postgres says of an error is told', () => {
@@ -67,7 +67,7 @@ test('a migration that fails says why, and changes nothing', async (t) => {
   t.after(() => database.drop())
   await database.sql`create table project (mine text)`
   const env = { DATABASE_URL: database.url, LOG_LEVEL: 'error' }
-  const { code, stderr } = await runCommand(t, ['migrate'], { env })
+  const { code, stderr } = await callCommand(['migrate'], { env })
   assert.equal(code, 1)
   assert.match(
     stderr,

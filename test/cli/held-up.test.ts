@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
-import { runCommand } from '../support/command.ts'
+import { callCommand } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { putFaults } from '../support/faults.ts'
 
@@ -30,20 +30,20 @@ function options(changes: Record<string, string> = {}) {
   return { env: { ...env, LOG_LEVEL: 'error', ...changes } }
 }
 
-test('a run in a major outage of posting ends with 1 and says what waits and since when, and so does status', async (t) => {
+test('a run in a major outage of posting ends with 1 and says what waits and since when, and so does status', async () => {
   await putFaults(sandbox.url, { status: { task_post: 'major_outage' } }, ACCOUNT)
   for (const args of [['run'], ['run', 'track']]) {
-    const { code, stdout, stderr } = await runCommand(t, args, options())
+    const { code, stdout, stderr } = await callCommand(args, options())
     assert.equal(code, 1, stderr)
     assert.match(stderr, OUTAGE)
     assert.match(stderr, PLANNED)
     assert.doesNotMatch(stdout, /everything due is measured/)
   }
   assert.equal((await database.sql`select from api_call where kind = 'task_post'`).length, 0)
-  const { stdout } = await runCommand(t, ['status'], options())
+  const { stdout } = await callCommand(['status'], options())
   assert.match(stdout, OUTAGE)
   assert.match(stdout, /task_post +│ major_outage/)
-  const { outstanding, service } = JSON.parse((await runCommand(t, ['status', '--json'], options())).stdout)
+  const { outstanding, service } = JSON.parse((await callCommand(['status', '--json'], options())).stdout)
   assert.equal(outstanding.planned, 2)
   assert.ok(Date.parse(outstanding.outage.since) > 0)
   assert.deepEqual(
@@ -52,24 +52,24 @@ test('a run in a major outage of posting ends with 1 and says what waits and sin
   )
 })
 
-test('a run after the outage posts what had waited, and names the budget that is nearly used up', async (t) => {
+test('a run after the outage posts what had waited, and names the budget that is nearly used up', async () => {
   await putFaults(sandbox.url, {}, ACCOUNT)
   await database.sql`update service_status set checked_at = checked_at - interval '1 minute'`
   const tight = options({ MAX_USD_PER_DAY: '0.003' })
-  const { code, stdout, stderr } = await runCommand(t, ['run'], tight)
+  const { code, stdout, stderr } = await callCommand(['run'], tight)
   assert.equal(code, 0, stderr)
   assert.match(stdout, /left of MAX_USD_PER_DAY: \$0\.0006 of \$0\.003\n +MAX_USD_PER_DAY: 80 % is used\./)
-  assert.match((await runCommand(t, ['status'], tight)).stdout, /\nMAX_USD_PER_DAY: 80 % is used\.\n/)
+  assert.match((await callCommand(['status'], tight)).stdout, /\nMAX_USD_PER_DAY: 80 % is used\.\n/)
 })
 
-test('plan and run say how much of MAX_USD_PER_RUN they take', async (t) => {
+test('plan and run say how much of MAX_USD_PER_RUN they take', async () => {
   await database.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     values ('fitness', 'ios_store', 'run', 2840, 'en'), ('fitness', 'ios_store', 'swim', 2840, 'en')`
   const small = options({ MAX_USD_PER_RUN: '0.002' })
-  const plan = await runCommand(t, ['plan'], small)
+  const plan = await callCommand(['plan'], small)
   assert.match(plan.stdout, /Would buy 1 task for \$0\.0012; the budget would cut 1 /)
   assert.match(plan.stdout, /MAX_USD_PER_RUN lets one run reserve \$0\.002\./)
-  const { stdout } = await runCommand(t, ['run'], small)
+  const { stdout } = await callCommand(['run'], small)
   assert.match(stdout, /reserved by this run: \$0\.0012 of MAX_USD_PER_RUN \$0\.002\n/)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
-import { makeCommandHome, runCommand } from '../support/command.ts'
+import { callCommand, makeCommandHome } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { addPerson } from '../support/people.ts'
 
@@ -19,7 +19,7 @@ async function importFile(t: TestContext, content: string | Uint8Array, ...optio
 async function importAs(url: string, t: TestContext, content: string | Uint8Array, ...options: string[]) {
   const file = join(dirname(await makeCommandHome(t)), 'keywords.csv')
   await writeFile(file, content)
-  return runCommand(t, ['import', file, ...options], { env: { DATABASE_URL: url } })
+  return callCommand(['import', file, ...options], { env: { DATABASE_URL: url } })
 }
 
 test('what was refused stands on stderr with its line, and what came in is counted', async (t) => {
@@ -40,7 +40,7 @@ test('what is printed as CSV comes in again as it was', async (t) => {
     values ('fit', 'ios_store', '3+ "math", ヨガ', 2392, 'ja', '6 hours', '{brand,"two words"}', 'ours')`
   const query = `select project, store, keyword, location_code, location_name, language_code, depth, every, priority,
     enabled, tags, note from keyword_watch where note = 'ours'`
-  const { stdout } = await runCommand(t, ['sql', query, '--csv'], { env })
+  const { stdout } = await callCommand(['sql', query, '--csv'], { env })
   assert.match((await importFile(t, stdout)).stdout, /0 added, 0 changed, 1 as they were, 0 refused/)
 })
 
@@ -73,7 +73,7 @@ test('a file that is not there or not UTF-8 is a mistake in the usage', async (t
   const latin = await importFile(t, Buffer.from('project,keyword\nfit,café\n', 'latin1'))
   assert.equal(latin.code, 2)
   assert.match(latin.stderr, /not UTF-8\. Save it as "CSV UTF-8"/)
-  const { code, stderr } = await runCommand(t, ['import', 'nowhere.csv'], {
+  const { code, stderr } = await callCommand(['import', 'nowhere.csv'], {
     env: { DATABASE_URL: database.url },
   })
   assert.equal(code, 2)

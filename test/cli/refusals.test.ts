@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
-import { makeCommandHome, runCommand, startCommand } from '../support/command.ts'
+import { callCommand, makeCommandHome, startCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { addPerson } from '../support/people.ts'
 
@@ -13,9 +13,8 @@ const OWN = (url: string) => ({ env: { DATABASE_URL: url, LOG_LEVEL: 'error' } }
 
 describe('a database that cannot be used is told in one sentence', () => {
   for (const command of [['run'], ['start'], ['plan'], ['sql', 'select 1']]) {
-    test(`nobody listens: storerank ${command.join(' ')}`, async (t) => {
-      const { code, stdout, stderr } = await runCommand(
-        t,
+    test(`nobody listens: storerank ${command.join(' ')}`, async () => {
+      const { code, stdout, stderr } = await callCommand(
         command,
         OWN('postgres://me:hush-db@127.0.0.1:1/ranks'),
       )
@@ -27,10 +26,10 @@ describe('a database that cannot be used is told in one sentence', () => {
     })
   }
 
-  test('there is no such database', async (t) => {
+  test('there is no such database', async () => {
     const url = new URL(process.env.TEST_DATABASE_URL ?? '')
     url.pathname = '/not_there'
-    const { code, stderr } = await runCommand(t, ['run'], OWN(url.href))
+    const { code, stderr } = await callCommand(['run'], OWN(url.href))
     assert.equal(code, 2)
     assert.match(stderr, /^The database refuses us: database "not_there" does not exist\.[^\n]*\n$/)
   })
@@ -47,14 +46,14 @@ describe('a database that cannot be used is told in one sentence', () => {
     })
     for (const { url } of people) {
       for (const command of [['status'], ['migrate']]) {
-        const { code, stdout, stderr } = await runCommand(t, command, OWN(url))
+        const { code, stdout, stderr } = await callCommand(command, OWN(url))
         assert.deepEqual([command, code, stdout], [command, 2, ''])
         assert.match(
           stderr,
           /^The login of DATABASE_URL may not do that: permission denied [^\n]+ use `storerank sql`\.\n$/,
         )
       }
-      const { code, stdout, stderr } = await runCommand(t, ['sql', 'table watch_problem', '--csv'], OWN(url))
+      const { code, stdout, stderr } = await callCommand(['sql', 'table watch_problem', '--csv'], OWN(url))
       assert.equal(code, 0, stderr)
       assert.match(stdout, /^watch_table,/)
     }
@@ -144,7 +143,7 @@ describe('storerank sandbox', () => {
     assert.ok(!(stdout + stderr).includes('hush'))
   })
 
-  test('says in a sentence what is wrong with an option', async (t) => {
+  test('says in a sentence what is wrong with an option', async () => {
     const holder = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => holder.once('listening', resolve))
     const { port } = holder.address() as AddressInfo
@@ -155,7 +154,7 @@ describe('storerank sandbox', () => {
     ]
     try {
       for (const [args, message] of misuses) {
-        const { code, stderr } = await runCommand(t, ['sandbox', ...args])
+        const { code, stderr } = await callCommand(['sandbox', ...args])
         assert.equal(code, 2)
         assert.match(stderr, message)
       }
@@ -165,8 +164,8 @@ describe('storerank sandbox', () => {
   })
 })
 
-test('an unknown job is named with the one that was meant', async (t) => {
-  const { code, stderr } = await runCommand(t, ['run', 'trak'])
+test('an unknown job is named with the one that was meant', async () => {
+  const { code, stderr } = await callCommand(['run', 'trak'])
   assert.equal(code, 2)
   assert.match(stderr, /There is no such job\. Did you mean track\?/)
 })
@@ -174,7 +173,7 @@ test('an unknown job is named with the one that was meant', async (t) => {
 test('what only looks creates no database: it says how to begin', async (t) => {
   const home = await makeCommandHome(t)
   for (const command of [['plan'], ['status'], ['sql', 'select 1']]) {
-    const { code, stderr } = await runCommand(t, command, { home })
+    const { code, stderr } = await callCommand(command, { home })
     assert.equal(code, 2)
     assert.match(
       stderr,

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { runCommand } from '../support/command.ts'
+import { callCommand } from '../support/command.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 const NOW = '2026-11-03 06:00+00'
@@ -43,8 +43,8 @@ after(async () => {
   await rm(folder, { recursive: true })
 })
 
-test('the latest day says what moved, who left the top ten, what is missing and why, and how visible the apps are', async (t) => {
-  const { code, stdout, stderr } = await runCommand(t, ['report'], { env })
+test('the latest day says what moved, who left the top ten, what is missing and why, and how visible the apps are', async () => {
+  const { code, stdout, stderr } = await callCommand(['report'], { env })
   assert.equal(code, 0, stderr)
   assert.match(stdout, /fitness, 1 Nov 2026 to 3 Nov 2026/)
   assert.match(stdout, /In one day: 1 up, 1 down, 1 not measured: budget\./)
@@ -59,8 +59,8 @@ test('the latest day says what moved, who left the top ten, what is missing and 
   assert.ok(!stdout.includes('\u001b'), 'a title does not steer the terminal')
 })
 
-test('--json gives the same to programs', async (t) => {
-  const { code, stdout } = await runCommand(t, ['report', '--json', '--project', 'fitness'], { env })
+test('--json gives the same to programs', async () => {
+  const { code, stdout } = await callCommand(['report', '--json', '--project', 'fitness'], { env })
   assert.equal(code, 0)
   const [digest] = JSON.parse(stdout)
   assert.equal(digest.headline, '1 up, 1 down, 1 not measured: budget')
@@ -76,18 +76,18 @@ test('--json gives the same to programs', async (t) => {
   assert.deepEqual(digest.unmeasured, [{ gap: 'budget', ranks: 1 }])
 })
 
-test('a day of the past has its own report', async (t) => {
-  const { stdout } = await runCommand(t, ['report', '--to', '2026-11-02', '--json'], { env })
+test('a day of the past has its own report', async () => {
+  const { stdout } = await callCommand(['report', '--to', '2026-11-02', '--json'], { env })
   assert.equal(JSON.parse(stdout)[0].headline, '0 up, 1 down, 1 unchanged, 1 without a rank to compare with')
 })
 
-test('--html writes one whole page with the title and logo that are asked for, and nothing beside it', async (t) => {
+test('--html writes one whole page with the title and logo that are asked for, and nothing beside it', async () => {
   const logo = join(folder, 'logo.svg')
   await writeFile(logo, '<svg xmlns="http://www.w3.org/2000/svg"/>')
   const file = join(folder, 'page.html')
   await writeFile(file, 'the page of yesterday')
   const args = ['report', '--html', file, '--title', 'Acme <Ranks>', '--logo', logo]
-  const { code, stdout, stderr } = await runCommand(t, args, { env })
+  const { code, stdout, stderr } = await callCommand(args, { env })
   assert.equal(code, 0, stderr)
   assert.ok(stdout.endsWith(`${file}\n`))
   const page = await readFile(file, 'utf8')
@@ -98,9 +98,9 @@ test('--html writes one whole page with the title and logo that are asked for, a
   assert.deepEqual((await readdir(folder)).toSorted(), ['logo.svg', 'page.html'])
 })
 
-test('what cannot be is refused in a sentence', async (t) => {
+test('what cannot be is refused in a sentence', async () => {
   const refused = async (args: string[], message: RegExp) => {
-    const { code, stderr } = await runCommand(t, ['report', ...args], { env })
+    const { code, stderr } = await callCommand(['report', ...args], { env })
     assert.equal(code, 2)
     assert.match(stderr, message)
   }

@@ -2,29 +2,30 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { isLarger, showByPager } from '../../src/cli/pager.ts'
 import type { Output } from '../../src/cli/print.ts'
-import { runCommand } from '../support/command.ts'
+import { callCommand, runCommand } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
 before(async () => {
+  process.env.TZ = 'Asia/Kolkata'
   database = await createTestDatabase()
 })
 after(() => database.drop())
 
-async function ask(t: TestContext, query: string, format: string): Promise<string> {
-  const env = { DATABASE_URL: database.url, TZ: 'Asia/Kolkata' }
-  const { code, stdout, stderr } = await runCommand(t, ['sql', query, format], { env })
+async function ask(query: string, format: string): Promise<string> {
+  const env = { DATABASE_URL: database.url }
+  const { code, stdout, stderr } = await callCommand(['sql', query, format], { env })
   assert.equal(code, 0, stderr)
   return stdout
 }
 
-test('values are printed as the database writes them, whatever the time zone of the person', async (t) => {
+test('values are printed as the database writes them, whatever the time zone of the person', async () => {
   const query = `select 9007199254740993::bigint as big, 7::bigint as small, date '2026-01-01' as day,
     timestamp '2026-01-01 10:00' as local, timestamptz '2026-01-01 10:00+00' as at, interval '6 hours' as every, 1 as a, 2 as a`
-  assert.deepEqual(JSON.parse(await ask(t, query, '--json')), [
+  assert.deepEqual(JSON.parse(await ask(query, '--json')), [
     {
       big: '9007199254740993',
       small: 7,
@@ -37,35 +38,35 @@ test('values are printed as the database writes them, whatever the time zone of 
     },
   ])
   assert.equal(
-    await ask(t, `select date '2026-01-01' as day, null as nothing, 'a,b' as text`, '--csv'),
+    await ask(`select date '2026-01-01' as day, null as nothing, 'a,b' as text`, '--csv'),
     'day,nothing,text\n2026-01-01,,"a,b"\n',
   )
 })
 
-test('a query without SQL is a mistake in the usage', async (t) => {
-  const { code, stderr } = await runCommand(t, ['sql', ' '], { env: { DATABASE_URL: database.url } })
+test('a query without SQL is a mistake in the usage', async () => {
+  const { code, stderr } = await callCommand(['sql', ' '], { env: { DATABASE_URL: database.url } })
   assert.equal(code, 2)
   assert.match(stderr, /There is no SQL in the query/)
 })
 
-test('several statements are one JSON document: what each that returns rows has returned', async (t) => {
+test('several statements are one JSON document: what each that returns rows has returned', async () => {
   const query = 'select 1 as a; create temporary table seen (); select 2 as b, 3 as c'
-  assert.deepEqual(JSON.parse(await ask(t, query, '--json')), [[{ a: 1 }], [{ b: 2, c: 3 }]])
-  assert.deepEqual(JSON.parse(await ask(t, 'create temporary table seen ()', '--json')), [])
-  assert.equal(await ask(t, query, '--csv'), 'a\n1\n\nb,c\n2,3\n')
+  assert.deepEqual(JSON.parse(await ask(query, '--json')), [[{ a: 1 }], [{ b: 2, c: 3 }]])
+  assert.deepEqual(JSON.parse(await ask('create temporary table seen ()', '--json')), [])
+  assert.equal(await ask(query, '--csv'), 'a\n1\n\nb,c\n2,3\n')
 })
 
-test('rows are blocks with --expanded', async (t) => {
+test('rows are blocks with --expanded', async () => {
   const query = "select 1 as a, 'x' as longer union all select 2, null; create temporary table seen ()"
   assert.equal(
-    await ask(t, query, '--expanded'),
+    await ask(query, '--expanded'),
     '─── row 1 ───\na      │ 1\nlonger │ x\n─── row 2 ───\na      │ 2\nlonger │\n',
   )
 })
 
-test('a mistyped table or column is told with the name that was meant', async (t) => {
+test('a mistyped table or column is told with the name that was meant', async () => {
   const refused = async (query: string) => {
-    const { code, stdout, stderr } = await runCommand(t, ['sql', query], {
+    const { code, stdout, stderr } = await callCommand(['sql', query], {
       env: { DATABASE_URL: database.url },
     })
     assert.deepEqual([code, stdout], [1, ''])
@@ -84,8 +85,8 @@ test('a mistyped table or column is told with the name that was meant', async (t
   assert.match(await refused('rank_latest'), /\nDid you mean "select \* from rank_latest"\?\n$/)
 })
 
-test('what the database remarks is told', async (t) => {
-  const { code, stderr } = await runCommand(t, ['sql', 'drop table if exists nothing_of_the_kind'], {
+test('what the database remarks is told', async () => {
+  const { code, stderr } = await callCommand(['sql', 'drop table if exists nothing_of_the_kind'], {
     env: { DATABASE_URL: database.url },
   })
   assert.deepEqual([code, stderr], [0, 'NOTICE: table "nothing_of_the_kind" does not exist, skipping\n'])

@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/db/database.ts'
 import { GuardedSocket } from '../../src/db/guarded-socket.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openQueue } from '../../src/queue/queue.ts'
-import { runCommand } from '../support/command.ts'
+import { callCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { authentication, startImpostor } from '../support/impostor.ts'
 
@@ -94,7 +94,7 @@ test('a command says so in a sentence', async (t) => {
   const { port } = await startImpostor(t, [CLEARTEXT])
   const env = { DATABASE_URL: `postgres://me:${PASSWORD}@127.0.0.1:${port}/ranks`, LOG_LEVEL: 'error' }
   for (const command of [['migrate'], ['start'], ['sql', 'select 1']]) {
-    const { code, stdout, stderr } = await runCommand(t, command, { env })
+    const { code, stdout, stderr } = await callCommand(command, { env })
     assert.deepEqual([command, code, stdout], [command, 2, ''])
     assert.match(
       stderr,

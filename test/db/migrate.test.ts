@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import postgres from 'postgres'
 import { migrate } from '../../src/db/migrate.ts'
-import { runCommand, startCommand } from '../support/command.ts'
+import { callCommand, runCommand, startCommand } from '../support/command.ts'
 import {
   createEmptyDatabase,
   createTestDatabase,
@@ -82,7 +82,7 @@ describe('a storerank of another age', () => {
     await migrateLater(database.sql)
     const env = { DATABASE_URL: database.url }
     for (const command of ['run', 'plan', 'status']) {
-      const { code, stdout, stderr } = await runCommand(t, [command], { env })
+      const { code, stdout, stderr } = await callCommand([command], { env })
       assert.deepEqual(
         [command, code, stdout, stderr],
         [
@@ -105,7 +105,7 @@ describe('a storerank of another age', () => {
     await leaveOlderObjects(sql)
     const env = { DATABASE_URL: database.url }
     for (const command of ['plan', 'status']) {
-      const { code, stdout, stderr } = await runCommand(t, [command], { env })
+      const { code, stdout, stderr } = await callCommand([command], { env })
       assert.deepEqual([command, code, stdout], [command, 2, ''])
       assert.match(
         stderr,
@@ -114,7 +114,7 @@ describe('a storerank of another age', () => {
     }
     assert.equal(await migrate(database.url), true)
     assert.equal(await migrate(database.url), false)
-    const plan = await runCommand(t, ['plan', '--json'], { env })
+    const plan = await callCommand(['plan', '--json'], { env })
     assert.equal(JSON.parse(plan.stdout).planned, 1, plan.stderr)
   })
 
@@ -132,7 +132,7 @@ describe('a storerank of another age', () => {
     const database = await withDatabase(t, createTestDatabase)
     await database.sql`update drizzle.__drizzle_migrations set hash = 'of another baseline'`
     await migrateLater(database.sql)
-    const { code, stderr } = await runCommand(t, ['migrate'], { env: { DATABASE_URL: database.url } })
+    const { code, stderr } = await callCommand(['migrate'], { env: { DATABASE_URL: database.url } })
     assert.equal(code, 2)
     assert.match(
       stderr,
@@ -164,7 +164,7 @@ describe('the roles of people', () => {
     const ranks = new URL(url)
     ranks.pathname = '/ranks'
     const env = { DATABASE_URL: Object.assign(new URL(ranks), { username: 'runner', password: 'runs' }).href }
-    const first = await runCommand(t, ['migrate'], { env })
+    const first = await callCommand(['migrate'], { env })
     assert.equal(first.code, 0, first.stderr)
     const [, , said = '', make = ''] =
       /^(The database .*\n)(The roles .* were not made, because runner may not make roles\. .* runs: (.*); and then .*\n)$/.exec(
@@ -173,7 +173,7 @@ describe('the roles of people', () => {
     assert.match(said, /`storerank migrate` gives them their rights/)
 
     await admin.unsafe(make)
-    const second = await runCommand(t, ['migrate'], { env })
+    const second = await callCommand(['migrate'], { env })
     assert.deepEqual([second.code, second.stdout], [0, DONE], second.stderr)
 
     // The owner is no superuser here: what acts as the owner has no more rights than it needs.

@@ -11,7 +11,7 @@ import { type DatabaseNature, findObstacle } from '../../src/db/requirements.ts'
 import { runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { importWatches } from '../../src/watch/import.ts'
-import { runCommand } from '../support/command.ts'
+import { callCommand } from '../support/command.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -173,7 +173,7 @@ describe('what no session can set is told', () => {
     t.after(() => database.drop())
     for (const command of ['migrate', 'run', 'start']) {
       const env = { DATABASE_URL: database.url, LOG_LEVEL: 'error' }
-      const { code, stdout, stderr } = await runCommand(t, [command], { env })
+      const { code, stdout, stderr } = await callCommand([command], { env })
       assert.deepEqual([command, code, stdout], [command, 2, ''])
       assert.match(stderr, /^The database \w+ is encoded in LATIN1, [^\n]+\n$/)
     }

@@ -1,4 +1,4 @@
-/** What kills, crashes and strange accounts do to the embedded server. How it is attached and left is in `attach.test.ts`. */
+/** What kills, crashes and strange accounts do to the embedded server. How it is attached and left is in `attach.proof.ts`. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -4,10 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
+import type { Host } from '../../src/cli/command.ts'
+import { COMMANDS, runCommandLine } from '../../src/cli/main.ts'
+import type { Output } from '../../src/cli/print.ts'
 import { isAlive, makeEmptyHome, until } from './embedded.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'src/cli/storerank.js')
@@ -79,7 +83,42 @@ export function startCommand(
   return { child, stdout: () => stdout, stderr: () => stderr, says, ended }
 }
 
-/** Runs `storerank …` to its end. */
+/**
+ * Runs `storerank …` to its end in this process, with everything but the signals and the end of a process: it costs a fraction, and
+ * what processes are about has tests of its own.
+ */
+export async function callCommand(
+  args: string[],
+  { home, env }: { home?: string; env?: Record<string, string> } = {},
+): Promise<Ended> {
+  const stdout = collectText()
+  const stderr = collectText()
+  const host: Host = {
+    modules: COMMANDS,
+    stdout: stdout.output,
+    stderr: stderr.output,
+    signals: new EventEmitter(),
+    exit: (code) => assert.fail(`the command ended the process with ${code}`),
+    nowMs: () => performance.now(),
+    env: { ...(home === undefined ? {} : { STORERANK_HOME: home }), ...env },
+  }
+  const code = await runCommandLine(args, host)
+  return { code, stdout: stdout.text(), stderr: stderr.text() }
+}
+
+function collectText(): { output: Output; text: () => string } {
+  const parts: string[] = []
+  const output = new Writable({
+    decodeStrings: false,
+    write: (part: string, _encoding, done) => {
+      parts.push(part)
+      done()
+    },
+  })
+  return { output: Object.assign(output, { isTTY: false, columns: 80 }), text: () => parts.join('') }
+}
+
+/** Runs `storerank …` to its end as a process. */
 export function runCommand(t: TestContext, args: string[], options: CommandOptions = {}): Promise<Ended> {
   return startCommand(t, args, options).ended
 }

@@ -21,11 +21,13 @@ comment on function listing_facts(text, text, text, text, text[], jsonb) is 'The
 -- A field that only one of the two measurements has did not change: the app was not in the store, or an older storerank did
 -- not read the field.
 create or replace view app_change as
-select p.project, t.store, a.app_id, a.title, a.label, a.role, coalesce(l.name, t.location_code::text) as location,
+select p.project, t.store, a.app_id, a.title, a.label, a.role, a.tags, (h.slot at time zone j.timezone)::date as day,
+  coalesce(l.name, t.location_code::text) as location,
   t.location_code, t.language_code as language, h.slot, h.captured_at, previous.slot as previous_slot,
   lower(regexp_replace(change.field, '([A-Z])', '_\1', 'g') collate "C") as field, change.old_value, change.new_value,
   p.target_id, p.app
 from watch_period p
+join project j on j.name = p.project
 join app_snapshot h on h.target_id = p.target_id and h.gap is null
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
 join target t on t.id = p.target_id
@@ -68,6 +70,8 @@ comment on column app_change.app_id is 'The id of the app in its store.';
 comment on column app_change.title is 'The title of the app, as last seen; null until a result names it.';
 comment on column app_change.label is 'What the project calls the app.';
 comment on column app_change.role is 'own or competitor, as last said.';
+comment on column app_change.tags is 'The tags of the watch on the app, as they are now; none when the watch is gone.';
+comment on column app_change.day is 'The day of the slot in the time zone of the project. A filter on day alone reads the whole history: filter by slot too.';
 comment on column app_change.location is 'The name of the location; its code until the references are loaded.';
 comment on column app_change.location_code is 'The code of the location at the service.';
 comment on column app_change.language is 'The language code.';

@@ -1,8 +1,9 @@
 -- One row per app, from the period that lasts longest: an app may be watched in several places. Not `distinct on`, whose result
 -- the planner takes for one row, so that it looks all else up once per app; `offset 0` keeps it from becoming an anti-join
--- that runs once per slot.
+-- that runs once per slot. Grouped by its keys, so that the planner joins it as a whole, with or without statistics.
 create or replace view project_app as
-select p.project, a.store, a.app_id, a.title, p.label, p.role, p.ended_at, p.app
+select p.project, a.store, a.app_id, a.title, p.label, p.role, p.ended_at, p.app,
+  coalesce((select w.tags from app_watch w where w.id = p.watch_id), '{}') as tags
 from watch_period p
 join app a on a.id = p.app
 where p.kind = 'app' and not exists (
@@ -10,7 +11,8 @@ where p.kind = 'app' and not exists (
   where longer.kind = 'app' and longer.project = p.project and longer.app = p.app
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
   offset 0
-);
+)
+group by p.id, a.id;
 comment on view project_app is
   'The apps of each project: each is ranked on every keyword that the project has in the same store.';
 comment on column project_app.project is 'The project.';
@@ -21,4 +23,5 @@ comment on column project_app.label is 'What the project calls the app.';
 comment on column project_app.role is 'own or competitor, as last said.';
 comment on column project_app.ended_at is 'When it was last watched; null while it is.';
 comment on column project_app.app is 'The app in the dictionary: app.id.';
+comment on column project_app.tags is 'The tags of the watch on the app, as they are now; none when the watch is gone.';
 grant select on project_app to storerank_editor, storerank_reader;

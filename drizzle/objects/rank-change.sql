@@ -1,10 +1,10 @@
 -- Hours, because a day of the session's time zone may have 23. The arrays of the past are looked up once for all apps; at most one
 -- row has each slot, and `max` takes it.
 create or replace view rank_change as
-select l.project, l.store, l.keyword, l.location, l.location_code, l.language, l.app_id, l.title, l.label, l.role, l.slot,
-  l.captured_at, l.rank, l.absolute_rank, l.depth, l.results_count, l.outcome, l.reason, l.check_url, l.every, l.target_id,
-  l.app, past.rank_1d, past.rank_1d - l.rank as change_1d, past.rank_7d, past.rank_7d - l.rank as change_7d,
-  past.rank_30d, past.rank_30d - l.rank as change_30d, l.list, l.collection, l.category
+select l.project, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language, l.tags, l.weight,
+  l.app_id, l.title, l.label, l.role, l.day, l.slot, l.captured_at, l.rank, l.absolute_rank, l.depth, l.results_count, l.outcome,
+  l.reason, l.check_url, l.every, l.target_id, l.app, past.rank_1d, past.rank_1d - l.rank as change_1d, past.rank_7d,
+  past.rank_7d - l.rank as change_7d, past.rank_30d, past.rank_30d - l.rank as change_30d
 from rank_latest l
 cross join lateral (
   select max(r.app_ids) filter (where r.slot = l.slot - interval '24 hours') as ids_1d,
@@ -27,14 +27,20 @@ comment on view rank_change is
   'rank_latest, beside the ranks of exactly 1, 7 and 30 days before.';
 comment on column rank_change.project is 'The project.';
 comment on column rank_change.store is 'ios_store or android_store.';
+comment on column rank_change.list is 'keyword or chart.';
 comment on column rank_change.keyword is 'The keyword, as it was watched; null for a chart.';
+comment on column rank_change.collection is 'The collection of a chart; null for a keyword.';
+comment on column rank_change.category is 'The category of a chart; null for a keyword, and for all of the collection.';
 comment on column rank_change.location is 'The name of the location; its code until the references are loaded.';
 comment on column rank_change.location_code is 'The code of the location at the service.';
 comment on column rank_change.language is 'The language code.';
+comment on column rank_change.tags is 'The tags of the watch on it, as they are now; none when the watch is gone.';
+comment on column rank_change.weight is 'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch is gone.';
 comment on column rank_change.app_id is 'The id of the app in its store.';
 comment on column rank_change.title is 'The title of the app, as last seen; null until a result names it.';
 comment on column rank_change.label is 'What the project calls the app.';
 comment on column rank_change.role is 'own or competitor, as last said.';
+comment on column rank_change.day is 'The day of the slot in the time zone of the project.';
 comment on column rank_change.slot is 'When the measurement was due.';
 comment on column rank_change.captured_at is 'When it was measured; null unless it was.';
 comment on column rank_change.rank is 'The organic rank; null unless outcome is ranked.';
@@ -53,7 +59,4 @@ comment on column rank_change.rank_7d is 'The rank exactly 7 days before slot; n
 comment on column rank_change.change_7d is 'Ranks climbed in 7 days, negative when it fell; null when either end was not measured or not ranked.';
 comment on column rank_change.rank_30d is 'The rank exactly 30 days before slot; null when it was not measured then, or not ranked.';
 comment on column rank_change.change_30d is 'Ranks climbed in 30 days, negative when it fell; null when either end was not measured or not ranked.';
-comment on column rank_change.list is 'keyword or chart.';
-comment on column rank_change.collection is 'The collection of a chart; null for a keyword.';
-comment on column rank_change.category is 'The category of a chart; null for a keyword, and for all of the collection.';
 grant select on rank_change to storerank_editor, storerank_reader;

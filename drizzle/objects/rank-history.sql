@@ -1,28 +1,43 @@
 -- A gap is never a drop and never filled with an older rank. An app that left the project is shown up to then.
 -- array_position stands behind `offset 0`, so that it is evaluated once a row.
 create or replace view rank_history as
-select s.project, t.store, t.keyword, t.location, t.location_code, t.language, a.app_id, a.title, a.label, a.role, s.slot,
-  s.captured_at, found.rank, coalesce(s.absolute[found.rank], found.rank)::integer as absolute_rank, s.depth,
-  s.results_count,
-  case when s.gap is not null then s.gap when found.rank is not null then 'ranked'
-    when s.reason is not null then 'failed' else 'not_in_top' end as outcome,
-  s.reason, s.check_url, s.every, s.target_id, a.app, t.list, t.collection, t.category
-from ranking_slot s
-join ranked_list t on t.target_id = s.target_id
-join project_app a on a.project = s.project and a.store = t.store and s.slot < coalesce(a.ended_at, 'infinity')
-cross join lateral (select array_position(s.app_ids, a.app) as rank offset 0) found;
+select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
+  a.app_id, a.title, a.label, a.role, (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, found.rank,
+  coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
+  case when r.gap is not null then r.gap when found.rank is not null then 'ranked'
+    when r.reason is not null then 'failed' else 'not_in_top' end as outcome,
+  r.reason, r.check_url, p.every, p.target_id, a.app
+from list_period p
+join ranking r on r.target_id = p.target_id
+  and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
+join project_app a on a.project = p.project
+  and case when a.store = p.store then r.slot < coalesce(a.ended_at, 'infinity') else false end
+cross join lateral (select array_position(r.app_ids, a.app) as rank offset 0) found
+union all
+select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
+  a.app_id, a.title, a.label, a.role, (s.slot at time zone p.timezone)::date, s.slot, null, null, null, null, null, 'pending', null,
+  null, p.every, p.target_id, a.app
+from pending_slot s
+join list_period p on p.period_id = s.period_id
+join project_app a on a.project = p.project and a.store = p.store and s.slot < coalesce(a.ended_at, 'infinity');
 comment on view rank_history is
-  'The rank of every app of a project on every keyword and chart of the project, at every slot that was asked for. An app that is added today has its history at once.';
+  'The rank of every app of a project on every keyword and chart of the project, at every slot that was asked for. An app that is added today has its history at once. A filter on day alone reads the whole history: filter by slot, or ask rank_daily(project, from, to).';
 comment on column rank_history.project is 'The project.';
 comment on column rank_history.store is 'ios_store or android_store.';
+comment on column rank_history.list is 'keyword or chart.';
 comment on column rank_history.keyword is 'The keyword, as it was watched; null for a chart.';
+comment on column rank_history.collection is 'The collection of a chart; null for a keyword.';
+comment on column rank_history.category is 'The category of a chart; null for a keyword, and for all of the collection.';
 comment on column rank_history.location is 'The name of the location; its code until the references are loaded.';
 comment on column rank_history.location_code is 'The code of the location at the service.';
 comment on column rank_history.language is 'The language code.';
+comment on column rank_history.tags is 'The tags of the watch on it, as they are now; none when the watch is gone.';
+comment on column rank_history.weight is 'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch is gone.';
 comment on column rank_history.app_id is 'The id of the app in its store.';
 comment on column rank_history.title is 'The title of the app, as last seen; null until a result names it.';
 comment on column rank_history.label is 'What the project calls the app.';
 comment on column rank_history.role is 'own or competitor, as last said.';
+comment on column rank_history.day is 'The day of the slot in the time zone of the project.';
 comment on column rank_history.slot is 'When the measurement was due.';
 comment on column rank_history.captured_at is 'When it was measured; null unless it was.';
 comment on column rank_history.rank is 'The organic rank; null unless outcome is ranked.';
@@ -35,7 +50,4 @@ comment on column rank_history.check_url is 'Where a person sees the same at the
 comment on column rank_history.every is 'How often it was asked for at the time.';
 comment on column rank_history.target_id is 'The measured target: what ranking, task and charge call it.';
 comment on column rank_history.app is 'The app in the dictionary: app.id.';
-comment on column rank_history.list is 'keyword or chart.';
-comment on column rank_history.collection is 'The collection of a chart; null for a keyword.';
-comment on column rank_history.category is 'The category of a chart; null for a keyword, and for all of the collection.';
 grant select on rank_history to storerank_editor, storerank_reader;

@@ -1,39 +1,47 @@
 -- The slot may belong to an earlier period (one before `every` was changed, for example), so any period of the project will do.
 -- The latest slot is a lateral `limit 1`: `distinct on` reads everything (4,691 ms against 16 ms).
 create or replace view rank_latest as
-select k.project, t.store, t.keyword, t.location, t.location_code, t.language, a.app_id, a.title, a.label, a.role, s.slot,
-  s.captured_at, found.rank, coalesce(s.absolute[found.rank], found.rank)::integer as absolute_rank, s.depth,
-  s.results_count,
-  case when s.gap is not null then s.gap when found.rank is not null then 'ranked'
-    when s.reason is not null then 'failed' else 'not_in_top' end as outcome,
-  s.reason, s.check_url, k.every, s.target_id, a.app, t.list, t.collection, t.category
-from watch_period k
+select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.location, k.location_code, k.language, k.tags, k.weight,
+  a.app_id, a.title, a.label, a.role, (r.slot at time zone k.timezone)::date as day, r.slot, r.captured_at, found.rank,
+  coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
+  case when r.gap is not null then r.gap when found.rank is not null then 'ranked'
+    when r.reason is not null then 'failed' else 'not_in_top' end as outcome,
+  r.reason, r.check_url, k.every, k.target_id, a.app
+from list_period k
 cross join lateral (
-  select r.* from ranking r
-  where r.target_id = k.target_id and exists (
-    select from watch_period p
-    where p.target_id = k.target_id and p.project = k.project
-      and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
-  )
-  order by r.slot desc
+  select h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url, h.app_ids, h.absolute
+  from ranking h
+  where h.target_id = k.target_id and case when is_shown(k.every, k.first_slot, null, null, h.slot, h.gap) then true
+    else exists (
+      select from watch_period p
+      where p.target_id = k.target_id and p.project = k.project
+        and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
+      offset 0
+    ) end
+  order by h.slot desc
   limit 1
-) s
-join ranked_list t on t.target_id = k.target_id
-join project_app a on a.project = k.project and a.store = t.store and a.ended_at is null
-cross join lateral (select array_position(s.app_ids, a.app) as rank offset 0) found
-where k.kind in ('keyword', 'chart') and k.ended_at is null;
+) r
+join project_app a on a.project = k.project and a.store = k.store and a.ended_at is null
+cross join lateral (select array_position(r.app_ids, a.app) as rank offset 0) found
+where k.ended_at is null;
 comment on view rank_latest is
   'The rank at the latest closed slot, of the keywords, charts and apps that are followed now: never an older rank in place of a gap, never a pending one.';
 comment on column rank_latest.project is 'The project.';
 comment on column rank_latest.store is 'ios_store or android_store.';
+comment on column rank_latest.list is 'keyword or chart.';
 comment on column rank_latest.keyword is 'The keyword, as it was watched; null for a chart.';
+comment on column rank_latest.collection is 'The collection of a chart; null for a keyword.';
+comment on column rank_latest.category is 'The category of a chart; null for a keyword, and for all of the collection.';
 comment on column rank_latest.location is 'The name of the location; its code until the references are loaded.';
 comment on column rank_latest.location_code is 'The code of the location at the service.';
 comment on column rank_latest.language is 'The language code.';
+comment on column rank_latest.tags is 'The tags of the watch on it, as they are now; none when the watch is gone.';
+comment on column rank_latest.weight is 'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch is gone.';
 comment on column rank_latest.app_id is 'The id of the app in its store.';
 comment on column rank_latest.title is 'The title of the app, as last seen; null until a result names it.';
 comment on column rank_latest.label is 'What the project calls the app.';
 comment on column rank_latest.role is 'own or competitor, as last said.';
+comment on column rank_latest.day is 'The day of the slot in the time zone of the project.';
 comment on column rank_latest.slot is 'When the measurement was due.';
 comment on column rank_latest.captured_at is 'When it was measured; null unless it was.';
 comment on column rank_latest.rank is 'The organic rank; null unless outcome is ranked.';
@@ -46,7 +54,4 @@ comment on column rank_latest.check_url is 'Where a person sees the same at the 
 comment on column rank_latest.every is 'How often it is asked for.';
 comment on column rank_latest.target_id is 'The measured target: what ranking, task and charge call it.';
 comment on column rank_latest.app is 'The app in the dictionary: app.id.';
-comment on column rank_latest.list is 'keyword or chart.';
-comment on column rank_latest.collection is 'The collection of a chart; null for a keyword.';
-comment on column rank_latest.category is 'The category of a chart; null for a keyword, and for all of the collection.';
 grant select on rank_latest to storerank_editor, storerank_reader;

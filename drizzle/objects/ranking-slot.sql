@@ -1,31 +1,55 @@
--- Views join watch_period and not the watches, so that a deleted, disabled or changed watch keeps its history and owes only
--- what it asked for at the time. The slots of a period are a lateral per period, so that each is an index scan of the
--- partitions that a filter on `slot` leaves.
+-- `ranking` is joined at the top, by target and slot: a filter on `slot` opens only the partitions that it leaves.
+--
+-- Whether another slot counts for the day instead is asked of the history only where there may be one: where the next slot is of the
+-- same day too, in the last day of a period, and of a gap, which an earlier measurement of the day goes before.
 create or replace view ranking_slot as
-select p.project, p.target_id, p.every, s.slot, s.captured_at, s.gap, s.reason, s.depth, s.results_count, s.check_url,
-  s.app_ids, s.absolute
-from watch_period p
-cross join lateral (
-  select h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url, h.app_ids, h.absolute
-  from ranking h
-  where h.target_id = p.target_id and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
-  union all
-  select due, null, 'pending', null, null, null, null, null, null
-  from pending_slots(p.kind, p.target_id, p.every, p.first_slot, p.last_slot, p.ended_at, p.closed_to) due
-) s
-where p.kind in ('keyword', 'chart');
+select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
+  (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.check_url,
+  r.app_ids, r.absolute, p.every, p.target_id,
+  case when r.gap is null and p.ended_at is null
+      and (slot_end(p.every, r.slot) at time zone p.timezone)::date > (r.slot at time zone p.timezone)::date
+    then true
+    else not exists (
+      select from ranking o
+      where o.target_id = r.target_id and o.slot < r.slot + interval '26 hours'
+        and o.slot > case when r.gap is null then r.slot else r.slot - interval '26 hours' end
+        and (o.slot at time zone p.timezone)::date = (r.slot at time zone p.timezone)::date
+        and (o.gap is null, o.slot) > (r.gap is null, r.slot)
+        and exists (
+          select from watch_period q
+          where q.target_id = p.target_id and q.project = p.project
+            and is_shown(q.every, q.first_slot, q.last_slot, q.ended_at, o.slot, o.gap)
+          offset 0
+        )
+      offset 0
+    ) end as is_last_of_day
+from list_period p
+join ranking r on r.target_id = p.target_id
+  and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap);
 comment on view ranking_slot is
-  'Every slot that a project asked for a keyword or a chart: a measurement, a gap, or pending.';
+  'Every slot of a keyword or chart of a project that is over: a measurement with all its apps, or a gap. What is not over is in pending_slot. A filter on day alone reads the whole history: filter by slot, or ask list_daily(project, from, to).';
 comment on column ranking_slot.project is 'The project.';
-comment on column ranking_slot.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column ranking_slot.every is 'How often it was asked for at the time.';
+comment on column ranking_slot.store is 'ios_store or android_store.';
+comment on column ranking_slot.list is 'keyword or chart.';
+comment on column ranking_slot.keyword is 'The keyword, as it was watched; null for a chart.';
+comment on column ranking_slot.collection is 'The collection of a chart; null for a keyword.';
+comment on column ranking_slot.category is 'The category of a chart; null for a keyword, and for all of the collection.';
+comment on column ranking_slot.location is 'The name of the location; its code until the references are loaded.';
+comment on column ranking_slot.location_code is 'The code of the location at the service.';
+comment on column ranking_slot.language is 'The language code.';
+comment on column ranking_slot.tags is 'The tags of the watch on it, as they are now; none when the watch is gone.';
+comment on column ranking_slot.weight is 'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch is gone.';
+comment on column ranking_slot.day is 'The day of the slot in the time zone of the project.';
 comment on column ranking_slot.slot is 'When the measurement was due.';
 comment on column ranking_slot.captured_at is 'When it was measured; null unless it was.';
-comment on column ranking_slot.gap is 'Null when it was measured; else failed, budget, missed, html_only, or pending.';
+comment on column ranking_slot.gap is 'Null when it was measured; else failed, budget, missed or html_only.';
 comment on column ranking_slot.reason is 'Why there is no measurement, when that is known; of a measurement, what of it could not be read.';
 comment on column ranking_slot.depth is 'How many ranks were asked for: "not in top" means not among these.';
 comment on column ranking_slot.results_count is 'How many results the store said that there are.';
 comment on column ranking_slot.check_url is 'Where a person sees the same at the store; may be null.';
 comment on column ranking_slot.app_ids is 'The apps by organic rank, as numbers of the dictionary; a hole is 0.';
 comment on column ranking_slot.absolute is 'The absolute ranks beside app_ids; null when none differs from the organic rank.';
+comment on column ranking_slot.every is 'How often it was asked for at the time.';
+comment on column ranking_slot.target_id is 'The measured target: what ranking, task and charge call it.';
+comment on column ranking_slot.is_last_of_day is 'Whether it counts for the day: the last measurement of the day, or its last gap where it has none.';
 grant select on ranking_slot to storerank_editor, storerank_reader;

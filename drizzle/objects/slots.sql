@@ -24,38 +24,3 @@ return case
 end;
 comment on function is_shown(interval, timestamptz, timestamptz, timestamptz, timestamptz, text) is
   'Whether a row of the history, by its slot and gap, belongs to what a watch period (its first four arguments) asked for.';
-
--- Begins where the history of the period is not complete: at closed_to, or at its oldest task that has no result yet.
--- In PL/pgSQL so that the planner uses `rows`: it would take an inlined generate_series for 1,000 slots a period.
-create or replace function pending_slots(
-  kind text, target_id integer, every interval, first_slot timestamptz, last_slot timestamptz, ended_at timestamptz,
-  closed_to timestamptz
-) returns setof timestamptz
-language plpgsql stable parallel safe rows 1 security definer set search_path = public, pg_temp as $$
-declare
-  open_since timestamptz := (
-    select min(k.slot) from task k
-    where k.target_id = pending_slots.target_id and k.state in ('planned', 'posting', 'posted')
-  );
-  due timestamptz := greatest(first_slot, slot_of(every, least(closed_to, open_since)));
-  present timestamptz := storerank_now();
-begin
-  while due <= least(last_slot, present) and (ended_at is null or slot_end(every, due) <= ended_at) loop
-    if kind in ('keyword', 'chart') then
-      perform from ranking r where r.target_id = pending_slots.target_id and r.slot = due;
-    else
-      perform from app_snapshot s where s.target_id = pending_slots.target_id and s.slot = due;
-    end if;
-    if not found then
-      return next due;
-    end if;
-    due := slot_end(every, due);
-  end loop;
-end $$;
-comment on function pending_slots(text, integer, interval, timestamptz, timestamptz, timestamptz, timestamptz) is
-  'The slots that a watch period asked for and the history has no row of: the current one, and older ones until they are closed.';
-revoke execute on function
-  pending_slots(text, integer, interval, timestamptz, timestamptz, timestamptz, timestamptz) from public;
-grant execute on function
-  pending_slots(text, integer, interval, timestamptz, timestamptz, timestamptz, timestamptz)
-  to storerank_editor, storerank_reader;

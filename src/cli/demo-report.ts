@@ -28,7 +28,7 @@ export async function readDemo({ sql }: Database): Promise<DemoSummary> {
 export const TRY_NEXT: readonly (readonly [question: string, command: string])[] = [
   [
     'Where does the yoga app stand?',
-    `sql "select day, last_rank, last_outcome from rank_daily where app_id = '1480010017' and keyword = 'yoga' and location_code = 2840 order by day"`,
+    `sql "select day, rank, outcome from rank_history where app_id = '1480010017' and keyword = 'yoga' and location_code = 2840 order by slot"`,
   ],
   [
     'What is missing, and why?',

@@ -42,15 +42,11 @@ async function readReasons(tx: Transaction, scope: Scope): Promise<GapReason[]> 
 }
 
 function slotsOf(tx: Transaction, { project, timezone, from, to, targets }: Scope): Fragment {
-  const within = tx`
-    s.project = ${project} and s.slot >= ${from}::date::timestamp at time zone ${timezone}
-      and s.slot < (${to}::date + 1)::timestamp at time zone ${timezone}`
-  const day = tx`(s.slot at time zone ${timezone})::date - ${from}::date as day`
-  const pages = tx`union all select ${day}, s.target_id, s.gap, s.reason from app_slot s where ${within}`
   return tx`
-    select ${day}, s.target_id, s.gap, s.reason from ranking_slot s
-    where ${within} ${targets === null ? tx`` : tx`and s.target_id = any(${[...targets]})`}
-    ${targets === null ? pages : tx``}` as Fragment
+    select s.day - ${from}::date as day, s.target_id, s.gap, s.reason from owed_slot s
+    where s.project = ${project} and s.slot >= ${from}::date::timestamp at time zone ${timezone}
+      and s.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
+      ${targets === null ? tx`` : tx`and s.target_id = any(${[...targets]})`}` as Fragment
 }
 
 /** What was charged for the targets of the scope; what is reserved and the budgets are those of the whole project. */

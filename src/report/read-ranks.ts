@@ -185,14 +185,9 @@ function daily(
  * first of the range, and is negative in the days before.
  */
 function lastOfDays(tx: Transaction, scope: Scope, daysBefore: number): Fragment {
-  const { project, timezone, from, to, targets } = scope
+  const { project, from, to, targets } = scope
   return tx`
-    select distinct on (r.target_id, d.day) r.target_id, d.day, r.slot, r.gap, r.depth, r.app_ids
-    from ranking_slot r
-    cross join lateral (select (r.slot at time zone ${timezone})::date - ${from}::date as day) d
-    where r.project = ${project}
-      and r.slot >= (${from}::date - ${daysBefore}::integer)::timestamp at time zone ${timezone}
-      and r.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
-      ${targets === null ? tx`` : tx`and r.target_id = any(${[...targets]})`}
-    order by r.target_id, d.day, r.gap is null desc, r.slot desc` as Fragment
+    select r.target_id, r.day - ${from}::date as day, r.slot, r.gap, r.depth, r.app_ids
+    from list_daily(${project}, ${from}::date - ${daysBefore}::integer, ${to}::date) r
+    ${targets === null ? tx`` : tx`where r.target_id = any(${[...targets]})`}` as Fragment
 }

@@ -170,14 +170,14 @@ test("a person's view on a column that goes is refused by its name, and nothing 
   const database = await open(t)
   const { sql, url } = database
   await sql.unsafe(`
-    alter view coverage rename column owed to expected;
-    create materialized view mine as select expected from coverage;
+    alter view owed_slot rename column subject to expected;
+    create materialized view mine as select expected from owed_slot;
     create view "My report" as select * from mine;
     update drizzle.objects set hash = 'another'`)
   await assert.rejects(migrate(url), {
     code: 'configuration',
     message:
-      'The materialized view public.mine uses the view public.coverage of storerank, which this version changes. Drop it, run `storerank migrate`, and make it again; nothing was changed.',
+      'The materialized view public.mine uses the view public.owed_slot of storerank, which this version changes. Drop it, run `storerank migrate`, and make it again; nothing was changed.',
   })
   await sql`drop materialized view mine cascade`
   assert.equal(await migrate(url), true)
@@ -197,8 +197,8 @@ test("a person's function on a function or view that goes is refused by its name
 for (const [kind, statement] of Object.entries({
   'table public.rank_latest':
     'drop view rank_change; drop view rank_latest; create table rank_latest (a int)',
-  'view public.coverage':
-    "update drizzle.objects set identities = array_remove(identities, 'view public.coverage')",
+  'view public.owed_slot':
+    "update drizzle.objects set identities = array_remove(identities, 'view public.owed_slot')",
   'function public.dollars(integer)':
     'create function dollars(euros integer) returns text language sql return euros::text',
 })) {

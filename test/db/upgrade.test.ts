@@ -108,7 +108,7 @@ test('a later version changes columns that our views and functions read, and not
   const { sql, url } = await makeDatabase(t, present)
   const tables = await readRows(sql, 'r')
   const views = await readRows(sql, 'v')
-  await sql`create view mine as select * from coverage`
+  await sql`create view mine as select * from owed_slot`
   assert.equal(await migrate(url, writeLaterVersion(t, TABLES_CHANGE)), true)
   assertKept(tables, await readRows(sql, 'r'))
   assertKept(views, await readRows(sql, 'v'))

@@ -113,7 +113,8 @@ describe('charts in the views of ranks', () => {
     await list.addKeyword(KEYWORD)
     await list.addApp({ info: true, reviews: true, location_code: 2840, language_code: 'en' })
     await list.describeApp('1001', SLOT, { gap: 'failed' }, 'app_reviews')
-    const rows = await list.sql`select function, owed, failed, pending from coverage order by function`
+    const rows = await list.sql`
+      select function, owed, failed, pending from coverage('fitness', '2026-03-10', '2026-03-10') order by function`
     const pending = { owed: 1, failed: 0, pending: 1 }
     assert.deepEqual(
       [...rows],

@@ -24,88 +24,112 @@ const captureAt = (keyword: string, slot: string, rank: number | null) =>
   ])
 
 describe('rank_daily', () => {
-  const days = () => list.sql`
-    select to_char(day, 'MM-DD') as day, best_rank, last_rank, measured, owed, visibility::float8
-    from rank_daily order by day`
+  /** As `day slot rank outcome`. */
+  async function days(from = '2026-03-01', to = '2026-03-31'): Promise<string[]> {
+    const rows = await list.sql<{ text: string }[]>`
+      select concat_ws(' ', to_char(day, 'MM-DD'), to_char(slot, 'DD HH24'), rank, outcome) as text
+      from rank_daily('fitness', ${from}, ${to}) order by day, slot`
+    return rows.map(({ text }) => text)
+  }
 
-  test('has the best and the last rank of a day, and how much of it was measured', async () => {
+  test('has the last measurement of each day, whatever gap came after it', async () => {
     await list.addApp()
     await list.addKeyword({ every: '6 hours' })
-    await list.setNow('2026-03-11 02:00+00')
+    await list.setNow('2026-03-12 13:00+00')
     await captureAt('yoga', '2026-03-10 12:00+00', 2)
     await captureAt('yoga', '2026-03-10 18:00+00', 4)
+    await captureAt('yoga', '2026-03-11 00:00+00', 3)
+    await captureAt('yoga', '2026-03-11 06:00+00', null)
+    await list.leaveGap('yoga', '2026-03-11 12:00+00', 'failed')
+    await list.leaveGap('yoga', '2026-03-11 18:00+00', 'budget')
+    assert.deepEqual(await days('2026-03-10', '2026-03-11'), [
+      '03-10 10 18 4 ranked',
+      '03-11 11 06 not_in_top',
+    ])
+  })
+
+  test('has the last gap of a day without a measurement, and pending only where nothing of it is over', async () => {
+    await list.addApp()
+    await list.addKeyword({ every: '6 hours' })
+    await list.setNow('2026-03-12 07:00+00')
+    await list.leaveGap('yoga', '2026-03-10 12:00+00', 'failed')
+    await list.leaveGap('yoga', '2026-03-10 18:00+00', 'budget')
     await list.leaveGap('yoga', '2026-03-11 00:00+00', 'failed')
-    assert.deepEqual(
-      [...(await days())],
-      [
-        { day: '03-10', best_rank: 2, last_rank: 4, measured: 2, owed: 2, visibility: 0.375 },
-        { day: '03-11', best_rank: null, last_rank: null, measured: 0, owed: 1, visibility: null },
-      ],
-    )
+    assert.deepEqual(await days(), ['03-10 10 18 budget', '03-11 11 00 failed', '03-12 12 06 pending'])
+    await captureAt('yoga', '2026-03-12 00:00+00', 5)
+    assert.equal((await days()).at(-1), '03-12 12 00 5 ranked')
   })
 
-  test('tells an app that was not within depth from one that was not measured', async () => {
+  test('has the days of the time zone of the project, also one of 25 hours with two daily slots', async () => {
+    await list.sql`insert into project (name, timezone) values ('fitness', 'Atlantic/Azores')`
     await list.addApp()
-    await list.addKeyword({ every: '6 hours' })
-    await list.setNow('2026-03-11 02:00+00')
-    await captureAt('yoga', '2026-03-10 12:00+00', 1)
-    await captureAt('yoga', '2026-03-10 18:00+00', null)
-    const [day] = await days()
-    assert.deepEqual(day, {
-      day: '03-10',
-      best_rank: 1,
-      last_rank: null,
-      measured: 2,
-      owed: 2,
-      visibility: 0.5,
-    })
+    await list.setNow('2026-10-20 13:00+00')
+    await list.addKeyword()
+    for (const [day, rank] of [24, 25, 26].entries())
+      await captureAt('yoga', `2026-10-${rank} 00:00+00`, day + 1)
+    await list.setNow('2026-10-26 13:00+00')
+    assert.deepEqual(await days('2026-10-24', '2026-10-26'), ['10-24 24 00 1 ranked', '10-25 26 00 3 ranked'])
   })
 
-  test('has the days of the time zone of the project', async () => {
-    await list.sql`insert into project (name, timezone) values ('fitness', 'America/New_York')`
+  test('has one rank of a day in which `every` was changed', async () => {
     await list.addApp()
-    await list.addKeyword({ every: '6 hours' })
-    await list.setNow('2026-03-11 07:00+00')
-    for (const slot of ['10 12', '10 18', '11 00']) await captureAt('yoga', `2026-03-${slot}:00+00`, 1)
-    const rows = await days()
-    assert.deepEqual(
-      rows.map(({ day, measured, owed }) => ({ day, measured, owed })),
-      [
-        { day: '03-10', measured: 3, owed: 3 },
-        { day: '03-11', measured: 0, owed: 1 },
-      ],
-    )
-  })
-
-  test('says how deep was looked where the depth changed', async () => {
-    await list.addApp()
-    await list.addKeyword({ every: '6 hours' })
+    await list.addKeyword()
+    await captureAt('yoga', '2026-03-10 00:00+00', 1)
+    await list.sql`update keyword_watch set every = '6 hours'`
     await list.setNow('2026-03-10 19:00+00')
-    await list.capture('yoga', '2026-03-10 12:00+00', [], { depth: 100 })
-    await list.capture('yoga', '2026-03-10 18:00+00', [], { depth: 50 })
+    await captureAt('yoga', '2026-03-10 12:00+00', 2)
+    await captureAt('yoga', '2026-03-10 18:00+00', 3)
+    assert.deepEqual(await days(), ['03-10 10 18 3 ranked'])
+  })
+
+  test('is of the range alone, and of apps for as long as they were watched', async () => {
+    await list.addApp()
+    await list.addApp({ app_id: '1002' })
+    await list.addKeyword()
+    for (const day of [10, 11, 12]) await captureAt('yoga', `2026-03-${day} 00:00+00`, 1)
+    await list.setNow('2026-03-11 13:00+00')
+    await list.sql`delete from app_watch where app_id = '1002'`
+    await list.setNow('2026-03-12 13:00+00')
+    const rows = await list.sql`
+      select to_char(day, 'DD') || ' ' || app_id as text from rank_daily('fitness', '2026-03-11', '2026-03-12') order by 1`
     assert.deepEqual(
-      [...(await list.sql`select depth, best_rank from rank_daily`)],
-      [{ depth: 50, best_rank: null }],
+      rows.map(({ text }) => text),
+      ['11 1001', '11 1002', '12 1001'],
     )
   })
 })
 
-describe('visibility_daily', () => {
-  const visibility = () => list.sql`
-    select list, visibility::float8, ranked, measured, owed, measured_share::float8 from visibility_daily order by list`
+describe('visibility', () => {
+  const visibility = (more = list.sql``) => list.sql`
+    select list, round(visibility::numeric, 4)::float8 as visibility, ranked, measured, due, measured_share
+    from visibility('fitness', '2026-03-10', '2026-03-10' ${more}) order by list`
 
-  test('averages 1/rank over the measurements of each keyword, then over the keywords', async () => {
+  test('is what the keywords weigh at their ranks, of what they would weigh at rank 1, by the curve', async () => {
     await list.addApp()
-    await list.addKeyword({ every: '6 hours' })
+    await list.addKeyword({ weight: 3 })
     await list.addKeyword({ keyword: 'zen' })
-    await list.setNow('2026-03-10 23:00+00')
-    await captureAt('yoga', '2026-03-10 12:00+00', 1)
-    await captureAt('yoga', '2026-03-10 18:00+00', null)
-    await captureAt('zen', '2026-03-10 00:00+00', 4)
-    assert.deepEqual(
-      [...(await visibility())],
-      [{ list: 'keyword', visibility: 0.375, ranked: 2, measured: 2, owed: 2, measured_share: 1 }],
-    )
+    await list.addKeyword({ keyword: 'calm', weight: 0 })
+    await captureAt('yoga', '2026-03-10 00:00+00', 2)
+    await captureAt('zen', '2026-03-10 00:00+00', null)
+    await captureAt('calm', '2026-03-10 00:00+00', 1)
+    const counts = { list: 'keyword', ranked: 2, measured: 3, due: 3, measured_share: 1 }
+    assert.deepEqual([...(await visibility())], [{ ...counts, visibility: 37.5 }])
+    // 3 × 0.157 of 4 × 0.285.
+    assert.deepEqual([...(await visibility(list.sql`, 'clicks'`))], [{ ...counts, visibility: 41.3158 }])
+    await list.sql`insert into rank_weight values ('podium', 1, 10), ('podium', 3, 5)`
+    assert.equal((await visibility(list.sql`, 'podium'`))[0]?.visibility, 0)
+    assert.equal((await visibility(list.sql`, 'none'`))[0]?.visibility, null)
+    await list.sql`delete from rank_weight where curve = 'podium'`
+  })
+
+  test('of a tag is over the keywords that have it', async () => {
+    await list.addApp()
+    await list.addKeyword({ tags: ['brand', 'core'] })
+    await list.addKeyword({ keyword: 'zen', tags: ['core'] })
+    await captureAt('yoga', '2026-03-10 00:00+00', 1)
+    await captureAt('zen', '2026-03-10 00:00+00', 2)
+    const of = async (tag: string) => (await visibility(list.sql`, in_tag => ${tag}`))[0]?.visibility
+    assert.deepEqual([await of('brand'), await of('core'), await of('none')], [100, 75, undefined])
   })
 
   test('keeps charts and keywords apart', async () => {
@@ -114,12 +138,12 @@ describe('visibility_daily', () => {
     await list.addChart()
     await list.capture('yoga', '2026-03-10 00:00+00', ['com.other', 'com.acme.yoga'])
     await list.capture('topselling_free', '2026-03-10 00:00+00', ['com.acme.yoga'])
-    const whole = { ranked: 1, measured: 1, owed: 1, measured_share: 1 }
+    const whole = { ranked: 1, measured: 1, due: 1, measured_share: 1 }
     assert.deepEqual(
       [...(await visibility())],
       [
-        { list: 'chart', visibility: 1, ...whole },
-        { list: 'keyword', visibility: 0.5, ...whole },
+        { list: 'chart', visibility: 100, ...whole },
+        { list: 'keyword', visibility: 50, ...whole },
       ],
     )
   })
@@ -147,16 +171,71 @@ describe('visibility_daily', () => {
           await list.setNow('2026-03-11 00:00+00')
           await list.sql`update watch_period set ended_at = storerank_now(), last_slot = '2026-03-10 00:00+00'`
           await list.sql`update watch_period set ended_at = null, last_slot = null where kind = 'app'`
-          const [row] = await list.sql`
-          select visibility::float8, measured, owed from visibility_daily where day = '2026-03-10'`
-          const sum = ranks.reduce((total: number, place) => total + (place === null ? 0 : 1 / place), 0)
+          const [row] = await visibility()
+          const sum = ranks.reduce((total: number, place) => total + (place === null ? 0 : 100 / place), 0)
           assert.equal(row?.measured, ranks.length)
-          assert.equal(row?.owed, ranks.length + gaps.length)
+          assert.equal(row?.due, ranks.length + gaps.length)
           if (ranks.length === 0) assert.equal(row?.visibility, null)
-          else assert.ok(Math.abs(row?.visibility - sum / ranks.length) < 0.00001)
+          else assert.ok(Math.abs(row?.visibility - sum / ranks.length) < 0.001)
         },
       ),
       { numRuns: 25 },
     )
+  })
+})
+
+test('the rank distribution of a day adds up to what was due', async () => {
+  await list.addApp()
+  const ranks = [1, 3, 10, 11, 30, 31, 100, 101, null]
+  for (const [n, rank] of ranks.entries()) {
+    await list.addKeyword({ keyword: `k${n}`, depth: 200 })
+    await captureAt(`k${n}`, '2026-03-10 00:00+00', rank)
+  }
+  await list.addKeyword({ keyword: 'failed' })
+  await list.leaveGap('failed', '2026-03-10 00:00+00', 'failed')
+  await list.addKeyword({ keyword: 'pending' })
+  const [row] = await list.sql`
+    select top_1, top_2_3, top_4_10, top_11_30, top_31_100, beyond, not_measured
+    from rank_distribution('fitness', '2026-03-10', '2026-03-10')`
+  const places = { top_1: 1, top_2_3: 1, top_4_10: 1, top_11_30: 2, top_31_100: 2, beyond: 2 }
+  assert.deepEqual({ ...row }, { ...places, not_measured: 2 })
+})
+
+describe('share of voice', () => {
+  const shares = async (more = list.sql``) =>
+    (
+      await list.sql<{ text: string }[]>`
+        select concat_ws(' ', app_id, role, round(share::numeric, 2)::float8) as text
+        from share_of_voice('fitness', '2026-03-10', '2026-03-10' ${more}) order by app_id`
+    ).map(({ text }) => text)
+
+  test('is of all apps in the same measurements: own, competitors and the rest make 100', async () => {
+    await list.addApp()
+    await list.addApp({ app_id: '1002', role: 'competitor' })
+    await list.addApp({ app_id: '1003', role: 'competitor' })
+    await list.addKeyword()
+    await list.addKeyword({ keyword: 'zen', weight: 2 })
+    await list.addKeyword({ keyword: 'failed' })
+    await list.capture('yoga', '2026-03-10 00:00+00', ['7', '1001', '1002', '8'])
+    await list.capture('zen', '2026-03-10 00:00+00', ['1001', '9'])
+    await list.leaveGap('failed', '2026-03-10 00:00+00', 'failed')
+    // Of 1 + 1/2 + 1/3 + 1/4 and twice 1 + 1/2, which is 5.0833: 1/2 + 2, and 1/3.
+    assert.deepEqual(await shares(), [
+      '1001 own 49.18',
+      '1002 competitor 6.56',
+      '1003 competitor 0',
+      'rest 44.26',
+    ])
+    const [row] = await list.sql`
+      select measured_share from share_of_voice('fitness', '2026-03-10', '2026-03-10') where role = 'rest'`
+    assert.equal(Math.round(row?.measured_share * 1000), 667)
+  })
+
+  test('gives nobody the weight of a hole, and none to what is beyond the curve', async () => {
+    await list.addApp()
+    await list.addKeyword({ depth: 200 })
+    await captureAt('yoga', '2026-03-10 00:00+00', 2)
+    await list.sql`update ranking set app_ids = array_append(array[0], app_ids[2]) || array_fill(0, array[120])`
+    assert.deepEqual(await shares(), ['1001 own 100', 'rest 0'])
   })
 })

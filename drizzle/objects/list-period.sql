@@ -1,0 +1,54 @@
+-- Views join watch_period and not the watches, so that a deleted, disabled or changed watch keeps its history and owes only what it
+-- asked for at the time. Tags and weight are those of the watch that follows the list now, or followed it last: what a keyword is
+-- worth is an opinion of today on all of its history.
+-- Grouped by its keys, so that the planner makes the dictionary before it joins the history, with or without statistics: else it
+-- looks target and location up once a slot. Conditions on any column go inside.
+create or replace view list_period as
+select p.id as period_id, p.project, j.timezone, p.target_id, t.store,
+  case t.function when 'app_list' then 'chart' else 'keyword' end as list,
+  case t.function when 'app_searches' then t.subject end as keyword,
+  case t.function when 'app_list' then t.subject end as collection, t.category,
+  coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language,
+  coalesce((
+    select coalesce(k.tags, c.tags) from watch_period o
+    left join keyword_watch k on o.kind = 'keyword' and k.id = o.watch_id
+    left join chart_watch c on o.kind = 'chart' and c.id = o.watch_id
+    where o.target_id = p.target_id and o.project = p.project
+    order by coalesce(o.ended_at, 'infinity') desc, o.id desc
+    limit 1
+  ), '{}') as tags,
+  coalesce((
+    select k.weight from watch_period o
+    left join keyword_watch k on o.kind = 'keyword' and k.id = o.watch_id
+    where o.target_id = p.target_id and o.project = p.project
+    order by coalesce(o.ended_at, 'infinity') desc, o.id desc
+    limit 1
+  ), 1) as weight,
+  p.every, p.first_slot, p.last_slot, p.ended_at
+from watch_period p
+join project j on j.name = p.project
+join target t on t.id = p.target_id
+left join location l on l.store = t.store and l.code = t.location_code
+where p.kind in ('keyword', 'chart')
+group by p.id, j.name, t.id, l.store, l.code;
+comment on view list_period is
+  'What a project asked for on a keyword or chart, and from when to when: one row per watch period. The rank views are made of it.';
+comment on column list_period.period_id is 'The watch period: watch_period.id.';
+comment on column list_period.project is 'The project.';
+comment on column list_period.timezone is 'The time zone of the project.';
+comment on column list_period.target_id is 'The measured target: what ranking, task and charge call it.';
+comment on column list_period.store is 'ios_store or android_store.';
+comment on column list_period.list is 'keyword or chart.';
+comment on column list_period.keyword is 'The keyword, as it was watched; null for a chart.';
+comment on column list_period.collection is 'The collection of a chart; null for a keyword.';
+comment on column list_period.category is 'The category of a chart; null for a keyword, and for all of the collection.';
+comment on column list_period.location is 'The name of the location; its code until the references are loaded.';
+comment on column list_period.location_code is 'The code of the location at the service.';
+comment on column list_period.language is 'The language code.';
+comment on column list_period.tags is 'The tags of the watch on it, as they are now; none when the watch is gone.';
+comment on column list_period.weight is 'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch is gone.';
+comment on column list_period.every is 'How often it asked for it.';
+comment on column list_period.first_slot is 'The first slot of the period.';
+comment on column list_period.last_slot is 'Its last slot; null while it goes on.';
+comment on column list_period.ended_at is 'When the period ended; null while it goes on.';
+grant select on list_period to storerank_editor, storerank_reader;

@@ -1,0 +1,104 @@
+/**
+ * A history as if it had been collected for as long as asked, made by SQL in minutes: one search a day of every keyword, the
+ * watched apps moving up and down in it, now and then a gap, and the money of each measurement.
+ */
+import type { Database, Transaction } from '../../src/db/database.ts'
+
+export interface HistorySize {
+  readonly keywords: number
+  readonly days: number
+  /** In each result. */
+  readonly apps: number
+}
+
+export const PROJECT = 'bench'
+/** Shares a fifth of the keywords. */
+export const NEIGHBOUR = 'neighbour'
+const TIMEZONE = 'Europe/Berlin'
+const OWN_APPS = 2
+export const WATCHED_APPS = 5
+/** In the dictionary. */
+const APPS = 5_000
+/** How far all apps move up and down, day by day. */
+const WANDER = 20
+const STATEMENT_LIMIT_MS = 600_000
+
+/** The last slot is the one of today, and not measured yet. */
+export async function fillHistory(
+  db: Database,
+  size: HistorySize,
+  say: (what: string) => void,
+): Promise<void> {
+  const begin = <Result>(work: (tx: Transaction) => Promise<Result>) =>
+    db.begin(work, { name: 'Filling the history', statementTimeoutMs: STATEMENT_LIMIT_MS })
+  await begin((tx) => fillWatches(tx, size))
+  const months = await db.sql<{ first: number; last: number }[]>`
+    select min(day)::int as first, max(day)::int as last from generate_series(1, ${size.days}::int) day
+    group by date_trunc('month', ${today(db.sql)} - day * interval '24 hours', 'UTC') order by 1`
+  for (const { first, last } of months) {
+    say(`${Math.round((100 * first) / size.days)} % of the history`)
+    await begin((tx) => fillDays(tx, size, first, last))
+  }
+  await begin((tx) => tx`select recount_spend()`)
+  await begin((tx) => tx`update watch_period set closed_to = now()`)
+}
+
+const today = (sql: Database['sql'] | Transaction) => sql`date_trunc('day', now(), 'UTC')`
+
+async function fillWatches(tx: Transaction, { keywords, days }: HistorySize): Promise<void> {
+  await tx`select set_config('storerank.now', (now() - ${days}::int * interval '24 hours')::text, true)`
+  await tx`insert into project (name, timezone) values (${PROJECT}, ${TIMEZONE}), (${NEIGHBOUR}, 'UTC')`
+  await tx`
+    insert into app (store, app_id, title, developer)
+    select 'ios_store', (1000000000 + n)::text, 'The title of app ' || n, 'Developer ' || n % 900
+    from generate_series(1, ${APPS}::int) n`
+  await tx`
+    insert into app_watch (project, store, app_id, role)
+    select ${PROJECT}, 'ios_store', (1000000000 + n)::text, case when n <= ${OWN_APPS}::int then 'own' else 'competitor' end
+    from generate_series(1, ${WATCHED_APPS}::int) n
+    union all select ${NEIGHBOUR}, 'ios_store', '1000000009', 'own'`
+  await tx`
+    insert into keyword_watch (project, store, keyword, location_code, language_code, weight, tags)
+    select p.name, 'ios_store', 'keyword ' || n, 2840, 'en', 1 + n % 3, array[case n % 4 when 0 then 'brand' else 'core' end]
+    from generate_series(1, ${keywords}::int) n
+    join project p on p.name = ${PROJECT} or n % 5 = 0`
+  await tx`
+    select ensure_history_partitions(now() - ${days}::int * interval '24 hours', now() + interval '1 month')`
+  // More than a result has, so that the apps at both ends come and go.
+  await tx`
+    create table bench_base as
+    select t.id as target_id, k.n, array(
+      select coalesce(
+        (select w from generate_series(1, ${WATCHED_APPS}::int) w where 1 + (k.n * (7 + 4 * w)) % 200 = place limit 1),
+        10 + (k.n * 37 + place * (array[1, 3, 7, 9, 11, 13])[1 + k.n % 6]) % ${APPS - 10}::int)
+      from generate_series(1, 130) place
+    ) as ids
+    from target t cross join lateral (select substr(t.subject, 9)::int as n) k`
+}
+
+/** Days are counted back from today. */
+async function fillDays(tx: Transaction, { apps }: HistorySize, first: number, last: number): Promise<void> {
+  await tx`
+    insert into ranking (target_id, slot, captured_at, gap, reason, depth, results_count, check_url, app_ids)
+    select b.target_id, s.slot, case when g.gap is null then s.slot + interval '40 minutes' end, g.gap,
+      case g.gap when 'budget' then 'project_budget' end, ${apps}::smallint, 250,
+      'https://apps.example.com/us/search?term=keyword%20' || b.n || '&country=us&language=en',
+      case when g.gap is null then b.ids[1 + w.shift:${apps}::int + w.shift] end
+    from generate_series(${first}::int, ${last}::int) day
+    cross join lateral (select ${today(tx)} - day * interval '24 hours' as slot) s
+    cross join bench_base b
+    cross join lateral (select abs((day + b.n) % ${2 * WANDER}::int - ${WANDER}::int) as shift) w
+    cross join lateral (
+      select case (day * 31 + b.n * 17) % 240 when 0 then 'budget' when 1 then 'missed' when 2 then 'failed' end as gap
+    ) g
+    order by s.slot, b.target_id`
+  await tx`
+    insert into charge (at, slot, amount_micros, target_id, project_id, kind, service_id)
+    select r.slot + interval '5 minutes', r.slot, 1200 / count(*) over (partition by r.target_id, r.slot), r.target_id, p.id,
+      'charge', md5(r.target_id || ' ' || r.slot)
+    from ranking r
+    join watch_period w on w.target_id = r.target_id
+    join project p on p.name = w.project
+    where r.gap is null and r.slot between ${today(tx)} - ${last}::int * interval '24 hours' and ${today(tx)} - ${first}::int * interval '24 hours'
+    order by r.slot, r.target_id`
+}

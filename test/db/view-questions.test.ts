@@ -1,0 +1,169 @@
+/** What people ask of ranks every week, each by one function of a project and a range of its days. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+const DAYS = 4
+const day = (n: number) => `2026-03-${String(9 + n).padStart(2, '0')}`
+const FIRST = day(1)
+const LAST = day(DAYS)
+
+let list: Watchlist
+before(async () => {
+  list = await createWatchlist()
+  await list.setNow(`${FIRST} 01:00+00`)
+  await list.addApp({ label: 'Mine' })
+  await list.addApp({ app_id: '1002', role: 'competitor', label: 'Theirs' })
+  await list.addKeyword({ tags: ['brand'] })
+  await list.addKeyword({ keyword: 'zen' })
+  await list.addKeyword({ keyword: 'calm' })
+  await list.setNow(`${LAST} 13:00+00`)
+  await fill('yoga', [['1001', '7', '1002'], null, ['1002', '1001', '7'], ['8', '1001', '1002']])
+  await fill('zen', [['7'], ['7', '1002'], ['7', '8', '9', '1001'], ['7', '8', '9', '6', '1001']])
+  await fill('calm', [['1002', '1001'], ['1002', '5', '1001'], ['5', '7'], null])
+})
+after(() => list.drop())
+
+/** Null is a gap. */
+async function fill(keyword: string, results: (string[] | null)[]): Promise<void> {
+  for (const [n, result] of results.entries()) {
+    const slot = `${day(n + 1)} 00:00+00`
+    if (result === null) await list.leaveGap(keyword, slot, 'budget', 'project_budget')
+    else await list.capture(keyword, slot, result)
+  }
+}
+
+/** The answer as lines, in order. */
+async function ask(columns: string, from: string): Promise<string[]> {
+  const rows = await list.sql.unsafe(`select concat_ws(' ', ${columns}) as line from ${from} order by 1`)
+  return rows.map(({ line }) => line)
+}
+
+const range = (from = FIRST, to = LAST) => `'fitness', '${from}', '${to}'`
+
+describe('a project asks', () => {
+  test('what moved between two days; a gap is no move', async () => {
+    assert.deepEqual(
+      await ask('keyword, app_id, movement, rank_before, rank_after, change', `movers(${range()})`),
+      [
+        'calm 1001 2',
+        'calm 1002 1',
+        'yoga 1001 down 1 2 -1',
+        'yoga 1002 same 3 3 0',
+        'zen 1001 entered 5',
+        'zen 1002 not_in_top',
+      ],
+    )
+    assert.deepEqual(
+      await ask('keyword, app_id, movement', `movers(${range(FIRST, day(3))}) where movement = 'left'`),
+      ['calm 1001 left', 'calm 1002 left'],
+    )
+  })
+
+  test('what entered and left the top', async () => {
+    const top = (n: number) => ask('keyword, app_id, movement', `entered_left_top(${range()}, ${n})`)
+    assert.deepEqual(await top(10), ['zen 1001 entered'])
+    assert.deepEqual(await top(4), [])
+    assert.deepEqual(await top(1), ['yoga 1001 left'])
+  })
+
+  test('for the best, first, average and latest rank, of the whole or by week', async () => {
+    const columns = `keyword, best_rank, to_char(best_day, 'DD'), first_rank, coalesce(latest_rank::text, latest_outcome),
+      to_char(latest_day, 'DD'), round(average_rank::numeric, 2), change, days_ranked, days_measured, days_due`
+    assert.deepEqual(await ask(columns, `rank_summary(${range()}) where app_id = '1001'`), [
+      'calm 2 10 2 not_in_top 12 2.50 2 3 4',
+      'yoga 1 10 1 2 13 1.67 -1 3 3 4',
+      'zen 4 12 5 13 4.50 2 4 4',
+    ])
+    assert.deepEqual(
+      await ask(
+        'begins, first_rank, latest_rank, change',
+        `rank_summary(${range('2026-03-01')}, 'week') where app_id = '1001' and keyword = 'yoga'`,
+      ),
+      ['2026-03-09 1 2 -1'],
+    )
+  })
+
+  test('what is in striking distance, and which way it goes', async () => {
+    assert.deepEqual(await ask('keyword, app_id, rank, direction', `striking_distance(${range()})`), [
+      'zen 1001 5 up',
+    ])
+    assert.deepEqual(await ask('keyword, app_id, rank, direction', `striking_distance(${range()}, 2, 3)`), [
+      'yoga 1001 2 down',
+      'yoga 1002 3 steady',
+    ])
+  })
+
+  test("who holds a keyword's top, and who is new there", async () => {
+    assert.deepEqual(
+      await ask('rank, app_id, role, is_new', `top_holders(${range()}, 2) where keyword = 'yoga'`),
+      ['1 8 t', '2 1001 own f'],
+    )
+    assert.deepEqual(
+      await ask('rank, app_id, is_new, day', `top_holders(${range()}, 2) where keyword = 'calm'`),
+      ['1 5 t 2026-03-12', '2 7 t 2026-03-12'],
+    )
+  })
+
+  test('which apps nobody watches and hold most of the top 10', async () => {
+    assert.deepEqual(
+      await ask(
+        'lists, app_id, lists_measured, lists_before, best_rank, array_to_string(keywords, $$,$$)',
+        `unwatched_apps(${range()}) where lists > 1`,
+      ),
+      ['2 7 3 1 1 zen,calm', '2 8 3 0 1 yoga,zen'],
+    )
+  })
+
+  test('how own apps stand against each competitor, and who overtook whom on which day', async () => {
+    assert.deepEqual(
+      await ask(
+        'keyword, own_label, own_rank, competitor_label, competitor_rank, leader, days_ahead, days_behind, overtakes, last_overtake',
+        `head_to_head(${range()})`,
+      ),
+      [
+        'calm Mine Theirs 0 2 0',
+        'yoga Mine 2 Theirs 3 own 2 1 2 2026-03-13',
+        'zen Mine 5 Theirs own 2 1 1 2026-03-12',
+      ],
+    )
+    assert.deepEqual(
+      await ask('day, keyword, overtaken_by, own_rank, competitor_rank, day_before', `overtakes(${range()})`),
+      [
+        '2026-03-12 yoga competitor 2 1 2026-03-10',
+        '2026-03-12 zen own 4 2026-03-11',
+        '2026-03-13 yoga own 2 3 2026-03-12',
+      ],
+    )
+  })
+
+  test('why something was not measured, and how much was', async () => {
+    assert.deepEqual(
+      await ask('day, gap, reason, slots, array_to_string(examples, $$,$$)', `gap_reasons(${range()})`),
+      ['2026-03-11 budget project_budget 1 yoga', '2026-03-13 budget project_budget 1 calm'],
+    )
+    assert.deepEqual(
+      await ask('day, owed, captured, budget, captured_share', `coverage(${range()}, 'brand')`),
+      ['2026-03-10 1 1 0 1', '2026-03-11 1 0 1 0', '2026-03-12 1 1 0 1', '2026-03-13 1 1 0 1'],
+    )
+  })
+
+  test('all of it per tag, which every rank has as an array', async () => {
+    assert.deepEqual(await ask('keyword, app_id', `movers(${range()}) where 'brand' = any(tags)`), [
+      'yoga 1001',
+      'yoga 1002',
+    ])
+    for (const view of [
+      'rank_history',
+      'rank_latest',
+      'rank_change',
+      'ranked_apps',
+      'ranking_slot',
+      'project_list',
+    ])
+      assert.deepEqual(
+        [view, await ask('keyword', `${view} where 'brand' = any(tags) group by keyword`)],
+        [view, ['yoga']],
+      )
+  })
+})

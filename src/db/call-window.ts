@@ -4,8 +4,7 @@
  */
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pLimit from 'p-limit'
-import type { CallGate, CallKind, CallOutcome, CallPermit } from '../service/transport.ts'
+import type { CallKind, CallOutcome } from '../service/transport.ts'
 import type { Database, SqlRunner } from './database.ts'
 
 export interface CallLimits {
@@ -23,13 +22,48 @@ export const PERMIT_VALID_MS = 500
 /** Hard total timeout of a request; its row counts as in flight no longer than this. */
 export const CALL_TIMEOUT_MS = 25_000
 /** The longest sleep before it asks again, because the account's limit may rise meanwhile. */
-const LONGEST_SLEEP_MS = 2_000
-/** A wait no longer than this is for a place in flight, which the end of a call may free. */
-const PLACE_WAIT_MS = 250
-/** Kinds with a limit of their own: a call that waits for it must not keep others waiting. */
-const LIMITED_KINDS: ReadonlySet<CallKind> = new Set(['tasks_ready', 'id_list', 'status'])
+export const LONGEST_SLEEP_MS = 2_000
+/** The wait for a place in flight, which the end of a call may free: `call_wait` says it. */
+export const PLACE_WAIT_MS = 250
+const MAX_ERROR_LENGTH = 500
+
+/** A call that asks for a permit. */
+export interface Call {
+  readonly kind: CallKind
+  readonly path: string
+}
+
+export interface EndedCall extends CallOutcome {
+  readonly callId: number
+}
+
+/** The calls that got permits are the first ones that asked, with these ids. */
+export interface PermitsAnswer {
+  readonly callIds: readonly number[]
+  /** How long the next one has to wait; null when all got permits. */
+  readonly waitMs: number | null
+}
 
 export type PermitAnswer = { readonly callId: number } | { readonly waitMs: number }
+
+/**
+ * One turn at the window: writes how calls ended, and takes permits for the first of those that ask, as many as fit. Permits count from
+ * the commit on. A call of a kind that has a limit of its own asks alone.
+ */
+export async function takePermits(
+  sql: SqlRunner,
+  calls: readonly Call[],
+  ended: readonly EndedCall[],
+  { runner, callsPerMinute, maxConcurrentRequests }: CallWindowOptions,
+): Promise<PermitsAnswer> {
+  const [row] = await sql<{ firstId: number | null; given: number; waitMs: number | null }[]>`
+    select first_call_id as "firstId", given, wait_ms as "waitMs" from take_call_permits(
+      ${calls.map(({ kind }) => kind)}::text[], ${calls.map(({ path }) => path)}::text[], ${runner},
+      ${ended.length === 0 ? null : describeEnds(ended)}::text::jsonb, ${callsPerMinute}, ${maxConcurrentRequests}, ${CALL_TIMEOUT_MS})`
+  const { firstId = null, given = 0, waitMs = LONGEST_SLEEP_MS } = row ?? {}
+  const callIds = firstId === null ? [] : Array.from({ length: given }, (_, index) => firstId + index)
+  return { callIds, waitMs }
+}
 
 /** Asks once, inside the caller's transaction if it has one; the permit counts from the commit on. */
 export async function askForPermit(
@@ -38,10 +72,9 @@ export async function askForPermit(
   path: string,
   options: CallWindowOptions,
 ): Promise<PermitAnswer> {
-  const [row] = await sql<{ callId: number | null; waitMs: number | null }[]>`
-    select call_id as "callId", wait_ms as "waitMs" from take_call_permit(${kind}, ${path}, ${options.runner},
-      ${options.callsPerMinute}, ${options.maxConcurrentRequests}, ${CALL_TIMEOUT_MS})`
-  return row?.callId == null ? { waitMs: row?.waitMs ?? LONGEST_SLEEP_MS } : { callId: row.callId }
+  const { callIds, waitMs } = await takePermits(sql, [{ kind, path }], [], options)
+  const [callId] = callIds
+  return callId === undefined ? { waitMs: waitMs ?? LONGEST_SLEEP_MS } : { callId }
 }
 
 /**
@@ -56,16 +89,27 @@ export async function readCallWait(sql: SqlRunner, kind: CallKind, limits: CallL
 
 /** Writes how a call ended. Its place in flight is free by its deadline, should this fail. */
 export async function endCall(db: Database, callId: number, outcome: CallOutcome): Promise<void> {
-  await db.sql`
-    with freed as (update call_place set busy_until = '-infinity' where call_id = ${callId})
-    update api_call set ended_at = clock_timestamp(), http_status = ${outcome.httpStatus ?? null},
-      status_code = ${outcome.statusCode ?? null}, error = ${outcome.error?.slice(0, 500) ?? null}
-    where id = ${callId}`.catch(() => {})
-  waking.get(db)?.emit('ended')
+  await db.sql`select end_calls(${describeEnds([{ callId, ...outcome }])}::text::jsonb)`.catch(() => {})
+  announceEnd(db)
 }
 
-/** Wakes the calls of this runner that wait for a place in flight or for their turn to ask. */
+function describeEnds(ended: readonly EndedCall[]): string {
+  return JSON.stringify(
+    ended.map(({ callId, httpStatus, statusCode, error }) => ({
+      id: callId,
+      http_status: httpStatus,
+      status_code: statusCode,
+      error: error?.replaceAll('\0', '').slice(0, MAX_ERROR_LENGTH),
+    })),
+  )
+}
+
+/** Wakes what waits in this process for a place in flight. */
 const waking = new WeakMap<Database, EventEmitter>()
+
+export function announceEnd(db: Database): void {
+  waking.get(db)?.emit('ended')
+}
 
 /**
  * Waits for a permit that may be had after a time: until the clock says so, or a call of this runner has ended.
@@ -83,24 +127,4 @@ export async function waitForPermit(db: Database, waitMs: number, signal: AbortS
     over.abort()
     for (const waiting of ended) waiting.catch(() => {})
   }
-}
-
-/**
- * The gate through which the client makes its free calls. One call of a runner asks at a time, in the order in which they came:
- * the others wait in this process and not at the lock of the window.
- */
-export function createCallGate(db: Database, options: CallWindowOptions, signal: AbortSignal): CallGate {
-  const turn = pLimit(1)
-  const ask = async (kind: CallKind, path: string): Promise<CallPermit> => {
-    for (;;) {
-      signal.throwIfAborted()
-      const startBeforeMs = performance.now() + PERMIT_VALID_MS
-      const answer = await askForPermit(db.permits, kind, path, options)
-      if ('callId' in answer) {
-        return { startBeforeMs, end: (outcome) => endCall(db, answer.callId, outcome) }
-      }
-      await waitForPermit(db, answer.waitMs, signal)
-    }
-  }
-  return { open: (kind, path) => (LIMITED_KINDS.has(kind) ? ask(kind, path) : turn(() => ask(kind, path))) }
 }

@@ -34,7 +34,10 @@ export interface CallGate {
 export interface CallPermit {
   /** `performance.now()` after which the request must not be begun. */
   readonly startBeforeMs: number
-  /** Called exactly once; `error` without `httpStatus` and `statusCode` when there was no answer. */
+  /**
+   * Called exactly once; `error` without `httpStatus` and `statusCode` when there was no answer. Resolves when it is written down, or
+   * cannot be; the call need not wait for it.
+   */
   end(outcome: CallOutcome): Promise<void>
 }
 
@@ -121,6 +124,8 @@ export class Transport {
   readonly #onAnswer: TransportOptions['onAnswer']
   readonly #limit: ReturnType<typeof pLimit>
   readonly #closing = new AbortController()
+  /** Ends of calls that are being written down. */
+  readonly #ending = new Set<Promise<void>>()
   #closed: Promise<void> | null = null
   /** The service's clock against ours, by its last answer. */
   #serviceAheadMs = 0
@@ -203,10 +208,13 @@ export class Transport {
     return this.#clock.wallMs() + this.#serviceAheadMs
   }
 
-  /** Lets what is in flight end, and begins nothing more. */
+  /** Lets what is in flight end and be written down, and begins nothing more. */
   close(): Promise<void> {
     this.#closing.abort()
-    this.#closed ??= this.#pool.close()
+    this.#closed ??= this.#pool
+      .close()
+      .then(() => Promise.all(this.#ending))
+      .then(() => {})
     return this.#closed
   }
 
@@ -218,11 +226,11 @@ export class Transport {
       const permit = await this.#gate.open(call.kind, call.path)
       const result = await this.#exchangeUnder(permit, call)
       if (result.kind === 'late') {
-        await permit.end({ error: result.reason })
+        this.#end(permit, { error: result.reason })
         continue
       }
       const meaning = readAnswer(result)
-      await permit.end(describeOutcome(result, meaning))
+      this.#end(permit, describeOutcome(result, meaning))
       if (result.kind === 'broken') return { meaning, rawBytes: 0, answeredAt: null }
       const answeredAt = readDate(result.date)
       if (answeredAt !== null) this.#serviceAheadMs = answeredAt.getTime() - this.#clock.wallMs()
@@ -231,6 +239,11 @@ export class Transport {
     throw new UnavailableError(
       `${call.method} ${call.path} was not made: ${MAX_PERMITS_PER_ATTEMPT} call permits ran out before it could begin.`,
     )
+  }
+
+  #end(permit: CallPermit, outcome: CallOutcome): void {
+    const ending = permit.end(outcome).finally(() => this.#ending.delete(ending))
+    this.#ending.add(ending)
   }
 
   #exchangeUnder(permit: CallPermit, call: FreeCall): Promise<ExchangeResult> {

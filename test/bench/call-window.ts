@@ -4,7 +4,7 @@
  * any 60 seconds means 2,000 in 60.5: the best that can be is 99.17 %. Takes five minutes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createCallGate } from '../../src/db/call-window.ts'
+import { createCallGate } from '../../src/db/call-gate.ts'
 import type { Database } from '../../src/db/database.ts'
 import { withDatabase } from './database.ts'
 

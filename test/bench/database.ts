@@ -9,6 +9,12 @@ import { migrate } from '../../src/db/migrate.ts'
 import { attachEmbedded } from '../../src/embedded/attach.ts'
 import { openCluster } from '../../src/embedded/cluster.ts'
 
+/** So that `readServerLoad` can count the statements. */
+const SETTINGS = {
+  shared_preload_libraries: 'pg_stat_statements',
+  max_wal_size: '4GB',
+}
+
 /** Nothing is left of the database when the work has ended, however it did. */
 export async function withDatabase(work: (db: Database) => Promise<void>): Promise<void> {
   const { TEST_DATABASE_URL: givenUrl } = process.env
@@ -23,7 +29,7 @@ export async function withDatabase(work: (db: Database) => Promise<void>): Promi
 async function withServer(work: (url: string) => Promise<void>): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), 'storerank-bench-'))
   await chmod(home, 0o755)
-  const { folder } = await openCluster(home)
+  const { folder } = await openCluster(home, SETTINGS)
   const server = await attachEmbedded({ home, database: 'storerank_bench' })
   try {
     await work(server.url)

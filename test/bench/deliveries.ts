@@ -18,7 +18,8 @@ import { storeFetched } from '../../src/history/store.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { createClient } from '../../src/service/client.ts'
-import type { Delivery, SendOrder, SendReport } from './sender.ts'
+import { type Delivery, listKeywords } from './bodies.ts'
+import type { SendOrder, SendReport } from './sender.ts'
 
 export interface DeliveryReport extends SendReport {
   readonly results: number
@@ -36,8 +37,6 @@ export interface DeliveryReport extends SendReport {
 type StoreBatch = (batch: readonly Fetched[]) => Promise<void>
 
 const PROJECT = 'bench'
-/** Words of which the sandbox's store has more than a hundred apps in every three. */
-const WORDS = 'yoga math game music photo running fitness learn video budget puzzle language'.split(' ')
 /** A twentieth each. */
 const ONE_IN = 20
 const OVERDUE_AFTER_MS = 3_600_000
@@ -91,11 +90,7 @@ function orderOf(results: number): number[] {
 
 /** One slot of every target a day. A twentieth is overdue, another still being posted: its postback says that it exists. */
 async function prepareTasks(db: Database, results: number): Promise<Delivery[]> {
-  const keywords = WORDS.flatMap((first, place) =>
-    WORDS.slice(place + 1).flatMap((second, gap) =>
-      WORDS.slice(place + gap + 2).map((third) => `${first} ${second} ${third}`),
-    ),
-  )
+  const keywords = listKeywords()
   await db.sql`insert into project (name) values (${PROJECT})`
   await db.sql`
     insert into target (store, function, subject, location_code, language_code)

@@ -9,19 +9,8 @@ import { createInterface } from 'node:readline'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import pLimit from 'p-limit'
 import { Pool } from 'undici'
-import { wrapTasks } from '../../src/sandbox/envelope.ts'
-import { FaultSettings, Faults } from '../../src/sandbox/faults.ts'
-import { showResult } from '../../src/sandbox/fetching.ts'
-import { resultPath } from '../../src/sandbox/offers.ts'
-import { openAnswers } from '../../src/sandbox/results.ts'
-import type { Task } from '../../src/sandbox/tasks.ts'
 import { fillUrl } from '../../src/sandbox/webhooks.ts'
-
-export interface Delivery {
-  readonly id: string
-  readonly tag: string
-  readonly keyword: string
-}
+import { type Delivery, makeBody } from './bodies.ts'
 
 export interface SendOrder {
   /** With `$id` and `$tag`, as tasks are posted with it. */
@@ -42,40 +31,6 @@ export interface SendReport {
 /** As many as the sandbox has under way. */
 const CONNECTIONS = 64
 const GZIP_LEVEL = 1
-const DEPTH = 100
-/** Rankings of the sandbox change by day. */
-const DONE_AT_MS = Date.parse('2026-01-01T00:00:00Z')
-
-const answers = openAnswers(1, [], [])
-const faults = new Faults(1, FaultSettings.parse({}))
-
-function makeBody({ id, tag, keyword }: Delivery): Buffer {
-  const question = {
-    store: 'ios_store',
-    function: 'app_searches',
-    subject: keyword,
-    locationCode: 2840,
-    languageCode: 'en',
-    depth: DEPTH,
-    doneAtMs: DONE_AT_MS,
-  } as const
-  const task: Task = {
-    ...question,
-    id,
-    priority: 1,
-    postedAtMs: DONE_AT_MS,
-    costMicros: 1200,
-    results: answers.count(question),
-    refundMicros: 0,
-    parameters: { keyword, location_code: 2840, language_code: 'en', depth: DEPTH, tag },
-    isFetched: false,
-    isHeld: true,
-    due: ['postback_url'],
-  }
-  if (task.results !== DEPTH) throw new Error(`The store has ${task.results} results of "${keyword}".`)
-  const answer = showResult({ answers, faults, tasks: null as never }, task, 'advanced')
-  return gzipSync(wrapTasks(resultPath(task, 'advanced'), [answer], 1), { level: GZIP_LEVEL })
-}
 
 async function send(
   tasks: readonly Delivery[],
@@ -127,7 +82,7 @@ async function serveResults(tasks: readonly Delivery[], bodies: readonly Buffer[
 const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`)
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const tasks: readonly Delivery[] = JSON.parse((await lines.next()).value ?? '[]')
-const bodies = tasks.map(makeBody)
+const bodies = tasks.map((task) => gzipSync(makeBody(task), { level: GZIP_LEVEL }))
 say({ url: await serveResults(tasks, bodies), bytes: bodies.reduce((sum, body) => sum + body.byteLength, 0) })
 for await (const line of lines) say(await send(tasks, bodies, JSON.parse(line)))
 process.exit(0)

@@ -119,13 +119,13 @@ async function noteClaims(sql: postgres.Sql): Promise<void> {
 
 async function shortenWindow(sql: postgres.Sql): Promise<void> {
   const [row] = await sql<{ text: string }[]>`
-    select pg_get_functiondef(oid) as text from pg_proc where proname = 'take_call_permit'`
+    select pg_get_functiondef(oid) as text from pg_proc where proname = 'take_call_permits'`
   const shorter = row?.text.replace(
     /call_window interval DEFAULT '[^']+'/,
     `call_window interval DEFAULT '${WINDOW_WITH_PERMIT}'`,
   )
   if (shorter === undefined || shorter === row?.text)
-    throw new Error('The harness no longer fits take_call_permit.')
+    throw new Error('The harness no longer fits take_call_permits.')
   await sql.unsafe(shorter)
 }
 

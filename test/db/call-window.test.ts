@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import fc from 'fast-check'
-import { askForPermit, createCallGate, endCall } from '../../src/db/call-window.ts'
+import { createCallGate } from '../../src/db/call-gate.ts'
+import { askForPermit, endCall, takePermits } from '../../src/db/call-window.ts'
 import { type Database, openDatabase, type SqlRunner } from '../../src/db/database.ts'
 import type { CallKind } from '../../src/service/transport.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -48,14 +49,22 @@ async function accountAllows(callsPerMinute: number | null): Promise<void> {
     insert into account_usage (login, calls_per_minute_limit, prices) values ('me', ${callsPerMinute}, '[]')`
 }
 
-/** Takes permits until it has as many as it wants, waiting as long as it is told. */
-async function askRepeatedly(permits: number, perWindow: number, windowMs: number): Promise<void> {
+/** Takes permits, so many at once, until it has as many as it wants, waiting as long as it is told. */
+async function askRepeatedly(
+  permits: number,
+  atOnce: number,
+  perWindow: number,
+  windowMs: number,
+): Promise<void> {
   for (let taken = 0; taken < permits; ) {
-    const [row] = await db.sql<{ waitMs: number | null }[]>`
-      select wait_ms as "waitMs" from take_call_permit('task_get', '/v3', 'test', ${perWindow}, 1000, 25000,
+    const wanted = Math.min(atOnce, permits - taken)
+    const [row] = await db.sql<{ given: number; waitMs: number | null }[]>`
+      select given, wait_ms as "waitMs" from take_call_permits(array_fill('task_get'::text, array[${wanted}::int]),
+        array_fill('/v3'::text, array[${wanted}::int]), 'test', null, ${perWindow}, 1000, 25000,
         make_interval(secs => ${windowMs / 1000}))`
-    if (row?.waitMs == null) taken += 1
-    else await wait(row.waitMs)
+    assert.ok((row?.given ?? 0) <= wanted)
+    taken += row?.given ?? 0
+    if (row?.waitMs != null) await wait(row.waitMs)
   }
 }
 
@@ -66,9 +75,12 @@ describe('the call window', () => {
         fc.integer({ min: 40, max: 120 }),
         fc.integer({ min: 2, max: 6 }),
         fc.integer({ min: 1, max: 3 }),
-        async (windowMs, askers, permitsEach) => {
+        fc.integer({ min: 1, max: 5 }),
+        async (windowMs, askers, permitsEach, atOnce) => {
           await forgetCalls()
-          await Promise.all(Array.from({ length: askers }, () => askRepeatedly(permitsEach, 3, windowMs)))
+          await Promise.all(
+            Array.from({ length: askers }, () => askRepeatedly(permitsEach, atOnce, 3, windowMs)),
+          )
           const stamps = await db.sql<{ permits: number; tooClose: number }[]>`
             select count(*) as permits,
               count(*) filter (where permit_at - third_before < make_interval(secs => ${windowMs / 1000})) as "tooClose"
@@ -142,6 +154,38 @@ describe('the call window', () => {
     assert.equal(await askAfter('2026-11-21 11:59:59.999999+00'), 'permit')
   })
 
+  test('of so many gives those that asked first as many permits as the next one would have got, and says how long the next one waits', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.double({ min: 0, max: 120, noNaN: true }), { maxLength: 8 }),
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 1, max: 6 }),
+        async (ages, callsPerMinute, maxConcurrentRequests, wanted) => {
+          await forgetCalls()
+          await permitsAgo(ages.filter((age) => age < 60 || age > 61))
+          const young = ages.filter((age) => age < 60).length
+          const calls = Array.from({ length: wanted }, (_, index) => ({
+            kind: 'task_get' as const,
+            path: `/${index}`,
+          }))
+          const limits = { ...LIMITS, callsPerMinute, maxConcurrentRequests }
+          const { callIds, waitMs } = await takePermits(db.sql, calls, [], limits)
+          const room = Math.max(0, Math.min(callsPerMinute - young, maxConcurrentRequests))
+          assert.equal(callIds.length, Math.min(wanted, room))
+          assert.equal(waitMs === null, callIds.length === wanted)
+          const rows = await db.sql<{ path: string }[]>`
+            select path from api_call where id = any(${[...callIds]}::bigint[]) order by id`
+          assert.deepEqual(
+            rows.map(({ path }) => path),
+            calls.slice(0, callIds.length).map(({ path }) => path),
+          )
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+
   test('obeys the account’s own limit where it is lower, as last reported', async () => {
     await accountAllows(1)
     await accountAllows(3)
@@ -198,15 +242,15 @@ describe('while there is work', () => {
 
   test('a permit is taken as soon as the one before it in the window has left', async (t) => {
     // The real gate on a window that is shorter, and holds as many fewer.
-    const kinds = 'text, text, text, integer, integer, integer'
+    const kinds = 'text[], text[], text, jsonb, integer, integer, integer'
     await db.sql.unsafe(`
-      alter function take_call_permit(${kinds}, interval) rename to take_permit_within;
-      create function take_call_permit(${kinds}, out call_id bigint, out wait_ms integer) language sql as
-        $$ select * from take_permit_within($1, $2, $3, $4, $5, $6, interval '${WINDOW_S} seconds') $$`)
+      alter function take_call_permits(${kinds}, interval) rename to take_permits_within;
+      create function take_call_permits(${kinds}, out first_call_id bigint, out given integer, out wait_ms integer) language sql as
+        $$ select * from take_permits_within($1, $2, $3, $4, $5, $6, $7, interval '${WINDOW_S} seconds') $$`)
     t.after(() =>
       db.sql.unsafe(`
-        drop function take_call_permit(${kinds});
-        alter function take_permit_within(${kinds}, interval) rename to take_call_permit`),
+        drop function take_call_permits(${kinds});
+        alter function take_permits_within(${kinds}, interval) rename to take_call_permits`),
     )
     const over = new AbortController()
     const gate = createCallGate(db, { ...LIMITS, callsPerMinute: LIMIT }, over.signal)
@@ -275,7 +319,7 @@ describe('the gate of free calls', () => {
     const gate = createCallGate(db, LIMITS, AbortSignal.timeout(10_000))
     const permit = await gate.open('task_get', '/v3/x')
     assert.ok(permit.startBeforeMs >= askedMs + 500 && permit.startBeforeMs <= performance.now() + 500)
-    await permit.end({ httpStatus: 500, statusCode: 50000, error: 'x'.repeat(600) })
+    await permit.end({ httpStatus: 500, statusCode: 50000, error: `\0${'x'.repeat(600)}` })
     const [call] =
       await db.sql`select path, runner, http_status, status_code, char_length(error) as length from api_call`
     assert.deepEqual(
@@ -301,6 +345,50 @@ describe('the gate of free calls', () => {
     const [calls] = await db.sql<{ apart: number }[]>`
       select extract(epoch from max(permit_at) - min(permit_at))::float as apart from api_call`
     assert.ok((calls?.apart ?? 0) >= 60.5)
+  })
+
+  test('asks for many calls in few statements, and never has more in flight than allowed', async () => {
+    const counted = openDatabase(database.url)
+    let turns = 0
+    const permits = new Proxy(counted.permits, {
+      apply: (target, self, args) => {
+        turns += 1
+        return Reflect.apply(target as never, self, args)
+      },
+    })
+    const gate = createCallGate({ ...counted, permits }, LIMITS, AbortSignal.timeout(60_000))
+    let inFlight = 0
+    let most = 0
+    const caller = async () => {
+      for (let made = 0; made < 20; made += 1) {
+        const permit = await gate.open('task_get', '/v3')
+        inFlight += 1
+        most = Math.max(most, inFlight)
+        await wait(1)
+        inFlight -= 1
+        void permit.end({ httpStatus: 200 })
+      }
+    }
+    await Promise.all(Array.from({ length: 30 }, caller))
+    await until('every end is written', async () => {
+      const [open] = await db.sql<
+        { calls: number }[]
+      >`select count(*) as calls from api_call where ended_at is null`
+      return open?.calls === 0
+    })
+    await counted.close()
+    const [calls] = await db.sql<{ calls: number }[]>`select count(*) as calls from api_call`
+    assert.equal(calls?.calls, 600)
+    assert.ok(most <= 30, `${most} at once`)
+    assert.ok(turns < 200, `${turns} statements`)
+  })
+
+  test('gives what waits to the next turn when the database fails in one', async () => {
+    const broken = openDatabase(database.url)
+    await broken.close()
+    const gate = createCallGate(broken, LIMITS, AbortSignal.timeout(10_000))
+    await assert.rejects(gate.open('task_get', '/v3'), /CONNECTION_ENDED/)
+    await assert.rejects(gate.open('task_get', '/v3'), /CONNECTION_ENDED/)
   })
 
   test('does not fail a call because its end could not be written down', async () => {

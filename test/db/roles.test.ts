@@ -357,7 +357,7 @@ describe('nobody but the owner', () => {
     'select * from drizzle.__drizzle_migrations',
     'delete from drizzle.objects',
     'select * from pg_authid',
-    "select take_call_permit('task_get', '/v3', 'me', 2000, 30, 1000)",
+    "select take_call_permits('{task_get}', '{/v3}', 'me', null, 2000, 30, 1000)",
     "select target_of('ios_store', 'app_searches', 'yoga', 2840, 'en')",
     "select app_of('ios_store', '1')",
     "select ensure_history_partitions('2001-01-01', '2001-01-01')",

@@ -255,7 +255,7 @@ describe('a claim', () => {
   test('waits when the call window is full, and changes nothing', async () => {
     const postId = await planPost(world, ['yoga'])
     const window = { ...world.settings, callsPerMinute: 1, runner: 'test' }
-    await world.db.sql`select take_call_permit('task_get', '/', 'other', 1, 30, 25000)`
+    await world.db.sql`select take_call_permits('{task_get}', '{/}', 'other', null, 1, 30, 25000)`
     const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), window })
     assert.ok(claim.kind === 'wait' && claim.waitMs > 0)
     const [post] = await world.db.sql`select state, token from post`

@@ -3,7 +3,7 @@
  * production, with tasks that are ready at once and limits and settings that the test chooses.
  */
 import { pino } from 'pino'
-import { createCallGate } from '../../src/db/call-window.ts'
+import { createCallGate } from '../../src/db/call-gate.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { JobContext, RunnerSettings } from '../../src/queue/job.ts'
 import { openQueue } from '../../src/queue/queue.ts'

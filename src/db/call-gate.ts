@@ -1,0 +1,163 @@
+/**
+ * The gate through which a runner's client makes its free calls. All calls of the runner ask the window in common turns: one statement
+ * ends the calls that are over and takes permits for those that wait, in the order in which they came. So a call costs a fraction of a
+ * statement and of a commit, and a runner waits once at the lock of the window.
+ */
+import type { CallGate, CallKind, CallOutcome, CallPermit } from '../service/transport.ts'
+import {
+  announceEnd,
+  askForPermit,
+  type Call,
+  type CallWindowOptions,
+  type EndedCall,
+  LONGEST_SLEEP_MS,
+  PERMIT_VALID_MS,
+  PLACE_WAIT_MS,
+  takePermits,
+  waitForPermit,
+} from './call-window.ts'
+import type { Database } from './database.ts'
+
+/** Kinds with a limit of their own: a call that waits for it must not keep others waiting. */
+const LIMITED_KINDS: ReadonlySet<CallKind> = new Set(['tasks_ready', 'id_list', 'status'])
+/** How long a call waits for others to ask with, while some are in flight. */
+const COMPANY_MS = 20
+/** The window opens for one call after the other. So long it opens for several, which ask together: 0.1 % of its 60.5 s. */
+const WINDOW_PAUSE_MS = 60
+/** How long the end of a call may go unwritten, when no other call asks. */
+const END_PAUSE_MS = 50
+
+/** @param signal stops the gate: what waits is rejected with its reason, and no permit is taken any more */
+export function createCallGate(db: Database, options: CallWindowOptions, signal: AbortSignal): CallGate {
+  const turns = new Turns(db, options, signal)
+  const askAlone = async (kind: CallKind, path: string): Promise<CallPermit> => {
+    for (;;) {
+      signal.throwIfAborted()
+      const startBeforeMs = performance.now() + PERMIT_VALID_MS
+      const answer = await askForPermit(db.permits, kind, path, options)
+      if ('callId' in answer) return turns.permitOf(answer.callId, startBeforeMs)
+      await waitForPermit(db, answer.waitMs, signal)
+    }
+  }
+  return {
+    open: (kind, path) => (LIMITED_KINDS.has(kind) ? askAlone(kind, path) : turns.ask({ kind, path })),
+  }
+}
+
+interface Waiting extends Call {
+  readonly sinceMs: number
+  readonly resolve: (permit: CallPermit) => void
+  readonly reject: (error: unknown) => void
+}
+
+interface Ending {
+  readonly call: EndedCall
+  readonly sinceMs: number
+  readonly written: () => void
+}
+
+class Turns {
+  readonly #db: Database
+  readonly #options: CallWindowOptions
+  readonly #signal: AbortSignal
+  /** So many calls ask at once without waiting for more. */
+  readonly #enough: number
+  #waiting: Waiting[] = []
+  #ending: Ending[] = []
+  #inFlight = 0
+  #isAsking = false
+  /** Until when the window has no permit: `performance.now()`. */
+  #closedUntilMs = 0
+  /** What it is closed for is a place in flight, which the end of a call may free. */
+  #waitsForPlace = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(db: Database, options: CallWindowOptions, signal: AbortSignal) {
+    this.#db = db
+    this.#options = options
+    this.#signal = signal
+    this.#enough = Math.max(1, options.maxConcurrentRequests >> 1)
+    signal.addEventListener('abort', () => this.#rejectAll(signal.reason))
+  }
+
+  ask(call: Call): Promise<CallPermit> {
+    return new Promise((resolve, reject) => {
+      if (this.#signal.aborted) return reject(this.#signal.reason)
+      this.#waiting.push({ ...call, sinceMs: performance.now(), resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** A permit that was given; its end is written with the next turn. */
+  permitOf(callId: number, startBeforeMs: number): CallPermit {
+    this.#inFlight += 1
+    return { startBeforeMs, end: (outcome) => this.#end(callId, outcome) }
+  }
+
+  #end(callId: number, outcome: CallOutcome): Promise<void> {
+    this.#inFlight -= 1
+    if (this.#waitsForPlace) this.#closedUntilMs = 0
+    return new Promise((written) => {
+      this.#ending.push({ call: { callId, ...outcome }, sinceMs: performance.now(), written })
+      this.#schedule()
+    })
+  }
+
+  /** Takes a turn now, or when the first reason for one has come. */
+  #schedule(): void {
+    if (this.#isAsking) return
+    clearTimeout(this.#timer)
+    const atMs = Math.min(
+      this.#askAtMs(),
+      (this.#ending[0]?.sinceMs ?? Number.POSITIVE_INFINITY) + END_PAUSE_MS,
+    )
+    if (atMs === Number.POSITIVE_INFINITY) return
+    const waitMs = atMs - performance.now()
+    if (waitMs <= 0) void this.#takeTurn()
+    else this.#timer = setTimeout(() => void this.#takeTurn(), Math.ceil(waitMs))
+  }
+
+  /** When those that wait ask: at once when they are many, or when no call is in flight whose end would bring more. */
+  #askAtMs(): number {
+    const [first] = this.#waiting
+    if (first === undefined) return Number.POSITIVE_INFINITY
+    const isEnough = this.#inFlight === 0 || this.#waiting.length >= this.#enough
+    return Math.max(this.#closedUntilMs, isEnough ? 0 : first.sinceMs + COMPANY_MS)
+  }
+
+  async #takeTurn(): Promise<void> {
+    this.#isAsking = true
+    const ending = this.#ending.splice(0)
+    const ended = ending.map(({ call }) => call)
+    const isOpen = performance.now() >= this.#closedUntilMs && !this.#signal.aborted
+    const asking = isOpen ? this.#waiting.splice(0, this.#options.maxConcurrentRequests) : []
+    try {
+      if (asking.length + ended.length > 0) await this.#askFor(asking, ended)
+    } catch (error) {
+      for (const { reject } of asking) reject(error)
+    }
+    // What could not be written is free by its deadline.
+    for (const { written } of ending) written()
+    if (ending.length > 0) announceEnd(this.#db)
+    this.#isAsking = false
+    this.#schedule()
+  }
+
+  async #askFor(asking: Waiting[], ended: readonly EndedCall[]): Promise<void> {
+    const startBeforeMs = performance.now() + PERMIT_VALID_MS
+    const { callIds, waitMs } = await takePermits(this.#db.permits, asking, ended, this.#options)
+    for (const callId of callIds) asking.shift()?.resolve(this.permitOf(callId, startBeforeMs))
+    if (this.#signal.aborted) throw this.#signal.reason
+    this.#waiting.unshift(...asking)
+    if (waitMs === null) return
+    this.#waitsForPlace = waitMs === PLACE_WAIT_MS
+    const pauseMs = this.#waitsForPlace
+      ? waitMs
+      : Math.max(WINDOW_PAUSE_MS, Math.min(waitMs, LONGEST_SLEEP_MS))
+    this.#closedUntilMs = performance.now() + pauseMs
+  }
+
+  #rejectAll(reason: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(reason)
+  }
+}

@@ -1,0 +1,61 @@
+/** The answer to a search of 100 apps, as the sandbox makes it: what a service on loopback gives without making it anew. */
+import { wrapTasks } from '../../src/sandbox/envelope.ts'
+import { FaultSettings, Faults } from '../../src/sandbox/faults.ts'
+import { showResult } from '../../src/sandbox/fetching.ts'
+import { resultPath } from '../../src/sandbox/offers.ts'
+import { openAnswers } from '../../src/sandbox/results.ts'
+import type { Task } from '../../src/sandbox/tasks.ts'
+
+/** A task of ios_store/app_searches in the United States, in English. */
+export interface Delivery {
+  readonly id: string
+  readonly tag: string
+  readonly keyword: string
+}
+
+const DEPTH = 100
+/** Rankings of the sandbox change by day. */
+const DONE_AT_MS = Date.parse('2026-01-01T00:00:00Z')
+/** Words of which the sandbox's store has more than a hundred apps in every three. */
+const WORDS = 'yoga math game music photo running fitness learn video budget puzzle language'.split(' ')
+
+const answers = openAnswers(1, [], [])
+const faults = new Faults(1, FaultSettings.parse({}))
+
+/** 220 keywords, each with a hundred apps at least. */
+export function listKeywords(): string[] {
+  return WORDS.flatMap((first, place) =>
+    WORDS.slice(place + 1).flatMap((second, gap) =>
+      WORDS.slice(place + gap + 2).map((third) => `${first} ${second} ${third}`),
+    ),
+  )
+}
+
+/** The whole answer of task_get/advanced. */
+export function makeBody({ id, tag, keyword }: Delivery): string {
+  const question = {
+    store: 'ios_store',
+    function: 'app_searches',
+    subject: keyword,
+    locationCode: 2840,
+    languageCode: 'en',
+    depth: DEPTH,
+    doneAtMs: DONE_AT_MS,
+  } as const
+  const task: Task = {
+    ...question,
+    id,
+    priority: 1,
+    postedAtMs: DONE_AT_MS,
+    costMicros: 1200,
+    results: answers.count(question),
+    refundMicros: 0,
+    parameters: { keyword, location_code: 2840, language_code: 'en', depth: DEPTH, tag },
+    isFetched: false,
+    isHeld: true,
+    due: ['postback_url'],
+  }
+  if (task.results !== DEPTH) throw new Error(`The store has ${task.results} results of "${keyword}".`)
+  const answer = showResult({ answers, faults, tasks: null as never }, task, 'advanced')
+  return wrapTasks(resultPath(task, 'advanced'), [answer], 1)
+}

@@ -1,0 +1,218 @@
+/**
+ * What a result costs from the ready list to the history, as a runner does it: call gate and queue as in production, one process,
+ * searches of 100 apps. Beside it the floor of the same run: the same bodies by the same HTTP client and `JSON.parse`, and nothing
+ * else. CPU of this process, CPU and statements of the whole server of the database. It ends by itself, with 1 when a bar is missed and
+ * `--strict` is given.
+ */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import pLimit from 'p-limit'
+import { pino } from 'pino'
+import { type Dispatcher, Pool } from 'undici'
+import { handOutReady } from '../../src/collect/enqueue-results.ts'
+import { createCallGate } from '../../src/db/call-gate.ts'
+import type { Database } from '../../src/db/database.ts'
+import { makePartitionsAhead } from '../../src/history/partitions.ts'
+import type { JobContext } from '../../src/queue/job.ts'
+import { openQueue } from '../../src/queue/queue.ts'
+import { startRunner } from '../../src/queue/runner.ts'
+import { createClient } from '../../src/service/client.ts'
+import { type Bar, printBars } from './bars.ts'
+import { type Delivery, listKeywords } from './bodies.ts'
+import { withDatabase } from './database.ts'
+import { readServerLoad } from './server-load.ts'
+
+const { values } = parseArgs({
+  options: { results: { type: 'string', default: '6000' }, strict: { type: 'boolean', default: false } },
+})
+const RESULTS = Number(values.results)
+/** Before anything is measured: code is compiled, the apps are known. */
+const WARM_UP = 1_500
+const FLOOR_RESULTS = 2_000
+const REQUESTS_AT_ONCE = 30
+const COLLECT_PAUSE_MS = 20
+/** With fewer under way the ready list is asked again. */
+const LOW_WATER = 400
+const OVERDUE_AFTER_MS = 3_600_000
+
+interface Cost {
+  readonly results: number
+  readonly seconds: number
+  readonly nodeUs: number
+}
+
+/** CPU of this process and time of some work, for each of its results. */
+async function measure(results: number, work: () => Promise<void>): Promise<Cost> {
+  const startedMs = performance.now()
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return { results, seconds: (performance.now() - startedMs) / 1000, nodeUs: (user + system) / results }
+}
+
+/** One posted and paid task of each keyword a day. */
+async function prepareTasks(db: Database, results: number): Promise<Delivery[]> {
+  const keywords = listKeywords()
+  await db.sql`insert into project (name) values ('bench')`
+  await db.sql`
+    insert into target (store, function, subject, location_code, language_code)
+    select 'ios_store', 'app_searches', keyword, 2840, 'en' from unnest(${keywords}::text[]) keyword`
+  await makePartitionsAhead(db, 2)
+  const tasks = await db.sql<Delivery[]>`
+    with numbered as (
+      select n, (n / ${keywords.length})::int as day, t.id as target_id, t.subject
+      from generate_series(0, ${results - 1}) n join (
+        select id, subject, row_number() over (order by id) - 1 as place from target) t on t.place = n % ${keywords.length}
+    ),
+    made as (
+      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, service_id, posted_at, ask_at)
+      select target_id, date_trunc('day', now(), 'UTC') + make_interval(days => day), now() + interval '1 year', 'posted', 100, 1, 1200,
+        array(select id from project), gen_random_uuid()::text, now(), now() + interval '1 day'
+      from numbered order by n
+      returning *
+    ),
+    charged as (
+      insert into charge (kind, project_id, amount_micros, target_id, slot, service_id)
+      select 'charge', payers[1], 1200, target_id, slot, service_id from made
+    )
+    select m.service_id as id, m.id || '.1' as tag, t.subject as keyword from made m join target t on t.id = m.target_id order by m.id`
+  await db.sql`select recount_spend()`
+  // What autovacuum does in time; these tables are a second old.
+  await db.sql`vacuum analyze`
+  return [...tasks]
+}
+
+/** The other process. It ends with this one, which holds its standard input. */
+async function startService(tasks: readonly Delivery[]) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'canned.ts')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  child.stdin.write(`${JSON.stringify(tasks)}\n`)
+  const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
+  const { url } = JSON.parse(value ?? '{}')
+  return { url: String(url), end: () => child.kill() }
+}
+
+/** Reads the body of an answer, and nothing else of it. */
+class BodyReader implements Dispatcher.DispatchHandler {
+  readonly #chunks: Buffer[] = []
+  readonly #resolve: (body: Buffer) => void
+  readonly #reject: (error: Error) => void
+
+  constructor(resolve: (body: Buffer) => void, reject: (error: Error) => void) {
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  onRequestStart(): void {}
+
+  onResponseStart(): void {}
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    this.#resolve(Buffer.concat(this.#chunks))
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#reject(error)
+  }
+}
+
+async function readFloor(url: string, tasks: readonly Delivery[], results: number): Promise<void> {
+  const pool = new Pool(url, { connections: REQUESTS_AT_ONCE, pipelining: 1 })
+  await pLimit(REQUESTS_AT_ONCE).map(tasks.slice(0, results), async ({ id }) => {
+    const body = await new Promise<Buffer>((resolve, reject) => {
+      pool.dispatch({ method: 'GET', path: `/floor/${id}` }, new BodyReader(resolve, reject))
+    })
+    if (JSON.parse(body.toString('utf8')).tasks.length !== 1) throw new Error('The floor read no task.')
+  })
+  await pool.close()
+}
+
+async function openRunner(db: Database, url: string, signal: AbortSignal): Promise<JobContext> {
+  const settings = {
+    budget: { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null },
+    callsPerMinute: 1_000_000,
+    maxConcurrentRequests: REQUESTS_AT_ONCE,
+    maxAttempts: 3,
+    overdueAfterMs: OVERDUE_AFTER_MS,
+    reconcileQuietMs: 1_200_000,
+    postbackUrl: null,
+    reports: null,
+  }
+  const gate = createCallGate(db, { ...settings, runner: 'bench' }, signal)
+  const client = createClient({
+    baseUrl: url,
+    login: 'bench',
+    password: 'bench',
+    maxConcurrent: REQUESTS_AT_ONCE,
+    gate,
+  })
+  const log = pino({ level: 'warn' }, pino.destination(2))
+  const queue = await openQueue(db.url, log)
+  return { db, client, queue, settings, runner: 'bench', log, signal }
+}
+
+/** Collects until so many results are stored in all. */
+async function collect(
+  context: JobContext,
+  progress: { readonly stored: number },
+  until: number,
+): Promise<void> {
+  const { db, client, settings, queue } = context
+  let handedOut = progress.stored
+  while (progress.stored < until) {
+    if (handedOut - progress.stored < LOW_WATER) {
+      handedOut += (await handOutReady(db, client, settings, queue.enqueueFetch)).handedOut
+    }
+    await sleep(COLLECT_PAUSE_MS)
+  }
+}
+
+await withDatabase(async (db) => {
+  const stopping = new AbortController()
+  const tasks = await prepareTasks(db, WARM_UP + RESULTS)
+  const service = await startService(tasks)
+  const context = await openRunner(db, service.url, stopping.signal)
+  const { progress } = await startRunner(context, [])
+  await readFloor(service.url, tasks, FLOOR_RESULTS)
+  const floorBefore = await measure(FLOOR_RESULTS, () => readFloor(service.url, tasks, FLOOR_RESULTS))
+  await collect(context, progress, WARM_UP)
+  const load = await readServerLoad(db)
+  const results = WARM_UP + RESULTS - progress.stored
+  const whole = await measure(results, () => collect(context, progress, WARM_UP + RESULTS))
+  const after = await readServerLoad(db)
+  const floorAfter = await measure(FLOOR_RESULTS, () => readFloor(service.url, tasks, FLOOR_RESULTS))
+  const floorUs = Math.min(floorBefore.nodeUs, floorAfter.nodeUs)
+  const floorRate = FLOOR_RESULTS / Math.min(floorBefore.seconds, floorAfter.seconds)
+  const statements =
+    load.statements === null || after.statements === null
+      ? Number.NaN
+      : (after.statements - load.statements) / results
+  const bars: Bar[] = [
+    { what: 'floor: CPU of Node a result', value: floorUs, unit: 'µs' },
+    { what: 'CPU of Node a result', value: whole.nodeUs, unit: 'µs' },
+    { what: 'CPU of Node against the floor', value: whole.nodeUs / floorUs, unit: '×', atMost: 1.3 },
+    {
+      what: 'CPU of PostgreSQL a result',
+      value: ((after.cpuMs - load.cpuMs) * 1000) / results,
+      unit: 'µs',
+      atMost: 300,
+    },
+    { what: 'statements a result', value: statements, unit: '', atMost: 0.1 },
+    { what: 'floor: results a second', value: floorRate, unit: '/s' },
+    { what: 'results a second', value: results / whole.seconds, unit: '/s', atLeast: 1_700 },
+  ]
+  if (!printBars(`${results} results of 100 apps, one process`, bars) && values.strict) process.exitCode = 1
+  await context.queue.stop(1_000)
+  stopping.abort()
+  await context.client.close()
+  service.end()
+})
+process.exit()

@@ -10,7 +10,7 @@ import {
 } from '../errors.ts'
 import type { FetchItem } from '../ledger/hand-out.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { billingUnits, hasForm, type ResultForm } from '../service/functions.ts'
+import { billingUnits, hasForm, type ResultForm, type Store } from '../service/functions.ts'
 import { describeRefused } from '../service/refused-items.ts'
 import {
   type AppReviewsResult,
@@ -107,36 +107,44 @@ export function whyUnusable(fetched: Fetched): string | null {
   return `${fetched.statusCode}: ${fetched.message}`
 }
 
+/** Whether the dictionary has an app already, so that the texts of a ranked item need not be read. */
+export type IsKnown = (store: Store, appId: string) => boolean
+
+const NOTHING_KNOWN: IsKnown = () => false
+
 /** Fetches and reads results, at most `maxConcurrent` at once. A result that cannot be had now is deferred, for any reason. */
 export function fetchResults(
   client: AppDataClient,
   items: readonly FetchItem[],
   maxConcurrent: number,
   signal: AbortSignal,
+  isKnown = NOTHING_KNOWN,
 ): Promise<Fetched[]> {
   const limit = pLimit(maxConcurrent)
   return limit.map(items, async (item) => {
     signal.throwIfAborted()
-    return fetchOne(client, item)
+    return fetchOne(client, item, isKnown)
   })
 }
 
-async function fetchOne(client: AppDataClient, item: FetchItem): Promise<Fetched> {
+async function fetchOne(client: AppDataClient, item: FetchItem, isKnown: IsKnown): Promise<Fetched> {
   try {
-    return await fetchForms(client, item)
+    return await fetchForms(client, item, isKnown)
   } catch (error) {
     if (!(error instanceof StorerankError)) throw error
     // A task that was asked for by id may have raw pages only, which a ready list would have said.
     const mayBeHtml =
       item.path === null && item.kind === 'advanced' && hasForm(item.store, item.function, 'html')
-    if (error instanceof RejectedError && mayBeHtml) return fetchOne(client, { ...item, kind: 'html' })
+    if (error instanceof RejectedError && mayBeHtml)
+      return fetchOne(client, { ...item, kind: 'html' }, isKnown)
     return readFailure(item, error)
   }
 }
 
 /** The result, and the raw pages beside it where they are wanted. */
-async function fetchForms(client: AppDataClient, item: FetchItem): Promise<Fetched> {
-  const fetched = readOutcome(item, await client.getResult(item.path ?? addressOf(item, item.kind)))
+async function fetchForms(client: AppDataClient, item: FetchItem, isKnown: IsKnown): Promise<Fetched> {
+  const outcome = await client.getResult(item.path ?? addressOf(item, item.kind))
+  const fetched = readOutcome(item, outcome, isKnown)
   if (!item.html || item.kind === 'html') return fetched
   return fetched.kind === 'ranking' || fetched.kind === 'snapshot' ? addPages(client, fetched) : fetched
 }
@@ -197,7 +205,7 @@ function isFinal(error: unknown): error is Error {
 }
 
 /** Pure: the outcome of a task by its answer. */
-export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
+export function readOutcome(item: FetchItem, outcome: ResultOutcome, isKnown = NOTHING_KNOWN): Fetched {
   switch (outcome.kind) {
     case 'pending':
       return { kind: 'later', item, problem: null, pauseMs: NOT_READY_PAUSE_MS }
@@ -211,7 +219,7 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
     }
     case 'done':
       try {
-        return readDone(item, outcome.statusCode, outcome.result)
+        return readDone(item, outcome.statusCode, outcome.result, isKnown)
       } catch (error) {
         // Reading is pure, so an error is about this one result: it must not fail the batch.
         const path = error instanceof UnreadableError ? error.path : MISSING_RESULT
@@ -221,7 +229,7 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
   }
 }
 
-function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched {
+function readDone(item: FetchItem, statusCode: number, result: unknown, isKnown: IsKnown): Fetched {
   const unitsOf = (count: number) => billingUnits(item.store, item.function, count)
   const unitsPosted = unitsOf(item.depth ?? 1)
   const done = { item, statusCode, unitsPosted, html: null }
@@ -239,7 +247,8 @@ function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched
   switch (item.function) {
     case 'app_searches':
     case 'app_list': {
-      const search = result === null ? null : withinPresent(parseSearchResult(result))
+      const isKnownHere = (appId: string) => isKnown(item.store, appId)
+      const search = result === null ? null : withinPresent(parseSearchResult(result, isKnownHere))
       return { ...countReturned(search), kind: 'ranking', search }
     }
     case 'app_info': {

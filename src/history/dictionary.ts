@@ -6,7 +6,6 @@ import type { Database } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
 
 export interface SeenApp {
-  readonly store: Store
   readonly appId: string
   readonly title: string | null
   readonly developer: string | null
@@ -14,9 +13,20 @@ export interface SeenApp {
   readonly url: string | null
 }
 
+/** Apps of one store, in any order, each as often as it was seen. */
+export interface SeenApps {
+  readonly store: Store
+  readonly apps: readonly SeenApp[]
+}
+
+/** The id of an app that was resolved. */
+export type AppIds = (store: Store, appId: string) => number | undefined
+
 export interface Dictionary {
-  /** Upserts these apps. Returns their ids by `appKey`. */
-  resolveAppIds(apps: readonly SeenApp[]): Promise<ReadonlyMap<string, number>>
+  /** Upserts these apps and returns their ids. */
+  resolveAppIds(seen: readonly SeenApps[]): Promise<AppIds>
+  /** Whether an app has an id and its texts were looked at lately: until then its texts need not be read. */
+  isKnown(store: Store, appId: string): boolean
 }
 
 /** Ids are cached after their commit only. When the bound is reached the cache is emptied. */
@@ -24,13 +34,20 @@ const MAX_CACHED = 200_000
 /** Titles differ by country, so every capture would rewrite them: an app is updated at most this often. */
 const REFRESH_AFTER_MS = 20 * 3_600_000
 
-export function appKey(store: string, appId: string): string {
-  return `${store} ${appId}`
-}
-
 interface CachedApp {
   readonly id: number
   readonly checkedAtMs: number
+}
+
+/** By store and id, without a key string for each look-up. */
+type Cache = Readonly<Record<Store, Map<string, CachedApp>>>
+
+function emptyCache(): Cache {
+  return { ios_store: new Map(), android_store: new Map() }
+}
+
+function sizeOf(cache: Cache): number {
+  return cache.ios_store.size + cache.android_store.size
 }
 
 export function createDictionary(
@@ -38,27 +55,41 @@ export function createDictionary(
   nowMs: () => number = Date.now,
   maxCached = MAX_CACHED,
 ): Dictionary {
-  const cache = new Map<string, CachedApp>()
+  let cache = emptyCache()
+  const isFresh = (app: CachedApp | undefined) =>
+    app !== undefined && nowMs() - app.checkedAtMs < REFRESH_AFTER_MS
   return {
-    resolveAppIds: async (apps) => {
-      const ids = new Map<string, number>()
-      const missing = new Map<string, SeenApp>()
-      for (const app of apps) {
-        const key = appKey(app.store, app.appId)
-        const cached = cache.get(key)
-        if (cached !== undefined && nowMs() - cached.checkedAtMs < REFRESH_AFTER_MS) ids.set(key, cached.id)
-        else missing.set(key, app)
+    isKnown: (store, appId) => isFresh(cache[store].get(appId)),
+    resolveAppIds: async (seen) => {
+      const known = cache
+      const missing = onePerApp(seen, (store, appId) => !isFresh(known[store].get(appId)))
+      if (missing.length > 0) {
+        // A cache that is full is replaced and not emptied: another batch may still read its ids out of it.
+        if (sizeOf(cache) + missing.length > maxCached) cache = emptyCache()
+        for (const { store, appId, id } of await upsertApps(db, missing)) {
+          const app = { id, checkedAtMs: nowMs() }
+          known[store].set(appId, app)
+          cache[store].set(appId, app)
+        }
       }
-      if (missing.size === 0) return ids
-      if (cache.size + missing.size > maxCached) cache.clear()
-      for (const row of await upsertApps(db, [...missing.values()])) {
-        const key = appKey(row.store, row.appId)
-        ids.set(key, row.id)
-        cache.set(key, { id: row.id, checkedAtMs: nowMs() })
-      }
-      return ids
+      return (store, appId) => known[store].get(appId)?.id
     },
   }
+}
+
+/** The apps that are wanted, each once. */
+function onePerApp(seen: readonly SeenApps[], isWanted: (store: Store, appId: string) => boolean): App[] {
+  const apps = new Map<string, App>()
+  for (const { store, apps: ofStore } of seen) {
+    for (const app of ofStore) {
+      if (isWanted(store, app.appId)) apps.set(`${store} ${app.appId}`, { ...app, store })
+    }
+  }
+  return [...apps.values()]
+}
+
+interface App extends SeenApp {
+  readonly store: Store
 }
 
 interface AppRow {
@@ -68,7 +99,7 @@ interface AppRow {
 }
 
 /** One statement behind a lock: without it two writers could deadlock. */
-async function upsertApps(db: Database, apps: readonly SeenApp[]): Promise<AppRow[]> {
+async function upsertApps(db: Database, apps: readonly App[]): Promise<AppRow[]> {
   return db.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('dictionary'))`
     return tx<AppRow[]>`

@@ -3,57 +3,59 @@ import { createHash } from 'node:crypto'
 import type { Fetched } from '../collect/fetch.ts'
 import type { AppReviewsResult, InfoResult, SearchResult } from '../service/results.ts'
 import type { Capture } from './captures.ts'
-import { appKey, type SeenApp } from './dictionary.ts'
+import type { AppIds, SeenApps } from './dictionary.ts'
 import type { RankingCapture } from './rankings.ts'
 import type { SeenReview } from './reviews.ts'
 import type { AppPage, SnapshotCapture } from './snapshots.ts'
 
 type Of<Kind extends Fetched['kind']> = Extract<Fetched, { kind: Kind }>
-/** Ids of the dictionary by `appKey`. */
-type AppIds = ReadonlyMap<string, number>
 
 /** Pure: what a search or a chart ranked, as a row of the history. */
-export function toRanking(fetched: Of<'ranking'>, ids: AppIds): RankingCapture {
+export function toRanking(fetched: Of<'ranking'>, idOf: AppIds): RankingCapture {
   return {
     ...captureOf(fetched, fetched.search),
     resultsCount: fetched.search?.resultsCount ?? 0,
     incomplete: fetched.incomplete,
-    ...encodeRanks(fetched, ids),
+    ...encodeRanks(fetched, idOf),
   }
 }
 
 /** One place per organic rank up to the last, holes 0; absolute ranks only where one differs. */
-function encodeRanks(fetched: Of<'ranking'>, ids: AppIds) {
-  const items = fetched.search?.items ?? []
-  const length = items.reduce((last, item) => Math.max(last, item.rank), 0)
-  const appIds = new Array<number>(length).fill(0)
-  const absolute = Array.from(appIds, (_, index) => index + 1)
-  for (const item of items) {
-    appIds[item.rank - 1] = ids.get(appKey(fetched.item.store, item.appId)) ?? 0
-    absolute[item.rank - 1] = item.absolute
+function encodeRanks({ item: { store }, search }: Of<'ranking'>, idOf: AppIds) {
+  const items = search?.items ?? []
+  let length = 0
+  let isShifted = false
+  for (const { rank, absolute } of items) {
+    if (rank > length) length = rank
+    if (rank !== absolute) isShifted = true
   }
-  return { appIds, absolute: items.every((item) => item.rank === item.absolute) ? null : absolute }
+  const appIds = new Array<number>(length).fill(0)
+  for (const { rank, appId } of items) appIds[rank - 1] = idOf(store, appId) ?? 0
+  if (!isShifted) return { appIds, absolute: null }
+  const absolute = Array.from(appIds, (_, index) => index + 1)
+  for (const item of items) absolute[item.rank - 1] = item.absolute
+  return { appIds, absolute }
 }
 
 /** Pure: an app's page as a row of the history. */
-export function toSnapshot(fetched: Of<'snapshot'>, ids: AppIds): SnapshotCapture {
+export function toSnapshot(fetched: Of<'snapshot'>, idOf: AppIds): SnapshotCapture {
   const { info } = fetched
   return {
     ...captureOf(fetched, info),
-    app: describeApp(fetched, info, ids, info === null ? null : toPage(info)),
+    app: describeApp(fetched, info, idOf, info === null ? null : toPage(info)),
   }
 }
 
 /** Pure: what stands above the reviews of an app, as a row of the history. */
-export function toReviewsSnapshot(fetched: Of<'reviews'>, ids: AppIds): SnapshotCapture {
+export function toReviewsSnapshot(fetched: Of<'reviews'>, idOf: AppIds): SnapshotCapture {
   const { reviews } = fetched
-  return { ...captureOf(fetched, reviews), app: describeApp(fetched, reviews, ids, null) }
+  return { ...captureOf(fetched, reviews), app: describeApp(fetched, reviews, idOf, null) }
 }
 
 /** Pure: the reviews of an app as rows of the history. */
-export function toReviews(fetched: Of<'reviews'>, ids: AppIds): SeenReview[] {
+export function toReviews(fetched: Of<'reviews'>, idOf: AppIds): SeenReview[] {
   const { item, reviews } = fetched
-  const app = reviews === null ? undefined : ids.get(appKey(item.store, reviews.appId))
+  const app = reviews === null ? undefined : idOf(item.store, reviews.appId)
   if (reviews === null || app === undefined) return []
   return reviews.items.map((review) => ({
     serviceId: item.serviceId,
@@ -95,10 +97,10 @@ function captureOf(
 function describeApp(
   { item }: Fetched,
   result: (Pick<AppReviewsResult, 'rating' | 'reviewsCount'> & { readonly appId: string }) | null,
-  ids: AppIds,
+  idOf: AppIds,
   page: AppPage | null,
 ): SnapshotCapture['app'] {
-  const id = result === null ? undefined : ids.get(appKey(item.store, result.appId))
+  const id = result === null ? undefined : idOf(item.store, result.appId)
   if (result === null || id === undefined) return null
   const { rating, reviewsCount } = result
   return { id, rating: rating?.value ?? null, votesCount: rating?.votesCount ?? null, reviewsCount, page }
@@ -141,29 +143,22 @@ function toPage(info: InfoResult): AppPage {
 }
 
 /** Pure: every app that a result speaks of, for the dictionary. */
-export function appsOf(fetched: Fetched): SeenApp[] {
+export function appsOf(fetched: Fetched): SeenApps {
   const { store } = fetched.item
   switch (fetched.kind) {
     case 'ranking':
-      return (fetched.search?.items ?? []).map(({ appId, title, developer, icon, url }) => ({
-        store,
-        appId,
-        title,
-        developer,
-        icon,
-        url,
-      }))
+      return { store, apps: fetched.search?.items ?? [] }
     case 'snapshot': {
-      if (fetched.info === null) return []
+      if (fetched.info === null) return { store, apps: [] }
       const { appId, title, developer, icon, url } = fetched.info
-      return [{ store, appId, title, developer, icon, url }]
+      return { store, apps: [{ appId, title, developer, icon, url }] }
     }
     case 'reviews': {
-      if (fetched.reviews === null) return []
+      if (fetched.reviews === null) return { store, apps: [] }
       const { appId, title } = fetched.reviews
-      return [{ store, appId, title, developer: null, icon: null, url: null }]
+      return { store, apps: [{ appId, title, developer: null, icon: null, url: null }] }
     }
     default:
-      return []
+      return { store, apps: [] }
   }
 }

@@ -16,7 +16,7 @@ import {
   rejectResults,
   type UnusableAnswer,
 } from '../ledger/task-failures.ts'
-import type { Dictionary } from './dictionary.ts'
+import type { AppIds, Dictionary } from './dictionary.ts'
 import { appsOf, toPages, toRanking, toReviews, toReviewsSnapshot, toSnapshot } from './encode.ts'
 import { insertPages } from './pages.ts'
 import { insertRankings } from './rankings.ts'
@@ -72,7 +72,7 @@ async function storeWhole(
   batch: readonly Fetched[],
   finish?: FinishBatch,
 ): Promise<StoredBatch> {
-  const ids = await deps.dictionary.resolveAppIds(batch.flatMap(appsOf))
+  const ids = await deps.dictionary.resolveAppIds(batch.map(appsOf))
   return deps.db.begin(async (tx) => {
     const stored = await storeBatch(tx, deps, batch, ids)
     await finish?.(tx)
@@ -131,7 +131,7 @@ async function storeBatch(
   tx: Transaction,
   deps: StoreDeps,
   batch: readonly Fetched[],
-  ids: ReadonlyMap<string, number>,
+  ids: AppIds,
 ): Promise<StoredBatch> {
   await lockTasks(
     tx,

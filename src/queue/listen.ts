@@ -12,12 +12,14 @@ import type { JobContext } from './job.ts'
 export async function listen(job: JobContext, address: ListenAddress | null): Promise<Receiver | null> {
   const { db, queue, settings, log } = job
   if (address === null || settings.postbackUrl === null) return null
-  const stores = { db, dictionary: createDictionary(db), maxAttempts: settings.maxAttempts }
+  const dictionary = createDictionary(db)
+  const stores = { db, dictionary, maxAttempts: settings.maxAttempts }
   const deps = {
     db,
     log,
     overdueAfterMs: settings.overdueAfterMs,
     enqueue: queue.enqueueFetch,
+    isKnown: dictionary.isKnown,
     store: async (batch: readonly Fetched[]) => {
       const stored = await storeFetched(stores, batch, async () => {})
       log.debug({ ...stored }, 'deliveries stored')

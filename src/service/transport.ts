@@ -200,7 +200,8 @@ export class Transport {
     { tasks: _, ...head }: Envelope,
   ): void {
     const { method, path } = call
-    queueMicrotask(() => this.#onAnswer?.({ ...head, method, path, httpStatus }))
+    const onAnswer = this.#onAnswer
+    if (onAnswer !== undefined) queueMicrotask(() => onAnswer({ ...head, method, path, httpStatus }))
   }
 
   /** The present of the service, as far as its answers tell; before the first of them, that of this machine. */

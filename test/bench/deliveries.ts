@@ -47,14 +47,22 @@ export async function deliver(db: Database, results: number): Promise<DeliveryRe
   const tasks = await prepareTasks(db, results)
   const sender = startSender()
   const { url, bytes } = await sender.ask<{ url: string; bytes: number }>(tasks)
-  const stores = { db, dictionary: createDictionary(db), maxAttempts: 3 }
+  const dictionary = createDictionary(db)
+  const stores = { db, dictionary, maxAttempts: 3 }
   let stored = 0
   const store: StoreBatch = async (batch) => {
     const added = await storeFetched(stores, batch, async () => {})
     stored += added.stored
   }
   const log = pino({ level: 'warn' }, pino.destination(2))
-  const deps = { db, log, overdueAfterMs: OVERDUE_AFTER_MS, enqueue: async () => {}, store }
+  const deps = {
+    db,
+    log,
+    overdueAfterMs: OVERDUE_AFTER_MS,
+    enqueue: async () => {},
+    isKnown: dictionary.isKnown,
+    store,
+  }
   const secret = randomBytes(24).toString('hex')
   const receiver = await startReceiver(deps, new Secret(`http://127.0.0.1/${secret}`), {
     host: '127.0.0.1',

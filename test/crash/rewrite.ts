@@ -222,7 +222,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   ),
   'between dictionary and captures': after(
     'history/store.ts',
-    'const ids = await deps.dictionary.resolveAppIds(batch.flatMap(appsOf))',
+    'const ids = await deps.dictionary.resolveAppIds(batch.map(appsOf))',
     'between dictionary and captures',
   ),
   'between captures and the end of their job': before(

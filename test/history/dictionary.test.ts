@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type Database, openDatabase } from '../../src/db/database.ts'
-import { createDictionary, type SeenApp } from '../../src/history/dictionary.ts'
+import { createDictionary, type SeenApp, type SeenApps } from '../../src/history/dictionary.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
@@ -17,7 +17,6 @@ after(async () => {
 beforeEach(() => db.sql`truncate app restart identity cascade`)
 
 const seen = (appId: string, title: string | null = `App ${appId}`): SeenApp => ({
-  store: 'ios_store',
   appId,
   title,
   developer: null,
@@ -27,6 +26,9 @@ const seen = (appId: string, title: string | null = `App ${appId}`): SeenApp => 
 
 const range = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => seen(String(from + index)))
+
+/** Of the ios_store. */
+const ios = (...apps: SeenApp[]): SeenApps[] => [{ store: 'ios_store', apps }]
 
 async function lastId(): Promise<number> {
   const [row] = await db.sql<{ last: number }[]>`select last_value as last from app_id_seq`
@@ -39,21 +41,20 @@ async function titleOf(appId: string): Promise<string | null | undefined> {
 }
 
 test('the ids advance by exactly the apps that are new, whoever sees the others again', async () => {
-  await createDictionary(db).resolveAppIds(range(1000, 1100))
+  await createDictionary(db).resolveAppIds(ios(...range(1000, 1100)))
   assert.equal(await lastId(), 100)
   const another = createDictionary(db)
-  const ids = await another.resolveAppIds(range(1050, 1110))
+  const ids = await another.resolveAppIds(ios(...range(1050, 1110)))
   assert.equal(await lastId(), 110)
-  assert.equal(ids.size, 60)
-  await another.resolveAppIds(range(1000, 1110))
+  assert.equal(new Set(range(1050, 1110).map(({ appId }) => ids('ios_store', appId))).size, 60)
+  await another.resolveAppIds(ios(...range(1000, 1110)))
   assert.equal(await lastId(), 110)
 })
 
 test('an app that comes twice in a batch, or in both stores, has one id in each', async () => {
-  const android: SeenApp = { ...seen('1000'), store: 'android_store' }
-  const ids = await createDictionary(db).resolveAppIds([seen('1000'), android, seen('1000')])
-  assert.deepEqual([...ids.keys()].sort(), ['android_store 1000', 'ios_store 1000'])
-  assert.equal(new Set(ids.values()).size, 2)
+  const android: SeenApps = { store: 'android_store', apps: [seen('1000')] }
+  const idOf = await createDictionary(db).resolveAppIds([...ios(seen('1000'), seen('1000')), android])
+  assert.deepEqual([idOf('ios_store', '1000'), idOf('android_store', '1000')].sort(), [1, 2])
   assert.equal(await lastId(), 2)
 })
 
@@ -70,14 +71,16 @@ test('learners at the same moment, with the same apps in other orders, agree and
     ]
     const learned = await Promise.all(
       learners.map((learner, index) =>
-        learner.resolveAppIds(index % 2 === 0 ? (batches[index] ?? []) : (batches[index] ?? []).reverse()),
+        learner.resolveAppIds(
+          ios(...(index % 2 === 0 ? (batches[index] ?? []) : (batches[index] ?? []).reverse())),
+        ),
       ),
     )
-    const stored = await db.sql<
-      { id: number; key: string }[]
-    >`select id, store || ' ' || app_id as key from app`
-    const truth = new Map(stored.map((row) => [row.key, row.id]))
-    for (const ids of learned) for (const [key, id] of ids) assert.equal(id, truth.get(key))
+    const stored = await db.sql<{ id: number; appId: string }[]>`select id, app_id as "appId" from app`
+    const truth = new Map(stored.map(({ appId, id }) => [appId, id]))
+    for (const [index, idOf] of learned.entries()) {
+      for (const { appId } of batches[index] ?? []) assert.equal(idOf('ios_store', appId), truth.get(appId))
+    }
   }
   const [row] = await db.sql`select count(*) as apps from app`
   assert.equal(await lastId(), row?.apps)
@@ -86,10 +89,10 @@ test('learners at the same moment, with the same apps in other orders, agree and
 
 test('a dictionary that fails to store an app does not remember it', async () => {
   const dictionary = createDictionary(db)
-  await assert.rejects(dictionary.resolveAppIds([seen('1000', 'A\0B')]), { code: '22021' })
-  const ids = await dictionary.resolveAppIds([seen('1000')])
+  await assert.rejects(dictionary.resolveAppIds(ios(seen('1000', 'A\0B'))), { code: '22021' })
+  const ids = await dictionary.resolveAppIds(ios(seen('1000')))
   const [row] = await db.sql`select id from app`
-  assert.equal(ids.get('ios_store 1000'), row?.id)
+  assert.equal(ids('ios_store', '1000'), row?.id)
 })
 
 test('a title is taken when there is none yet, and then changes at most daily', async () => {
@@ -97,26 +100,26 @@ test('a title is taken when there is none yet, and then changes at most daily', 
   let laterMs = 0
   const dictionary = createDictionary(db, () => nowMs + laterMs)
   await db.sql`select app_of('ios_store', '1000')`
-  await dictionary.resolveAppIds([seen('1000', 'Old')])
+  await dictionary.resolveAppIds(ios(seen('1000', 'Old')))
   assert.equal(await titleOf('1000'), 'Old')
 
-  await createDictionary(db).resolveAppIds([seen('1000', 'Other country')])
-  await dictionary.resolveAppIds([seen('1000', 'Other country')])
+  await createDictionary(db).resolveAppIds(ios(seen('1000', 'Other country')))
+  await dictionary.resolveAppIds(ios(seen('1000', 'Other country')))
   assert.equal(await titleOf('1000'), 'Old')
 
   laterMs = 21 * 3_600_000
   await db.sql`update app set updated_at = updated_at - interval '21 hours'`
-  await dictionary.resolveAppIds([seen('1000', 'New')])
+  await dictionary.resolveAppIds(ios(seen('1000', 'New')))
   assert.equal(await titleOf('1000'), 'New')
-  await createDictionary(db).resolveAppIds([seen('1000', null)])
+  await createDictionary(db).resolveAppIds(ios(seen('1000', null)))
   assert.equal(await titleOf('1000'), 'New')
 })
 
 test('what has not changed is not written again', async () => {
-  await createDictionary(db).resolveAppIds([seen('1000')])
+  await createDictionary(db).resolveAppIds(ios(seen('1000')))
   await db.sql`update app set updated_at = updated_at - interval '21 hours'`
   const [before] = await db.sql`select xmin::text as version, updated_at from app`
-  await createDictionary(db).resolveAppIds([seen('1000')])
+  await createDictionary(db).resolveAppIds(ios(seen('1000')))
   const [after] = await db.sql`select xmin::text as version, updated_at from app`
   assert.deepEqual({ ...after }, { ...before })
 })
@@ -124,10 +127,34 @@ test('what has not changed is not written again', async () => {
 test('an app in the cache costs no statement, and the cache begins again past its bound', async () => {
   const dictionary = createDictionary(db, Date.now, 100)
   await db.sql`select app_of('ios_store', '1000')`
-  await dictionary.resolveAppIds([seen('1000', null)])
-  await dictionary.resolveAppIds([seen('1000', 'Title')])
+  await dictionary.resolveAppIds(ios(seen('1000', null)))
+  await dictionary.resolveAppIds(ios(seen('1000', 'Title')))
   assert.equal(await titleOf('1000'), null)
-  await dictionary.resolveAppIds(range(2000, 2100))
-  await dictionary.resolveAppIds([seen('1000', 'Title')])
+  await dictionary.resolveAppIds(ios(...range(2000, 2100)))
+  await dictionary.resolveAppIds(ios(seen('1000', 'Title')))
   assert.equal(await titleOf('1000'), 'Title')
+})
+
+test('an app is known from its commit on, in its store alone, until its texts are due again', async () => {
+  let nowMs = Date.now()
+  const dictionary = createDictionary(db, () => nowMs)
+  assert.equal(dictionary.isKnown('ios_store', '1000'), false)
+  await dictionary.resolveAppIds(ios(seen('1000')))
+  assert.equal(dictionary.isKnown('ios_store', '1000'), true)
+  assert.equal(dictionary.isKnown('android_store', '1000'), false)
+  nowMs += 21 * 3_600_000
+  assert.equal(dictionary.isKnown('ios_store', '1000'), false)
+})
+
+test('ids that a batch has resolved stay, however often the cache begins again meanwhile', async () => {
+  const dictionary = createDictionary(db, Date.now, 10)
+  const idOf = await dictionary.resolveAppIds(ios(...range(1000, 1008)))
+  const ids = range(1000, 1008).map(({ appId }) => idOf('ios_store', appId))
+  await dictionary.resolveAppIds(ios(...range(2000, 2010)))
+  await dictionary.resolveAppIds(ios(...range(3000, 3010)))
+  assert.deepEqual(
+    range(1000, 1008).map(({ appId }) => idOf('ios_store', appId)),
+    ids,
+  )
+  assert.equal(new Set(ids).size, 8)
 })

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { appsOf, toRanking } from '../../src/history/encode.ts'
+import type { Store } from '../../src/service/functions.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 type Ranking = Extract<Fetched, { kind: 'ranking' }>
@@ -45,8 +46,10 @@ function search(places: readonly Place[]): Ranking {
 }
 
 /** Ids as the dictionary would give them: 1001 is 1, and so on. */
-const idsOf = (places: readonly Place[]) =>
-  new Map(places.map(({ appId }) => [`ios_store ${appId}`, Number(appId) - 1000]))
+const idsOf = (places: readonly Place[]) => {
+  const ids = new Map(places.map(({ appId }) => [appId, Number(appId) - 1000]))
+  return (store: Store, appId: string) => (store === 'ios_store' ? ids.get(appId) : undefined)
+}
 
 describe('a search result in the history', () => {
   const encode = (places: readonly Place[]) => toRanking(search(places), idsOf(places))
@@ -79,16 +82,13 @@ describe('a search result in the history', () => {
   })
 
   test('is an empty array when the store found nothing', () => {
-    const nothing = toRanking({ ...search([]), search: null, statusCode: 40102 }, new Map())
+    const nothing = toRanking({ ...search([]), search: null, statusCode: 40102 }, () => undefined)
     assert.deepEqual([nothing.appIds, nothing.absolute, nothing.resultsCount], [[], null, 0])
   })
 
   test('speaks of every app that it ranks', () => {
     const places = [{ appId: '1001', rank: 1, absolute: 1 }]
-    assert.deepEqual(
-      appsOf(search(places)).map((app) => [app.store, app.appId]),
-      [['ios_store', '1001']],
-    )
+    assert.deepEqual(appsOf(search(places)), { store: 'ios_store', apps: search(places).search?.items })
   })
 })
 
@@ -121,11 +121,12 @@ describe('rank_history', () => {
   test('gives back exactly the ranks that were encoded', async () => {
     const { sql } = watchlist
     const rows = await sql`select app_id, id from app`
-    const ids = new Map(rows.map((row) => [`ios_store ${row.app_id}`, row.id as number]))
+    const ids = new Map(rows.map((row) => [row.app_id, row.id as number]))
+    const idOf = (_: Store, appId: string) => ids.get(appId)
     await sql`select ensure_history_partitions('2026-11-01', '2026-11-01')`
     await fc.assert(
       fc.asyncProperty(places, async (found) => {
-        const { appIds, absolute } = toRanking(search(found), ids)
+        const { appIds, absolute } = toRanking(search(found), idOf)
         await sql`
           insert into ranking (target_id, slot, captured_at, depth, app_ids, absolute)
           select id, '2026-11-01 00:00+00', '2026-11-01 06:00+00', 700, ${appIds}::int[], ${absolute}::smallint[] from target

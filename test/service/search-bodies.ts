@@ -1,0 +1,95 @@
+/** Bodies of searches as a service may spoil them: one value anywhere is replaced, dropped, repeated or moved. */
+
+const ODD: readonly unknown[] = [
+  ...[
+    null,
+    true,
+    false,
+    0,
+    -0,
+    -1,
+    1,
+    2,
+    3,
+    1.5,
+    32_767,
+    32_768,
+    1e20,
+    1e-7,
+    '',
+    ' ',
+    '1',
+    '01',
+    '1.0',
+    '2',
+    'x',
+  ],
+  ...['a\0b', '\ud800', 'x'.repeat(600), 'com.example.app', '1001', '1002', 1001, 'ios_store_search_organic'],
+  ...['android_store_search_organic', 'ios_store_search_paid', '_organic', [], {}, [[]], [1], { type: 'x' }],
+  ...['2026-11-21 12:00:00 +00:00', '2026-11-21', '9999-01-01 00:00:00'],
+]
+
+/** A search of some apps, as the contract has it. */
+export function makeSearch(apps: number, store: 'ios_store' | 'android_store' = 'ios_store'): unknown {
+  return {
+    type: 'organic',
+    keyword: 'yoga',
+    check_url: 'https://store.example.com/search?q=yoga',
+    datetime: '2026-11-21 12:00:00 +00:00',
+    se_results_count: 240,
+    items_count: apps,
+    items: Array.from({ length: apps }, (_, place) => ({
+      type: `${store}_search_organic`,
+      rank_group: place + 1,
+      rank_absolute: place + 1,
+      position: 'left',
+      app_id: store === 'ios_store' ? `${1001 + place}` : `com.example.app${place}`,
+      title: `App ${place}`,
+      url: `https://store.example.com/${place}`,
+      icon: `https://store.example.com/${place}.png`,
+      reviews_count: 12,
+      is_free: true,
+    })),
+  }
+}
+
+/**
+ * The same body, spoilt in some places.
+ * @param random gives whole numbers from 0 to below its argument
+ */
+export function spoil(body: unknown, random: (below: number) => number): unknown {
+  const copy = structuredClone(body)
+  const changes = 1 + random(3)
+  for (let change = 0; change < changes; change += 1) spoilOnce(copy, random)
+  return copy
+}
+
+function spoilOnce(body: unknown, random: (below: number) => number): void {
+  let holder = body as Record<string, unknown>
+  for (;;) {
+    const keys = Object.keys(holder)
+    const key = keys[random(keys.length)]
+    if (key === undefined) return
+    const value = holder[key]
+    const goesDeeper = typeof value === 'object' && value !== null && random(8) > 0
+    if (goesDeeper) {
+      holder = value as Record<string, unknown>
+      continue
+    }
+    const other = keys[random(keys.length)] ?? key
+    switch (random(5)) {
+      case 0:
+        delete holder[key]
+        return
+      case 1:
+        holder[key] = structuredClone(holder[other])
+        return
+      case 2:
+        ;[holder[key], holder[other]] = [holder[other], value]
+        return
+      default:
+        holder[key] = structuredClone(ODD[random(ODD.length)])
+        return
+    }
+  }
+}

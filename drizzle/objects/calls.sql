@@ -43,17 +43,17 @@ comment on function call_wait(text, integer, integer, interval) is
 revoke execute on function call_wait(text, integer, integer, interval) from public;
 
 -- Writes how calls ended, and frees their places in flight. Places are locked in their order, as those that give permits lock them.
-create or replace function end_calls(calls jsonb) returns void language plpgsql as $$
+-- By their ids, whatever the statistics say: a plan that was made while `api_call` was small would go on reading all of it.
+create or replace function end_calls(calls jsonb) returns void language plpgsql set enable_seqscan = off as $$
+declare
+  ids bigint[] := array(select e.id from jsonb_to_recordset(calls) as e (id bigint));
 begin
   update call_place p set busy_until = '-infinity'
-  from (
-    select c.place from call_place c
-    where c.call_id in (select e.id from jsonb_to_recordset(calls) as e (id bigint))
-    order by c.place for update
-  ) ended where p.place = ended.place;
+  from (select c.place from call_place c where c.call_id = any (ids) order by c.place for update) ended
+  where p.place = ended.place;
   update api_call c set ended_at = clock_timestamp(), http_status = e.http_status, status_code = e.status_code, error = e.error
   from jsonb_to_recordset(calls) as e (id bigint, http_status integer, status_code integer, error text)
-  where c.id = e.id;
+  where c.id = any (ids) and c.id = e.id;
 end $$;
 comment on function end_calls(jsonb) is 'Writes how calls ended: an array of objects with id, http_status, status_code and error.';
 revoke execute on function end_calls(jsonb) from public;

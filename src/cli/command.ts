@@ -2,6 +2,7 @@
 import type { ListenAddress } from '../collect/receiver.ts'
 import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
+import type { ForecastQuestion } from '../plan/forecast.ts'
 import type { ExportFormat } from '../report/export/export.ts'
 import type { ApiOptions } from './api.ts'
 import type { Output } from './print.ts'
@@ -30,9 +31,16 @@ export interface CommandOptions {
   /** `isApart`: other storeranks go on on the account. `installation`: the one that an empty database stands in for. */
   recover: { readonly isApart: boolean; readonly installation?: string; readonly waitMs?: number }
   plan: { readonly json: boolean }
+  /** The watches of `project` or with `tag`, as they are or with another interval, depth or priority. */
+  forecast: ForecastQuestion & { readonly json: boolean }
   status: { readonly json: boolean }
-  /** `file` may be `-`, which is stdin. */
-  import: { readonly file: string; readonly isTrial: boolean }
+  /** A file may be `-`, which is stdin. `replace` is a project, `encoding` a name that TextDecoder knows. */
+  import: {
+    readonly files: readonly string[]
+    readonly isTrial: boolean
+    readonly replace?: string
+    readonly encoding?: string
+  }
   sql: { readonly query: string; readonly format: 'table' | 'expanded' | 'json' | 'csv' }
   /** `what` is a view, SQL, or `watches`; `out` is a file, by whose name the format goes where none is given. */
   export: { readonly what: string; readonly format?: ExportFormat; readonly out?: string }

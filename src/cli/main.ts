@@ -20,6 +20,7 @@ export const COMMANDS: CommandModules = {
   run: () => import('./run.ts'),
   recover: () => import('./recover.ts'),
   plan: () => import('./plan.ts'),
+  forecast: () => import('./forecast.ts'),
   status: () => import('./status.ts'),
   import: () => import('./import.ts'),
   sql: () => import('./sql.ts'),

@@ -33,6 +33,7 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   )
   addRunners(program, invoke)
   addReports(program, invoke)
+  addForecast(program, invoke)
   addReport(program, invoke)
   addExport(program, invoke)
   addServers(program, invoke)
@@ -103,13 +104,21 @@ function addReports(program: Command, invoke: Invoke) {
 
   const importing = program
     .command('import')
-    .description('bring watches in from a CSV file: adds and changes what it names, deletes nothing')
+    .description('bring watches in from CSV files: adds and changes what they name, deletes nothing')
     .argument(
-      '<file>',
+      '<file...>',
       'CSV whose first line names columns of keyword_watch, app_watch or chart_watch; - is stdin',
     )
-    .option('--trial', 'say what would happen, and change nothing', false)
-    .action((file: string, { trial }: { trial: boolean }) => invoke('import', { file, isTrial: trial }))
+    .option('--trial', 'say what would happen and what it would cost, and change nothing', false)
+    .option('--replace <project>', 'disable what the files do not name of this project')
+    .option(
+      '--encoding <name>',
+      'of files that are not UTF-8, such as windows-1252 (default: guessed)',
+      parseEncoding,
+    )
+    .action((files: readonly string[], { trial, ...options }: ImportFlags) =>
+      invoke('import', { files, isTrial: trial, ...options }),
+    )
   addExample(importing, 'storerank import keywords.csv --trial')
 
   const sql = program
@@ -151,6 +160,26 @@ function addExport(program: Command, invoke: Invoke) {
       invoke('export', { what, ...options }),
     )
   addExample(exporting, 'storerank export rank_history --out ranks.parquet')
+}
+
+function addForecast(program: Command, invoke: Invoke) {
+  const forecast = program
+    .command('forecast')
+    .description(
+      'show what the watches cost a day and a month, or would cost if measured otherwise, and which budget ends; buys nothing',
+    )
+    .option(
+      '--every <interval>',
+      'as if they were measured so often: 1, 2, 3, 4, 6, 8 or 12h, 1 to 31d',
+      parseEvery,
+    )
+    .option('--depth <number>', 'as if keywords and charts were looked at so deep', wholeNumber(1, 700))
+    .option('--priority <number>', 'as if they had this priority', parsePriority)
+    .option('--project <name>', 'only the watches of this project')
+    .option('--tag <tag>', 'only the watches with this tag')
+    .option('--json', 'print JSON instead of tables', false)
+    .action((options: CommandOptions['forecast']) => invoke('forecast', options))
+  addExample(forecast, 'storerank forecast --every 6h --depth 100 --tag brand')
 }
 
 function addReport(program: Command, invoke: Invoke) {
@@ -251,6 +280,32 @@ function parseDay(text: string): string {
   // 30 February would be taken for 2 March.
   if (!Number.isNaN(instant) && new Date(instant).toISOString().startsWith(text)) return text
   throw new InvalidArgumentError('It must be a day such as 2026-03-01.')
+}
+
+/** As Postgres reads it. */
+function parseEvery(text: string): string {
+  const [, digits, unit] = /^(\d{1,2})(h|d)$/.exec(text) ?? []
+  const count = Number(digits)
+  if (unit === 'h' && [1, 2, 3, 4, 6, 8, 12, 24].includes(count)) return `${count} hours`
+  if (unit === 'd' && count >= 1 && count <= 31) return `${count} days`
+  throw new InvalidArgumentError('It must be 1h, 2h, 3h, 4h, 6h, 8h or 12h, or whole days from 1d to 31d.')
+}
+
+function parsePriority(text: string): 1 | 2 {
+  if (text === '1' || text === '2') return text === '1' ? 1 : 2
+  throw new InvalidArgumentError('It must be 1, or 2: twice the price.')
+}
+
+type ImportFlags = { trial: boolean; replace?: string; encoding?: string }
+
+function parseEncoding(name: string): string {
+  try {
+    return new TextDecoder(name).encoding
+  } catch {
+    throw new InvalidArgumentError(
+      'There is no such encoding: utf-8, utf-16le, windows-1252 and shift_jis are some.',
+    )
+  }
 }
 
 function collectJobs(name: string, before: readonly JobName[] = []): readonly JobName[] {

@@ -157,7 +157,7 @@ function addDays(day: string, days: number): string {
 }
 
 async function addWatches(db: Database, csv: string): Promise<void> {
-  const { refused } = await importWatches(db, csv, false)
+  const { refused } = await importWatches(db, csv)
   if (refused.length > 0) throw new Error(`A row of the demo was refused: ${refused[0]?.reason}`)
 }
 

@@ -2,6 +2,7 @@
 import type { Database } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 import type { OverallBudget } from '../plan/admission.ts'
+import type { Budget } from '../plan/budget-ends.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 
 /** The present by which charges are dated. */
@@ -89,6 +90,20 @@ export async function readBudgets(db: Database, budget: OverallBudget): Promise<
         then format('%s: %s %% is used.', budget, used_micros * 100 / limit_micros)
       end as warning
     from line, last_day`
+}
+
+/** Every budget that is set, with its period: those of all projects together, then each project's. */
+export async function readBudgetLimits(db: Database, budget: OverallBudget): Promise<Budget[]> {
+  return db.sql<Budget[]>`
+    select limited_by as budget, 0 as scope, limit_micros as "limitMicros", used_micros as "usedMicros", case
+        when limited_by like '%balance' then 'balance' when limited_by = 'MAX_USD_PER_MONTH' then 'month' else 'day' end as period
+    from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
+    union all
+    select 'daily_usd of project ' || project, project_id, daily_micros, day_micros, 'day'
+    from project_money(storerank_now()) where daily_micros is not null
+    union all
+    select 'monthly_usd of project ' || project, project_id, monthly_micros, month_micros, 'month'
+    from project_money(storerank_now()) where monthly_micros is not null`
 }
 
 /**

@@ -1,188 +1,312 @@
 /**
- * Upserts watches from a CSV file: rows that are new are inserted, rows that exist are updated, and none is deleted. Importing the same
- * file again is idempotent. A row that breaks a rule is refused alone, with its line and the rule.
+ * Upserts watches from CSV files: rows that are new are inserted, rows that exist are updated, and none is deleted. Importing the same
+ * file again is idempotent. A row that breaks a rule is refused alone, with its line and the rule. The files are read and stored in
+ * pieces, so that neither memory nor a transaction grows with them; only a trial, and what replaces a project, is one transaction.
  */
-import { parse } from 'csv-parse/sync'
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
-import { fuse } from './cells.ts'
-import { WATCHES, type Watch } from './kinds.ts'
+import { type FileRow, type RefusedRow, readFileRows } from './file-rows.ts'
+import type { WatchFile } from './file-text.ts'
+import type { Watch } from './kinds.ts'
 
-/** A row of the file: its cells that say something, by column. */
-interface FileRow {
-  readonly line: number
-  readonly watch: Watch
-  readonly cells: ReadonlyMap<string, string>
+export type { RefusedRow } from './file-rows.ts'
+
+export interface ImportOptions {
+  /** Looks what would happen, and changes nothing. */
+  readonly isTrial?: boolean
+  /** Disables what the files do not name of this project, in the tables that they are for. */
+  readonly replace?: string
+  /** When it is aborted, the pieces that are stored stay, and nothing else is read. */
+  readonly signal?: AbortSignal
+  /** Reads what all watches cost, before and after. */
+  readonly readCost?: (sql: SqlRunner) => Promise<WatchCost>
+  /** How many rows of the files are dealt with. */
+  readonly onProgress?: (rows: number) => void
 }
 
-export interface RefusedRow {
-  readonly line: number
-  /** The keyword, app or collection. */
-  readonly subject: string
-  readonly reason: string
+export interface WatchCost {
+  readonly dayMicros: number
+  readonly monthMicros: number
 }
 
 export interface Import {
-  /** The tables that the file is for. */
+  /** The tables that the files are for. */
   readonly tables: readonly Watch['table'][]
   readonly added: number
   readonly changed: number
   readonly unchanged: number
-  /** By line. */
+  /** What was disabled by `replace`; null where nothing was to be, or could not, because rows were refused. */
+  readonly disabled: number | null
+  /** Only the first ones, in the order of the files, at most MOST_REFUSALS of them. */
   readonly refused: readonly RefusedRow[]
+  readonly refusedCount: number
+  /** The projects of the rows. */
+  readonly projects: readonly string[]
+  readonly isStopped: boolean
+  /** What `readCost` read; null without, and where the whole is not one transaction. */
+  readonly cost: { readonly before: WatchCost; readonly after: WatchCost } | null
+  /** What keeps watches of these projects from being measured. */
+  readonly problems: readonly ImportProblem[]
 }
 
-const ROWS_AT_ONCE = 500
-/** A keyword, a note and fifty tags, each as long as it may be. */
-const LONGEST_ROW_BYTES = 262_144
+export interface ImportProblem {
+  readonly problem: string
+  readonly message: string
+  readonly watches: number
+}
+
+const PIECE_ROWS = 5_000
+/** Rows of other columns wait until they are a piece of their own, or so many wait in all. */
+const WAITING_ROWS = 20_000
+/** More are counted and not kept. */
+const MOST_REFUSALS = 1_000
+/** Different ones; the view has them all. */
+const PROBLEMS_SHOWN = 10
+/** A trial of a million rows. */
+const WHOLE_LIMIT_MS = 30 * 60_000
 /** SQLSTATE classes of what is wrong with a row: its data, a rule, the same row twice in one statement. */
 const ROW_AT_FAULT = /^(21|22|23|P0)/
 
 /**
- * Brings a CSV file in: its header names columns of keyword_watch, app_watch or chart_watch, or of several of them, when each row
- * is of the one whose subject it names. An empty cell says nothing. Separated by comma, semicolon or tab.
- * @param isTrial looks what would happen, and changes nothing
- * @throws ConfigurationError when the file as a whole cannot be read; then nothing has changed
+ * Brings CSV files in: the header of each names columns of keyword_watch, app_watch or chart_watch, or of several of them, when each row
+ * is of the one whose subject it names. An empty cell says nothing.
+ * @param given the files, or the text of one
+ * @throws ConfigurationError when a file cannot be read as a whole; what came before it stays
  */
 export async function importWatches(
   { begin }: Pick<Database, 'begin'>,
-  csv: string,
-  isTrial: boolean,
+  given: string | readonly Pick<WatchFile, 'name' | 'text'>[],
+  options: ImportOptions = {},
 ): Promise<Import> {
-  const records = parseRecords(csv)
-  const watches = chooseWatches(records[0]?.cells ?? [])
-  const { rows, misfits } = readRows(records, watches)
-  const counts = { added: 0, changed: 0 }
-  const refused: RefusedRow[] = []
+  const files = typeof given === 'string' ? [{ name: 'the file', text: () => chunksOf(given) }] : given
+  const tally = new Tally(options.replace)
+  if (!options.isTrial && options.replace === undefined) {
+    await storeFiles(begin, files, tally, options)
+    return begin(async (tx) => tally.result(null, await readProblems(tx, tally.projects)))
+  }
+  let result: Import | undefined
   const work = async (tx: Transaction) => {
-    // One import at a time: two that name the same rows in another order would deadlock.
-    await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('import'))`
-    for (const alike of groupByColumns(rows)) {
-      for (let from = 0; from < alike.length; from += ROWS_AT_ONCE) {
-        await storeRows(tx, alike.slice(from, from + ROWS_AT_ONCE), counts, refused)
-      }
-    }
-    if (isTrial) throw new TrialOver()
+    const before = (await options.readCost?.(tx)) ?? null
+    await storeFiles((piece) => piece(tx), files, tally, options)
+    if (options.replace !== undefined) await replaceProject(tx, options.replace, tally)
+    const after = (await options.readCost?.(tx)) ?? null
+    const cost = before === null || after === null ? null : { before, after }
+    result = tally.result(cost, await readProblems(tx, tally.projects))
+    if (options.isTrial) throw new TrialOver()
+    return result
   }
-  await begin(work).catch((error) => {
-    if (!(error instanceof TrialOver)) throw error
+  return begin(work, { limitMs: WHOLE_LIMIT_MS, name: 'The import' }).catch((error) => {
+    if (!(error instanceof TrialOver) || result === undefined) throw error
+    return result
   })
-  const { added, changed } = counts
-  const unchanged = rows.length - added - changed - refused.length
-  return {
-    tables: watches.map(({ table }) => table),
-    added,
-    changed,
-    unchanged,
-    refused: [...misfits, ...refused].toSorted((a, b) => a.line - b.line),
-  }
+}
+
+async function* chunksOf(text: string): AsyncIterable<string> {
+  yield text
 }
 
 class TrialOver extends Error {}
 
-interface CsvRecord {
-  readonly line: number
-  readonly cells: readonly string[]
+/** What has happened so far. */
+class Tally {
+  readonly tables = new Set<Watch['table']>()
+  readonly projects = new Set<string>()
+  /** With `replace`, the ids of what the files name, by table. */
+  readonly named = new Map<Watch['table'], number[]>()
+  readonly #replaced: string | undefined
+  readonly #refused: RefusedRow[] = []
+  /** Rows of the files so far. */
+  read = 0
+  added = 0
+  changed = 0
+  unchanged = 0
+  refusedCount = 0
+  disabled: number | null = null
+  isStopped = false
+
+  constructor(replaced: string | undefined) {
+    this.#replaced = replaced
+  }
+
+  /** Rows that are dealt with. */
+  get rows(): number {
+    return this.added + this.changed + this.unchanged + this.refusedCount
+  }
+
+  /** Whether the ids of what is stored are asked for. */
+  get isReplacing(): boolean {
+    return this.#replaced !== undefined
+  }
+
+  /** Whether it is a row to store. */
+  take(row: FileRow | RefusedRow): row is FileRow {
+    this.read += 1
+    if ('reason' in row) {
+      this.refuse(row)
+      return false
+    }
+    this.projects.add(row.cells.get('project') ?? '')
+    return true
+  }
+
+  refuse(row: RefusedRow): void {
+    this.refusedCount += 1
+    if (this.#refused.length < MOST_REFUSALS) this.#refused.push(row)
+  }
+
+  name(rows: readonly FileRow[], ids: readonly number[]): void {
+    const table = rows[0]?.watch.table
+    if (table === undefined || ids.length === 0) return
+    const named = this.named.get(table) ?? []
+    this.named.set(table, named)
+    for (const id of ids) named.push(id)
+  }
+
+  result(cost: Import['cost'], problems: readonly ImportProblem[]): Import {
+    const { tables, added, changed, unchanged, disabled, refusedCount, projects, isStopped } = this
+    const files = [...new Set(this.#refused.map(({ file }) => file))]
+    return {
+      tables: [...tables],
+      added,
+      changed,
+      unchanged,
+      disabled,
+      refusedCount,
+      isStopped,
+      cost,
+      problems,
+      projects: [...projects],
+      refused: this.#refused.toSorted(
+        (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line,
+      ),
+    }
+  }
 }
 
-function parseRecords(csv: string): CsvRecord[] {
-  const header = csv.slice(0, csv.search(/[\r\n]|$/))
-  try {
-    const parsed = parse(csv, {
-      bom: true,
-      delimiter: /[;\t]/.exec(header)?.[0] ?? ',',
-      trim: true,
-      info: true,
-      skip_empty_lines: true,
-      skip_records_with_empty_values: true,
-      max_record_size: LONGEST_ROW_BYTES,
-    }) as unknown as { record: string[]; info: { lines: number } }[]
-    return parsed.map(({ record, info }) => ({ cells: record, line: info.lines }))
-  } catch (error) {
-    throw new ConfigurationError(`The file is not readable as CSV: ${(error as Error).message}.`, {
-      cause: error,
+/** Runs a piece in a transaction of its own, or in the one of the whole. */
+type InPiece = (piece: (tx: Transaction) => Promise<void>) => Promise<void>
+
+async function storeFiles(
+  inPiece: InPiece,
+  files: readonly Pick<WatchFile, 'name' | 'text'>[],
+  tally: Tally,
+  { signal, onProgress = () => {} }: ImportOptions,
+): Promise<void> {
+  const waiting = new Waiting()
+  const store = async (rows: readonly FileRow[]) => {
+    if (signal?.aborted) return
+    await inPiece((tx) => storePiece(tx, rows, tally))
+    onProgress(tally.rows)
+  }
+  for (const { name, text } of files) {
+    if (signal?.aborted) break
+    const { watches, rows } = await readFileRows(name, text())
+    for (const { table } of watches) tally.tables.add(table)
+    const before = tally.read
+    for await (const piece of waiting.fill(rows, tally)) {
+      await store(piece)
+      if (signal?.aborted) break
+    }
+    if (tally.read === before) {
+      throw new ConfigurationError(
+        `There is no ${watches.map(({ subject }) => subject).join(' and no ')} in ${name}.`,
+      )
+    }
+  }
+  for (const piece of waiting.rest()) await store(piece)
+  tally.isStopped = signal?.aborted ?? false
+}
+
+/**
+ * Rows that wait until there are enough of them for a statement: of one kind and the same columns, because what a row leaves out gets the
+ * column's default, which a statement has for all of its rows or none.
+ */
+class Waiting {
+  readonly #byColumns = new Map<string, FileRow[]>()
+  #count = 0
+
+  /** Takes rows in, and gives what is enough for a statement. */
+  async *fill(rows: AsyncIterable<FileRow | RefusedRow>, tally: Tally): AsyncGenerator<readonly FileRow[]> {
+    for await (const row of rows) {
+      const piece = tally.take(row) ? this.#add(row) : null
+      if (piece !== null) yield piece
+    }
+  }
+
+  #add(row: FileRow): readonly FileRow[] | null {
+    const key = [row.watch.table, ...row.cells.keys()].join()
+    const alike = this.#byColumns.get(key) ?? []
+    this.#byColumns.set(key, alike)
+    alike.push(row)
+    this.#count += 1
+    if (alike.length < PIECE_ROWS && this.#count < WAITING_ROWS) return null
+    const [largest, piece] = [...this.#byColumns].reduce((most, each) =>
+      each[1].length > most[1].length ? each : most,
+    )
+    this.#byColumns.delete(largest)
+    this.#count -= piece.length
+    return piece
+  }
+
+  rest(): Iterable<readonly FileRow[]> {
+    return this.#byColumns.values()
+  }
+}
+
+/** Rows of one kind and the same columns. What names a watch for the second time waits until the others are stored. */
+async function storePiece(tx: Transaction, rows: readonly FileRow[], tally: Tally): Promise<void> {
+  // One piece at a time: two that name the same rows in another order would deadlock.
+  await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('import'))`
+  let left = rows
+  while (left.length > 0) {
+    const seen = new Set<string>()
+    const again: FileRow[] = []
+    const once = left.filter((row) => {
+      const identity = row.watch.identity.map((name) => row.cells.get(name) ?? '').join('\u0000')
+      if (!seen.has(identity)) return seen.add(identity)
+      again.push(row)
+      return false
     })
+    await storeRows(tx, once, tally)
+    left = again
   }
-}
-
-function chooseWatches(header: readonly string[]): readonly Watch[] {
-  const watches = WATCHES.filter(({ subject }) => header.includes(subject))
-  if (watches.length === 0) {
-    throw new ConfigurationError(
-      'The first line must name the columns, and among them one of keyword, app_id and collection: by that one it is known what is watched.',
-    )
-  }
-  const columns = [...new Set(watches.flatMap(columnsOf))]
-  const unknown = header.find((name) => !columns.includes(name))
-  if (unknown !== undefined) {
-    const tables = watches.map(({ table }) => table).join(' and ')
-    throw new ConfigurationError(
-      `A file for ${tables} has no column ${JSON.stringify(unknown)}.${didYouMean(unknown, columns)} Columns: ${columns.join(', ')}.`,
-    )
-  }
-  const twice = header.find((name, index) => header.indexOf(name) !== index)
-  if (twice !== undefined) throw new ConfigurationError(`The column ${twice} is in the file twice.`)
-  return watches
-}
-
-function columnsOf({ identity, settings }: Watch): readonly string[] {
-  return [...identity, ...settings]
-}
-
-/** `misfits` are rows of which it is not known what they watch, or that say what their kind of watch has not. */
-function readRows(
-  [header, ...records]: readonly CsvRecord[],
-  watches: readonly Watch[],
-): { rows: FileRow[]; misfits: RefusedRow[] } {
-  const subjects = watches.map(({ subject }) => subject)
-  if (records.length === 0) throw new ConfigurationError(`The file names no ${subjects.join(' and no ')}.`)
-  const rows: FileRow[] = []
-  const misfits: RefusedRow[] = []
-  for (const { line, cells: texts } of records) {
-    const names = header?.cells ?? []
-    const cells = new Map(names.flatMap((name, index) => (texts[index] ? [[name, fuse(texts[index])]] : [])))
-    const named = watches.filter(({ subject }) => cells.has(subject))
-    const [watch, other] = watches.length === 1 ? watches : named
-    const subject = named.map((each) => cells.get(each.subject)).join(', ')
-    const foreign = watch && [...cells.keys()].find((name) => !columnsOf(watch).includes(name))
-    if (watch === undefined || other !== undefined) {
-      misfits.push({ line, subject, reason: `it must name one of ${subjects.join(', ')}, and one alone` })
-    } else if (foreign !== undefined) {
-      misfits.push({ line, subject, reason: `${watch.table} has no column ${foreign}` })
-    } else rows.push({ line, watch, cells })
-  }
-  return { rows, misfits }
-}
-
-/** Of one kind and the same columns: what a row leaves out gets the column's default, which a statement has for all of its rows or none. */
-function groupByColumns(rows: readonly FileRow[]): readonly FileRow[][] {
-  const key = ({ watch, cells }: FileRow) => [watch.table, ...cells.keys()].join()
-  return Object.values(Object.groupBy(rows, key)) as FileRow[][]
 }
 
 /** Where one of the rows is at fault, halves find it, and the others are stored. */
-async function storeRows(
-  tx: Transaction,
-  rows: readonly FileRow[],
-  counts: { added: number; changed: number },
-  refused: RefusedRow[],
-): Promise<void> {
+async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally): Promise<void> {
   try {
-    const stored = await tx.savepoint((inner) => upsert(inner, rows))
-    for (const { added } of stored) counts[added ? 'added' : 'changed'] += 1
+    const { stored, ids } = await tx.savepoint(async (inner) => ({
+      stored: await upsert(inner, rows),
+      ids: tally.isReplacing ? await findIds(inner, rows) : [],
+    }))
+    const added = stored.filter((row) => row.added).length
+    tally.added += added
+    tally.changed += stored.length - added
+    tally.unchanged += rows.length - stored.length
+    tally.name(rows, ids)
   } catch (error) {
-    const { code = '', message } = error as { code?: string; message: string }
+    const { code = '' } = error as { code?: string }
     const [first, second] = rows
     if (!ROW_AT_FAULT.test(code) || first === undefined) throw error
     if (second === undefined) {
-      refused.push({ line: first.line, subject: first.cells.get(first.watch.subject) ?? '', reason: message })
+      const { file, line, watch, cells } = first
+      tally.refuse({ file, line, subject: cells.get(watch.subject) ?? '', reason: explain(error) })
       return
     }
     const half = rows.length >> 1
-    await storeRows(tx, rows.slice(0, half), counts, refused)
-    await storeRows(tx, rows.slice(half), counts, refused)
+    await storeRows(tx, rows.slice(0, half), tally)
+    await storeRows(tx, rows.slice(half), tally)
   }
+}
+
+/** The message without a full stop, with what the database adds to it. */
+function explain(error: unknown): string {
+  const { message, detail, hint } = error as { message: string; detail?: string; hint?: string }
+  return [message, detail, hint]
+    .filter((text) => text !== undefined && text !== '')
+    .join(' ')
+    .replace(/\.$/, '')
 }
 
 /** Rows of one kind and the same columns. Returns those that were added or changed. */
@@ -190,21 +314,39 @@ async function upsert(tx: Transaction, rows: readonly FileRow[]): Promise<readon
   const [first] = rows
   if (first === undefined) return []
   const { table, unique, settings } = first.watch
-  const columns = [...first.cells.keys()]
-  const given = settings.filter((name) => columns.includes(name))
+  const given = settings.filter((name) => first.cells.has(name))
   const of = (row: 'w' | 'excluded') => tx(given.map((name) => `${row}.${name}`))
   // How the driver writes a list of names goes by what stands before it: here a bracket, with a space on its left.
   const update = tx`
     do update set (${tx(given)}) = row (${of('excluded')})
     where row (${of('w')}) is distinct from row (${of('excluded')})`
+  return tx<{ added: boolean }[]>`
+    insert into ${tx(table)} as w ${valuesOf(tx, rows)}
+    on conflict (${unique(tx)}) ${given.length === 0 ? tx`do nothing` : update}
+    returning xmax = 0 as added`
+}
+
+/** The ids of rows that are there: written once more as they are, because only the table itself knows in which form it keeps a keyword. */
+async function findIds(tx: Transaction, rows: readonly FileRow[]): Promise<number[]> {
+  const [first] = rows
+  if (first === undefined) return []
+  const { table, unique } = first.watch
+  const found = await tx<{ id: number }[]>`
+    insert into ${tx(table)} as w ${valuesOf(tx, rows)}
+    on conflict (${unique(tx)}) do update set project = w.project returning id`
+  return found.map(({ id }) => id)
+}
+
+function valuesOf(tx: Transaction, rows: readonly FileRow[]) {
+  const [first] = rows
+  const columns = [...(first?.cells.keys() ?? [])]
+  const table = first?.watch.table ?? ''
   const values = rows.map(({ cells }) =>
     Object.fromEntries([...cells].map(([name, cell]) => [name, name === 'tags' ? splitTags(cell) : cell])),
   )
-  return tx<{ added: boolean }[]>`
-    insert into ${tx(table)} as w (${tx(columns)})
-    select ${tx(columns)} from json_populate_recordset(null::${tx(table)}, ${JSON.stringify(values)}::text::json)
-    on conflict (${unique(tx)}) ${given.length === 0 ? tx`do nothing` : update}
-    returning xmax = 0 as added`
+  return tx`
+    (${tx.unsafe(columns.map((name) => `"${name}"`).join(', '))})
+    select ${tx(columns)} from json_populate_recordset(null::${tx(table)}, ${JSON.stringify(values)}::text::json)`
 }
 
 /** `brand, core`, or as `storerank sql --csv` prints them: `["brand","core"]`. */
@@ -215,4 +357,31 @@ function splitTags(cell: string): unknown {
   } catch {
     return cell
   }
+}
+
+/** Disables what the files do not name. A row that was refused may be one that is there: then nothing is disabled. */
+async function replaceProject(tx: Transaction, project: string, tally: Tally): Promise<void> {
+  if (!tally.projects.has(project)) {
+    const meant = didYouMean(project, [...tally.projects])
+    throw new ConfigurationError(
+      `The files have no row of the project ${JSON.stringify(project)}, so all of it would be disabled.${meant} Nothing was changed.`,
+    )
+  }
+  if (tally.refusedCount > 0 || tally.isStopped) return
+  tally.disabled = 0
+  for (const table of tally.tables) {
+    const { count } = await tx`
+      update ${tx(table)} set enabled = false
+      where project = ${project} and enabled
+        and id not in (select unnest(${tally.named.get(table) ?? []}::bigint[]))`
+    tally.disabled += count
+  }
+}
+
+/** The same sentence once for all watches of which it is true. What concerns one slot, and money, is no fault of a file. */
+async function readProblems(tx: Transaction, projects: ReadonlySet<string>): Promise<ImportProblem[]> {
+  return tx<ImportProblem[]>`
+    select problem, message, count(*) as watches from watch_problem
+    where project = any(${[...projects]}::text[]) and problem not in ('money', 'dearer_than_budget', 'last_slot_failed')
+    group by 1, 2 order by 3 desc, 1, 2 limit ${PROBLEMS_SHOWN}`
 }

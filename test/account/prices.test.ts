@@ -1,51 +1,65 @@
 /** Prices: the account's own list where it has one, else the specification's. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { accountPrices, priceList, readPrices } from '../../src/account/prices.ts'
+import { type AccountPrices, accountPrices, type Price, readPrices } from '../../src/account/prices.ts'
 import { recordAccountUsage } from '../../src/account/usage.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
+import { FUNCTION_RULES, type FunctionRule } from '../../src/service/functions.ts'
 import { insertCharge } from '../support/ledger.ts'
+import { createPlanning, type Planning } from '../support/planning.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 describe('the price list', () => {
-  const of = (prices: ReturnType<typeof priceList>, store: string, name: string) => {
+  let planning: Planning
+  before(async () => {
+    planning = await createPlanning()
+  })
+  after(() => planning.drop())
+
+  /** The prices as they are when the account has this list and these were the last charges. */
+  const priceList = async (account: AccountPrices | null, charged: readonly object[] = []) => {
+    const { sql } = planning.db
+    await sql`delete from account_usage`
+    await sql`delete from charged_price`
+    if (account !== null) {
+      await sql`insert into account_usage (login, prices) values ('me', ${JSON.stringify(accountPrices.parse(account))}::text::jsonb)`
+    }
+    for (const row of charged) await sql`insert into charged_price ${sql({ ...row })}`
+    return readPrices(sql)
+  }
+  const of = (prices: readonly Price[], store: string, name: string) => {
     const { normalMicros, highMicros, billingUnitResults } =
       prices.find((price) => price.store === store && price.function === name) ?? {}
     return [normalMicros, highMicros, billingUnitResults]
   }
 
-  test("is the specification's while the account's is unknown", () => {
-    const prices = priceList([])
-    assert.deepEqual(of(prices, 'ios_store', 'app_searches'), [1200, 2400, 100])
-    assert.deepEqual(of(prices, 'android_store', 'app_searches'), [1200, 2400, 30])
-    assert.deepEqual(of(prices, 'ios_store', 'app_info'), [600, 1200, 1])
-    assert.deepEqual(of(prices, 'android_store', 'app_list'), [1200, 2400, 100])
-    assert.deepEqual(of(prices, 'ios_store', 'app_reviews'), [750, 1500, 50])
-  })
-
-  test('has a price for everything that a store sells, and none for what it does not', () => {
-    assert.deepEqual(
-      priceList([]).map((price) => `${price.store} ${price.function}`),
-      [
-        'ios_store app_searches',
-        'ios_store app_info',
-        'ios_store app_reviews',
-        'android_store app_searches',
-        'android_store app_info',
-        'android_store app_list',
-      ],
+  test("is the specification's while the account's is unknown: a price for all that a store sells, and for nothing else", async () => {
+    const rules = Object.entries(FUNCTION_RULES).flatMap(([store, functions]) =>
+      Object.entries<FunctionRule>(functions).map(([name, { unitCostMicros, billingUnitResults }]) => ({
+        store,
+        function: name,
+        billingUnitResults,
+        normalMicros: unitCostMicros,
+        highMicros: unitCostMicros * 2,
+      })),
     )
+    const key = (price: { store: string; function: string }) => `${price.store} ${price.function}`
+    const sorted = <T extends { store: string; function: string }>(prices: readonly T[]) =>
+      prices.toSorted((a, b) => key(a).localeCompare(key(b)))
+    for (const account of [null, []]) {
+      assert.deepEqual(sorted([...(await priceList(account))]), sorted(rules))
+    }
   })
 
-  test("is the account's where its list says more, and doubles the normal one where it has no high one", () => {
-    const prices = priceList([{ function: 'app_searches', normalMicros: 1900, highMicros: null }])
+  test("is the account's where its list says more, and doubles the normal one where it has no high one", async () => {
+    const prices = await priceList([{ function: 'app_searches', normalMicros: 1900, highMicros: null }])
     assert.deepEqual(of(prices, 'ios_store', 'app_searches'), [1900, 3800, 100])
     assert.deepEqual(of(prices, 'android_store', 'app_searches'), [1900, 3800, 30])
     assert.deepEqual(of(prices, 'ios_store', 'app_info'), [600, 1200, 1])
   })
 
-  test("takes the account's high price as it is, and never less than the specification's", () => {
-    const prices = priceList([
+  test("takes the account's high price as it is, and never less than the specification's", async () => {
+    const prices = await priceList([
       { function: 'app_searches', normalMicros: null, highMicros: 5000 },
       { function: 'app_info', normalMicros: 0, highMicros: 0 },
     ])
@@ -53,9 +67,9 @@ describe('the price list', () => {
     assert.deepEqual(of(prices, 'ios_store', 'app_info'), [600, 1200, 1])
   })
 
-  test('is never less than what was really charged last, for the store and priority of which it was', () => {
-    const charged = { store: 'ios_store', function: 'app_searches', priority: 1, unitMicros: 1500 }
-    const prices = priceList([], [charged])
+  test('is never less than what was really charged last, for the store and priority of which it was', async () => {
+    const charged = { store: 'ios_store', function: 'app_searches', priority: 1, unit_micros: 1500 }
+    const prices = await priceList([], [charged])
     assert.deepEqual(of(prices, 'ios_store', 'app_searches'), [1500, 2400, 100])
     assert.deepEqual(of(prices, 'android_store', 'app_searches'), [1200, 2400, 30])
   })

@@ -11,7 +11,7 @@ import { runCommandLine } from '../../src/cli/main.ts'
 import type { Output } from '../../src/cli/print.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 
-const COMMAND_NAMES = 'start run plan status import sql export report sandbox migrate api'.split(
+const COMMAND_NAMES = 'start run plan forecast status import sql export report sandbox migrate api'.split(
   ' ',
 ) as CommandName[]
 const entry = new URL('../../src/cli/storerank.js', import.meta.url)
@@ -89,6 +89,8 @@ describe('usage errors exit 2', () => {
     [['sql', 'select 1', '--json', '--csv'], /cannot be used with/],
     [['report', '--from', 'yesterday'], /It must be a day such as 2026-03-01/],
     [['report', '--json', '--html', 'f'], /cannot be used with/],
+    [['forecast', '--every', '5h'], /It must be 1h, 2h, 3h, 4h, 6h, 8h or 12h, or whole days from 1d to 31d/],
+    [['forecast', '--priority', '3'], /It must be 1, or 2: twice the price/],
     [['sandbox', '--port', '65536'], /whole number from 0 to 65535/],
   ]
   for (const [args, message] of misuses) {
@@ -108,7 +110,18 @@ describe('a command gets its options', () => {
     [['run'], 'run', { jobs: [] }],
     [['run', 'track', 'collect', '--wait', '45m'], 'run', { jobs: ['track', 'collect'], waitMs: 2_700_000 }],
     [['plan', '--json'], 'plan', { json: true }],
+    [
+      ['forecast', '--every', '6h', '--depth', '100', '--priority', '2', '--tag', 'brand'],
+      'forecast',
+      { every: '6 hours', depth: 100, priority: 2, tag: 'brand', json: false },
+    ],
     [['status', '--json'], 'status', { json: true }],
+    [['import', 'a.csv', 'b.csv', '--trial'], 'import', { files: ['a.csv', 'b.csv'], isTrial: true }],
+    [
+      ['import', '-', '--replace', 'fit', '--encoding', 'latin1'],
+      'import',
+      { files: ['-'], isTrial: false, replace: 'fit', encoding: 'windows-1252' },
+    ],
     [['sql', 'select 1'], 'sql', { query: 'select 1', format: 'table' }],
     [['sql', 'select 1', '--csv'], 'sql', { query: 'select 1', format: 'csv' }],
     [['sql', '--json', 'select 1'], 'sql', { query: 'select 1', format: 'json' }],

@@ -26,10 +26,17 @@ test('what was refused stands on stderr with its line, and what came in is count
   const file =
     'project,store,keyword,location_code,language_code\nfit,ios_store,yoga,2840,en\nfit,ios_store,calm,-1,en\n'
   const trial = await importFile(t, file, '--trial')
-  assert.match(trial.stdout, /1 added, .* 1 refused\. Nothing was changed: this was a trial\.\n$/)
+  assert.match(trial.stdout, /1 added, .* 1 refused\. Nothing was changed: this was a trial\.\n/)
+  assert.match(
+    trial.stdout,
+    /\nAll watches would cost \$0\.0012 a day and \$0\.036 a month, \$0\.036 more than now\.\n$/,
+  )
   const { code, stdout, stderr } = await importFile(t, file)
   assert.equal(code, 1)
-  assert.match(stdout, /^keyword_watch: 1 added, 0 changed, 0 as they were, 1 refused\.\n.*storerank plan/)
+  assert.match(
+    stdout,
+    /^keyword_watch: 1 added, 0 changed, 0 as they were, 1 refused\.\n.*storerank forecast/,
+  )
   assert.match(stderr, /Line 3, "calm", is refused: .*keyword_watch_location_code_positive/)
 })
 
@@ -69,13 +76,60 @@ test('a refused keyword cannot steer the terminal', async (t) => {
   assert.doesNotMatch(stderr, /[\u001b\u009b]/)
 })
 
-test('a file that is not there or not UTF-8 is a mistake in the usage', async (t) => {
-  const latin = await importFile(t, Buffer.from('project,keyword\nfit,café\n', 'latin1'))
-  assert.equal(latin.code, 2)
-  assert.match(latin.stderr, /not UTF-8\. Save it as "CSV UTF-8"/)
+test('a file that is not there is a mistake in the usage', async () => {
   const { code, stderr } = await callCommand(['import', 'nowhere.csv'], {
     env: { DATABASE_URL: database.url },
   })
   assert.equal(code, 2)
   assert.match(stderr, /nowhere\.csv cannot be read: ENOENT/)
+})
+
+test('a file is read in the encoding of its spreadsheet, and a guess is told', async (t) => {
+  const rows = (separator: string, keyword: string) =>
+    [
+      ['project', 'store', 'keyword', 'location_code', 'language_code'],
+      ['fit', 'ios_store', keyword, '2250', 'fr'],
+    ]
+      .map((row) => `${row.join(separator)}\r\n`)
+      .join('')
+  const mark = '\ufeff'
+  const swapped = (text: string) => Buffer.from(text, 'utf16le').swap16()
+  const files: [Buffer, string, string][] = [
+    [Buffer.from(mark + rows(';', 'début')), 'début', ''],
+    [Buffer.from(mark + rows('\t', 'été'), 'utf16le'), 'été', ''],
+    [swapped(mark + rows('\t', 'français')), 'français', ''],
+    [Buffer.from(rows(',', 'naïf'), 'utf16le'), 'naïf', 'utf-16le'],
+    [Buffer.from(rows(';', 'méditation guidée'), 'latin1'), 'méditation guidée', 'windows-1252'],
+    [
+      Buffer.concat([Buffer.from(rows(',', 'cœur').replace('œ', '\u009c'), 'latin1')]),
+      'cœur',
+      'windows-1252',
+    ],
+  ]
+  for (const [bytes, keyword, guessed] of files) {
+    const { code, stderr } = await importFile(t, bytes)
+    assert.equal(code, 0, stderr)
+    const [row] = await database.sql`select keyword from keyword_watch where keyword = ${keyword}`
+    assert.equal(row?.keyword, keyword)
+    if (guessed === '') assert.equal(stderr, '')
+    else
+      assert.match(stderr, new RegExp(`is not UTF-8\\. It is read as ${guessed}, so that it has the word "`))
+  }
+  const told = await importFile(t, Buffer.from(rows(';', 'cvièení'), 'latin1'), '--encoding', 'windows-1250')
+  assert.deepEqual([told.code, told.stderr], [0, ''])
+  const [row] = await database.sql`select keyword from keyword_watch where keyword = 'cvičení'`
+  assert.equal(row?.keyword, 'cvičení')
+})
+
+test('what keeps an imported watch from being measured is told, once for all of them', async (t) => {
+  const file = ['one', 'two'].map((keyword) => `far,ios_store,${keyword},Germany,de\n`)
+  const { stderr } = await importFile(
+    t,
+    `project,store,keyword,location_name,language_code\n${file.join('')}`,
+    '--trial',
+  )
+  assert.match(
+    stderr,
+    /2 watches: The location "Germany" is looked up when the references of ios_store have been loaded/,
+  )
 })

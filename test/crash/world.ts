@@ -233,7 +233,7 @@ const EDITS: readonly Edit[] = [
     })
     const csv = `project,store,keyword,location_code,language_code,every\n${rows.join('\n')}\n`
     const begin = createBegin(sql)
-    await Promise.all([importWatches({ begin }, csv, false), importWatches({ begin }, csv, false)])
+    await Promise.all([importWatches({ begin }, csv), importWatches({ begin }, csv)])
     return 'the same CSV imported twice'
   },
   async (sql, keywords) => {

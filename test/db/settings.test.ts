@@ -163,7 +163,7 @@ test('a database in Turkish finds places without regard to case, and refuses wha
   assert.match(problems[0]?.message, /Did you mean "United States"\?/)
   const csv =
     'project,store,keyword,location_name,language_code,note\nfitness,ios_store,calm,United STATES,en,soothing\n'
-  const { added, changed, refused } = await importWatches(world.db, csv, false)
+  const { added, changed, refused } = await importWatches(world.db, csv)
   assert.deepEqual({ added, changed, refused }, { added: 0, changed: 1, refused: [] })
 })
 

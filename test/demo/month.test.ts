@@ -28,7 +28,7 @@ const day = (name: string, changes: Partial<StoryDay> = {}): StoryDay => ({
 const STORY: readonly StoryDay[] = [
   day('2026-02-27', {
     act: async (db) => {
-      for (const csv of [WATCHES, APP]) await importWatches(db, csv, false)
+      for (const csv of [WATCHES, APP]) await importWatches(db, csv)
     },
   }),
   day('2026-02-28', { trouble: OUTAGE, turns: true }),

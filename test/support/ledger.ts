@@ -1,7 +1,6 @@
 /** The books as a test sees and makes them: what is reserved, a charge of the past, and totals that fit what was changed by hand. */
 
 import type postgres from 'postgres'
-import { priceList } from '../../src/account/prices.ts'
 import type { SqlRunner } from '../../src/db/database.ts'
 
 export interface Reservation {
@@ -54,11 +53,8 @@ export async function readSpendDifferences(sql: SqlRunner | postgres.Sql): Promi
 
 /** As if the service had said before what it takes: posts of one kind are then sent side by side from the first one on. */
 export async function rememberPrices(sql: SqlRunner | postgres.Sql): Promise<void> {
-  const prices = priceList([])
   await sql`
     insert into charged_price (store, function, priority, unit_micros)
-    select store, function, priority, micros * priority from unnest(${prices.map(({ store }) => store)}::text[],
-      ${prices.map((price) => price.function)}::text[], ${prices.map((price) => price.normalMicros)}::bigint[]
-    ) as p (store, function, micros) cross join generate_series(1, 2) priority
+    select store, function, priority, unit_micros from unit_price
     on conflict do nothing`
 }

@@ -26,7 +26,7 @@ const HEADER = 'project,store,keyword,location_code,language_code'
 const keywords = (count: number, from = 1) =>
   Array.from({ length: count }, (_, index) => `fitness,ios_store,yoga ${from + index},2840,en`)
 const csv = (...lines: string[]) => `${lines.join('\n')}\n`
-const load = (text: string, isTrial = false) => importWatches(db, text, isTrial)
+const load = (text: string, isTrial = false) => importWatches(db, text, { isTrial })
 const counts = async (text: string) => {
   const { added, changed, unchanged, refused } = await load(text)
   return [added, changed, unchanged, refused.length]
@@ -117,19 +117,14 @@ test('a trial says what would happen, and changes nothing', async () => {
 
 test('a file that is not a watchlist is refused whole, with a sentence', async () => {
   const cases: readonly [string, RegExp][] = [
-    ['', /must name the columns/],
+    ['', /There is nothing in the file/],
     [csv('a,b', '1,2'), /one of keyword, app_id and collection/],
     [
       csv('project,store,keyword,langage_code', 'a,b,c,d'),
       /no column "langage_code"\. Did you mean language_code\?/,
     ],
-    [csv('project,keyword,keyword', 'a,b,c'), /keyword is in the file twice/],
-    [csv(HEADER), /names no keyword/],
-    [csv(HEADER, 'fitness,ios_store,yoga'), /not readable as CSV: .*line 2/],
-    [
-      csv(HEADER, `fitness,ios_store,${'x'.repeat(300_000)},2840,en`),
-      /not readable as CSV: .*Max Record Size/,
-    ],
+    [csv('project,keyword,keyword', 'a,b,c'), /The column keyword is in the file twice/],
+    [csv(HEADER), /There is no keyword in the file/],
   ]
   for (const [file, reason] of cases) {
     await assert.rejects(
@@ -138,4 +133,128 @@ test('a file that is not a watchlist is refused whole, with a sentence', async (
       file.slice(0, 80),
     )
   }
+})
+
+test('a ragged line is refused by its number, and the others go on', async () => {
+  const done = await load(
+    csv(
+      `${HEADER},note`,
+      'fitness,ios_store,one,2840,en,',
+      'fitness,ios_store,two',
+      'fitness,ios_store,three,2840,en,,,',
+      'fitness,ios_store,four,2840,en,,more',
+      'fitness,ios_store,5" screen,2840,en,',
+      'fitness,ios_store,"six ""words""",2840,en,"two',
+      'lines"',
+      'fitness,ios_store,seven,2840,en,',
+    ),
+  )
+  assert.deepEqual([done.added, done.refusedCount], [4, 3])
+  assert.deepEqual(
+    done.refused.map(({ line, reason }) => [line, reason]),
+    [
+      [3, 'it has 3 cells, and the first line has 6'],
+      [5, 'it has 7 cells, and the first line has 6'],
+      [6, 'its quotes do not match: a cell with quotes in it is written "say ""hi"""'],
+    ],
+  )
+  const rows = await db.sql<{ keyword: string }[]>`select keyword from keyword_watch order by keyword`
+  assert.deepEqual(
+    rows.map(({ keyword }) => keyword),
+    ['one', 'seven', 'six "words"', 'three'],
+  )
+})
+
+test('a quote that is not closed is told with its line; what stands before it is in', async () => {
+  for (const [tail, line] of [
+    ['"open,2840,en\nfitness,ios_store,calm,2840,en\n', 4],
+    [`${'x'.repeat(300_000)},2840,en`, 3],
+  ] as const) {
+    const { refused, added, unchanged } = await load(
+      `${csv(HEADER, ...keywords(1))}fitness,ios_store,${tail}`,
+    )
+    assert.equal(added + unchanged, 1)
+    assert.deepEqual(
+      refused.map((row) => [row.line, row.reason]),
+      [
+        [
+          line,
+          'a quote before it is not closed, or it is longer than 262,144 bytes: nothing after it could be read',
+        ],
+      ],
+    )
+  }
+})
+
+test('a header may be written in any case, with spaces, and after the line by which Excel names its separator', async () => {
+  const file =
+    'sep=;\r\nProject;Store;KEYWORD;Location Code;language-code\r\nfitness;ios_store;yoga;2840;en\r\nx;y;z;1;en\r\n'
+  const { added, refused } = await load(file)
+  assert.deepEqual([added, refused[0]?.line], [1, 4])
+})
+
+test('what the file names twice is stored once, and the later row counts', async () => {
+  const row = (keyword: string, depth: number) => `fitness,ios_store,${keyword},2840,en,${depth}`
+  const file = csv(`${HEADER},depth`, row('yoga', 50), row('calm', 60), row('yoga', 70), row('yoga', 80))
+  assert.deepEqual(await counts(file), [2, 2, 0, 0])
+  const [yoga] = await db.sql`select depth from keyword_watch where keyword = 'yoga'`
+  assert.equal(yoga?.depth, 80)
+})
+
+test('several files come in together, and a refusal names its file', async () => {
+  const file = (name: string, text: string) => ({
+    name,
+    text: async function* () {
+      yield text
+    },
+  })
+  const done = await importWatches(db, [
+    file('keywords.csv', csv(HEADER, ...keywords(2), 'fitness,shop,calm,2840,en')),
+    file('apps.csv', csv('project,store,app_id', 'fitness,ios_store,1480010017', 'fitness,ios_store,1')),
+  ])
+  assert.deepEqual([done.tables, done.added], [['keyword_watch', 'app_watch'], 3])
+  assert.deepEqual(
+    done.refused.map((row) => [row.file, row.line]),
+    [
+      ['keywords.csv', 4],
+      ['apps.csv', 3],
+    ],
+  )
+})
+
+test('--replace disables what the file does not name, of that project and that kind alone', async () => {
+  await load(csv(HEADER, ...keywords(3), 'other,ios_store,yoga 9,2840,en'))
+  await load(csv('project,store,app_id', 'fitness,ios_store,1480010017'))
+  const file = csv(HEADER, ...keywords(2, 2), 'fitness,ios_store,new,2840,en')
+  const replace = (text: string, isTrial = false) => importWatches(db, text, { replace: 'fitness', isTrial })
+  const enabled = async () => {
+    const rows = await db.sql<
+      { keyword: string }[]
+    >`select keyword from keyword_watch where enabled order by keyword`
+    return rows.map(({ keyword }) => keyword)
+  }
+  assert.equal((await replace(file, true)).disabled, 1)
+  assert.deepEqual(await enabled(), ['yoga 1', 'yoga 2', 'yoga 3', 'yoga 9'])
+  const { added, unchanged, disabled } = await replace(file)
+  assert.deepEqual([added, unchanged, disabled], [1, 2, 1])
+  assert.deepEqual(await enabled(), ['new', 'yoga 2', 'yoga 3', 'yoga 9'])
+  // A period that goes on is the same period.
+  const [periods] =
+    await db.sql`select count(*)::int as open from watch_period where kind = 'keyword' and ended_at is null`
+  assert.equal(periods?.open, 4)
+  assert.equal((await db.sql`select from app_watch where enabled`).length, 1)
+  const refused = await replace(csv(HEADER, 'fitness,ios_store,yoga 2,2840,en', 'fitness,shop,x,2840,en'))
+  assert.deepEqual([refused.disabled, refused.refusedCount, (await enabled()).length], [null, 1, 4])
+  await assert.rejects(
+    importWatches(db, file, { replace: 'fitnes' }),
+    /no row of the project "fitnes".* Did you mean fitness\?/,
+  )
+})
+
+test('a stop is obeyed between two pieces: what is stored stays, and the same file goes on', async () => {
+  const file = csv(HEADER, ...keywords(12_000))
+  const stopping = new AbortController()
+  const done = await importWatches(db, file, { signal: stopping.signal, onProgress: () => stopping.abort() })
+  assert.deepEqual([done.isStopped, done.added], [true, 5_000])
+  assert.deepEqual(await counts(file), [7_000, 0, 5_000, 0])
 })

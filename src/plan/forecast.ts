@@ -1,0 +1,137 @@
+/**
+ * What the present watches cost a day and a month, or would with another interval, depth or priority, as long as the budgets reach. A
+ * month is the next 30 days. Prices and sharing are the plan's own (`drizzle/objects/forecast.sql`); what stores do not have, and is
+ * refunded, is not known beforehand.
+ */
+import type { Database, SqlRunner } from '../db/database.ts'
+import type { Fragment } from '../ledger/money.ts'
+import { disableNestedLoops } from './joins.ts'
+
+export const FORECAST_DAYS = 30
+
+/** What is asked about: the watches of a project, or with a tag, and how they would be measured instead. */
+export interface ForecastQuestion {
+  readonly project?: string
+  readonly tag?: string
+  /** As Postgres reads an interval: `6 hours`. */
+  readonly every?: string
+  readonly depth?: number
+  readonly priority?: 1 | 2
+}
+
+interface Cost {
+  readonly watches: number
+  readonly measurements: number
+  /** On average. */
+  readonly dayMicros: number
+  readonly monthMicros: number
+}
+
+export interface ForecastLine extends Cost {
+  readonly project: string
+  readonly store: string
+  readonly function: string
+  readonly priority: number
+}
+
+/** A watch with several tags counts in each. */
+export interface TagLine extends Cost {
+  readonly tag: string
+}
+
+export interface ForecastTotal {
+  /** A shared one counts once. */
+  readonly measurements: number
+  readonly dayMicros: number
+  readonly monthMicros: number
+  /** What projects would pay more for the same without sharing. */
+  readonly savedMicros: number
+}
+
+/** What one day costs: of all projects (scope 0, a day in UTC), or of one with a budget, in its own time zone. */
+export interface ForecastDay {
+  readonly scope: number
+  /** `2026-11-22` */
+  readonly day: string
+  readonly micros: number
+  /** The most measurements that are due at one instant of the day. */
+  readonly mostAtOnce: number
+}
+
+export interface Forecast {
+  /** Of the chosen watches, as they are measured after the change. */
+  readonly lines: readonly ForecastLine[]
+  readonly tags: readonly TagLine[]
+  /** Of all watches, after the change. */
+  readonly total: ForecastTotal
+  readonly days: readonly ForecastDay[]
+}
+
+/** Reads one snapshot, so that lines, totals and days are of the same watches. */
+export async function readForecast(db: Database, question: ForecastQuestion): Promise<Forecast> {
+  return db.begin(
+    async (tx) => {
+      await disableNestedLoops(tx)
+      const lines = await tx<ForecastLine[]>`
+        with line as materialized (${linesOf(tx, question)})
+        select project, store, function, priority, ${cost(tx)} from line where is_chosen group by 1, 2, 3, 4 order by 1, 2, 3, 4`
+      const tags = await tx<TagLine[]>`
+        with line as materialized (${linesOf(tx, question)})
+        select tag, ${cost(tx)} from line cross join lateral unnest(tags) tag where is_chosen group by 1 order by 1`
+      const days = await tx<ForecastDay[]>`${daysOf(tx, question)}`
+      return { lines, tags, total: await readTotal(tx, question), days }
+    },
+    { isReadOnlySnapshot: true },
+  )
+}
+
+/** What all watches cost in a month, in a transaction that may have changed some. */
+export async function readTotal(sql: SqlRunner, question: ForecastQuestion = {}): Promise<ForecastTotal> {
+  const [total] = await sql<ForecastTotal[]>`
+    select coalesce(sum(slots) filter (where is_first), 0)::bigint as measurements,
+      round(coalesce(sum(share_micros * slots), 0) / ${FORECAST_DAYS}::int)::bigint as "dayMicros",
+      coalesce(sum(share_micros * slots), 0)::bigint as "monthMicros",
+      coalesce(sum((alone_micros - share_micros) * slots), 0)::bigint as "savedMicros"
+    from (${linesOf(sql, question)}) line`
+  if (total === undefined) throw new Error('An aggregate returned no row.')
+  return total
+}
+
+function linesOf(sql: SqlRunner, { project, tag, every, depth, priority }: ForecastQuestion): Fragment {
+  return sql`
+    select * from forecast_lines(storerank_now(), storerank_now() + make_interval(hours => 24 * ${FORECAST_DAYS}::int),
+      ${every ?? null}::text::interval, ${depth ?? null}::int, ${priority ?? null}::int, ${project ?? null}::text,
+      ${tag ?? null}::text)`
+}
+
+function cost(sql: SqlRunner): Fragment {
+  return sql`
+    count(distinct period_id) as watches, sum(slots)::bigint as measurements,
+    round(sum(share_micros * slots) / ${FORECAST_DAYS}::int)::bigint as "dayMicros",
+    sum(share_micros * slots)::bigint as "monthMicros"`
+}
+
+/** Slots of one interval begin together: what all targets of an interval cost at once is added up before its slots are listed. */
+function daysOf(sql: SqlRunner, question: ForecastQuestion): Fragment {
+  return sql`
+    with line as materialized (${linesOf(sql, question)}),
+    cost as (
+      select 0 as scope, 'UTC' as timezone, every, slot, sum(price_micros) as micros, count(*) as tasks
+      from line where is_first group by every, slot
+      union all
+      select l.project_id, p.timezone, l.every, l.slot, sum(l.share_micros), count(*)
+      from line l join project p on p.id = l.project_id
+      where p.daily_usd is not null or p.monthly_usd is not null
+      group by 1, 2, 3, 4
+    ),
+    instant as (
+      select c.scope, c.timezone, coalesce(c.slot, s.slot) as at, sum(c.micros) as micros, sum(c.tasks) as tasks
+      from cost c
+      left join lateral slots_in(c.every, storerank_now(),
+        storerank_now() + make_interval(hours => 24 * ${FORECAST_DAYS}::int)) s (slot) on c.slot is null
+      group by 1, 2, 3
+    )
+    select scope, to_char(at at time zone timezone, 'YYYY-MM-DD') as day, sum(micros)::bigint as micros,
+      max(tasks)::bigint as "mostAtOnce"
+    from instant where at is not null group by 1, 2 order by 1, 2`
+}

@@ -1,0 +1,133 @@
+/**
+ * The text of a file as spreadsheets write them. UTF-8 and what has a mark of its encoding at its begin are certain; anything else is
+ * guessed from its letters (chardet), and the caller tells the person, because a keyword with the wrong letters would be paid for.
+ */
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { analyse } from 'chardet'
+import { ConfigurationError } from '../errors.ts'
+
+/** What the guess is made from: enough letters, and not the whole of a large file. */
+const SAMPLE_BYTES = 65_536
+/** Below it, the guess is no better than what spreadsheets of the West write. */
+const SURE_PERCENT = 50
+const LATIN = 'windows-1252'
+
+export interface WatchFile {
+  readonly name: string
+  /** Whether `encoding` was guessed. */
+  readonly isGuessed: boolean
+  readonly encoding: string
+  readonly bytes: number
+  /** Piece by piece, so that the memory does not grow with the file. */
+  text(): AsyncIterable<string>
+}
+
+/**
+ * A file, or `-`: stdin, which is kept in a temporary file until `dispose`, because a guess reads it twice.
+ * @param given the encoding, where a person knows it
+ */
+export async function openWatchFile(
+  name: string,
+  given?: string,
+): Promise<WatchFile & { dispose(): Promise<void> }> {
+  const folder = name === '-' ? await mkdtemp(join(tmpdir(), 'storerank-import-')) : null
+  const path = folder === null ? name : join(folder, 'stdin.csv')
+  const dispose = async () => {
+    if (folder !== null) await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    if (folder !== null) await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }))
+    const { size } = await stat(path)
+    const { encoding, isGuessed } =
+      given === undefined ? await findEncoding(path) : { encoding: given, isGuessed: false }
+    return {
+      name: name === '-' ? 'stdin' : name,
+      encoding,
+      isGuessed,
+      bytes: size,
+      text: () => decode(path, encoding),
+      dispose,
+    }
+  } catch (error) {
+    await dispose()
+    const { message } = error as NodeJS.ErrnoException
+    throw new ConfigurationError(`${name} cannot be read: ${message}.`, { cause: error })
+  }
+}
+
+async function* decode(path: string, encoding: string): AsyncIterable<string> {
+  const decoder = new TextDecoder(encoding)
+  for await (const chunk of createReadStream(path)) yield decoder.decode(chunk as Buffer, { stream: true })
+  yield decoder.decode()
+}
+
+async function findEncoding(path: string): Promise<{ encoding: string; isGuessed: boolean }> {
+  const check = new Utf8Check()
+  let sample = Buffer.alloc(0)
+  let isFirst = true
+  for await (const each of createReadStream(path)) {
+    const chunk = each as Buffer
+    const marked = isFirst ? findMark(chunk) : null
+    if (marked !== null) return { encoding: marked, isGuessed: false }
+    isFirst = false
+    if (sample.length > 0 || !isPlain(chunk)) {
+      sample = Buffer.concat([sample, chunk.subarray(0, Math.max(0, SAMPLE_BYTES - sample.length))])
+    }
+    check.add(chunk)
+    if (!check.isUtf8 && sample.length >= SAMPLE_BYTES) break
+  }
+  check.end()
+  // In text a zero byte is half a letter of UTF-16.
+  if (sample.includes(0)) return { encoding: sample[0] === 0 ? 'utf-16be' : 'utf-16le', isGuessed: true }
+  return check.isUtf8 ? { encoding: 'utf-8', isGuessed: false } : { encoding: guess(sample), isGuessed: true }
+}
+
+/** Letters of ASCII alone say nothing of an encoding. */
+function isPlain(chunk: Buffer): boolean {
+  return !chunk.some((byte) => byte > 0x7f || byte === 0)
+}
+
+class Utf8Check {
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true })
+  isUtf8 = true
+
+  add(chunk: Buffer): void {
+    this.#try(() => this.#decoder.decode(chunk, { stream: true }))
+  }
+
+  /** A letter that the end of the file cuts is none. */
+  end(): void {
+    this.#try(() => this.#decoder.decode())
+  }
+
+  #try(decode: () => string): void {
+    try {
+      if (this.isUtf8) decode()
+    } catch {
+      this.isUtf8 = false
+    }
+  }
+}
+
+function findMark(head: Buffer): string | null {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
+  return head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : null
+}
+
+/** The likeliest that Node can read; of the West by the name of Microsoft's, which has what ISO 8859-1 has and more. */
+function guess(sample: Buffer): string {
+  for (const { name, confidence } of analyse(sample)) {
+    if (confidence < SURE_PERCENT || /^ISO-8859-1$/i.test(name)) break
+    if (/^(UTF-8|ASCII)$/i.test(name)) continue
+    try {
+      return new TextDecoder(name).encoding
+    } catch {
+      // Node has no such decoder: the next likeliest.
+    }
+  }
+  return LATIN
+}

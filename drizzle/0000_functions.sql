@@ -41,6 +41,25 @@ create function have_length(texts text[], shortest integer, longest integer) ret
 return (select coalesce(bool_and(coalesce(char_length(t), 0) between shortest and longest), true) from unnest(texts) t);
 comment on function have_length(text[], integer, integer) is 'Whether each of the texts has so many characters; a null has none.';
 
+-- What PostgreSQL says of a duplicate names the key, so most keywords are their own.
+create function subject_key(subject text) returns text language sql immutable parallel safe
+return case when octet_length(subject) <= 1000 then subject else left(subject, 60) || '… ' || md5(subject) end;
+comment on function subject_key(text) is 'A text as the entry of an index, which may not be as long as a keyword.';
+
+-- A CHECK calls it instead of being false. The sentences are in drizzle/objects/refusals.sql, so that one may change while the table
+-- stays as it is.
+create function refuse(in_table text, rule text, of_row text[], variadic given jsonb[]) returns boolean
+language plpgsql stable parallel safe security definer set search_path = public, pg_temp as $$
+declare
+  told record;
+begin
+  select * into told from refusal_of(in_table, rule, of_row, given);
+  raise exception using errcode = told.code, message = told.message, detail = told.detail, hint = told.hint,
+    schema = 'public', table = in_table, constraint = in_table || '_' || rule;
+end $$;
+comment on function refuse(text, text, text[], jsonb[]) is
+  'Raises the sentence of a rule that a row breaks, with the values that break it. It never returns.';
+
 -- What the service has taken since the ledger began, as it said at the time: an adjustment is dated like its charge, and never
 -- by when it was found. In PL/pgSQL: the default of a table calls it before its own tables are made.
 create function ledger_taken() returns bigint language plpgsql stable as $$

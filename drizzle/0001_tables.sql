@@ -90,40 +90,40 @@ CREATE TABLE "app_watch" (
 	"info" boolean DEFAULT false NOT NULL,
 	"html" boolean DEFAULT false NOT NULL,
 	"reviews" boolean DEFAULT false NOT NULL,
-	"reviews_depth" smallint DEFAULT 50 NOT NULL,
+	"reviews_depth" integer DEFAULT 50 NOT NULL,
 	"every" interval DEFAULT '1 day' NOT NULL,
-	"priority" smallint DEFAULT 1 NOT NULL,
+	"priority" integer DEFAULT 1 NOT NULL,
 	"enabled" boolean DEFAULT true NOT NULL,
 	"tags" text[] DEFAULT '{}' NOT NULL,
 	"note" text,
 	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
-	CONSTRAINT "app_watch_store_known" CHECK (store in ('ios_store', 'android_store')),
-	CONSTRAINT "app_watch_location_code_positive" CHECK (location_code > 0),
-	CONSTRAINT "app_watch_location_name_1_to_200" CHECK (char_length(location_name) between 1 and 200),
-	CONSTRAINT "app_watch_location_name_without_control_characters" CHECK (not has_control_characters(location_name)),
-	CONSTRAINT "app_watch_location_country_supported" CHECK (location_code not in (2643, 2112) and location_name collate "C" !~* '(^|,)\s*(russia|russian federation|belarus)\s*$'),
-	CONSTRAINT "app_watch_language_code_form" CHECK (language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$'),
-	CONSTRAINT "app_watch_priority_1_or_2" CHECK (priority in (1, 2)),
-	CONSTRAINT "app_watch_tags_at_most_50" CHECK (cardinality(tags) <= 50),
-	CONSTRAINT "app_watch_tags_of_1_to_100_characters" CHECK (have_length(tags, 1, 100)),
-	CONSTRAINT "app_watch_tags_without_control_characters" CHECK (not has_control_characters(array_to_string(tags, ''))),
-	CONSTRAINT "app_watch_note_at_most_10000_characters" CHECK (char_length(note) <= 10000),
-	CONSTRAINT "app_watch_note_without_control_characters" CHECK (not has_control_characters(translate(note, E'\t\r\n', ''))),
-	CONSTRAINT "app_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK (extract(year from every) = 0 and extract(month from every) = 0
+	CONSTRAINT "app_watch_location_code_positive" CHECK ((location_code > 0) is not false or refuse('app_watch', 'location_code_positive', array[project, store, app_id], to_jsonb(location_code))),
+	CONSTRAINT "app_watch_location_name_1_to_200" CHECK ((char_length(location_name) between 1 and 200) is not false or refuse('app_watch', 'location_name_1_to_200', array[project, store, app_id], to_jsonb(location_name), to_jsonb(char_length(location_name)))),
+	CONSTRAINT "app_watch_location_name_without_control_characters" CHECK ((not has_control_characters(location_name)) is not false or refuse('app_watch', 'location_name_without_control_characters', array[project, store, app_id], to_jsonb(location_name))),
+	CONSTRAINT "app_watch_location_country_supported" CHECK ((location_code not in (2643, 2112) and location_name collate "C" !~* '(^|,)\s*(russia|russian federation|belarus)\s*$') is not false or refuse('app_watch', 'location_country_supported', array[project, store, app_id], to_jsonb(coalesce(location_name, location_code::text)))),
+	CONSTRAINT "app_watch_language_code_form" CHECK ((language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$') is not false or refuse('app_watch', 'language_code_form', array[project, store, app_id], to_jsonb(language_code))),
+	CONSTRAINT "app_watch_priority_1_or_2" CHECK ((priority in (1, 2)) is not false or refuse('app_watch', 'priority_1_or_2', array[project, store, app_id], to_jsonb(priority))),
+	CONSTRAINT "app_watch_tags_at_most_50" CHECK ((cardinality(tags) <= 50) is not false or refuse('app_watch', 'tags_at_most_50', array[project, store, app_id], to_jsonb(cardinality(tags)))),
+	CONSTRAINT "app_watch_tags_of_1_to_100_characters" CHECK ((tags = '{}' or have_length(tags, 1, 100)) is not false or refuse('app_watch', 'tags_of_1_to_100_characters', array[project, store, app_id], to_jsonb(tags))),
+	CONSTRAINT "app_watch_tags_without_control_characters" CHECK ((tags = '{}' or not has_control_characters(array_to_string(tags, ''))) is not false or refuse('app_watch', 'tags_without_control_characters', array[project, store, app_id], to_jsonb(tags))),
+	CONSTRAINT "app_watch_note_at_most_10000_characters" CHECK ((char_length(note) <= 10000) is not false or refuse('app_watch', 'note_at_most_10000_characters', array[project, store, app_id], to_jsonb(note), to_jsonb(char_length(note)))),
+	CONSTRAINT "app_watch_note_without_control_characters" CHECK ((not has_control_characters(translate(note, E'\t\r\n', ''))) is not false or refuse('app_watch', 'note_without_control_characters', array[project, store, app_id], to_jsonb(note))),
+	CONSTRAINT "app_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK ((every = '1 day' or (extract(year from every) = 0 and extract(month from every) = 0
         and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
-          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400 and 2678400))),
-	CONSTRAINT "app_watch_app_id_form_by_store" CHECK (case store
+          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400 and 2678400)))) is not false or refuse('app_watch', 'every_1_2_3_4_6_8_12_hours_or_1_to_31_days', array[project, store, app_id], to_jsonb(every))),
+	CONSTRAINT "app_watch_store_known" CHECK ((store in ('ios_store', 'android_store')) is not false or refuse('app_watch', 'store_known', array[project, store, app_id], to_jsonb(store))),
+	CONSTRAINT "app_watch_app_id_form_by_store" CHECK ((case store
         when 'ios_store' then app_id ~ '^[1-9][0-9]{2,18}$'
-        else app_id ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+$' and char_length(app_id) <= 255 end),
-	CONSTRAINT "app_watch_label_1_to_200" CHECK (char_length(label) between 1 and 200),
-	CONSTRAINT "app_watch_label_without_control_characters" CHECK (not has_control_characters(label)),
-	CONSTRAINT "app_watch_role_own_or_competitor" CHECK (role in ('own', 'competitor')),
-	CONSTRAINT "app_watch_at_most_one_location" CHECK (num_nonnulls(location_code, location_name) <= 1),
-	CONSTRAINT "app_watch_info_needs_location_and_language" CHECK (not info or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)),
-	CONSTRAINT "app_watch_html_only_with_info_of_android_store" CHECK (not html or (info and store = 'android_store')),
-	CONSTRAINT "app_watch_reviews_only_of_ios_store" CHECK (not reviews or store = 'ios_store'),
-	CONSTRAINT "app_watch_reviews_need_location_and_language" CHECK (not reviews or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)),
-	CONSTRAINT "app_watch_reviews_depth_1_to_500" CHECK (reviews_depth between 1 and 500)
+        else app_id ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+$' and char_length(app_id) <= 255 end) is not false or refuse('app_watch', 'app_id_form_by_store', array[project, store, app_id], to_jsonb(app_id), to_jsonb(store))),
+	CONSTRAINT "app_watch_label_1_to_200" CHECK ((char_length(label) between 1 and 200) is not false or refuse('app_watch', 'label_1_to_200', array[project, store, app_id], to_jsonb(label), to_jsonb(char_length(label)))),
+	CONSTRAINT "app_watch_label_without_control_characters" CHECK ((not has_control_characters(label)) is not false or refuse('app_watch', 'label_without_control_characters', array[project, store, app_id], to_jsonb(label))),
+	CONSTRAINT "app_watch_role_own_or_competitor" CHECK ((role in ('own', 'competitor')) is not false or refuse('app_watch', 'role_own_or_competitor', array[project, store, app_id], to_jsonb(role))),
+	CONSTRAINT "app_watch_at_most_one_location" CHECK ((num_nonnulls(location_code, location_name) <= 1) is not false or refuse('app_watch', 'at_most_one_location', array[project, store, app_id], to_jsonb(location_code), to_jsonb(location_name))),
+	CONSTRAINT "app_watch_info_needs_location_and_language" CHECK ((not info or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)) is not false or refuse('app_watch', 'info_needs_location_and_language', array[project, store, app_id], to_jsonb(location_code), to_jsonb(location_name), to_jsonb(language_code))),
+	CONSTRAINT "app_watch_html_only_with_info_of_android_store" CHECK ((not html or (info and store = 'android_store')) is not false or refuse('app_watch', 'html_only_with_info_of_android_store', array[project, store, app_id], to_jsonb(info), to_jsonb(store))),
+	CONSTRAINT "app_watch_reviews_only_of_ios_store" CHECK ((not reviews or store = 'ios_store') is not false or refuse('app_watch', 'reviews_only_of_ios_store', array[project, store, app_id], to_jsonb(store))),
+	CONSTRAINT "app_watch_reviews_need_location_and_language" CHECK ((not reviews or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)) is not false or refuse('app_watch', 'reviews_need_location_and_language', array[project, store, app_id], to_jsonb(location_code), to_jsonb(location_name), to_jsonb(language_code))),
+	CONSTRAINT "app_watch_reviews_depth_1_to_500" CHECK ((reviews_depth between 1 and 500) is not false or refuse('app_watch', 'reviews_depth_1_to_500', array[project, store, app_id], to_jsonb(reviews_depth)))
 );
 --> statement-breakpoint
 CREATE TABLE "audit_difference" (
@@ -200,35 +200,35 @@ CREATE TABLE "chart_watch" (
 	"location_code" integer,
 	"location_name" text,
 	"language_code" text NOT NULL,
-	"depth" smallint DEFAULT 100 NOT NULL,
+	"depth" integer DEFAULT 100 NOT NULL,
 	"html" boolean DEFAULT false NOT NULL,
 	"every" interval DEFAULT '1 day' NOT NULL,
-	"priority" smallint DEFAULT 1 NOT NULL,
+	"priority" integer DEFAULT 1 NOT NULL,
 	"enabled" boolean DEFAULT true NOT NULL,
 	"tags" text[] DEFAULT '{}' NOT NULL,
 	"note" text,
 	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
-	CONSTRAINT "chart_watch_location_code_positive" CHECK (location_code > 0),
-	CONSTRAINT "chart_watch_location_name_1_to_200" CHECK (char_length(location_name) between 1 and 200),
-	CONSTRAINT "chart_watch_location_name_without_control_characters" CHECK (not has_control_characters(location_name)),
-	CONSTRAINT "chart_watch_location_country_supported" CHECK (location_code not in (2643, 2112) and location_name collate "C" !~* '(^|,)\s*(russia|russian federation|belarus)\s*$'),
-	CONSTRAINT "chart_watch_language_code_form" CHECK (language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$'),
-	CONSTRAINT "chart_watch_priority_1_or_2" CHECK (priority in (1, 2)),
-	CONSTRAINT "chart_watch_tags_at_most_50" CHECK (cardinality(tags) <= 50),
-	CONSTRAINT "chart_watch_tags_of_1_to_100_characters" CHECK (have_length(tags, 1, 100)),
-	CONSTRAINT "chart_watch_tags_without_control_characters" CHECK (not has_control_characters(array_to_string(tags, ''))),
-	CONSTRAINT "chart_watch_note_at_most_10000_characters" CHECK (char_length(note) <= 10000),
-	CONSTRAINT "chart_watch_note_without_control_characters" CHECK (not has_control_characters(translate(note, E'\t\r\n', ''))),
-	CONSTRAINT "chart_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK (extract(year from every) = 0 and extract(month from every) = 0
+	CONSTRAINT "chart_watch_location_code_positive" CHECK ((location_code > 0) is not false or refuse('chart_watch', 'location_code_positive', array[project, collection, category], to_jsonb(location_code))),
+	CONSTRAINT "chart_watch_location_name_1_to_200" CHECK ((char_length(location_name) between 1 and 200) is not false or refuse('chart_watch', 'location_name_1_to_200', array[project, collection, category], to_jsonb(location_name), to_jsonb(char_length(location_name)))),
+	CONSTRAINT "chart_watch_location_name_without_control_characters" CHECK ((not has_control_characters(location_name)) is not false or refuse('chart_watch', 'location_name_without_control_characters', array[project, collection, category], to_jsonb(location_name))),
+	CONSTRAINT "chart_watch_location_country_supported" CHECK ((location_code not in (2643, 2112) and location_name collate "C" !~* '(^|,)\s*(russia|russian federation|belarus)\s*$') is not false or refuse('chart_watch', 'location_country_supported', array[project, collection, category], to_jsonb(coalesce(location_name, location_code::text)))),
+	CONSTRAINT "chart_watch_language_code_form" CHECK ((language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$') is not false or refuse('chart_watch', 'language_code_form', array[project, collection, category], to_jsonb(language_code))),
+	CONSTRAINT "chart_watch_priority_1_or_2" CHECK ((priority in (1, 2)) is not false or refuse('chart_watch', 'priority_1_or_2', array[project, collection, category], to_jsonb(priority))),
+	CONSTRAINT "chart_watch_tags_at_most_50" CHECK ((cardinality(tags) <= 50) is not false or refuse('chart_watch', 'tags_at_most_50', array[project, collection, category], to_jsonb(cardinality(tags)))),
+	CONSTRAINT "chart_watch_tags_of_1_to_100_characters" CHECK ((tags = '{}' or have_length(tags, 1, 100)) is not false or refuse('chart_watch', 'tags_of_1_to_100_characters', array[project, collection, category], to_jsonb(tags))),
+	CONSTRAINT "chart_watch_tags_without_control_characters" CHECK ((tags = '{}' or not has_control_characters(array_to_string(tags, ''))) is not false or refuse('chart_watch', 'tags_without_control_characters', array[project, collection, category], to_jsonb(tags))),
+	CONSTRAINT "chart_watch_note_at_most_10000_characters" CHECK ((char_length(note) <= 10000) is not false or refuse('chart_watch', 'note_at_most_10000_characters', array[project, collection, category], to_jsonb(note), to_jsonb(char_length(note)))),
+	CONSTRAINT "chart_watch_note_without_control_characters" CHECK ((not has_control_characters(translate(note, E'\t\r\n', ''))) is not false or refuse('chart_watch', 'note_without_control_characters', array[project, collection, category], to_jsonb(note))),
+	CONSTRAINT "chart_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK ((every = '1 day' or (extract(year from every) = 0 and extract(month from every) = 0
         and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
-          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400 and 2678400))),
-	CONSTRAINT "chart_watch_only_of_android_store" CHECK (store = 'android_store'),
-	CONSTRAINT "chart_watch_collection_1_to_255_trimmed" CHECK (char_length(collection) between 1 and 255 and collection = btrim(collection)),
-	CONSTRAINT "chart_watch_collection_without_control_characters" CHECK (not has_control_characters(collection)),
-	CONSTRAINT "chart_watch_category_1_to_255_trimmed" CHECK (char_length(category) between 1 and 255 and category = btrim(category)),
-	CONSTRAINT "chart_watch_category_without_control_characters" CHECK (not has_control_characters(category)),
-	CONSTRAINT "chart_watch_exactly_one_location" CHECK (num_nonnulls(location_code, location_name) = 1),
-	CONSTRAINT "chart_watch_depth_1_to_200" CHECK (depth between 1 and 200)
+          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400 and 2678400)))) is not false or refuse('chart_watch', 'every_1_2_3_4_6_8_12_hours_or_1_to_31_days', array[project, collection, category], to_jsonb(every))),
+	CONSTRAINT "chart_watch_only_of_android_store" CHECK ((store = 'android_store') is not false or refuse('chart_watch', 'only_of_android_store', array[project, collection, category], to_jsonb(store))),
+	CONSTRAINT "chart_watch_collection_1_to_255_characters" CHECK ((char_length(collection) between 1 and 255) is not false or refuse('chart_watch', 'collection_1_to_255_characters', array[project, collection, category], to_jsonb(collection), to_jsonb(char_length(collection)))),
+	CONSTRAINT "chart_watch_collection_without_control_characters" CHECK ((not has_control_characters(collection)) is not false or refuse('chart_watch', 'collection_without_control_characters', array[project, collection, category], to_jsonb(collection))),
+	CONSTRAINT "chart_watch_category_1_to_255_characters" CHECK ((char_length(category) between 1 and 255) is not false or refuse('chart_watch', 'category_1_to_255_characters', array[project, collection, category], to_jsonb(category), to_jsonb(char_length(category)))),
+	CONSTRAINT "chart_watch_category_without_control_characters" CHECK ((not has_control_characters(category)) is not false or refuse('chart_watch', 'category_without_control_characters', array[project, collection, category], to_jsonb(category))),
+	CONSTRAINT "chart_watch_exactly_one_location" CHECK ((num_nonnulls(location_code, location_name) = 1) is not false or refuse('chart_watch', 'exactly_one_location', array[project, collection, category], to_jsonb(location_code), to_jsonb(location_name))),
+	CONSTRAINT "chart_watch_depth_1_to_200" CHECK ((depth between 1 and 200) is not false or refuse('chart_watch', 'depth_1_to_200', array[project, collection, category], to_jsonb(depth)))
 );
 --> statement-breakpoint
 CREATE TABLE "due_slot" (
@@ -266,37 +266,36 @@ CREATE TABLE "keyword_watch" (
 	"location_code" integer,
 	"location_name" text,
 	"language_code" text NOT NULL,
-	"depth" smallint NOT NULL,
+	"depth" integer NOT NULL,
 	"html" boolean DEFAULT false NOT NULL,
 	"every" interval DEFAULT '1 day' NOT NULL,
-	"priority" smallint DEFAULT 1 NOT NULL,
+	"priority" integer DEFAULT 1 NOT NULL,
 	"weight" double precision DEFAULT 1 NOT NULL,
 	"enabled" boolean DEFAULT true NOT NULL,
 	"tags" text[] DEFAULT '{}' NOT NULL,
 	"note" text,
 	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
-	CONSTRAINT "keyword_watch_store_known" CHECK (store in ('ios_store', 'android_store')),
-	CONSTRAINT "keyword_watch_location_code_positive" CHECK (location_code > 0),
-	CONSTRAINT "keyword_watch_location_name_1_to_200" CHECK (char_length(location_name) between 1 and 200),
-	CONSTRAINT "keyword_watch_location_name_without_control_characters" CHECK (not has_control_characters(location_name)),
-	CONSTRAINT "keyword_watch_location_country_supported" CHECK (location_code not in (2643, 2112) and location_name collate "C" !~* '(^|,)\s*(russia|russian federation|belarus)\s*$'),
-	CONSTRAINT "keyword_watch_language_code_form" CHECK (language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$'),
-	CONSTRAINT "keyword_watch_priority_1_or_2" CHECK (priority in (1, 2)),
-	CONSTRAINT "keyword_watch_tags_at_most_50" CHECK (cardinality(tags) <= 50),
-	CONSTRAINT "keyword_watch_tags_of_1_to_100_characters" CHECK (have_length(tags, 1, 100)),
-	CONSTRAINT "keyword_watch_tags_without_control_characters" CHECK (not has_control_characters(array_to_string(tags, ''))),
-	CONSTRAINT "keyword_watch_note_at_most_10000_characters" CHECK (char_length(note) <= 10000),
-	CONSTRAINT "keyword_watch_note_without_control_characters" CHECK (not has_control_characters(translate(note, E'\t\r\n', ''))),
-	CONSTRAINT "keyword_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK (extract(year from every) = 0 and extract(month from every) = 0
+	CONSTRAINT "keyword_watch_location_code_positive" CHECK ((location_code > 0) is not false or refuse('keyword_watch', 'location_code_positive', array[project, store, keyword], to_jsonb(location_code))),
+	CONSTRAINT "keyword_watch_location_name_1_to_200" CHECK ((char_length(location_name) between 1 and 200) is not false or refuse('keyword_watch', 'location_name_1_to_200', array[project, store, keyword], to_jsonb(location_name), to_jsonb(char_length(location_name)))),
+	CONSTRAINT "keyword_watch_location_name_without_control_characters" CHECK ((not has_control_characters(location_name)) is not false or refuse('keyword_watch', 'location_name_without_control_characters', array[project, store, keyword], to_jsonb(location_name))),
+	CONSTRAINT "keyword_watch_location_country_supported" CHECK ((location_code not in (2643, 2112) and location_name collate "C" !~* '(^|,)\s*(russia|russian federation|belarus)\s*$') is not false or refuse('keyword_watch', 'location_country_supported', array[project, store, keyword], to_jsonb(coalesce(location_name, location_code::text)))),
+	CONSTRAINT "keyword_watch_language_code_form" CHECK ((language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$') is not false or refuse('keyword_watch', 'language_code_form', array[project, store, keyword], to_jsonb(language_code))),
+	CONSTRAINT "keyword_watch_priority_1_or_2" CHECK ((priority in (1, 2)) is not false or refuse('keyword_watch', 'priority_1_or_2', array[project, store, keyword], to_jsonb(priority))),
+	CONSTRAINT "keyword_watch_tags_at_most_50" CHECK ((cardinality(tags) <= 50) is not false or refuse('keyword_watch', 'tags_at_most_50', array[project, store, keyword], to_jsonb(cardinality(tags)))),
+	CONSTRAINT "keyword_watch_tags_of_1_to_100_characters" CHECK ((tags = '{}' or have_length(tags, 1, 100)) is not false or refuse('keyword_watch', 'tags_of_1_to_100_characters', array[project, store, keyword], to_jsonb(tags))),
+	CONSTRAINT "keyword_watch_tags_without_control_characters" CHECK ((tags = '{}' or not has_control_characters(array_to_string(tags, ''))) is not false or refuse('keyword_watch', 'tags_without_control_characters', array[project, store, keyword], to_jsonb(tags))),
+	CONSTRAINT "keyword_watch_note_at_most_10000_characters" CHECK ((char_length(note) <= 10000) is not false or refuse('keyword_watch', 'note_at_most_10000_characters', array[project, store, keyword], to_jsonb(note), to_jsonb(char_length(note)))),
+	CONSTRAINT "keyword_watch_note_without_control_characters" CHECK ((not has_control_characters(translate(note, E'\t\r\n', ''))) is not false or refuse('keyword_watch', 'note_without_control_characters', array[project, store, keyword], to_jsonb(note))),
+	CONSTRAINT "keyword_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK ((every = '1 day' or (extract(year from every) = 0 and extract(month from every) = 0
         and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
-          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400 and 2678400))),
-	CONSTRAINT "keyword_watch_keyword_1_to_700_as_posted" CHECK (char_length(replace(replace(keyword, '%', '%25'), '+', '%2B')) between 1 and 700),
-	CONSTRAINT "keyword_watch_keyword_trimmed" CHECK (keyword = btrim(keyword, E' \t\r\n')),
-	CONSTRAINT "keyword_watch_keyword_without_control_characters" CHECK (not has_control_characters(keyword)),
-	CONSTRAINT "keyword_watch_exactly_one_location" CHECK (num_nonnulls(location_code, location_name) = 1),
-	CONSTRAINT "keyword_watch_depth_1_to_maximum_of_function" CHECK (depth between 1 and case store when 'ios_store' then 700 else 200 end),
-	CONSTRAINT "keyword_watch_weight_0_to_1000000" CHECK (weight between 0 and 1000000),
-	CONSTRAINT "keyword_watch_html_only_of_android_store" CHECK (not html or store = 'android_store')
+          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400 and 2678400)))) is not false or refuse('keyword_watch', 'every_1_2_3_4_6_8_12_hours_or_1_to_31_days', array[project, store, keyword], to_jsonb(every))),
+	CONSTRAINT "keyword_watch_store_known" CHECK ((store in ('ios_store', 'android_store')) is not false or refuse('keyword_watch', 'store_known', array[project, store, keyword], to_jsonb(store))),
+	CONSTRAINT "keyword_watch_keyword_1_to_700_as_posted" CHECK ((char_length(replace(replace(keyword, '%', '%25'), '+', '%2B')) between 1 and 700) is not false or refuse('keyword_watch', 'keyword_1_to_700_as_posted', array[project, store, keyword], to_jsonb(keyword), to_jsonb(char_length(replace(replace(keyword, '%', '%25'), '+', '%2B'))))),
+	CONSTRAINT "keyword_watch_keyword_without_control_characters" CHECK ((not has_control_characters(keyword)) is not false or refuse('keyword_watch', 'keyword_without_control_characters', array[project, store, keyword], to_jsonb(keyword))),
+	CONSTRAINT "keyword_watch_exactly_one_location" CHECK ((num_nonnulls(location_code, location_name) = 1) is not false or refuse('keyword_watch', 'exactly_one_location', array[project, store, keyword], to_jsonb(location_code), to_jsonb(location_name))),
+	CONSTRAINT "keyword_watch_depth_1_to_maximum_of_function" CHECK ((depth between 1 and case store when 'ios_store' then 700 else 200 end) is not false or refuse('keyword_watch', 'depth_1_to_maximum_of_function', array[project, store, keyword], to_jsonb(depth))),
+	CONSTRAINT "keyword_watch_weight_0_to_1000000" CHECK ((weight between 0 and 1000000) is not false or refuse('keyword_watch', 'weight_0_to_1000000', array[project, store, keyword], to_jsonb(weight))),
+	CONSTRAINT "keyword_watch_html_only_of_android_store" CHECK ((not html or store = 'android_store') is not false or refuse('keyword_watch', 'html_only_of_android_store', array[project, store, keyword], to_jsonb(store)))
 );
 --> statement-breakpoint
 CREATE TABLE "language" (
@@ -375,18 +374,16 @@ CREATE TABLE "project" (
 	"name" text PRIMARY KEY NOT NULL,
 	"id" integer GENERATED ALWAYS AS IDENTITY (sequence name "project_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
 	"timezone" text DEFAULT 'UTC' NOT NULL,
-	"daily_usd" numeric(14, 6),
-	"monthly_usd" numeric(14, 6),
+	"daily_usd" numeric,
+	"monthly_usd" numeric,
 	"enabled" boolean DEFAULT true NOT NULL,
 	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
 	CONSTRAINT "project_id_once" UNIQUE("id"),
-	CONSTRAINT "project_name_1_to_100_trimmed" CHECK (char_length(name) between 1 and 100 and name = btrim(name)),
-	CONSTRAINT "project_name_without_control_characters" CHECK (not has_control_characters(name)),
-	CONSTRAINT "project_timezone_known" CHECK (is_timezone(timezone)),
-	CONSTRAINT "project_daily_usd_a_number" CHECK (daily_usd <> 'NaN'),
-	CONSTRAINT "project_daily_usd_not_negative" CHECK (daily_usd >= 0),
-	CONSTRAINT "project_monthly_usd_a_number" CHECK (monthly_usd <> 'NaN'),
-	CONSTRAINT "project_monthly_usd_not_negative" CHECK (monthly_usd >= 0)
+	CONSTRAINT "project_name_1_to_100_characters" CHECK ((char_length(name) between 1 and 100) is not false or refuse('project', 'name_1_to_100_characters', array[name], to_jsonb(name), to_jsonb(char_length(name)))),
+	CONSTRAINT "project_name_without_control_characters" CHECK ((not has_control_characters(name)) is not false or refuse('project', 'name_without_control_characters', array[name], to_jsonb(name))),
+	CONSTRAINT "project_timezone_known" CHECK ((is_timezone(timezone)) is not false or refuse('project', 'timezone_known', array[name], to_jsonb(timezone))),
+	CONSTRAINT "project_daily_usd_0_to_99999999" CHECK ((daily_usd between 0 and 99999999) is not false or refuse('project', 'daily_usd_0_to_99999999', array[name], to_jsonb(daily_usd))),
+	CONSTRAINT "project_monthly_usd_0_to_99999999" CHECK ((monthly_usd between 0 and 99999999) is not false or refuse('project', 'monthly_usd_0_to_99999999', array[name], to_jsonb(monthly_usd)))
 );
 --> statement-breakpoint
 CREATE TABLE "rank_weight" (
@@ -613,7 +610,7 @@ CREATE INDEX "charge_adjustments" ON "charge" USING btree ("at") WHERE kind = 'a
 --> statement-breakpoint
 CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
-CREATE UNIQUE INDEX "keyword_watch_same_row_twice" ON "keyword_watch" USING btree (project,store,md5(keyword),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
+CREATE UNIQUE INDEX "keyword_watch_same_row_twice" ON "keyword_watch" USING btree (project,store,subject_key(keyword),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
 CREATE INDEX "location_by_name" ON "location" USING btree ("store",lower(name collate "C"));
 --> statement-breakpoint

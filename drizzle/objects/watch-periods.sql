@@ -1,23 +1,5 @@
--- Triggers on the watches keep watch_period, and make the target and the row of app that a period points at.
---
--- Thousands of watches may be inserted in one statement, and the plans of these functions are made before the first of them is there:
--- without `enable_seqscan = off` they read all watches for each one (10,000 watches took 90 s).
-
-create or replace function location_code_of(in_store text, code integer, name text) returns integer
-language sql stable security definer set search_path = public, pg_temp
-return coalesce(code, (
-  select l.code from location l
-  where l.store = in_store and lower(l.name collate "C") = lower(location_code_of.name collate "C")
-  order by l.code limit 1
-));
-comment on function location_code_of(text, integer, text) is
-  'The location of a watch as a code; null while the references do not know its name.';
-revoke execute on function location_code_of(text, integer, text) from public;
-grant execute on function location_code_of(text, integer, text) to storerank_editor, storerank_reader;
-
-create or replace function is_project_enabled(in_project text) returns boolean language sql stable
-return exists (select from project p where p.name = in_project and p.enabled);
-comment on function is_project_enabled(text) is 'Whether a project is measured.';
+-- Triggers keep watch_period, and make the targets and the rows of app that periods point at: once per statement, however many rows it
+-- wrote, and the same for all kinds of watches.
 
 -- Selects before it inserts: `on conflict do nothing` uses up an id of the sequence per existing row.
 create or replace function target_of(
@@ -39,265 +21,225 @@ begin
   end loop;
   return found_id;
 end $$;
-comment on function target_of(text, text, text, integer, text, text) is 'The id of a target, which is made when it is missing.';
+comment on function target_of(text, text, text, integer, text, text) is
+  'The id of one target, which is made when it is missing. Watches make theirs many at once: make_targets.';
 revoke execute on function target_of(text, text, text, integer, text, text) from public;
 
-create or replace function app_of(in_store text, in_app_id text) returns integer
-language plpgsql set enable_seqscan = off as $$
-declare
-  found_id integer;
+-- Plans that do not stand on statistics, which are missing after a bulk load: a few watches are looked up by indexes alone, in plans
+-- that a session keeps; many are joined by hash, in plans of their own. Nested loops over many would read all watches for each one.
+-- A function that calls it has these settings in its own definition, so that they end with it.
+create or replace function plan_for(watches integer) returns void language plpgsql as $$
 begin
-  for attempt in 1..2 loop
-    select a.id into found_id from app a where a.store = in_store and a.app_id = in_app_id;
-    exit when found_id is not null;
-    insert into app (store, app_id) values (in_store, in_app_id) on conflict do nothing returning id into found_id;
-    exit when found_id is not null;
-  end loop;
-  return found_id;
+  -- A period takes about 150 bytes: an eighth of them is worth reading all.
+  if watches > 1000 and watches > pg_relation_size('watch_period') / 1200 then
+    perform set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_nestloop', 'off', true);
+  else
+    perform set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+      set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
+  end if;
 end $$;
-comment on function app_of(text, text) is 'The number of an app in the dictionary, which is made when it is missing.';
-revoke execute on function app_of(text, text) from public;
+comment on function plan_for(integer) is 'Has the statements of the calling function planned for so many watches.';
+revoke execute on function plan_for(integer) from public;
 
-create or replace function open_period(of_kind text, of_watch bigint) returns bigint
-language sql stable set enable_seqscan = off
-return (select p.id from watch_period p where p.kind = of_kind and p.watch_id = of_watch and p.ended_at is null);
-comment on function open_period(text, bigint) is 'The id of the open period of a watch; null when it has none.';
-
-create or replace function stop_watch_period(of_kind text, of_watch bigint) returns void language sql
+-- Parts of watches that are asked for, with the target and the app that they point at. Inlined, so that it takes the plan of its caller.
+create or replace function asked_parts(of_kind text, of_watches bigint[])
+returns table (
+  watch_id bigint, project text, target_id integer, app integer, role text, label text, every interval, depth integer, html boolean,
+  priority integer
+)
+language sql stable
 begin atomic
-  update watch_period
-  set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
-  where id = open_period(of_kind, of_watch);
+  select w.watch_id, w.project, t.id, a.id, w.role, w.label, w.every, w.depth, w.html, w.priority
+  from unnest(of_watches) i (id)
+  join watch_part w on w.watch_id = i.id
+  left join target t on t.store = w.store and t.function = w.function and md5(t.subject) = md5(w.subject)
+    and coalesce(t.category, '') = coalesce(w.category, '')
+    and t.location_code = w.location_code and t.language_code = w.language_code
+  left join app a on a.store = w.store and a.app_id = w.app_id
+  where w.kind = of_kind and w.is_asked;
 end;
-comment on function stop_watch_period(text, bigint) is 'Ends the open period of a watch.';
-revoke execute on function stop_watch_period(text, bigint) from public;
+comment on function asked_parts(text, bigint[]) is 'What some watches of a kind ask for now, as rows of watch_period have it.';
+revoke execute on function asked_parts(text, bigint[]) from public;
+
+-- Anti-joins before it inserts, for the same reason. In one order, so that two
+-- statements that make the same rows wait for each other and never deadlock.
+create or replace function make_targets(of_kind text, of_watches bigint[]) returns void language plpgsql as $$
+begin
+  insert into app (store, app_id)
+  select distinct w.store, w.app_id
+  from unnest(of_watches) i (id)
+  join watch_part w on w.watch_id = i.id
+  where w.kind = of_kind and w.is_asked and w.app_id is not null
+    and not exists (select from app a where a.store = w.store and a.app_id = w.app_id)
+  order by 1, 2
+  on conflict do nothing;
+
+  insert into target (store, function, subject, category, location_code, language_code)
+  select distinct w.store, w.function, w.subject, w.category, w.location_code, w.language_code
+  from unnest(of_watches) i (id)
+  join watch_part w on w.watch_id = i.id
+  where w.kind = of_kind and w.is_asked and w.function is not null and not exists (
+    select from target t
+    where t.store = w.store and t.function = w.function and md5(t.subject) = md5(w.subject)
+      and coalesce(t.category, '') = coalesce(w.category, '')
+      and t.location_code = w.location_code and t.language_code = w.language_code
+  )
+  order by 1, 2, 3, 4, 5, 6
+  on conflict do nothing;
+end $$;
+comment on function make_targets(text, bigint[]) is 'Makes the targets and apps that some watches of a kind ask for and that are missing.';
+revoke execute on function make_targets(text, bigint[]) from public;
+
+-- The open period goes on while project, target, app and `every` stay the same; other changes are written into it. Renaming a project
+-- cascades to its periods first, so that they have the new name here.
+create or replace function keep_open_periods(of_kind text, of_watches bigint[]) returns void language plpgsql as $$
+begin
+  update watch_period p set ended_at = storerank_now(), last_slot = slot_of(p.every, storerank_now())
+  from unnest(of_watches) i (id)
+  where p.kind = of_kind and p.watch_id = i.id and p.ended_at is null and not exists (
+    select from asked_parts(of_kind, of_watches) w
+    where w.watch_id = p.watch_id and w.project = p.project and w.every = p.every
+      and (w.target_id, w.app) is not distinct from (p.target_id, p.app)
+  );
+
+  update watch_period p set depth = w.depth, html = w.html, priority = w.priority, role = w.role, label = w.label
+  from asked_parts(of_kind, of_watches) w
+  where p.kind = of_kind and p.watch_id = w.watch_id and p.ended_at is null
+    and (p.depth, p.html, p.priority, p.role, p.label) is distinct from (w.depth, w.html, w.priority, w.role, w.label);
+end $$;
+comment on function keep_open_periods(text, bigint[]) is
+  'Ends the open periods of watches that ask for something else now, and brings the others to what their watches ask for.';
+revoke execute on function keep_open_periods(text, bigint[]) from public;
 
 -- Two periods of one project on one target never hold the same slot: with the same `every` the new period takes the
 -- running slot over; with another `every` it begins after the last slot of the old one. So a change of `every` shows no slot
--- twice, and owes none that no watch had asked for.
--- The periods of the target are read once, by the target alone: any other index would read all periods of the project for
--- each watch.
-create or replace function start_watch_period(
-  of_kind text, of_watch bigint, in_project text, on_target integer, of_app integer, in_role text, in_label text,
-  in_every interval, in_depth smallint, in_html boolean, in_priority smallint
-) returns void language plpgsql set enable_seqscan = off as $$
+-- twice, and owes none that no watch had asked for. Of several watches of a project on one target the oldest is followed: watch_problem
+-- names the others.
+create or replace function start_periods(of_kind text, of_watches bigint[]) returns void language plpgsql as $$
 declare
   present timestamptz := storerank_now();
-  first timestamptz := slot_of(in_every, present);
-  same bigint[];
-  is_followed boolean;
-  after timestamptz;
 begin
-  -- Seconds, because `+ '1 day'` adds 23 or 25 hours where the session's time zone changes its clocks.
-  select array_agg(p.id), bool_or(p.ended_at is null),
-    max(slot_of(in_every, p.last_slot) + make_interval(secs => extract(epoch from in_every)))
-      filter (where p.every <> in_every and p.last_slot >= first)
-  into same, is_followed, after
-  from (select * from watch_period t where t.target_id = on_target offset 0) p
-  where p.project = in_project and p.kind = of_kind;
-  if is_followed then
-    return; -- another watch of the project follows it already: watch_problem says so
-  end if;
-  if after is null then
-    update watch_period p set last_slot = first - interval '1 microsecond'
-    where p.id = any(same) and p.last_slot >= first;
-  end if;
+  with asked as (
+    select w.*, slot_of(w.every, present) as first,
+      row_number() over (partition by w.project, coalesce(w.target_id, -w.watch_id) order by w.watch_id) as place
+    from asked_parts(of_kind, of_watches) w
+    where not exists (select from watch_period p where p.kind = of_kind and p.watch_id = w.watch_id and p.ended_at is null)
+  ), earlier as (
+    -- Seconds, because `+ '1 day'` adds 23 or 25 hours where the session's time zone changes its clocks.
+    select a.watch_id, bool_or(p.ended_at is null) as is_followed,
+      max(slot_of(a.every, p.last_slot) + make_interval(secs => extract(epoch from a.every)))
+        filter (where p.every <> a.every and p.last_slot >= a.first) as after
+    from asked a
+    join watch_period p on p.target_id = a.target_id and p.project = a.project and p.kind = of_kind
+    where a.place = 1
+    group by a.watch_id
+  ), starting as (
+    select a.*, e.after
+    from asked a left join earlier e on e.watch_id = a.watch_id
+    where a.place = 1 and e.is_followed is not true
+  ), taken_over as (
+    update watch_period p set last_slot = s.first - interval '1 microsecond'
+    from starting s
+    where p.target_id = s.target_id and p.project = s.project and p.kind = of_kind and p.last_slot >= s.first and s.after is null
+  )
   insert into watch_period
     (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at, first_slot, closed_to)
-  values (of_kind, of_watch, in_project, on_target, of_app, in_role, in_label, in_every, in_depth, in_html, in_priority,
-    present, coalesce(after, first), present)
+  select of_kind, s.watch_id, s.project, s.target_id, s.app, s.role, s.label, s.every, s.depth, s.html, s.priority, present,
+    coalesce(s.after, s.first), present
+  from starting s
+  order by s.target_id, s.watch_id
   on conflict do nothing; -- two runners may find it missing at once, and two people may follow one target at once
 end $$;
-comment on function start_watch_period(
-  text, bigint, text, integer, integer, text, text, interval, smallint, boolean, smallint
-) is 'Opens a period of a watch, unless another watch of the project follows the same.';
-revoke execute on function start_watch_period(
-  text, bigint, text, integer, integer, text, text, interval, smallint, boolean, smallint
-) from public;
+comment on function start_periods(text, bigint[]) is
+  'Opens the periods of watches that have none, unless another watch of the project follows the same.';
+revoke execute on function start_periods(text, bigint[]) from public;
 
--- The open period goes on while project, target and `every` of the watch stay the same; other changes are written into it. Renaming a
--- project cascades to its periods first, so that they have the new name here.
-create or replace function keep_watch_period(
-  of_kind text, of_watch bigint, in_project text, on_target integer, of_app integer, in_role text, in_label text,
-  in_every interval, in_depth smallint, in_html boolean, in_priority smallint
-) returns void language plpgsql set enable_seqscan = off as $$
-declare
-  open_id bigint := open_period(of_kind, of_watch);
+-- The ids of watches, because a function that takes the rows of a table keeps PostgreSQL from changing some of its columns. What the
+-- watches ask for is read from their tables, so that it does not matter which statement wrote them last.
+create or replace function follow_watches(of_kind text, of_watches bigint[]) returns void language plpgsql
+set jit = off set plan_cache_mode = auto set enable_nestloop = on set enable_seqscan = on set enable_hashjoin = on set enable_mergejoin = on as $$
 begin
-  if open_id is not null then
-    update watch_period p
-    set depth = in_depth, html = in_html, priority = in_priority, role = in_role, label = in_label
-    where p.id = open_id and p.project = in_project and p.every = in_every
-      and (p.target_id, p.app) is not distinct from (on_target, of_app);
-    if found then
-      return;
-    end if;
-    perform stop_watch_period(of_kind, of_watch);
+  if cardinality(of_watches) = 0 then
+    return;
   end if;
-  perform start_watch_period(of_kind, of_watch, in_project, on_target, of_app, in_role, in_label, in_every, in_depth,
-    in_html, in_priority);
-end $$;
-comment on function keep_watch_period(
-  text, bigint, text, integer, integer, text, text, interval, smallint, boolean, smallint
-) is 'Keeps the open period of a watch when the watch asks for the same as before; else ends it and opens another.';
-revoke execute on function keep_watch_period(
-  text, bigint, text, integer, integer, text, text, interval, smallint, boolean, smallint
-) from public;
-
--- Brings the open period of each watch to what the watch asks for now. A watch that is disabled, or whose location is not known yet,
--- has no open period. The watch comes as its id and not as a row: PostgreSQL does not let some columns of a table
--- be changed while a function takes the type of its rows.
-create or replace function follow_keyword_watch(of_watch bigint) returns void
-language plpgsql set enable_seqscan = off as $$
-declare
-  w record;
-  place integer;
-begin
-  select * into w from keyword_watch k where k.id = of_watch;
-  place := location_code_of(w.store, w.location_code, w.location_name);
-  if w.enabled and place is not null and is_project_enabled(w.project) then
-    perform keep_watch_period('keyword', w.id, w.project,
-      target_of(w.store, 'app_searches', w.keyword, place, w.language_code), null, null, null,
-      w.every, w.depth, w.html, w.priority);
-  else
-    perform stop_watch_period('keyword', of_watch);
+  perform plan_for(cardinality(of_watches));
+  perform make_targets(of_kind, of_watches);
+  if exists (
+    select from unnest(of_watches) i (id)
+    join watch_period p on p.kind = of_kind and p.watch_id = i.id and p.ended_at is null
+  ) then
+    perform keep_open_periods(of_kind, of_watches);
   end if;
+  perform start_periods(of_kind, of_watches);
 end $$;
-comment on function follow_keyword_watch(bigint) is 'Brings the open period of a keyword watch to what the watch asks for.';
-revoke execute on function follow_keyword_watch(bigint) from public;
+comment on function follow_watches(text, bigint[]) is 'Brings the open periods of watches of a kind to what the watches ask for.';
+revoke execute on function follow_watches(text, bigint[]) from public;
 
-create or replace function follow_chart_watch(of_watch bigint) returns void
-language plpgsql set enable_seqscan = off as $$
-declare
-  w record;
-  place integer;
-begin
-  select * into w from chart_watch c where c.id = of_watch;
-  place := location_code_of(w.store, w.location_code, w.location_name);
-  if w.enabled and place is not null and is_project_enabled(w.project) then
-    perform keep_watch_period('chart', w.id, w.project,
-      target_of(w.store, 'app_list', w.collection, place, w.language_code, w.category), null, null, null,
-      w.every, w.depth, w.html, w.priority);
-  else
-    perform stop_watch_period('chart', of_watch);
-  end if;
-end $$;
-comment on function follow_chart_watch(bigint) is 'Brings the open period of a chart watch to what the watch asks for.';
-revoke execute on function follow_chart_watch(bigint) from public;
-
--- An app is ranked on all keywords and charts of its project in the same store; only its page and reviews need a location of their own.
-create or replace function follow_app_watch(of_watch bigint) returns void
-language plpgsql set enable_seqscan = off as $$
-declare
-  w record;
-  place integer;
-begin
-  select * into w from app_watch a where a.id = of_watch;
-  place := location_code_of(w.store, w.location_code, w.location_name);
-  if w.enabled and (place is not null or not w.info) and is_project_enabled(w.project) then
-    perform keep_watch_period('app', w.id, w.project,
-      case when w.info then target_of(w.store, 'app_info', w.app_id, place, w.language_code) end,
-      app_of(w.store, w.app_id), w.role, w.label, w.every, null, w.html, w.priority);
-  else
-    perform stop_watch_period('app', of_watch);
-  end if;
-end $$;
-comment on function follow_app_watch(bigint) is 'Brings the open period of an app watch to what the watch asks for.';
-revoke execute on function follow_app_watch(bigint) from public;
-
--- Pages (html) are offered for android_store alone, which has no reviews.
-create or replace function follow_app_reviews(of_watch bigint) returns void
-language plpgsql set enable_seqscan = off as $$
-declare
-  w record;
-  place integer;
-begin
-  select * into w from app_watch a where a.id = of_watch;
-  place := location_code_of(w.store, w.location_code, w.location_name);
-  if w.enabled and w.reviews and place is not null and is_project_enabled(w.project) then
-    perform keep_watch_period('reviews', w.id, w.project,
-      target_of(w.store, 'app_reviews', w.app_id, place, w.language_code), app_of(w.store, w.app_id), null, null,
-      w.every, w.reviews_depth, false, w.priority);
-  else
-    perform stop_watch_period('reviews', of_watch);
-  end if;
-end $$;
-comment on function follow_app_reviews(bigint) is 'Brings the open period of the reviews of an app watch to what the watch asks for.';
-revoke execute on function follow_app_reviews(bigint) from public;
-
-create or replace function keep_keyword_period() returns trigger
+create or replace function keep_periods() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  written bigint[];
+  of_kind text;
 begin
-  if tg_op = 'DELETE' or old.id <> new.id then
-    perform stop_watch_period('keyword', old.id);
+  if tg_op = 'INSERT' then
+    written := array(select id from fresh);
+  elsif tg_op = 'DELETE' then
+    written := array(select id from stale);
+  else
+    written := array(select id from fresh union select id from stale);
   end if;
-  if tg_op <> 'DELETE' then
-    perform follow_keyword_watch(new.id);
-  end if;
+  foreach of_kind in array tg_argv loop
+    perform follow_watches(of_kind, written);
+  end loop;
   return null;
 end $$;
-comment on function keep_keyword_period() is 'Keeps the period of a keyword watch that was written.';
-revoke execute on function keep_keyword_period() from public;
+comment on function keep_periods() is 'Keeps the periods of the watches that a statement wrote, of the kinds in its arguments.';
+revoke execute on function keep_periods() from public;
 
-create or replace trigger keep_period after insert or update or delete on keyword_watch
-for each row execute function keep_keyword_period();
+create or replace trigger keep_periods_of_inserted after insert on keyword_watch
+referencing new table as fresh for each statement execute function keep_periods('keyword');
 
-create or replace function keep_chart_period() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
-begin
-  if tg_op = 'DELETE' or old.id <> new.id then
-    perform stop_watch_period('chart', old.id);
-  end if;
-  if tg_op <> 'DELETE' then
-    perform follow_chart_watch(new.id);
-  end if;
-  return null;
-end $$;
-comment on function keep_chart_period() is 'Keeps the period of a chart watch that was written.';
-revoke execute on function keep_chart_period() from public;
+create or replace trigger keep_periods_of_updated after update on keyword_watch
+referencing old table as stale new table as fresh for each statement execute function keep_periods('keyword');
 
-create or replace trigger keep_period after insert or update or delete on chart_watch
-for each row execute function keep_chart_period();
+create or replace trigger keep_periods_of_deleted after delete on keyword_watch
+referencing old table as stale for each statement execute function keep_periods('keyword');
 
-create or replace function keep_app_period() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
-begin
-  if tg_op = 'DELETE' or old.id <> new.id then
-    perform stop_watch_period('app', old.id);
-    perform stop_watch_period('reviews', old.id);
-  end if;
-  if tg_op <> 'DELETE' then
-    perform follow_app_watch(new.id);
-    perform follow_app_reviews(new.id);
-  end if;
-  return null;
-end $$;
-comment on function keep_app_period() is 'Keeps the periods of an app watch that was written.';
-revoke execute on function keep_app_period() from public;
+create or replace trigger keep_periods_of_inserted after insert on chart_watch
+referencing new table as fresh for each statement execute function keep_periods('chart');
 
-create or replace trigger keep_period after insert or update or delete on app_watch
-for each row execute function keep_app_period();
+create or replace trigger keep_periods_of_updated after update on chart_watch
+referencing old table as stale new table as fresh for each statement execute function keep_periods('chart');
+
+create or replace trigger keep_periods_of_deleted after delete on chart_watch
+referencing old table as stale for each statement execute function keep_periods('chart');
+
+create or replace trigger keep_periods_of_inserted after insert on app_watch
+referencing new table as fresh for each statement execute function keep_periods('app', 'reviews');
+
+create or replace trigger keep_periods_of_updated after update on app_watch
+referencing old table as stale new table as fresh for each statement execute function keep_periods('app', 'reviews');
+
+create or replace trigger keep_periods_of_deleted after delete on app_watch
+referencing old table as stale for each statement execute function keep_periods('app', 'reviews');
 
 -- For watches whose location became known, or whose twin is gone.
-create or replace function start_missing_watch_periods() returns void language sql
-begin atomic
-  select follow_keyword_watch(w.id) from keyword_watch w
-  where w.enabled
-    and not exists (select from watch_period p where p.kind = 'keyword' and p.watch_id = w.id and p.ended_at is null);
-  select follow_chart_watch(w.id) from chart_watch w
-  where w.enabled
-    and not exists (select from watch_period p where p.kind = 'chart' and p.watch_id = w.id and p.ended_at is null);
-  select follow_app_watch(w.id) from app_watch w
-  where w.enabled
-    and not exists (select from watch_period p where p.kind = 'app' and p.watch_id = w.id and p.ended_at is null);
-  select follow_app_reviews(w.id) from app_watch w
-  where w.enabled and w.reviews
-    and not exists (select from watch_period p where p.kind = 'reviews' and p.watch_id = w.id and p.ended_at is null);
-end;
+create or replace function start_missing_watch_periods() returns void language plpgsql as $$
+declare
+  of_kind text;
+begin
+  foreach of_kind in array array['keyword', 'chart', 'app', 'reviews'] loop
+    perform follow_watches(of_kind, array(
+      select w.watch_id from watch_part w
+      where w.kind = of_kind and w.is_asked
+        and not exists (select from watch_period p where p.kind = of_kind and p.watch_id = w.watch_id and p.ended_at is null)
+    ));
+  end loop;
+end $$;
 comment on function start_missing_watch_periods() is 'Opens the periods of all watches that ask for something and have none.';
 revoke execute on function start_missing_watch_periods() from public;
 
--- `truncate` fires no row trigger.
+-- `truncate` has no transition tables.
 create or replace function stop_all_periods() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin

@@ -11,7 +11,7 @@ export const WATCHES = [
     subject: 'keyword',
     identity: ['project', 'store', 'keyword', ...PLACE],
     unique: (sql: SqlRunner) => sql`
-      project, store, md5(keyword), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), language_code`,
+      project, store, subject_key(keyword), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), language_code`,
     settings: [...SETTINGS, 'depth', 'weight'],
   },
   {

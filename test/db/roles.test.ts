@@ -135,7 +135,7 @@ describe('the rights of people', () => {
     }
   })
 
-  test('to functions that act as the owner are the two that the views call', async () => {
+  test('to functions that act as the owner are those that the views call, and the one that says why a row is refused', async () => {
     const rows = await owner<{ name: string; pinned: boolean; callers: string[] | null }[]>`
       select p.proname as name, 'search_path=public, pg_temp' = any(p.proconfig) as pinned,
         array(select r from unnest(array['public', 'storerank_editor', 'storerank_reader']) r
@@ -145,7 +145,15 @@ describe('the rights of people', () => {
     const called = rows.filter(({ callers }) => callers?.length)
     assert.deepEqual(
       called.map(({ name, callers }) => [name, ...(callers ?? [])]),
-      ['forecast_lines', 'location_code_of'].map((name) => [name, 'storerank_editor', 'storerank_reader']),
+      [
+        ['forecast_lines', 'storerank_editor', 'storerank_reader'],
+        ['refuse', 'public', 'storerank_editor', 'storerank_reader'],
+        ...['unknown_category', 'unknown_language', 'unknown_location'].map((name) => [
+          name,
+          'storerank_editor',
+          'storerank_reader',
+        ]),
+      ],
     )
   })
 
@@ -359,11 +367,12 @@ describe('nobody but the owner', () => {
     'select * from pg_authid',
     "select take_call_permits('{task_get}', '{/v3}', 'me', null, 2000, 30, 1000)",
     "select target_of('ios_store', 'app_searches', 'yoga', 2840, 'en')",
-    "select app_of('ios_store', '1')",
+    "select make_project('mine')",
+    "select make_targets('keyword', '{1}')",
+    "select refuse_unknown('keyword_watch', 'location', '{}')",
     "select ensure_history_partitions('2001-01-01', '2001-01-01')",
     'select start_missing_watch_periods()',
-    "select stop_watch_period('keyword', 1)",
-    'select follow_keyword_watch(1)',
+    "select follow_watches('keyword', '{1}')",
     'select * from overall_money(now(), 1, 1)',
     'select * from project_money(now())',
     'select ledger_taken()',

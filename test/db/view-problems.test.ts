@@ -111,8 +111,10 @@ describe('the views of money and trouble', () => {
       await list.sql`insert into language values ('ios_store', 'en', 'English')`
       await list.addKeyword()
       await list.addApp({ info: true, location_code: 2840, language_code: 'en' })
+      await list.sql`delete from location`
       await list.addApp({ app_id: '1002', location_name: 'Nowhere' })
       await list.addKeyword({ keyword: 'off', location_code: 1, enabled: false })
+      await knowPlaces()
       assert.deepEqual([...(await problems())], [])
     })
 
@@ -122,7 +124,6 @@ describe('the views of money and trouble', () => {
     })
 
     test('names the location that was most likely meant', async () => {
-      await knowPlaces()
       const meant: Record<string, string | null> = {
         'Untied States': 'United States',
         'united kingdon': 'United Kingdom',
@@ -130,8 +131,9 @@ describe('the views of money and trouble', () => {
         Xyzzy: null,
       }
       for (const [name, nearest] of Object.entries(meant)) {
-        await list.sql`truncate keyword_watch`
+        await list.sql`truncate keyword_watch, location`
         await list.addKeyword({ location_code: null, location_name: name })
+        await knowPlaces()
         const { problem: code, message } = await problem()
         assert.equal(code, 'location_unknown')
         assert.equal(/Did you mean "(.*)"\?/.exec(message ?? '')?.[1] ?? null, nearest)
@@ -152,13 +154,14 @@ describe('the views of money and trouble', () => {
     })
 
     test('names the language that was meant, by the beginning of its code or name', async () => {
-      await list.sql`insert into language values ('ios_store', 'de', 'German'), ('ios_store', 'en', 'English')`
       for (const [code, meant] of [
         ['en-gb', ' Did you mean "en" (English)?'],
         ['ger', ' Did you mean "de" (German)?'],
         ['xx', ''],
       ] as const) {
+        await list.sql`truncate language`
         await list.addKeyword({ keyword: code, language_code: code })
+        await list.sql`insert into language values ('ios_store', 'de', 'German'), ('ios_store', 'en', 'English')`
         const row = (await problems()).find(
           (each) => each.subject === code && each.problem === 'language_unknown',
         )
@@ -190,22 +193,24 @@ describe('the views of money and trouble', () => {
         message:
           'android_store has no category called "game_puzle". Did you mean "game_puzzle"? Correct category, or leave it out for all of the collection; the table category has them all.',
       })
+      await list.sql`delete from category`
       await list.sql`update chart_watch set category = 'xyz'`
+      await list.sql`insert into category (store, name) values ('android_store', 'game')`
       assert.doesNotMatch((await problem()).message ?? '', /Did you mean/)
       await list.sql`update chart_watch set category = null`
       assert.deepEqual([...(await problems())], [])
     })
 
     test('has charts like keywords: place, language, money, failure, twins of the same category alone', async () => {
+      await list.addChart({ collection: 'x', location_code: 9999, language_code: 'xx' })
       await list.sql`insert into location (store, code, name) values ('android_store', 2840, 'United States')`
       await list.sql`insert into language values ('android_store', 'en', 'English')`
       const first = await list.addChart({ category: 'game' })
       await list.leaveGap('topselling_free', SLOT, 'failed', 'why')
       await list.sql`insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
-        select id, ${SLOT}, '2026-03-11 00:00+00', 'overall_budget', 2400000 from target`
+        select id, ${SLOT}, '2026-03-11 00:00+00', 'overall_budget', 2400000 from target where location_code = 2840`
       await list.addChart({ category: 'game', location_code: null, location_name: 'united states' })
       await list.addChart({ location_code: null, location_name: 'united states' })
-      await list.addChart({ collection: 'x', location_code: 9999, language_code: 'xx' })
       const rows = await problems()
       assert.deepEqual(
         rows.map((row) => [row.watch_table, row.subject, row.problem]),
@@ -225,8 +230,8 @@ describe('the views of money and trouble', () => {
     })
 
     test('says once what is wrong with a row, and by itself what is wrong with its reviews', async () => {
-      await knowPlaces()
       await list.addApp({ info: true, reviews: true, location_name: 'Nowhere', language_code: 'en' })
+      await knowPlaces()
       assert.equal((await problem()).problem, 'location_unknown')
       await list.sql`update app_watch set info = false`
       assert.equal((await problem()).problem, 'location_unknown')

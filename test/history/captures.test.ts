@@ -45,10 +45,14 @@ async function chargeTasks(bills: readonly { chargedMicros: number; payers: numb
   await sql`insert into project (name) select 'p' || n from generate_series(1, 6) n`
   await sql`select ensure_history_partitions('2026-03-10', '2026-03-10')`
   await sql`
+    insert into target (store, function, subject, location_code, language_code)
+    select 'ios_store', 'app_searches', 'word ' || n, 2840, 'en' from generate_series(1, ${bills.length}::int) n`
+  await sql`
     with bill as (
-      select 'task ' || (n - 1) as service_id, charged, payers, target_of('ios_store', 'app_searches', 'word ' || n, 2840, 'en') as target_id
+      select 'task ' || (n - 1) as service_id, charged, payers, t.id as target_id
       from unnest(${bills.map((one) => one.chargedMicros)}::bigint[], ${bills.map((one) => one.payers)}::int[])
         with ordinality b (charged, payers, n)
+      join target t on t.subject = 'word ' || n
     ), posted as (
       insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, service_id)
       select target_id, '2026-03-10', '2026-03-11', 'posted', 100, 1, charged,

@@ -99,7 +99,7 @@ test('a title is taken when there is none yet, and then changes at most daily', 
   const nowMs = Date.now()
   let laterMs = 0
   const dictionary = createDictionary(db, () => nowMs + laterMs)
-  await db.sql`select app_of('ios_store', '1000')`
+  await db.sql`insert into app (store, app_id) values ('ios_store', '1000')`
   await dictionary.resolveAppIds(ios(seen('1000', 'Old')))
   assert.equal(await titleOf('1000'), 'Old')
 
@@ -126,7 +126,7 @@ test('what has not changed is not written again', async () => {
 
 test('an app in the cache costs no statement, and the cache begins again past its bound', async () => {
   const dictionary = createDictionary(db, Date.now, 100)
-  await db.sql`select app_of('ios_store', '1000')`
+  await db.sql`insert into app (store, app_id) values ('ios_store', '1000')`
   await dictionary.resolveAppIds(ios(seen('1000', null)))
   await dictionary.resolveAppIds(ios(seen('1000', 'Title')))
   assert.equal(await titleOf('1000'), null)

@@ -296,7 +296,9 @@ const situations: fc.Arbitrary<Situation> = fc.record({
 /** Keywords are made first, so that their targets have the order of their numbers. */
 async function arrange({ asked, measured, budgets }: Situation): Promise<void> {
   const { sql } = planning.db
-  await sql`select target_of('ios_store', 'app_searches', n::text, 2840, 'en') from generate_series(0, 9) n`
+  await sql`
+    insert into target (store, function, subject, location_code, language_code)
+    select 'ios_store', 'app_searches', n::text, 2840, 'en' from generate_series(0, 9) n`
   await sql`
     update target t set captured_at = case m.age when 'yesterday' then storerank_now() - interval '24 hours'
       when 'long ago' then storerank_now() - interval '2400 hours' end

@@ -71,7 +71,8 @@ describe('two planners at the same moment', () => {
     const { sql } = planning.db
     await planning.watch('a', ['yoga'], { location_code: null, location_name: 'United States' })
     await sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
-    await sql`select target_of('ios_store', 'app_searches', 'yoga', 2840, 'en')`
+    await sql`insert into target (store, function, subject, location_code, language_code)
+      values ('ios_store', 'app_searches', 'yoga', 2840, 'en')`
     await crowd(
       'lock table watch_period in exclusive mode',
       (db) => db.sql`select start_missing_watch_periods()`,

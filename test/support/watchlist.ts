@@ -78,8 +78,13 @@ function historyWriters(sql: postgres.Sql): Pick<Watchlist, 'capture' | 'leaveGa
   return {
     async capture(subject, slot, appIds, fields = {}) {
       const target = await targetOf(sql, RANKED, subject, slot)
+      await sql`insert into app (store, app_id) select distinct ${target.store}::text, n.app_id from unnest(${appIds}::text[]) n (app_id)
+        where not exists (select from app a where a.store = ${target.store} and a.app_id = n.app_id)`
       const [row] = await sql`
-        select array(select app_of(${target.store}, id) from unnest(${appIds}::text[]) with ordinality i (id, n) order by n) as ids`
+        select array(
+          select a.id from unnest(${appIds}::text[]) with ordinality i (app_id, n)
+          join app a on a.store = ${target.store} and a.app_id = i.app_id order by i.n
+        ) as ids`
       const captured = { captured_at: slot, depth: 100, app_ids: row?.ids, ...fields }
       await sql`insert into ranking ${sql({ target_id: target.id, slot, ...captured })}`
     },

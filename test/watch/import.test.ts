@@ -64,8 +64,8 @@ test('a row that breaks a rule is refused with its line and the rule; the others
     done.refused.map(({ line, subject }) => [line, subject]),
     [4, 5, 6].map((line) => [line, 'calm']),
   )
-  assert.match(done.refused[0]?.reason ?? '', /keyword_watch_language_code_form/)
-  assert.match(done.refused[1]?.reason ?? '', /keyword_watch_store_known/)
+  assert.match(done.refused[0]?.reason ?? '', /^language_code is "english!", and a code is written like en/)
+  assert.match(done.refused[1]?.reason ?? '', /^There is no store "shop"/)
   assert.match(done.refused[2]?.reason ?? '', /type integer: "x"/)
 })
 

@@ -1,7 +1,10 @@
 /** A project: the apps and keywords that belong together, with a budget and a time zone of their own. */
 import { sql } from 'drizzle-orm'
-import { boolean, check, integer, numeric, pgTable, text } from 'drizzle-orm/pg-core'
+import { boolean, integer, numeric, pgTable, text } from 'drizzle-orm/pg-core'
 import { businessNow, instant } from './columns.ts'
+import { rulesOf } from './rule.ts'
+
+const rule = rulesOf('project', ['name'])
 
 export const project = pgTable(
   'project',
@@ -10,19 +13,17 @@ export const project = pgTable(
     /** By which the ledger names it: a rename touches no row of money. */
     id: integer('id').notNull().unique('project_id_once').generatedAlwaysAsIdentity(),
     timezone: text('timezone').notNull().default('UTC'),
-    dailyUsd: numeric('daily_usd', { precision: 14, scale: 6 }),
-    monthlyUsd: numeric('monthly_usd', { precision: 14, scale: 6 }),
+    dailyUsd: numeric('daily_usd'),
+    monthlyUsd: numeric('monthly_usd'),
     enabled: boolean('enabled').notNull().default(true),
     createdAt: instant('created_at').notNull().default(businessNow),
   },
   () => [
-    check('project_name_1_to_100_trimmed', sql`char_length(name) between 1 and 100 and name = btrim(name)`),
-    check('project_name_without_control_characters', sql`not has_control_characters(name)`),
-    check('project_timezone_known', sql`is_timezone(timezone)`),
+    rule('name_1_to_100_characters', sql`char_length(name) between 1 and 100`, 'name', 'char_length(name)'),
+    rule('name_without_control_characters', sql`not has_control_characters(name)`, 'name'),
+    rule('timezone_known', sql`is_timezone(timezone)`, 'timezone'),
     // NaN is greater than every number.
-    check('project_daily_usd_a_number', sql`daily_usd <> 'NaN'`),
-    check('project_daily_usd_not_negative', sql`daily_usd >= 0`),
-    check('project_monthly_usd_a_number', sql`monthly_usd <> 'NaN'`),
-    check('project_monthly_usd_not_negative', sql`monthly_usd >= 0`),
+    rule('daily_usd_0_to_99999999', sql`daily_usd between 0 and 99999999`, 'daily_usd'),
+    rule('monthly_usd_0_to_99999999', sql`monthly_usd between 0 and 99999999`, 'monthly_usd'),
   ],
 )

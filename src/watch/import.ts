@@ -66,6 +66,8 @@ const PROBLEMS_SHOWN = 10
 /** A trial of a million rows. */
 const WHOLE_LIMIT_MS = 30 * 60_000
 /** SQLSTATE classes of what is wrong with a row: its data, a rule, the same row twice in one statement. */
+/** Missing, of a list that has not got it, or against a CHECK. */
+const BREAKS_RULE = /^235(02|03|14)$/
 const ROW_AT_FAULT = /^(21|22|23|P0)/
 
 /**
@@ -300,10 +302,15 @@ async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally
   }
 }
 
-/** The message without a full stop, with what the database adds to it. */
+/** The message without a full stop, with what the database adds to it. The detail of a rule says which row it is, and so does the line. */
 function explain(error: unknown): string {
-  const { message, detail, hint } = error as { message: string; detail?: string; hint?: string }
-  return [message, detail, hint]
+  const { code, message, detail, hint } = error as {
+    code?: string
+    message: string
+    detail?: string
+    hint?: string
+  }
+  return [message, BREAKS_RULE.test(code ?? '') ? '' : detail, hint]
     .filter((text) => text !== undefined && text !== '')
     .join(' ')
     .replace(/\.$/, '')

@@ -26,6 +26,7 @@ test('the program runs text as SQL for migrations, for the queue, and for a pers
       'src/db/migrate.ts',
       'src/db/objects.ts',
       'src/db/roles.ts',
+      'src/db/schema/rule.ts',
       'src/db/statement.ts',
       'src/db/transaction.ts',
       'src/queue/queue.ts',

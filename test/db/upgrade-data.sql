@@ -1,6 +1,5 @@
 -- A database in use, at 2026-03-11 13:00 UTC: watches of every kind, their history, money, and what went wrong.
 set storerank.now = '2026-03-10 13:00+00';
-insert into location (store, code, name) values ('ios_store', 2840, 'United States'), ('android_store', 2840, 'United States');
 insert into language (store, code, name) values ('ios_store', 'en', 'English'), ('android_store', 'en', 'English');
 insert into project (name, timezone, daily_usd) values ('fitness', 'Europe/Berlin', 5), ('asleep', 'UTC', null);
 insert into keyword_watch (project, store, keyword, location_code, language_code, tags) values
@@ -9,6 +8,7 @@ insert into keyword_watch (project, store, keyword, location_code, language_code
   ('asleep', 'ios_store', 'yoga', 2840, 'en', '{}');
 insert into keyword_watch (project, store, keyword, location_name, language_code) values
   ('fitness', 'ios_store', 'zen', 'Nowhere', 'en');
+insert into location (store, code, name) values ('ios_store', 2840, 'United States'), ('android_store', 2840, 'United States');
 insert into app_watch (project, store, app_id, role, info, reviews, location_code, language_code) values
   ('fitness', 'ios_store', '1001', 'own', true, true, 2840, 'en'),
   ('fitness', 'ios_store', '1002', 'competitor', false, false, null, null);

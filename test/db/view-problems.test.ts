@@ -154,11 +154,8 @@ describe('the views of money and trouble', () => {
     })
 
     test('names the language that was meant, by the beginning of its code or name', async () => {
-      for (const [code, meant] of [
-        ['en-gb', ' Did you mean "en" (English)?'],
-        ['ger', ' Did you mean "de" (German)?'],
-        ['xx', ''],
-      ] as const) {
+      const nearest = { 'en-gb': '"en" (English)', ger: '"de" (German)' }
+      for (const [code, meant] of Object.entries(nearest)) {
         await list.sql`truncate language`
         await list.addKeyword({ keyword: code, language_code: code })
         await list.sql`insert into language values ('ios_store', 'de', 'German'), ('ios_store', 'en', 'English')`
@@ -167,7 +164,7 @@ describe('the views of money and trouble', () => {
         )
         assert.equal(
           row?.message,
-          `ios_store has no language with the code "${code}".${meant} Correct language_code; the table language has them all.`,
+          `ios_store has no language with the code "${code}". Did you mean ${meant}? Correct language_code; the table language has them all.`,
         )
       }
     })

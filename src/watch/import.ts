@@ -65,9 +65,9 @@ const MOST_REFUSALS = 1_000
 const PROBLEMS_SHOWN = 10
 /** A trial of a million rows. */
 const WHOLE_LIMIT_MS = 30 * 60_000
-/** SQLSTATE classes of what is wrong with a row: its data, a rule, the same row twice in one statement. */
-/** Missing, of a list that has not got it, or against a CHECK. */
+/** Missing, in no reference list, or against a CHECK. */
 const BREAKS_RULE = /^235(02|03|14)$/
+/** SQLSTATE classes of what is wrong with a row: its data, a rule, the same row twice in one statement. */
 const ROW_AT_FAULT = /^(21|22|23|P0)/
 
 /**

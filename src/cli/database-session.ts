@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type Database, openDatabase } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
+import { tell } from './tell.ts'
 
 export interface DatabaseSession {
   readonly db: Database
@@ -21,11 +22,13 @@ export interface DatabaseSession {
 /** Invented ranks must never mix with bought ones, so each has a database of its own. */
 export const SANDBOX_DATABASE = 'storerank_sandbox'
 const ACCOUNT_DATABASE = 'storerank'
+
 /** Opens the database. The embedded one is always migrated; the person's own only when `migrates` says so. */
 export async function openDatabaseSession(
-  { config }: CommandContext,
+  context: CommandContext,
   options: { readonly migrates: boolean },
 ): Promise<DatabaseSession> {
+  const { config } = context
   const own = config.databaseUrl?.reveal()
   if (own === undefined && !options.migrates && !existsSync(join(config.home, 'postgres'))) {
     throw new ConfigurationError(
@@ -33,7 +36,7 @@ export async function openDatabaseSession(
     )
   }
   const database = config.service === null ? SANDBOX_DATABASE : ACCOUNT_DATABASE
-  const embedded = own === undefined ? await attach(config.home, database) : null
+  const embedded = own === undefined ? await attach(context, database) : null
   const url = own ?? embedded?.url ?? ''
   const db = openDatabase(url)
   const close = async () => {
@@ -67,9 +70,24 @@ async function requireSchema(db: Database): Promise<void> {
   )
 }
 
-async function attach(home: string, database: string) {
+async function attach(context: CommandContext, database: string) {
+  const { home } = context.config
+  if (!existsSync(join(home, 'postgres'))) {
+    tell(
+      context,
+      `New and empty: a database is made in ${home}, which takes a few seconds. It is an embedded PostgreSQL, and all commands in this folder use it from now on. Delete ${home} to begin anew, or set DATABASE_URL to use a PostgreSQL of your own.`,
+    )
+  }
   const { attachEmbedded } = await import('../embedded/attach.ts')
-  return attachEmbedded({ home, database })
+  const embedded = await attachEmbedded({ home, database })
+  if (embedded.missedPort !== null) {
+    const { port } = new URL(embedded.url)
+    tell(
+      context,
+      `Another program held port ${embedded.missedPort} when the embedded database was started, so it listens on ${port} until it is stopped.`,
+    )
+  }
+  return embedded
 }
 
 async function bringUpToDate(url: string): Promise<void> {

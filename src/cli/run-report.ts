@@ -174,7 +174,7 @@ function printWhereNext(session: WorkSession, context: CommandContext): void {
   }
   if (session.sandboxUrl !== null) {
     say(
-      'This used the SANDBOX: apps, ranks and money are invented. APP_DATA_URL (with APP_DATA_LOGIN and APP_DATA_PASSWORD) replaces it with your account.',
+      'This used the SANDBOX: apps, ranks and money are invented. APP_DATA_URL (with APP_DATA_LOGIN and APP_DATA_PASSWORD) replaces it with your account. The sandbox stays for ten minutes after the last command, and goes on where it was when it is started again.',
     )
   }
 }

@@ -113,13 +113,18 @@ const startOne = async (home: string, idleExitMs: number): Promise<string> => {
 export const attachSandbox = async ({
   home,
   idleExitMs = IDLE_EXIT_MS,
+  onStart = () => {},
 }: {
   home: string
   idleExitMs?: number
+  /** Called when none runs, so that one is started, which takes a second or two. */
+  onStart?: () => void
 }): Promise<AttachedSandbox> => {
   const folder = resolve(home)
   mkdirSync(folder, { recursive: true })
-  const url = (await findRunning(folder)) ?? (await startOne(folder, idleExitMs))
+  const running = await findRunning(folder)
+  if (running === undefined) onStart()
+  const url = running ?? (await startOne(folder, idleExitMs))
   const presence = setInterval(() => void findRunning(folder), idleExitMs / 3)
   presence.unref()
   return { url, login: LOGIN, password: PASSWORD, dispose: async () => clearInterval(presence) }

@@ -11,6 +11,7 @@ import { type DatabaseSession, openDatabaseSession } from './database-session.ts
 import { createOutageLog } from './outage-log.ts'
 import { settingsOf } from './runner-settings.ts'
 import { attachSandbox } from './sandbox-process.ts'
+import { tell } from './tell.ts'
 
 export interface WorkSession extends DatabaseSession {
   readonly job: JobContext
@@ -41,7 +42,9 @@ async function openWork(session: DatabaseSession, context: CommandContext): Prom
     session.db,
     config.service === null ? 'the sandbox' : `the account ${config.service.login}`,
   )
-  const sandbox = config.service === null ? await attachSandbox({ home: config.home }) : null
+  const onStart = () =>
+    tell(context, 'Starting the sandbox: the service with invented apps, on this machine, at no cost.')
+  const sandbox = config.service === null ? await attachSandbox({ home: config.home, onStart }) : null
   const service = sandbox ?? { ...config.service, password: config.service?.password.reveal() }
   const settings = settingsOf(context)
   const runner = nameRunner(hostname(), process.pid)

@@ -6,8 +6,11 @@ import { ConfigurationError } from '../errors.ts'
 import { listen } from '../queue/listen.ts'
 import { startRunner } from '../queue/runner.ts'
 import { listNextTicks, startScheduler } from '../queue/scheduler.ts'
+import { readNextDue } from '../report/ranks.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
+import { formatInstant } from './print.ts'
 import { openWorkSession, type WorkSession } from './session.ts'
+import { startWorkReports } from './work-report.ts'
 
 export async function run(options: CommandOptions['start'], context: CommandContext): Promise<number> {
   const { config, log, signal } = context
@@ -22,10 +25,11 @@ export async function run(options: CommandOptions['start'], context: CommandCont
   try {
     explainStandIns(session, context)
     receiver = await listen(session.job, options.listen ?? null)
-    await startRunner(session.job, JOBS)
+    const runner = await startRunner(session.job, JOBS)
     const scheduler = await startScheduler(session.job, JOBS)
-    for (const { job, at } of listNextTicks(JOBS)) log.info({ job, nextTick: at }, 'job scheduled')
-    if (!signal.aborted) await Promise.race([once(signal, 'abort'), scheduler.ended])
+    await tellSchedule(session, context)
+    const endReports = await startWorkReports(session, runner, context)
+    if (!signal.aborted) await Promise.race([once(signal, 'abort'), scheduler.ended]).finally(endReports)
     log.info('stopping: no new work, what is in flight is finished')
     await scheduler.stop()
   } finally {
@@ -36,6 +40,20 @@ export async function run(options: CommandOptions['start'], context: CommandCont
   }
   log.info('stopped')
   return 0
+}
+
+/** In a pipe the schedule of each job, on a terminal what a person waits for. */
+async function tellSchedule({ db }: WorkSession, { log, stderr, isTerminal }: CommandContext): Promise<void> {
+  if (!isTerminal) {
+    for (const { job, at } of listNextTicks(JOBS)) log.info({ job, nextTick: at }, 'job scheduled')
+    return
+  }
+  const next = await readNextDue(db)
+  stderr.write(
+    next === null
+      ? 'Nothing is watched yet. What you insert is measured within ten minutes; Ctrl-C stops in order.\n'
+      : `What is due is bought now and every ten minutes; the next slot begins at ${formatInstant(next)}. Ctrl-C stops in order.\n`,
+  )
 }
 
 function explainStandIns({ embedded, sandboxUrl }: WorkSession, { log }: CommandContext): void {

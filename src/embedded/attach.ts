@@ -9,7 +9,7 @@ import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { INSTEAD } from './binaries.ts'
 import { type Cluster, openCluster, urlOf } from './cluster.ts'
 import { joinServer, type Presence } from './presence.ts'
-import { isStale, lastComplaint, readLockFile, startServer, stopServer } from './server.ts'
+import { isStale, lastComplaint, readKeptPort, readLockFile, startServer, stopServer } from './server.ts'
 
 /** Above a crash recovery or a slow stop by another process. */
 const ATTACH_LIMIT_MS = 90_000
@@ -23,6 +23,8 @@ export interface EmbeddedServer {
   /** For any client: role, password, loopback, port and database. */
   url: string
   dataDirectory: string
+  /** The port of its own, while another program held that when the server was started; else null. */
+  missedPort: number | null
   /** Whether it was this call that started the server. */
   started: boolean
   /** Leaves. The last process to leave stops the server, even when a person's psql is connected. Never throws, may be repeated. */
@@ -52,7 +54,9 @@ export async function attachEmbedded(options: { home: string; database: string }
     throw error
   }
   const url = urlOf(cluster, presence.port, options.database)
-  return { url, dataDirectory: cluster.dataDirectory, started, dispose }
+  const keptPort = await readKeptPort(cluster)
+  const missedPort = keptPort === presence.port ? null : keptPort
+  return { url, dataDirectory: cluster.dataDirectory, missedPort, started, dispose }
 }
 
 /** Joins, and starts what cannot be joined, until one of both works: the server may be coming or going meanwhile. */

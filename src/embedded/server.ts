@@ -41,16 +41,22 @@ export async function readLockFile(cluster: Cluster): Promise<LockFile | undefin
 export async function startServer(cluster: Cluster): Promise<boolean> {
   await removeStaleLock(cluster)
   const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
-  const keptPort = Number(await readFile(portPath(cluster), 'utf8').catch(() => FIRST_PORT))
-  const port = await freePort(keptPort)
+  const keptPort = await readKeptPort(cluster)
+  const port = await freePort(keptPort ?? FIRST_PORT)
   const { code } = await runProgram(
     pgCtl,
     ['start', '-w', '-t', '60', '-D', cluster.dataDirectory, '-l', logPath(cluster), '-o', `-p ${port}`],
     { account: cluster.account, quiet: true },
   )
   if (code !== 0) return false
-  if (port !== keptPort) await keepPort(cluster, port)
+  if (keptPort === null) await keepPort(cluster, port)
   return true
+}
+
+/** The port that the server has unless another program holds it at the start; null before the first one. */
+export async function readKeptPort(cluster: Cluster): Promise<number | null> {
+  const text = await readFile(portPath(cluster), 'utf8').catch(() => '')
+  return Number(text) || null
 }
 
 /**

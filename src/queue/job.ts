@@ -72,7 +72,9 @@ export async function executeJob(
     try {
       const summary = await job.run({ ...context, signal: AbortSignal.any([context.signal, timeout]) })
       await endRun(context.db, job, slot, { state: 'done', summary })
-      context.log.info({ job: job.name, ...summary }, 'job done')
+      const events = pickEvents(summary)
+      const level = Object.keys(events).length === 0 ? 'debug' : 'info'
+      context.log[level]({ job: job.name, ...events }, 'job done')
       return summary
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
@@ -80,6 +82,12 @@ export async function executeJob(
       throw error
     }
   })
+}
+
+/** What happened: numbers that are not zero, and lists that are not empty. Most runs of the minute find nothing to do. */
+export function pickEvents(summary: JobSummary): JobSummary {
+  const isEvent = (value: unknown) => (Array.isArray(value) ? value.length > 0 : Boolean(value))
+  return Object.fromEntries(Object.entries(summary).filter(([, value]) => isEvent(value)))
 }
 
 /** Records a slot as missed, unless its run has begun. */

@@ -33,6 +33,17 @@ export async function readSpentSince(db: Database, from: Date): Promise<Spent> {
   return row ?? { tasks: 0, chargedMicros: 0, refundedMicros: 0, duplicateMicros: 0, adjustedMicros: 0 }
 }
 
+/** How many projects paid since `from`, and what, less what came back. */
+export async function readPaidSince(
+  db: Database,
+  from: Date,
+): Promise<{ readonly projects: number; readonly micros: number }> {
+  const [row] = await db.sql<{ projects: number; micros: number }[]>`
+    select count(distinct project_id) as projects, coalesce(sum(amount_micros), 0)::bigint as micros
+    from charge where at >= ${from}`
+  return row ?? { projects: 0, micros: 0 }
+}
+
 export interface SpentOnFunction {
   readonly function: ServiceFunction
   readonly tasks: number

@@ -19,6 +19,8 @@ test('a first run without any setting', { concurrency: 1 }, async (t) => {
   await t.test('ends with ranks, the money spent, where to look next, and what it stood on', async (t) => {
     const { code, stdout, stderr } = await runCommand(t, ['run'], { home })
     assert.equal(code, 0, stderr)
+    assert.match(stderr, /"note":"New and empty: a database is made in [^"]+, which takes a few seconds\./)
+    assert.match(stderr, /"note":"Starting the sandbox: /)
     assert.match(
       stdout,
       /^\nOwn apps\n┌.*\n│ project +│ app +│ keyword +│ store +│ +rank │ +change │ out of │\n/,

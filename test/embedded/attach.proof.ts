@@ -92,7 +92,7 @@ describe('the embedded server', () => {
     }
   })
 
-  test('steps around a port in use, and keeps the port it has chosen', async (t) => {
+  test('steps around its port while that is in use, says so, and goes back to it', async (t) => {
     const home = await makeHome(t)
     const first = await attach(t, home)
     await first.dispose()
@@ -101,11 +101,12 @@ describe('the embedded server', () => {
     await once(taken, 'listening')
     const second = await attach(t, home)
     assert.notEqual(second.url, first.url)
+    assert.deepEqual([first.missedPort, second.missedPort], [null, Number(new URL(first.url).port)])
     await second.dispose()
     taken.close()
 
     const third = await attach(t, home)
-    assert.equal(third.url, second.url)
+    assert.deepEqual([third.url, third.missedPort], [first.url, null])
   })
 })
 

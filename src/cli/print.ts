@@ -45,9 +45,9 @@ export function drawTable(rows: readonly Row[], columns: readonly Column[], term
     columns.map(({ key, title }) => formatCell(title ?? key)),
     ...rows.map((row) => columns.map(({ key }) => formatCell(row[key]))),
   ]
-  const maxWidth = fitColumns(cells, terminalWidth)
+  const widths = fitColumns(cells, terminalWidth)
   return table(
-    cells.map((row) => row.map((cell) => wrapToWidth(cell, maxWidth))),
+    cells.map((row) => row.map((cell, index) => wrapToWidth(cell, widths[index] ?? MIN_COLUMN_WIDTH))),
     {
       border: getBorderCharacters('norc'),
       columns: columns.map((column) => ({ alignment: column.align ?? defaultAlignment(rows, column) })),
@@ -126,17 +126,29 @@ function defaultAlignment(rows: readonly Row[], { key }: Column): 'left' | 'righ
   return isNumeric ? 'right' : 'left'
 }
 
-/** The greatest width of a cell with which the table fits the terminal: the widest columns give way first. */
-function fitColumns(cells: readonly (readonly string[])[], terminalWidth: number): number {
-  const widths = (cells[0] ?? []).map((_, index) =>
-    cells.reduce((widest, row) => Math.max(widest, measureWidth(row[index] ?? '')), 0),
-  )
-  if (terminalWidth === Number.POSITIVE_INFINITY) return terminalWidth
-  const available = terminalWidth - widths.length * COLUMN_FRAME_WIDTH - 1
-  let max = Math.max(...widths)
-  while (max > MIN_COLUMN_WIDTH && widths.reduce((sum, width) => sum + Math.min(width, max), 0) > available)
-    max--
-  return max
+/** The widths with which the table fits the terminal: the widest columns give way first, and words are broken last. */
+function fitColumns(cells: readonly (readonly string[])[], terminalWidth: number): number[] {
+  const count = cells[0]?.length ?? 0
+  const widest = (index: number, texts: (cell: string) => readonly string[]) =>
+    cells.reduce(
+      (most, row) => Math.max(most, ...texts(row[index] ?? '').map(measureWidth)),
+      MIN_COLUMN_WIDTH,
+    )
+  const widths = Array.from({ length: count }, (_, index) => widest(index, (cell) => [cell]))
+  if (terminalWidth === Number.POSITIVE_INFINITY) return widths
+  const words = widths.map((_, index) => widest(index, (cell) => cell.split(' ')))
+  let excess =
+    widths.reduce((sum, width) => sum + width, 0) - (terminalWidth - count * COLUMN_FRAME_WIDTH - 1)
+  for (const least of [words, widths.map(() => MIN_COLUMN_WIDTH)]) {
+    while (excess > 0) {
+      const shrinkable = widths.map((width, index) => (width > (least[index] ?? 0) ? width : 0))
+      const most = Math.max(...shrinkable)
+      if (most === 0) break
+      widths[shrinkable.indexOf(most)] = most - 1
+      excess -= 1
+    }
+  }
+  return widths
 }
 
 /** An upper bound of the columns that a text takes on a terminal: all that may be wide or an emoji counts two. */

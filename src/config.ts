@@ -6,6 +6,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { z } from 'zod'
+import { parseListenAddress } from './collect/listen-address.ts'
 import { parseDatabaseUrl } from './db/database-url.ts'
 import { ConfigurationError } from './errors.ts'
 import { didYouMean, suggest } from './suggest.ts'
@@ -49,6 +50,10 @@ export interface Config {
   readonly maxAttempts: number
   readonly reconcileQuietMs: number
   readonly overdueAfterMs: number
+  /** Where `storerank start` answers operators; null: nowhere. */
+  readonly operationsListen: { readonly host: string; readonly port: number } | null
+  /** Called while all is well; such addresses are secret. Null: nothing is called. */
+  readonly heartbeatUrl: Secret | null
   /** Where the page of each project is written, as an absolute path, with what stands on it; null: nowhere. */
   readonly reports: {
     readonly folder: string
@@ -172,6 +177,13 @@ const settings = z.object({
   RECONCILE_QUIET: duration('1d').prefault(RECONCILE_QUIET_DEFAULT),
   // The ready lists have tasks of three days: a task that is asked for by id later than that is on no list meanwhile.
   OVERDUE_AFTER: duration('3d').prefault('45m'),
+  OPERATIONS_LISTEN: setting(
+    'must be a port such as 9090, which is on loopback, or host and port such as 0.0.0.0:9090',
+    parseListenAddress,
+  ).optional(),
+  HEARTBEAT_URL: setting('must be an address that a GET of http or https may be sent to', (text) =>
+    ['http:', 'https:'].includes(parseUrl(text)?.protocol ?? '') ? new Secret(text) : null,
+  ).optional(),
   REPORT_DIR: z.string().optional(),
   REPORT_TITLE: setting('must have 200 letters at most', (text) =>
     text.length <= 200 ? text : null,
@@ -189,6 +201,7 @@ const SECRETS: readonly SettingName[] = [
   'APP_DATA_PASSWORD',
   'DATABASE_URL',
   'POSTBACK_URL',
+  'HEARTBEAT_URL',
 ]
 /** What the environment holds of our settings, before it is checked. */
 type Given = Partial<Record<SettingName, string>>
@@ -347,6 +360,8 @@ function freezeConfig(
     maxAttempts: values.MAX_ATTEMPTS,
     reconcileQuietMs: values.RECONCILE_QUIET,
     overdueAfterMs: values.OVERDUE_AFTER,
+    operationsListen: values.OPERATIONS_LISTEN === undefined ? null : Object.freeze(values.OPERATIONS_LISTEN),
+    heartbeatUrl: values.HEARTBEAT_URL ?? null,
     reports: freezeReports(values),
     home: resolve(values.STORERANK_HOME),
     logLevel: values.LOG_LEVEL,

@@ -43,6 +43,8 @@ describe('readConfig', () => {
       maxAttempts: 3,
       reconcileQuietMs: 1_200_000,
       overdueAfterMs: 2_700_000,
+      operationsListen: null,
+      heartbeatUrl: null,
       reports: null,
       home: resolve('.storerank'),
       logLevel: 'info',
@@ -65,6 +67,8 @@ describe('readConfig', () => {
       MAX_ATTEMPTS: '10',
       RECONCILE_QUIET: '1h',
       OVERDUE_AFTER: '90s',
+      OPERATIONS_LISTEN: '0.0.0.0:9090',
+      HEARTBEAT_URL: 'https://beats.example.com/abc',
       REPORT_DIR: '/var/www/ranks',
       REPORT_TITLE: 'Acme',
       REPORT_LOGO: '/etc/acme.svg',
@@ -76,6 +80,8 @@ describe('readConfig', () => {
     assert.equal(config.service?.login, 'me@example.com')
     assert.equal(config.service?.password.reveal(), 'hunter2')
     assert.equal(config.postbackUrl?.reveal(), `https://ranks.example.com:8443/hooks/${SEGMENT}`)
+    assert.deepEqual(config.operationsListen, { host: '0.0.0.0', port: 9090 })
+    assert.equal(config.heartbeatUrl?.reveal(), 'https://beats.example.com/abc')
     assert.deepEqual(config.reports, { folder: '/var/www/ranks', title: 'Acme', logo: '/etc/acme.svg' })
     assert.equal(config.maxUsdPerDayMicros, 250_000)
     assert.equal(config.maxUsdPerMonthMicros, 7_000_001)
@@ -97,6 +103,8 @@ describe('readConfig', () => {
   const refused: [name: string, value: string, rule: RegExp][] = [
     ['DATABASE_URL', 'mysql://u:p@h/d', /^DATABASE_URL must be a URL such as postgres:/],
     ['DATABASE_URL', 'localhost', /^DATABASE_URL must be a URL/],
+    ['OPERATIONS_LISTEN', 'here', /^OPERATIONS_LISTEN must be a port such as 9090.*"here"\.$/],
+    ['HEARTBEAT_URL', 'ftp://x', /^HEARTBEAT_URL must be an address that a GET[^x]*\.$/],
     ['DATABASE_URL', 'postgres://u:100%@h/d', /^DATABASE_URL must be a URL .* a % in them as %25\.$/],
     ['APP_DATA_URL', 'http://api.example.com', /^APP_DATA_URL must be .*https.*"http:\/\/api\.example\.com"/],
     ['APP_DATA_URL', 'https://api.example.com/v3/', /the \/v3 that begins every path/],

@@ -26,14 +26,15 @@ export type JobName = (typeof JOB_NAMES)[number]
 export interface CommandOptions {
   /** `listen`: takes the service's webhooks there. */
   start: { readonly listen?: ListenAddress }
-  /** No job: the whole cycle. `waitMs` bounds the wait for what is outstanding. */
-  run: { readonly jobs: readonly JobName[]; readonly waitMs?: number }
+  /** No job: the whole cycle. `waitMs` bounds the wait for what is outstanding. `metrics` is a file. */
+  run: { readonly jobs: readonly JobName[]; readonly waitMs?: number; readonly metrics?: string }
   /** `isApart`: other storeranks go on on the account. `installation`: the one that an empty database stands in for. */
   recover: { readonly isApart: boolean; readonly installation?: string; readonly waitMs?: number }
   plan: { readonly json: boolean }
   /** The watches of `project` or with `tag`, as they are or with another interval, depth or priority. */
   forecast: ForecastQuestion & { readonly json: boolean }
-  status: { readonly json: boolean }
+  /** `check`: only what is wrong, and an exit code. */
+  status: { readonly json: boolean; readonly check: boolean }
   /** A file may be `-`, which is stdin. `replace` is a project, `encoding` a name that TextDecoder knows. */
   import: {
     readonly files: readonly string[]

@@ -1,6 +1,7 @@
 /** The commands, their arguments, options and help. What each does stands in its own file, loaded only when it runs. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
+import { parseListenAddress } from '../collect/listen-address.ts'
 import type { ListenAddress } from '../collect/receiver.ts'
 import { MONTH_DAYS } from '../demo/days.ts'
 import { ConfigurationError } from '../errors.ts'
@@ -8,7 +9,6 @@ import type { Store } from '../service/functions.ts'
 import { didYouMean } from '../suggest.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
 import { type CommandName, type CommandOptions, type Host, JOB_NAMES, type JobName } from './command.ts'
-import { parseListenAddress } from './listen-address.ts'
 
 /** Runs a command with its options. */
 type Invoke = <Name extends CommandName>(name: Name, options: CommandOptions[Name]) => Promise<void>
@@ -57,8 +57,13 @@ function addRunners(program: Command, invoke: Invoke) {
     .description('run the named jobs once, or the whole cycle until nothing is outstanding')
     .argument('[job...]', `any of ${JOB_NAMES.join(', ')}`, collectJobs)
     .option('--wait <duration>', 'longest wait for what is outstanding, such as 90s or 45m')
-    .action(async (jobs: readonly JobName[] = [], { wait }: { wait?: string }) =>
-      invoke('run', wait === undefined ? { jobs } : { jobs, waitMs: await parseWait(wait) }),
+    .option('--metrics <file>', 'write the metrics there at the end, in the text format of Prometheus')
+    .action(async (jobs: readonly JobName[] = [], { wait, metrics }: { wait?: string; metrics?: string }) =>
+      invoke('run', {
+        jobs,
+        ...(wait === undefined ? {} : { waitMs: await parseWait(wait) }),
+        ...(metrics === undefined ? {} : { metrics }),
+      }),
     )
   addExample(run, 'storerank run track collect --wait 45m')
   addRecover(program, invoke)
@@ -87,6 +92,21 @@ function addRecover(program: Command, invoke: Invoke) {
   addExample(recover, 'storerank recover')
 }
 
+function addStatus(program: Command, invoke: Invoke) {
+  const status = program
+    .command('status')
+    .description('show the last runs, the backlog, the budgets, the problems and the next ticks')
+    .option('--json', 'print JSON instead of tables', false)
+    .addOption(
+      new Option(
+        '--check',
+        'print only what is wrong; exit with 0 when nothing is, 1 when something is, 2 when it cannot be told',
+      ).default(false),
+    )
+    .action((options: { json: boolean; check: boolean }) => invoke('status', options))
+  addExample(status, 'storerank status --check')
+}
+
 function addReports(program: Command, invoke: Invoke) {
   const plan = program
     .command('plan')
@@ -95,12 +115,7 @@ function addReports(program: Command, invoke: Invoke) {
     .action((options: { json: boolean }) => invoke('plan', options))
   addExample(plan, 'storerank plan --json')
 
-  const status = program
-    .command('status')
-    .description('show the last runs, the backlog, the budgets, the problems and the next ticks')
-    .option('--json', 'print JSON instead of tables', false)
-    .action((options: { json: boolean }) => invoke('status', options))
-  addExample(status, 'storerank status')
+  addStatus(program, invoke)
 
   const importing = program
     .command('import')

@@ -133,8 +133,11 @@ async function printRecovered(
 ): Promise<void> {
   const say = (sentence: string) => stdout.write(`${sentence}\n`)
   say(
-    `The service's list was read from ${formatInstant(found.from)} to ${formatInstant(found.to)}. ` +
-      `${formatCount(found.recovered)} tasks were not known here: they cost ${formatMicros(found.netMicros)}, and are charged now.`,
+    `The service's list was read from ${formatInstant(found.from)} to ${formatInstant(found.to)}. ${
+      found.recovered === 0
+        ? 'Nothing in it was missing here.'
+        : `${formatCount(found.recovered)} tasks were not known here: they cost ${formatMicros(found.netMicros)}, and are charged now.`
+    }`,
   )
   if (found.duplicates > 0) {
     say(

@@ -1,7 +1,9 @@
 /** `storerank run`: the whole cycle until nothing is outstanding, or the named jobs once. */
+import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { JOBS } from '../../jobs/index.ts'
 import { describeOutage } from '../account/service-status.ts'
+import type { Secret } from '../config.ts'
 import type { AccountError } from '../errors.ts'
 import { countSendingPosts } from '../ledger/posts.ts'
 import type { Logger } from '../log.ts'
@@ -9,6 +11,7 @@ import { type CycleResult, type Outstanding, readOutstanding, runCycle } from '.
 import { BUSY, executeJob } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { readBusinessTime } from '../report/money.ts'
+import { writeWholeFile } from '../report/write-file.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
 import type { CommandContext, CommandOptions, JobName } from './command.ts'
 import { formatCount, formatInstant } from './print.ts'
@@ -28,16 +31,35 @@ export async function run(options: CommandOptions['run'], caller: CommandContext
   const session = await openWorkSession(context)
   const progress = createProgress(context)
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS
+  const metrics = options.metrics === undefined ? null : await beginMetrics(session, options.metrics)
   try {
-    return options.jobs.length > 0
-      ? await runJobs(session, options.jobs, waitMs, context)
-      : await runWholeCycle(session, progress, waitMs, context)
+    const exitCode =
+      options.jobs.length > 0
+        ? await runJobs(session, options.jobs, waitMs, context)
+        : await runWholeCycle(session, progress, waitMs, context)
+    if (exitCode === 0 && context.config.heartbeatUrl !== null)
+      await sendBeat(context.config.heartbeatUrl, context)
+    return exitCode
   } finally {
     progress.stop()
     await session.drain()
     if (context.signal.aborted) await explainStop(session, context)
+    await metrics?.write()
     await session.close()
   }
+}
+
+/** Results are counted from here on. Whatever becomes of the run, the file is written at its end. */
+async function beginMetrics({ job }: WorkSession, file: string) {
+  const { openMetrics } = await import('./monitor.ts')
+  const metrics = openMetrics(job, 0)
+  await metrics.read()
+  return { write: async () => writeWholeFile(resolve(file), await metrics.render()) }
+}
+
+async function sendBeat(url: Secret, { log }: CommandContext): Promise<void> {
+  const { beat } = await import('../monitor/heartbeat.ts')
+  await beat(url, log)
 }
 
 /** On a terminal the progress line says what jobs do; their log lines are written to pipes, and at the level debug. */

@@ -8,6 +8,7 @@ import { startRunner } from '../queue/runner.ts'
 import { listNextTicks, startScheduler } from '../queue/scheduler.ts'
 import { readNextDue } from '../report/ranks.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
+import type { Monitor } from './monitor.ts'
 import { formatInstant } from './print.ts'
 import { openWorkSession, type WorkSession } from './session.ts'
 import { startWorkReports } from './work-report.ts'
@@ -22,12 +23,17 @@ export async function run(options: CommandOptions['start'], context: CommandCont
   const stopping = new AbortController()
   const session = await openWorkSession({ ...context, signal: AbortSignal.any([signal, stopping.signal]) })
   let receiver: Receiver | null = null
+  let monitor: Monitor | null = null
   try {
     explainStandIns(session, context)
     receiver = await listen(session.job, options.listen ?? null)
     const runner = await startRunner(session.job, JOBS)
     const scheduler = await startScheduler(session.job, JOBS)
     await tellSchedule(session, context)
+    if (config.operationsListen !== null || config.heartbeatUrl !== null) {
+      const { startMonitor } = await import('./monitor.ts')
+      monitor = await startMonitor(session.job, context, scheduler.sinceLookMs)
+    }
     const endReports = await startWorkReports(session, runner, context)
     if (!signal.aborted) await Promise.race([once(signal, 'abort'), scheduler.ended]).finally(endReports)
     log.info('stopping: no new work, what is in flight is finished')
@@ -36,6 +42,7 @@ export async function run(options: CommandOptions['start'], context: CommandCont
     stopping.abort()
     await receiver?.close()
     await session.drain()
+    await monitor?.close()
     await session.close()
   }
   log.info('stopped')

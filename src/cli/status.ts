@@ -1,24 +1,39 @@
-/** `storerank status`: last runs, backlog, budgets, problems, next ticks. */
+/** `storerank status`: last runs, backlog, budgets, problems, next ticks; or with `--check` whether a person should see to something. */
 import { JOBS } from '../../jobs/index.ts'
 import { describeOutage, readServiceTroubles } from '../account/service-status.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
+import { StorerankError } from '../errors.ts'
+import { redactSecrets, toPrintable } from '../log.ts'
+import { type MonitorSettings, readFigures } from '../monitor/figures.ts'
+import { findTroubles, type Trouble } from '../monitor/troubles.ts'
 import { readOutstanding } from '../queue/cycle.ts'
+import type { RunnerSettings } from '../queue/job.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
 import { readBudgets } from '../report/money.ts'
 import { readBacklog, readLastRuns, readProblems } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
+import { describeDatabaseTrouble } from './database-trouble.ts'
 import { formatInstant, formatMicros, printJson, printTable, type Row } from './print.ts'
 import { settingsOf } from './runner-settings.ts'
 
 const PROBLEMS_SHOWN = 20
 
-export async function run({ json }: CommandOptions['status'], context: CommandContext): Promise<number> {
+/** What monitoring systems take for "unknown". */
+const CANNOT_TELL = 2
+
+export async function run(
+  { json, check }: CommandOptions['status'],
+  context: CommandContext,
+): Promise<number> {
+  if (check) return checkStatus(json, context)
   const session = await openDatabaseSession(context, { migrates: false })
   try {
     await requireCurrentSchema(session.db)
     const settings = settingsOf(context)
+    const figures = await readFigures(session.db, monitorSettings(settings))
     const status = {
+      troubles: findTroubles(figures),
       runs: await readLastRuns(session.db),
       backlog: await readBacklog(session.db),
       service: await readServiceTroubles(session.db),
@@ -35,7 +50,34 @@ export async function run({ json }: CommandOptions['status'], context: CommandCo
   }
 }
 
+/** One line for each thing that is wrong. */
+async function checkStatus(json: boolean, context: CommandContext): Promise<number> {
+  const { stdout, stderr } = context
+  try {
+    const session = await openDatabaseSession(context, { migrates: false })
+    try {
+      await requireCurrentSchema(session.db)
+      const troubles = findTroubles(await readFigures(session.db, monitorSettings(settingsOf(context))))
+      if (json) printJson({ troubles }, context)
+      else for (const { kind, message } of troubles) stdout.write(`${kind}: ${message}\n`)
+      return troubles.length > 0 ? 1 : 0
+    } finally {
+      await session.close()
+    }
+  } catch (error) {
+    const known = describeDatabaseTrouble(error) ?? error
+    if (!(known instanceof StorerankError)) throw error
+    stderr.write(`unknown: ${toPrintable(redactSecrets(known.message))}\n`)
+    return CANNOT_TELL
+  }
+}
+
+function monitorSettings({ budget, callsPerMinute }: RunnerSettings): MonitorSettings {
+  return { budget, callsPerMinute, jobs: JOBS.map((job) => job.name) }
+}
+
 type Status = {
+  readonly troubles: readonly Trouble[]
   readonly runs: Awaited<ReturnType<typeof readLastRuns>>
   readonly backlog: Awaited<ReturnType<typeof readBacklog>>
   readonly service: Awaited<ReturnType<typeof readServiceTroubles>>
@@ -57,6 +99,7 @@ function printStatus(status: Status, context: CommandContext): void {
         context,
       )
   }
+  section('Wrong', status.troubles, 'Nothing that was looked at.')
   const ticks = new Map(status.nextTicks.map((tick) => [tick.job, tick.at]))
   const runs = JOBS.map((job) => {
     const last = status.runs.find((run) => run.job === job.name)

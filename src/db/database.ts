@@ -1,7 +1,7 @@
 /** One runner's connections to Postgres. */
 import type postgres from 'postgres'
 import { beginWith, postgresOptions, WORK } from './connection.ts'
-import { createPool, type Sql } from './pool.ts'
+import { createPool, type PoolLoad, type Sql } from './pool.ts'
 import type { Types } from './statement.ts'
 import type { Begin } from './transaction.ts'
 
@@ -23,6 +23,8 @@ export interface Database {
    * @param idleMs the server ends it when nothing was said for that long
    */
   openSession(idleMs: number): Sql
+  /** What the connections have to do, without those for permits. */
+  load(): PoolLoad
   close(): Promise<void>
 }
 
@@ -65,6 +67,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     begin: main.begin,
     permits: permits.sql,
     openSession: (idleMs) => main.openSession({ ...GONE, idle_session_timeout: idleMs }),
+    load: main.load,
     close: async () => {
       const ending = [main, permits, observer].map(({ sql }) => sql.end({ timeout: CLOSE_TIMEOUT_S }))
       await Promise.all(ending)

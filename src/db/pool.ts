@@ -20,6 +20,14 @@ export interface Pool {
   readonly begin: Begin
   /** A client with one connection, which begins with its first statement. Its caller ends it. */
   openSession(connection: Readonly<Record<string, string | number>>): Sql
+  load(): PoolLoad
+}
+
+export interface PoolLoad {
+  /** Statements outside of transactions, and transactions, that were begun. */
+  readonly statements: number
+  /** Of these, those that wait for a connection. */
+  readonly waiting: number
 }
 
 /** The clients that take the place of one another. */
@@ -40,7 +48,7 @@ export function createPool(options: PoolOptions, observer?: postgres.ISql<Types>
   // A client never has more to do than it has connections: its own queue would be worked by those that are lost.
   const limit = pLimit(options.max)
   const givenUp = new Set<Client>()
-  let isEnding = false
+  const state = { isEnding: false, statements: 0 }
 
   const openNext = (parsed: Client['options']): Generation => {
     const client = postgres({
@@ -52,7 +60,7 @@ export function createPool(options: PoolOptions, observer?: postgres.ISql<Types>
     return generation
   }
   const giveUp = (lost: Generation) => {
-    if (lost !== current || isEnding) return
+    if (lost !== current || state.isEnding) return
     current = openNext(lost.client.options)
     givenUp.add(lost.client)
     setTimeout(() => closeGivenUp(lost.client), GIVEN_UP_MS).unref()
@@ -71,6 +79,7 @@ export function createPool(options: PoolOptions, observer?: postgres.ISql<Types>
     return current
   }
   const send = async (statement: Statement) => {
+    state.statements += 1
     // The driver does not tell when it has ended.
     if (statement.cursorFn) return statement.reject(new Error('A cursor needs a session or a transaction.'))
     const used = connect()
@@ -86,24 +95,28 @@ export function createPool(options: PoolOptions, observer?: postgres.ISql<Types>
     sql: Object.assign(sql, {
       options: maker.options,
       end: async (ending: { timeout?: number }) => {
-        isEnding = true
+        state.isEnding = true
         await current.client.end(ending)
         await Promise.all([...givenUp].map(closeGivenUp))
       },
     }),
     begin: (work, transaction) =>
       limit(async () => {
+        state.statements += 1
         const { client, begin } = connect()
         const result = await begin(work, transaction)
         learnArrayTypes(client)
         return result
       }),
-    openSession: (connection) => {
-      const { options } = connect().client
-      const own = { max: 1, onclose: undefined, connection: { ...options.connection, ...connection } }
-      return postgres({ ...options, ...own } as unknown as PoolOptions) as Client
-    },
+    openSession: (connection) => openOwn(connect().client, connection),
+    load: () => ({ statements: state.statements, waiting: limit.pendingCount }),
   }
+}
+
+/** A client with one connection, with the options of another. */
+function openOwn({ options }: Client, connection: Readonly<Record<string, string | number>>): Client {
+  const own = { max: 1, onclose: undefined, connection: { ...options.connection, ...connection } }
+  return postgres({ ...options, ...own } as unknown as PoolOptions) as Client
 }
 
 /** Sessions that have nothing to do end now, the others when they have. */

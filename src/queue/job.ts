@@ -70,11 +70,12 @@ export async function executeJob(
     const slot = await startRun(context, job, scheduled)
     const timeout = AbortSignal.timeout(job.timeoutMs)
     try {
-      const summary = await job.run({ ...context, signal: AbortSignal.any([context.signal, timeout]) })
+      const log = context.log.child({ job: job.name, slot })
+      const summary = await job.run({ ...context, log, signal: AbortSignal.any([context.signal, timeout]) })
       await endRun(context.db, job, slot, { state: 'done', summary })
       const events = pickEvents(summary)
       const level = Object.keys(events).length === 0 ? 'debug' : 'info'
-      context.log[level]({ job: job.name, ...events }, 'job done')
+      log[level](events, 'job done')
       return summary
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)

@@ -67,14 +67,17 @@ function postHandler(context: JobContext, state: RunnerState) {
     if (state.refusal !== null) return // stays ready: the sweep enqueues it again
     try {
       const result = await workPost(deps, job.data.postId, AbortSignal.any([context.signal, job.signal]))
-      if (result.kind === 'settled') state.progress.posted += result.created
+      if (result.kind !== 'settled') return
+      state.progress.posted += result.created
+      const { kind: _, ...settled } = result
+      context.log.info({ postId: job.data.postId, jobId: job.id, ...settled }, 'post settled')
     } catch (error) {
       if (!(error instanceof AccountError)) {
-        context.log.warn({ postId: job.data.postId, err: error }, 'post is not done yet')
+        context.log.warn({ postId: job.data.postId, jobId: job.id, err: error }, 'post is not done yet')
         throw error
       }
       state.refusal = error
-      context.log.error({ code: error.code }, error.message)
+      context.log.error({ postId: job.data.postId, jobId: job.id, code: error.code }, error.message)
       void sleep(REFUSAL_PAUSE_MS, undefined, { ref: false, signal: context.signal })
         .then(() => {
           state.refusal = null
@@ -100,7 +103,7 @@ function fetchHandler(context: JobContext, state: RunnerState) {
       )
       const stored = await storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
       state.progress.stored += stored.stored
-      context.log.debug({ ...stored }, 'batch stored')
+      context.log.info({ jobId: job.id, results: items.length, ...stored }, 'batch stored')
     } catch (error) {
       if (error instanceof LeaseLostError) {
         context.log.warn({ jobId: job.id }, 'another runner took the batch over')
@@ -127,7 +130,7 @@ function jobHandler(context: JobContext, jobs: readonly Job[]) {
       if (summary === BUSY)
         await recordMissedRun(context.db, job.name, slot, 'Another run of the job was going on.')
     } catch (error) {
-      context.log.error({ job: job.name, err: error }, 'job failed')
+      context.log.error({ job: job.name, slot, jobId: queued.id, err: error }, 'job failed')
       // A refusal of the service or of a setting would repeat. After a stop, or trouble of the database, pg-boss tries again.
       if (!(error instanceof StorerankError) || error instanceof UnavailableError) throw error
     }

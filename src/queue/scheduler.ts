@@ -20,6 +20,8 @@ import {
 export interface Scheduler {
   /** Rejects with a ConfigurationError when a newer storerank has migrated the database; the schedule has then ended. */
   readonly ended: Promise<void>
+  /** How long ago it looked which jobs are due; it does so every minute. */
+  sinceLookMs(): number
   stop(): Promise<void>
 }
 
@@ -51,7 +53,13 @@ export async function startScheduler(
 ): Promise<Scheduler> {
   const stopping = new AbortController()
   const signal = AbortSignal.any([context.signal, stopping.signal])
-  const look = createLook(context, jobs, readNow)
+  const lookOnce = createLook(context, jobs, readNow)
+  let lookedMs = performance.now()
+  const look = async () => {
+    const waitMs = await lookOnce()
+    lookedMs = performance.now()
+    return waitMs
+  }
   const ticking = tick(await look(), signal, () =>
     look().catch((error) => {
       if (error instanceof ConfigurationError) throw error
@@ -61,6 +69,7 @@ export async function startScheduler(
   )
   return {
     ended: ticking,
+    sinceLookMs: () => performance.now() - lookedMs,
     stop: async () => {
       stopping.abort()
       await ticking

@@ -11,9 +11,10 @@ import { runCommandLine } from '../../src/cli/main.ts'
 import type { Output } from '../../src/cli/print.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 
-const COMMAND_NAMES = 'start run plan forecast status import sql export report sandbox migrate api'.split(
-  ' ',
-) as CommandName[]
+const COMMAND_NAMES =
+  'start run recover plan forecast status import sql export report sandbox migrate api'.split(
+    ' ',
+  ) as CommandName[]
 const entry = new URL('../../src/cli/storerank.js', import.meta.url)
 
 function makeOutput(terminal: { isTTY?: boolean; columns?: number } = {}) {
@@ -115,7 +116,9 @@ describe('a command gets its options', () => {
       'forecast',
       { every: '6 hours', depth: 100, priority: 2, tag: 'brand', json: false },
     ],
-    [['status', '--json'], 'status', { json: true }],
+    [['status', '--json'], 'status', { json: true, check: false }],
+    [['status', '--check'], 'status', { json: false, check: true }],
+    [['recover', '--apart'], 'recover', { isApart: true }],
     [['import', 'a.csv', 'b.csv', '--trial'], 'import', { files: ['a.csv', 'b.csv'], isTrial: true }],
     [
       ['import', '-', '--replace', 'fit', '--encoding', 'latin1'],

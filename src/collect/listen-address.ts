@@ -1,5 +1,5 @@
 /** Where to listen, as `storerank start --listen` takes it. */
-import type { ListenAddress } from '../collect/receiver.ts'
+import type { ListenAddress } from './receiver.ts'
 
 const FORM = /^(?:(?:\[(?<bracketed>[\da-f:.]+)\]|(?<host>[\w.-]+)):)?(?<port>\d{1,5})$/i
 

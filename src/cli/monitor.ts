@@ -1,0 +1,54 @@
+/** What `storerank start` tells operators while it runs: an address to ask, and a heartbeat. */
+import { JOBS } from '../../jobs/index.ts'
+import { beat } from '../monitor/heartbeat.ts'
+import { createMetrics, type Metrics } from '../monitor/metrics.ts'
+import { probeDatabase, probeHealth } from '../monitor/probes.ts'
+import { startMonitorServer } from '../monitor/server.ts'
+import type { JobContext } from '../queue/job.ts'
+import type { CommandContext } from './command.ts'
+
+export interface Monitor {
+  close(): Promise<void>
+}
+
+const BEAT_EVERY_MS = 60_000
+
+export function openMetrics(
+  { db, settings }: Pick<JobContext, 'db' | 'settings'>,
+  freshMs?: number,
+): Metrics {
+  const jobs = JOBS.map((job) => job.name)
+  const { budget, callsPerMinute } = settings
+  return createMetrics(db, { budget, callsPerMinute, jobs }, freshMs)
+}
+
+/**
+ * @param sinceLookMs how long ago the scheduler looked which jobs are due
+ * @throws ConfigurationError when it cannot listen on OPERATIONS_LISTEN
+ */
+export async function startMonitor(
+  job: JobContext,
+  { config, log }: Pick<CommandContext, 'config' | 'log'>,
+  sinceLookMs: () => number,
+): Promise<Monitor> {
+  const isHealthy = probeHealth(sinceLookMs)
+  const isReady = probeDatabase(job.db)
+  const { operationsListen: listen, heartbeatUrl } = config
+  const server =
+    listen === null
+      ? null
+      : await startMonitorServer({ metrics: openMetrics(job), isHealthy, isReady, log }, listen)
+  if (server !== null) log.info({ ...server.address }, 'answering operators: /healthz, /readyz, /metrics')
+  const beats =
+    heartbeatUrl === null
+      ? null
+      : setInterval(async () => {
+          if ((await isHealthy()) === null && (await isReady()) === null) await beat(heartbeatUrl, log)
+        }, BEAT_EVERY_MS)
+  return {
+    close: async () => {
+      if (beats !== null) clearInterval(beats)
+      await server?.close()
+    },
+  }
+}

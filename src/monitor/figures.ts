@@ -1,0 +1,167 @@
+/** What an operator watches, read in a few cheap statements: work, money, calls, jobs, the service and the queue. */
+import {
+  type Outage,
+  readPostingOutage,
+  readServiceTroubles,
+  type ServiceStatus,
+} from '../account/service-status.ts'
+import type { Database } from '../db/database.ts'
+import { readRestoreHold } from '../ledger/restored.ts'
+import type { OverallBudget } from '../plan/admission.ts'
+import { type BudgetLine, readBudgets } from '../report/money.ts'
+
+/** What the figures are held against. */
+export interface MonitorSettings {
+  readonly budget: OverallBudget
+  readonly callsPerMinute: number
+  /** The jobs that `storerank start` wakes. */
+  readonly jobs: readonly string[]
+}
+
+export interface JobFigures {
+  readonly job: string
+  /** Of its last run; null when it never ran. */
+  readonly state: string | null
+  readonly at: Date | null
+  readonly error: string | null
+  readonly lastSuccessAt: Date | null
+  /** Runs of the past 24 hours by how they ended. */
+  readonly done: number
+  readonly failed: number
+  readonly missed: number
+}
+
+export interface WorkFigures {
+  readonly planned: number
+  readonly posting: number
+  readonly posted: number
+  /** Slots that are due and that the budget does not reach. */
+  readonly cut: number
+  /** Posted, and later than OVERDUE_AFTER. */
+  readonly overdue: number
+  /** When the longest awaited of them was posted. */
+  readonly overdueSince: Date | null
+  /** The oldest slot that is due and not measured. */
+  readonly oldestSlot: Date | null
+  readonly unknownPosts: number
+  readonly unknownSince: Date | null
+  /** Posts that are not sent, and why the first of them is not. */
+  readonly heldPosts: number
+  readonly heldBecause: string | null
+  /** The shortest `every` of all watches, in seconds; null without a watch. */
+  readonly shortestEveryS: number | null
+}
+
+/** Money of today, of one project or of all (`project` is empty). */
+export interface MoneyFigures {
+  readonly project: string
+  readonly spentMicros: number
+  readonly reservedMicros: number
+}
+
+export interface Figures {
+  readonly at: Date
+  readonly work: WorkFigures
+  readonly jobs: readonly JobFigures[]
+  readonly money: readonly MoneyFigures[]
+  readonly budgets: readonly BudgetLine[]
+  /** As the account said last; null when it never did. */
+  readonly balanceMicros: number | null
+  readonly balanceAt: Date | null
+  readonly callsUsed: number
+  readonly callsAllowed: number
+  readonly queue: readonly { readonly queue: string; readonly state: string; readonly jobs: number }[]
+  readonly service: readonly ServiceStatus[]
+  readonly outage: Outage | null
+  readonly restoreHold: string | null
+}
+
+export async function readFigures(db: Database, settings: MonitorSettings): Promise<Figures> {
+  const [row] = await db.sql<Pick<Figures, 'at' | 'balanceMicros' | 'balanceAt' | 'callsUsed'>[]>`
+    select clock_timestamp() as at, a.balance_micros as "balanceMicros", a.fetched_at as "balanceAt", (
+      select count(*) from api_call c
+      where c.id > w.last_call_id - ${settings.callsPerMinute}::int and c.permit_at > clock_timestamp() - interval '1 minute'
+    ) as "callsUsed"
+    from call_window w left join (select * from account_usage order by fetched_at desc limit 1) a on true`
+  return {
+    at: row?.at ?? new Date(),
+    balanceMicros: row?.balanceMicros ?? null,
+    balanceAt: row?.balanceAt ?? null,
+    callsUsed: row?.callsUsed ?? 0,
+    callsAllowed: settings.callsPerMinute,
+    work: await readWork(db),
+    jobs: await readJobs(db, settings.jobs),
+    money: await readMoney(db),
+    budgets: await readBudgets(db, settings.budget),
+    queue: await readQueue(db),
+    service: await readServiceTroubles(db),
+    outage: await readPostingOutage(db.sql),
+    restoreHold: await readRestoreHold(db.sql),
+  }
+}
+
+/** Each count has an index of its own. */
+async function readWork({ sql }: Database): Promise<WorkFigures> {
+  const [row] = await sql<WorkFigures[]>`
+    with open as materialized (
+      select state, slot, posted_at, ask_at from task where state = 'planned'
+      union all
+      select state, slot, posted_at, ask_at from task where state = 'posted'
+      union all
+      select k.state, k.slot, k.posted_at, k.ask_at from post p join task k on k.post_id = p.id
+      where p.state in ('sending', 'unknown') and k.state = 'posting'
+    ),
+    cut as (select slot from budget_cut where slot_ends_at > storerank_now())
+    select count(*) filter (where state = 'planned') as planned, count(*) filter (where state = 'posting') as posting,
+      count(*) filter (where state = 'posted') as posted, (select count(*) from cut) as cut,
+      count(*) filter (where state = 'posted' and ask_at < clock_timestamp()) as overdue,
+      min(posted_at) filter (where state = 'posted' and ask_at < clock_timestamp()) as "overdueSince",
+      least(min(slot), (select min(slot) from cut)) as "oldestSlot",
+      (select count(*) from post where state = 'unknown') as "unknownPosts",
+      (select min(send_before) from post where state = 'unknown') as "unknownSince",
+      (select count(*) from post where state = 'ready' and problem is not null) as "heldPosts",
+      (select problem from post where state = 'ready' and problem is not null order by created_at limit 1) as "heldBecause",
+      (select extract(epoch from min(every))::float8 from watch_period where ended_at is null) as "shortestEveryS"
+    from open`
+  if (row === undefined) throw new Error('An aggregate returned no row.')
+  return row
+}
+
+async function readJobs({ sql }: Database, jobs: readonly string[]): Promise<JobFigures[]> {
+  return sql<JobFigures[]>`
+    select j.job, last.state, last.at, last.error, success.at as "lastSuccessAt", day.done, day.failed, day.missed
+    from unnest(${[...jobs]}::text[]) with ordinality as j (job, place)
+    left join lateral (
+      select r.state, coalesce(r.ended_at, r.started_at, r.slot) as at, r.error from job_run r
+      where r.job = j.job and r.state in ('done', 'failed') order by r.slot desc limit 1
+    ) last on true
+    left join lateral (
+      select r.ended_at as at from job_run r where r.job = j.job and r.state = 'done' order by r.slot desc limit 1
+    ) success on true
+    cross join lateral (
+      select count(*) filter (where r.state = 'done') as done, count(*) filter (where r.state = 'failed') as failed,
+        count(*) filter (where r.state = 'missed') as missed
+      from job_run r where r.job = j.job and r.slot > clock_timestamp() - interval '24 hours'
+    ) day
+    order by j.place`
+}
+
+async function readMoney({ sql }: Database): Promise<MoneyFigures[]> {
+  return sql<MoneyFigures[]>`
+    select coalesce(p.name, '') as project,
+      sum(s.charged_micros + s.refunded_micros + s.duplicate_micros + s.adjusted_micros)::bigint as "spentMicros",
+      sum(s.reserved_micros)::bigint as "reservedMicros"
+    from (select * from spend where begins_at > storerank_now() - interval '3 days' union all select * from spend_change) s
+    left join project p on p.id = s.scope
+    where s.ends_at > storerank_now() and s.begins_at <= storerank_now() and (s.scope = 0 or p.id is not null)
+    group by 1 order by 1`
+}
+
+/** pg-boss makes its tables with the first command that works. */
+async function readQueue({ sql }: Database): Promise<Figures['queue']> {
+  const [row] = await sql<{ there: boolean }[]>`select to_regclass('pgboss.job') is not null as there`
+  if (!row?.there) return []
+  return sql<Figures['queue'][number][]>`
+    select name as queue, state::text, count(*) as jobs from pgboss.job
+    where name in ('post', 'fetch', 'job') and state < 'completed' group by 1, 2 order by 1, 2`
+}

@@ -1,0 +1,283 @@
+/**
+ * The figures in the text format of Prometheus. They are read at most once in ten seconds, however many ask how often. Figures of the
+ * database are the same in every process; those of the process itself are its own.
+ */
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Database } from '../db/database.ts'
+import { type Figures, type MonitorSettings, readFigures } from './figures.ts'
+import { findTroubles } from './troubles.ts'
+
+export interface Metrics {
+  /** The figures, not older than they may be. */
+  read(): Promise<Figures>
+  /** The text; when the database cannot be read it has `storerank_database_up 0` and what the process knows of itself. */
+  render(): Promise<string>
+}
+
+const FRESH_MS = 10_000
+const USD = 1_000_000
+/** From a minute to two days. */
+const LATENCY_BUCKETS_S = [60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400, 172_800]
+/** Results of one look; the next look goes on from there. */
+const RESULTS_AT_ONCE = 5_000
+
+/** @param freshMs how old the figures may be */
+export function createMetrics(db: Database, settings: MonitorSettings, freshMs = FRESH_MS): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const gauges = createGauges(registry)
+  const stored = createStored(registry, db)
+  let latest: { readonly atMs: number; readonly figures: Promise<Figures> } | null = null
+
+  const read = (): Promise<Figures> => {
+    const nowMs = performance.now()
+    if (latest === null || nowMs - latest.atMs > freshMs)
+      latest = { atMs: nowMs, figures: look(db, settings, gauges, stored) }
+    const { figures } = latest
+    return figures
+  }
+  return {
+    read,
+    render: async () => {
+      await read().then(
+        () => gauges.databaseUp.set(1),
+        () => {
+          gauges.forget()
+          gauges.databaseUp.set(0)
+        },
+      )
+      const { statements, waiting } = db.load()
+      gauges.statements.set(statements)
+      gauges.waiting.set(waiting)
+      return registry.metrics()
+    },
+  }
+}
+
+async function look(
+  db: Database,
+  settings: MonitorSettings,
+  gauges: Gauges,
+  stored: { observe(): Promise<void> },
+): Promise<Figures> {
+  const began = performance.now()
+  await db.sql`select`
+  gauges.roundTrip.set((performance.now() - began) / 1000)
+  const figures = await readFigures(db, settings)
+  await stored.observe()
+  gauges.set(figures)
+  return figures
+}
+
+interface Sample {
+  readonly value: number
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+interface Definition {
+  readonly name: string
+  readonly help: string
+  readonly labels?: readonly string[]
+  read(figures: Figures): readonly Sample[]
+}
+
+const one = (value: number | null): Sample[] => (value === null ? [] : [{ value }])
+
+/** Figures of the database. */
+const DEFINITIONS: readonly Definition[] = [
+  {
+    name: 'tasks',
+    help: 'Tasks that have not ended, by state.',
+    labels: ['state'],
+    read: ({ work }) =>
+      (['planned', 'posting', 'posted'] as const).map((state) => ({ labels: { state }, value: work[state] })),
+  },
+  {
+    name: 'due_slots',
+    help: 'Slots that are due and not measured: their tasks have not ended, or the budget does not reach them.',
+    read: ({ work }) => one(work.planned + work.posting + work.posted + work.cut),
+  },
+  {
+    name: 'budget_cut_slots',
+    help: 'Slots that are due and that the budget does not reach.',
+    read: ({ work }) => one(work.cut),
+  },
+  {
+    name: 'overdue_tasks',
+    help: 'Posted tasks whose result is later than OVERDUE_AFTER.',
+    read: ({ work }) => one(work.overdue),
+  },
+  {
+    name: 'oldest_due_slot_age_seconds',
+    help: 'Age of the oldest slot that is due and not measured; 0 without one.',
+    read: ({ work, at }) => one(ageS(work.oldestSlot, at) ?? 0),
+  },
+  {
+    name: 'unknown_posts',
+    help: 'Posts whose answer was lost and that are being looked for.',
+    read: ({ work }) => one(work.unknownPosts),
+  },
+  {
+    name: 'held_posts',
+    help: 'Posts that are ready and not sent, for a reason that status shows.',
+    read: ({ work }) => one(work.heldPosts),
+  },
+  {
+    name: 'calls_last_minute',
+    help: 'Calls of the service within the last minute, over all runners.',
+    read: ({ callsUsed }) => one(callsUsed),
+  },
+  {
+    name: 'calls_per_minute_allowed',
+    help: 'CALLS_PER_MINUTE.',
+    read: ({ callsAllowed }) => one(callsAllowed),
+  },
+  {
+    name: 'spent_today_usd',
+    help: 'Money of today, less refunds; project is empty for all together.',
+    labels: ['project'],
+    read: ({ money }) =>
+      money.map(({ project, spentMicros }) => ({ labels: { project }, value: spentMicros / USD })),
+  },
+  {
+    name: 'reserved_today_usd',
+    help: 'Money reserved today for tasks that are not charged yet; project is empty for all together.',
+    labels: ['project'],
+    read: ({ money }) =>
+      money.map(({ project, reservedMicros }) => ({ labels: { project }, value: reservedMicros / USD })),
+  },
+  {
+    name: 'budget_used_usd',
+    help: 'What each budget has used, reservations included.',
+    labels: ['budget'],
+    read: ({ budgets }) =>
+      budgets.map(({ budget, usedMicros }) => ({ labels: { budget }, value: usedMicros / USD })),
+  },
+  {
+    name: 'budget_allowed_usd',
+    help: 'What each budget allows.',
+    labels: ['budget'],
+    read: ({ budgets }) =>
+      budgets.map(({ budget, limitMicros }) => ({ labels: { budget }, value: limitMicros / USD })),
+  },
+  {
+    name: 'account_balance_usd',
+    help: "The account's balance, as it was read last.",
+    read: ({ balanceMicros }) => one(balanceMicros === null ? null : balanceMicros / USD),
+  },
+  {
+    name: 'job_runs_last_day',
+    help: 'Runs of each job within 24 hours, by how they ended.',
+    labels: ['job', 'state'],
+    read: ({ jobs }) =>
+      jobs.flatMap(({ job, done, failed, missed }) =>
+        Object.entries({ done, failed, missed }).map(([state, value]) => ({ labels: { job, state }, value })),
+      ),
+  },
+  {
+    name: 'job_last_success_age_seconds',
+    help: 'Since the last successful run of each job.',
+    labels: ['job'],
+    read: ({ jobs, at }) =>
+      jobs.flatMap(({ job, lastSuccessAt }) => {
+        const value = ageS(lastSuccessAt, at)
+        return value === null ? [] : [{ labels: { job }, value }]
+      }),
+  },
+  {
+    name: 'job_last_success_timestamp_seconds',
+    help: 'When the last successful run of each job ended.',
+    labels: ['job'],
+    read: ({ jobs }) =>
+      jobs.flatMap(({ job, lastSuccessAt }) =>
+        lastSuccessAt === null ? [] : [{ labels: { job }, value: lastSuccessAt.getTime() / 1000 }],
+      ),
+  },
+  {
+    name: 'queue_jobs',
+    help: 'Jobs of the queue that have not ended.',
+    labels: ['queue', 'state'],
+    read: ({ queue }) =>
+      queue.map(({ queue: name, state, jobs }) => ({ labels: { queue: name, state }, value: jobs })),
+  },
+  {
+    name: 'troubles',
+    help: 'What `storerank status --check` finds wrong, by kind.',
+    labels: ['kind'],
+    read: (figures) =>
+      [...Map.groupBy(findTroubles(figures), ({ kind }) => kind)].map(([kind, { length }]) => ({
+        labels: { kind },
+        value: length,
+      })),
+  },
+]
+
+interface Gauges {
+  readonly databaseUp: Gauge
+  readonly roundTrip: Gauge
+  readonly statements: Gauge
+  readonly waiting: Gauge
+  set(figures: Figures): void
+  /** What the database said is not known any more. */
+  forget(): void
+}
+
+function createGauges(registry: Registry): Gauges {
+  const gauge = (name: string, help: string, labels: readonly string[] = []) =>
+    new Gauge({ name: `storerank_${name}`, help, labelNames: [...labels], registers: [registry] })
+  const ofDatabase = DEFINITIONS.map(({ name, help, labels, read }) => ({
+    read,
+    isLabelled: labels !== undefined,
+    gauge: gauge(name, help, labels),
+  }))
+  const roundTrip = gauge(
+    'database_round_trip_seconds',
+    'The time of an empty statement, with the wait for a connection.',
+  )
+  return {
+    roundTrip,
+    databaseUp: gauge('database_up', 'Whether the database answers.'),
+    statements: gauge('database_statements', 'Statements and transactions of this process since it began.'),
+    waiting: gauge('database_pool_waiting', 'Statements of this process that wait for a connection.'),
+    set: (figures) => {
+      for (const each of ofDatabase) {
+        each.gauge.reset()
+        for (const { labels = {}, value } of each.read(figures)) each.gauge.set(labels, value)
+      }
+    },
+    // A gauge without labels is 0 after a reset, which would say that all is well.
+    forget: () => {
+      for (const each of ofDatabase) {
+        if (each.isLabelled) each.gauge.reset()
+        else each.gauge.remove()
+      }
+      roundTrip.remove()
+    },
+  }
+}
+
+/** Results that were stored since this process began, by any process: how late, and so how many. */
+function createStored(registry: Registry, db: Database) {
+  const histogram = new Histogram({
+    name: 'storerank_due_to_stored_seconds',
+    help: 'From the instant at which a measurement was due to its result in the history; counts results since this process began.',
+    buckets: LATENCY_BUCKETS_S,
+    registers: [registry],
+  })
+  let after: string | null = null
+  return {
+    observe: async () => {
+      const [clock] = await db.sql<{ at: string }[]>`select clock_timestamp()::text as at`
+      after ??= clock?.at ?? null
+      const rows = await db.sql<{ seconds: number; endedAt: string }[]>`
+        select extract(epoch from k.ended_at - k.slot)::float8 as seconds, k.ended_at::text as "endedAt" from task k
+        where k.ended_at > ${after}::text::timestamptz and k.state = 'collected' order by k.ended_at limit ${RESULTS_AT_ONCE}`
+      for (const { seconds } of rows) histogram.observe(Math.max(0, seconds))
+      after = rows.at(-1)?.endedAt ?? after
+    },
+  }
+}
+
+function ageS(instant: Date | null, now: Date): number | null {
+  return instant === null ? null : Math.max(0, (now.getTime() - instant.getTime()) / 1000)
+}

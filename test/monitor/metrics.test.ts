@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { pino } from 'pino'
+import { Secret } from '../../src/config.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { beat } from '../../src/monitor/heartbeat.ts'
+import { createMetrics } from '../../src/monitor/metrics.ts'
+import { probeDatabase, probeHealth } from '../../src/monitor/probes.ts'
+import { startMonitorServer } from '../../src/monitor/server.ts'
+import { logDayBefore } from '../../src/report/day.ts'
+import { migrateLater } from '../support/database.ts'
+import { buy, collect, watchKeywords } from '../support/stages.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+const JOBS = ['track', 'collect']
+const log = pino({ level: 'silent' })
+let world: World
+
+before(async () => {
+  world = await createWorld()
+})
+after(() => world.close())
+
+const settings = () => ({ ...world.settings, jobs: JOBS })
+
+/** The value of a line of the text; undefined when it is not there. */
+const readValue = (text: string, name: string): string | undefined =>
+  text
+    .split('\n')
+    .find((line) => line.startsWith(`${name} `))
+    ?.slice(name.length + 1)
+
+describe('the metrics', () => {
+  test('follow the work from due to stored, with its money', async () => {
+    const metrics = createMetrics(world.db, settings(), 0)
+    await metrics.read()
+    await watchKeywords(world, ['yoga', 'pilates'], { depth: 100 })
+    await buy(world)
+    const posted = await metrics.render()
+    assert.equal(readValue(posted, 'storerank_tasks{state="posted"}'), '2')
+    assert.equal(readValue(posted, 'storerank_due_slots'), '2')
+    assert.ok(Number(readValue(posted, 'storerank_oldest_due_slot_age_seconds')) > 0)
+    assert.equal(readValue(posted, 'storerank_spent_today_usd{project="fitness"}'), '0.0024')
+    assert.equal(readValue(posted, 'storerank_spent_today_usd{project=""}'), '0.0024')
+    assert.equal(readValue(posted, 'storerank_budget_used_usd{budget="MAX_USD_PER_DAY"}'), '0.0024')
+    assert.equal(readValue(posted, 'storerank_budget_allowed_usd{budget="MAX_USD_PER_DAY"}'), '5')
+    assert.equal(readValue(posted, 'storerank_database_up'), '1')
+    assert.ok(Number(readValue(posted, 'storerank_database_statements')) > 0)
+    await collect(world)
+    const stored = await metrics.render()
+    assert.equal(readValue(stored, 'storerank_tasks{state="posted"}'), '0')
+    assert.equal(readValue(stored, 'storerank_due_to_stored_seconds_count'), '2')
+    assert.equal(readValue(await metrics.render(), 'storerank_due_to_stored_seconds_count'), '2')
+    assert.ok(readValue(stored, 'nodejs_eventloop_lag_p99_seconds') !== undefined)
+  })
+
+  test('are read once, however many ask', async () => {
+    const metrics = createMetrics(world.db, settings())
+    const [one, other] = await Promise.all([metrics.read(), metrics.read()])
+    assert.equal(one, other)
+    assert.equal(await metrics.read(), one)
+  })
+
+  test('say that the database is away, and nothing of it that is not known', async () => {
+    const nowhere = openDatabase('postgres://nobody:x@127.0.0.1:9/nothing')
+    const metrics = createMetrics(nowhere, settings(), 0)
+    const text = await metrics.render()
+    assert.equal(readValue(text, 'storerank_database_up'), '0')
+    assert.equal(readValue(text, 'storerank_due_slots'), undefined)
+    await nowhere.close()
+  })
+})
+
+describe('the address of operators', () => {
+  test('answers whether the process works and can work, and nothing else', async () => {
+    let lookedMs = 0
+    const metrics = createMetrics(world.db, settings())
+    const server = await startMonitorServer(
+      { metrics, log, isHealthy: probeHealth(() => lookedMs), isReady: probeDatabase(world.db) },
+      { host: '127.0.0.1', port: 0 },
+    )
+    const ask = async (path: string) => {
+      const response = await fetch(`http://127.0.0.1:${server.address.port}${path}`)
+      return [response.status, await response.text()] as const
+    }
+    assert.deepEqual(await ask('/healthz'), [200, 'ok\n'])
+    assert.deepEqual(await ask('/readyz'), [200, 'ok\n'])
+    assert.match((await ask('/metrics'))[1], /^storerank_database_up 1$/m)
+    assert.equal((await ask('/'))[0], 404)
+    lookedMs = 600_000
+    const [status, said] = await ask('/healthz')
+    assert.deepEqual(
+      [status, said],
+      [503, 'The schedule was looked at 600 s ago, and should be every minute.\n'],
+    )
+    await migrateLater(world.db.sql)
+    const [ready, why] = await ask('/readyz')
+    assert.equal(ready, 503)
+    assert.match(why, /newer/)
+    await world.db.sql`delete from drizzle.__drizzle_migrations where hash = 'later'`
+    await server.close()
+  })
+})
+
+test('a heartbeat is one call, and its failure is nobody’s trouble here', async () => {
+  const paths: string[] = []
+  const server = createServer((request, response) => {
+    paths.push(`${request.method} ${request.url}`)
+    response.writeHead(500).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = new Secret(`http://127.0.0.1:${(server.address() as AddressInfo).port}/ping/abc`)
+  await beat(url, log)
+  assert.deepEqual(paths, ['GET /ping/abc'])
+  server.closeAllConnections()
+  server.close()
+  await beat(url, log)
+})
+
+test('the day before is summed up in one line, once', async () => {
+  const lines: object[] = []
+  const told = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const day = await logDayBefore(world.db, told)
+  assert.equal(lines.length, 1)
+  await world.db.sql`
+    insert into job_run (job, slot, state, summary)
+    values ('housekeeping', clock_timestamp(), 'done', ${JSON.stringify({ day })}::text::jsonb)`
+  await logDayBefore(world.db, told)
+  assert.equal(lines.length, 1)
+})

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Figures } from '../../src/monitor/figures.ts'
+import { findTroubles } from '../../src/monitor/troubles.ts'
+
+const AT = new Date('2026-03-10T12:00:00Z')
+const before = (hours: number) => new Date(AT.getTime() - hours * 3_600_000)
+const JOB = {
+  job: 'track',
+  state: 'done',
+  at: before(0),
+  error: null,
+  lastSuccessAt: before(0),
+  done: 1,
+  failed: 0,
+  missed: 0,
+}
+
+const WELL: Figures = {
+  at: AT,
+  work: {
+    planned: 3,
+    posting: 1,
+    posted: 5,
+    cut: 0,
+    overdue: 0,
+    overdueSince: null,
+    oldestSlot: before(12),
+    unknownPosts: 0,
+    unknownSince: null,
+    heldPosts: 0,
+    heldBecause: null,
+    shortestEveryS: 86_400,
+  },
+  jobs: [JOB],
+  money: [],
+  budgets: [],
+  balanceMicros: null,
+  balanceAt: null,
+  callsUsed: 0,
+  callsAllowed: 2000,
+  queue: [],
+  service: [],
+  outage: null,
+  restoreHold: null,
+}
+
+const kinds = (changes: Partial<Figures>, work: Partial<Figures['work']> = {}): string[] =>
+  findTroubles({ ...WELL, ...changes, work: { ...WELL.work, ...work } }).map(({ kind }) => kind)
+
+test('nothing is wrong while work is on its way', () => {
+  assert.deepEqual(kinds({}), [])
+})
+
+test('each thing that a person should see to has a line, the most urgent first', () => {
+  assert.deepEqual(kinds({ restoreHold: 'Run `storerank recover`.' }, { heldPosts: 2, heldBecause: 'x' }), [
+    'restored',
+  ])
+  assert.deepEqual(kinds({ outage: { since: before(1), checkedAt: AT } }), ['outage'])
+  assert.deepEqual(kinds({}, { heldPosts: 2, heldBecause: 'The service refused the post (40210).' }), [
+    'not_posted',
+  ])
+  assert.deepEqual(kinds({ jobs: [{ ...JOB, state: 'failed', error: 'No.' }] }), ['job_failed'])
+  assert.deepEqual(kinds({}, { unknownPosts: 1, unknownSince: before(0.5) }), [])
+  assert.deepEqual(kinds({}, { unknownPosts: 1, unknownSince: before(2) }), ['unknown_posts'])
+  assert.deepEqual(kinds({}, { overdue: 1, overdueSince: before(2) }), [])
+  assert.deepEqual(kinds({}, { overdue: 1, overdueSince: before(7) }), ['overdue'])
+  assert.deepEqual(kinds({}, { cut: 4 }), ['budget'])
+})
+
+test('a runner that is gone is noticed when slots pass, and not before', () => {
+  const planned = (hours: number) => ({ jobs: [{ ...JOB, lastSuccessAt: before(hours) }] })
+  assert.deepEqual(kinds(planned(24.5)), [])
+  assert.deepEqual(kinds(planned(25.5)), ['no_run'])
+  assert.deepEqual(kinds(planned(2.5), { shortestEveryS: 3_600 }), ['no_run'])
+  assert.deepEqual(kinds({ jobs: [{ ...JOB, state: null, lastSuccessAt: null }] }), ['no_run'])
+  assert.deepEqual(kinds(planned(1000), { shortestEveryS: null }), [])
+})

@@ -88,14 +88,16 @@ cross join lateral (
     'when that fails too, correct the watch.', to_char(latest.slot at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
     coalesce(rtrim(latest.reason, '.'), 'no reason was given'))
   where latest.gap = 'failed'
-) problem;
+) problem
+union all
+select watch_table, watch_id, project, store, subject, problem, message from alert_problem;
 comment on view watch_problem is
-  'What keeps a watch from being measured, one row per problem, with a sentence saying what to do.';
-comment on column watch_problem.watch_table is 'keyword_watch, chart_watch or app_watch.';
+  'What keeps a watch from being measured or an alert from being told, one row per problem, with a sentence saying what to do.';
+comment on column watch_problem.watch_table is 'keyword_watch, chart_watch, app_watch, alert_channel or alert_rule.';
 comment on column watch_problem.watch_id is 'The id of the watch in that table.';
-comment on column watch_problem.project is 'The project.';
-comment on column watch_problem.store is 'The store of the watch.';
-comment on column watch_problem.subject is 'The keyword, the collection, or the id of the app.';
-comment on column watch_problem.problem is 'project_disabled, references_missing, location_unknown, language_unknown, category_unknown, followed_already, money, dearer_than_budget or last_slot_failed.';
+comment on column watch_problem.project is 'The project; null for a channel of alerts.';
+comment on column watch_problem.store is 'The store of the watch; null for a channel, and for a rule of both.';
+comment on column watch_problem.subject is 'The keyword, the collection, the id of the app, or the name of the channel or rule.';
+comment on column watch_problem.problem is 'project_disabled, references_missing, location_unknown, language_unknown, category_unknown, followed_already, money, dearer_than_budget, last_slot_failed, channel_settings, delivery_failing, delivery_dead, app_unknown or matches_nothing.';
 comment on column watch_problem.message is 'What is wrong, and what to do, as a sentence.';
 grant select on watch_problem to storerank_editor, storerank_reader;

@@ -1,0 +1,87 @@
+/** What rules find in money, in the account, in our own jobs and at the service: looked at by the clock, and not by a measurement. */
+import type { Fragment } from 'postgres'
+import type { Transaction } from '../db/database.ts'
+import type { OverallBudget } from '../plan/admission.ts'
+import type { AlertProject } from './scope.ts'
+
+export const SERVICE_KINDS: Readonly<
+  Record<string, (tx: Transaction, project: AlertProject, budget: OverallBudget) => Fragment>
+> = { budget_used: budgetUsed, balance_low: balanceLow, job_late: jobLate, outage }
+
+/** Once in each period of a budget: of the project's own, and of those over all projects. */
+function budgetUsed(tx: Transaction, project: AlertProject, budget: OverallBudget): Fragment {
+  return tx`
+    select r.id as rule_id, b.name as subject, b.begins_at as slot, null::timestamptz as compared_slot, null::integer as target_id,
+      null::integer as app, null::integer as rival, null::float8 as before, round(100.0 * b.used_micros / b.limit_micros, 1)::float8 as after,
+      jsonb_build_object('budget', b.name, 'limit_micros', b.limit_micros, 'used_micros', b.used_micros) as detail
+    from rule r
+    cross join lateral (
+      select 'daily_usd of the project' as name, m.daily_micros as limit_micros, m.day_micros as used_micros,
+        date_trunc('day', storerank_now() at time zone ${project.timezone}::text) at time zone ${project.timezone}::text as begins_at
+      from project_money(storerank_now(), array[${project.id}::integer]) m
+      union all
+      select 'monthly_usd of the project', m.monthly_micros, m.month_micros,
+        date_trunc('month', storerank_now() at time zone ${project.timezone}::text) at time zone ${project.timezone}::text
+      from project_money(storerank_now(), array[${project.id}::integer]) m
+      union all
+      select o.limited_by, o.limit_micros, o.used_micros,
+        date_trunc(case o.limited_by when 'MAX_USD_PER_MONTH' then 'month' else 'day' end, storerank_now(), 'UTC')
+      from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint) o
+      where o.limited_by <> 'the account''s balance'
+    ) b
+    where r.kind = 'budget_used' and b.limit_micros > 0 and 100.0 * b.used_micros / b.limit_micros >= r.threshold` as Fragment
+}
+
+/** By what the last seven days cost. Told once, until a look at the account has found enough. */
+function balanceLow(tx: Transaction): Fragment {
+  return tx`
+    select r.id, 'balance', date_trunc('day', storerank_now(), 'UTC'), coalesce(enough.at, '-infinity'), null::integer, null::integer,
+      null::integer, null::float8, round(b.left_micros / s.micros_a_day, 1)::float8,
+      jsonb_build_object('left_micros', b.left_micros, 'micros_a_day', round(s.micros_a_day))
+    from rule r
+    cross join (
+      select limit_micros - used_micros as left_micros from overall_money(storerank_now(), null, null)
+      where limited_by = 'the account''s balance'
+    ) b
+    cross join (
+      select sum(charged_micros + refunded_micros + duplicate_micros + adjusted_micros)
+        / greatest(1, least(7, ceil(extract(epoch from storerank_now() - min(begins_at)) / 86400))) as micros_a_day
+      from (select * from spend union all select * from spend_change) m
+      where scope = 0 and begins_at > storerank_now() - interval '168 hours'
+    ) s
+    cross join lateral (
+      select max(u.fetched_at) as at from account_usage u where u.balance_micros >= r.threshold * s.micros_a_day
+    ) enough
+    where r.kind = 'balance_low' and s.micros_a_day > 0 and b.left_micros / s.micros_a_day < r.threshold` as Fragment
+}
+
+/** Since the first run that was due after the last success. A job that nothing woke has no run, and no rule can tell of it. */
+function jobLate(tx: Transaction): Fragment {
+  return tx`
+    select r.id, j.job, j.since, null::timestamptz, null::integer, null::integer, null::integer, null::float8,
+      floor(extract(epoch from clock_timestamp() - j.since) / 3600)::float8,
+      jsonb_build_object('job', j.job, 'state', j.state, 'error', left(j.error, 500))
+    from rule r
+    cross join (
+      select distinct on (o.job) o.job, min(o.slot) over (partition by o.job) as since, o.state, o.error
+      from job_run o
+      left join (select job, max(slot) as slot from job_run where state = 'done' group by job) d using (job)
+      where o.slot > coalesce(d.slot, '-infinity') and o.state <> 'done'
+      order by o.job, o.slot desc
+    ) j
+    where r.kind = 'job_late' and clock_timestamp() - j.since >= r.threshold * interval '1 hour'` as Fragment
+}
+
+/** What the service reports of itself, as long as somebody has asked it lately. */
+function outage(tx: Transaction): Fragment {
+  return tx`
+    select r.id, 'app_data', s.since, null::timestamptz, null::integer, null::integer, null::integer, null::float8, null::float8,
+      jsonb_build_object('endpoints', s.endpoints)
+    from rule r
+    cross join (
+      select min(since) as since, jsonb_agg(coalesce(nullif(endpoint, ''), 'all') order by endpoint) as endpoints
+      from service_status
+      where api = 'app_data' and status = 'major_outage' and checked_at > clock_timestamp() - interval '10 minutes'
+    ) s
+    where r.kind = 'outage' and s.since is not null` as Fragment
+}

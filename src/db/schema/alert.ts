@@ -1,0 +1,276 @@
+/**
+ * Alerts: the rules and channels that people write, the events that rules found, and the messages that tell them. Every mistake in a rule
+ * or a channel is refused at the INSERT, by a CHECK with a telling name.
+ */
+import { type SQL, sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  check,
+  doublePrecision,
+  index,
+  integer,
+  interval,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { businessNow, instant } from './columns.ts'
+import { project } from './project.ts'
+
+const clock = sql`clock_timestamp()`
+
+/** What a name, a note and a switch have to be, in both tables that people write. */
+function sharedRules(table: 'alert_rule' | 'alert_channel') {
+  const rule = (name: string, condition: SQL) => check(`${table}_${name}`, condition)
+  return [
+    rule('name_1_to_100_trimmed', sql`char_length(name) between 1 and 100 and name = btrim(name)`),
+    rule('name_without_control_characters', sql`not has_control_characters(name)`),
+    rule('note_at_most_10000_characters', sql`char_length(note) <= 10000`),
+    rule(
+      'note_without_control_characters',
+      sql`not has_control_characters(translate(note, E'\\t\\r\\n', ''))`,
+    ),
+  ]
+}
+
+/** Where messages go. Its secret is the value of an environment variable, which the table names. */
+export const alertChannel = pgTable(
+  'alert_channel',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedByDefaultAsIdentity(),
+    name: text('name').notNull().unique('alert_channel_name_once'),
+    kind: text('kind').notNull(),
+    address: text('address'),
+    secretVariable: text('secret_variable'),
+    digest: text('digest').notNull().default('instant'),
+    /** Of the project's day, for a digest. */
+    hour: smallint('hour').notNull().default(8),
+    maxLines: smallint('max_lines').notNull().default(20),
+    /** Attaches the page of the report to a digest by e-mail. */
+    report: boolean('report').notNull().default(false),
+    enabled: boolean('enabled').notNull().default(true),
+    note: text('note'),
+    createdAt: instant('created_at').notNull().default(businessNow),
+  },
+  () => [
+    ...sharedRules('alert_channel'),
+    check('alert_channel_kind_known', sql`kind in ('webhook', 'slack', 'email')`),
+    check('alert_channel_address_of_webhook_and_email', sql`(address is null) = (kind = 'slack')`),
+    check(
+      'alert_channel_webhook_https_unless_loopback',
+      sql`kind <> 'webhook' or address ~ '^(https://[^/?#@[:space:]]+|http://(localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|[[]::1[]])(:[0-9]{1,5})?)([/?][^[:space:]]*)?$'`,
+    ),
+    check(
+      'alert_channel_email_1_to_20_addresses',
+      sql`kind <> 'email' or address ~ '^[A-Za-z0-9.!#$%&*+/=?^_|~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+( *, *[A-Za-z0-9.!#$%&*+/=?^_|~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+){0,19}$'`,
+    ),
+    check('alert_channel_address_at_most_2000', sql`char_length(address) <= 2000`),
+    check('alert_channel_secret_of_webhook_and_slack', sql`(secret_variable is null) = (kind = 'email')`),
+    check('alert_channel_secret_variable_form', sql`secret_variable ~ '^ALERT_[A-Z0-9_]{1,100}$'`),
+    check('alert_channel_digest_known', sql`digest in ('instant', 'daily', 'weekly')`),
+    check('alert_channel_hour_0_to_23', sql`hour between 0 and 23`),
+    check('alert_channel_max_lines_1_to_40', sql`max_lines between 1 and 40`),
+    check(
+      'alert_channel_report_only_of_digest_by_email',
+      sql`not report or (kind = 'email' and digest <> 'instant')`,
+    ),
+  ],
+)
+
+/** What a person wants to be told of. docs/alerts.md says what each kind compares. */
+export const alertRule = pgTable(
+  'alert_rule',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedByDefaultAsIdentity(),
+    project: text('project')
+      .notNull()
+      .references(() => project.name, { onUpdate: 'cascade' }),
+    name: text('name').notNull(),
+    kind: text('kind').notNull(),
+    store: text('store'),
+    appId: text('app_id'),
+    role: text('role').notNull().default('own'),
+    keyword: text('keyword'),
+    tag: text('tag'),
+    direction: text('direction').notNull().default('any'),
+    threshold: doublePrecision('threshold'),
+    /** Of `rank_moved`, where the better of the two ranks is 11 to 30, and beyond. */
+    threshold11To30: doublePrecision('threshold_11_to_30'),
+    thresholdBeyond: doublePrecision('threshold_beyond'),
+    top: smallint('top'),
+    comparedWith: text('compared_with').notNull().default('1 day'),
+    base: doublePrecision('base'),
+    windowDays: smallint('window_days'),
+    channel: text('channel').references(() => alertChannel.name, { onUpdate: 'cascade' }),
+    severity: text('severity').notNull().default('warning'),
+    cooldown: interval('cooldown').notNull().default('0 seconds'),
+    enabled: boolean('enabled').notNull().default(true),
+    note: text('note'),
+    createdAt: instant('created_at').notNull().default(businessNow),
+  },
+  (t) => [
+    ...sharedRules('alert_rule'),
+    check(
+      'alert_rule_kind_known',
+      sql`kind in ('rank_moved', 'top_crossed', 'overtaken', 'not_measured', 'visibility_moved', 'share_of_voice_moved',
+        'top_count_moved', 'new_app', 'rating_below', 'rating_dropped', 'review_low', 'listing_changed', 'budget_used',
+        'balance_low', 'job_late', 'outage')`,
+    ),
+    check('alert_rule_store_known', sql`store in ('ios_store', 'android_store')`),
+    check(
+      'alert_rule_app_id_form',
+      sql`app_id ~ '^([1-9][0-9]{2,18}|[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+)$' and char_length(app_id) <= 255`,
+    ),
+    check('alert_rule_role_own_competitor_or_any', sql`role in ('own', 'competitor', 'any')`),
+    check('alert_rule_keyword_1_to_700', sql`char_length(keyword) between 1 and 700`),
+    check('alert_rule_tag_1_to_100', sql`char_length(tag) between 1 and 100`),
+    check(
+      'alert_rule_keyword_and_tag_only_of_ranks',
+      sql`num_nonnulls(keyword, tag) = 0 or kind in ('rank_moved', 'top_crossed', 'overtaken', 'not_measured',
+        'visibility_moved', 'share_of_voice_moved', 'top_count_moved', 'new_app')`,
+    ),
+    check(
+      'alert_rule_store_and_app_not_of_money_and_service',
+      sql`num_nonnulls(store, app_id) = 0 or kind not in ('budget_used', 'balance_low', 'job_late', 'outage')`,
+    ),
+    check('alert_rule_direction_any_up_or_down', sql`direction in ('any', 'up', 'down')`),
+    check(
+      'alert_rule_threshold_of_kind',
+      sql`(threshold is null) = (kind in ('top_crossed', 'overtaken', 'listing_changed', 'outage'))`,
+    ),
+    // NaN is greater than every number.
+    check(
+      'alert_rule_threshold_in_range_of_kind',
+      sql`case kind
+        when 'rank_moved' then threshold between 1 and 700
+        when 'not_measured' then threshold between 1 and 366
+        when 'rating_below' then threshold between 1 and 5
+        when 'rating_dropped' then threshold between 0.01 and 4
+        when 'review_low' then threshold between 1 and 5
+        else threshold > 0 and threshold <= 1000000 end`,
+    ),
+    check(
+      'alert_rule_bands_only_of_rank_moved',
+      sql`num_nonnulls(threshold_11_to_30, threshold_beyond) = 0 or kind = 'rank_moved'`,
+    ),
+    check(
+      'alert_rule_bands_1_to_700',
+      sql`coalesce(threshold_11_to_30, 1) between 1 and 700 and coalesce(threshold_beyond, 1) between 1 and 700`,
+    ),
+    check(
+      'alert_rule_top_of_kind',
+      sql`case kind when 'top_crossed' then top is not null when 'new_app' then top is not null
+        when 'top_count_moved' then top is not null when 'overtaken' then true else top is null end`,
+    ),
+    check('alert_rule_top_1_to_700', sql`top between 1 and 700`),
+    check(
+      'alert_rule_compared_with_known',
+      sql`compared_with in ('1 day', '7 days', '30 days', 'best', 'base')`,
+    ),
+    check(
+      'alert_rule_best_and_base_only_of_rank_moved',
+      sql`compared_with not in ('best', 'base') or kind = 'rank_moved'`,
+    ),
+    check('alert_rule_base_where_compared_with_base', sql`(base is null) = (compared_with <> 'base')`),
+    check('alert_rule_base_1_to_700', sql`base between 1 and 700`),
+    check('alert_rule_window_days_only_of_best', sql`window_days is null or compared_with = 'best'`),
+    check('alert_rule_window_days_2_to_400', sql`window_days between 2 and 400`),
+    check('alert_rule_severity_known', sql`severity in ('info', 'warning', 'critical')`),
+    check(
+      'alert_rule_cooldown_0_to_366_days',
+      sql`extract(year from cooldown) = 0 and extract(month from cooldown) = 0
+        and extract(epoch from cooldown) between 0 and 31622400`,
+    ),
+    uniqueIndex('alert_rule_same_row_twice').on(t.project, t.name),
+  ],
+)
+
+/**
+ * Measurements and gaps that no rule has looked at yet: written by a trigger in the transaction that stores them, deleted in the
+ * transaction that writes the events they lead to.
+ */
+export const alertDue = pgTable(
+  'alert_due',
+  {
+    projectId: integer('project_id').notNull(),
+    slot: instant('slot').notNull(),
+    targetId: integer('target_id').notNull(),
+    notedAt: instant('noted_at').notNull().default(clock),
+  },
+  (t) => [primaryKey({ columns: [t.projectId, t.slot, t.targetId] })],
+)
+
+/** What goes to a channel as one: under the same id each time, and after its first attempt with the same words. */
+export const alertMessage = pgTable(
+  'alert_message',
+  {
+    id: uuid('id').primaryKey().default(sql`uuid_v7()`),
+    channelId: bigint('channel_id', { mode: 'number' })
+      .notNull()
+      .references(() => alertChannel.id, { onDelete: 'cascade' }),
+    projectId: integer('project_id').notNull(),
+    /** The hour of a digest; null for what is told at once. */
+    digestAt: instant('digest_at'),
+    state: text('state').notNull().default('pending'),
+    /** What is sent; null before the first attempt. */
+    content: jsonb('content'),
+    attempts: smallint('attempts').notNull().default(0),
+    nextAt: instant('next_at').notNull().default(clock),
+    problem: text('problem'),
+    createdAt: instant('created_at').notNull().default(clock),
+    endedAt: instant('ended_at'),
+  },
+  (t) => [
+    check('alert_message_state_known', sql`state in ('pending', 'delivered', 'dead', 'empty')`),
+    uniqueIndex('alert_message_digest_once').on(t.channelId, t.projectId, t.digestAt),
+    index('alert_message_pending').on(t.channelId, t.createdAt).where(sql`state = 'pending'`),
+    index('alert_message_ended').on(t.endedAt).where(sql`state <> 'pending'`),
+  ],
+)
+
+/** What a rule found, once: (rule, subject, slot) is unique. */
+export const alertEvent = pgTable(
+  'alert_event',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    ruleId: bigint('rule_id', { mode: 'number' })
+      .notNull()
+      .references(() => alertRule.id, { onDelete: 'cascade' }),
+    subject: text('subject').notNull(),
+    slot: instant('slot').notNull(),
+    /** What it is compared with; an event of the same rule, subject and direction since then has told it already. */
+    comparedSlot: instant('compared_slot'),
+    kind: text('kind').notNull(),
+    severity: text('severity').notNull(),
+    targetId: integer('target_id'),
+    app: integer('app'),
+    rival: integer('rival'),
+    before: doublePrecision('before'),
+    after: doublePrecision('after'),
+    detail: jsonb('detail').notNull().default({}),
+    foundAt: instant('found_at').notNull().default(clock),
+    messageId: uuid('message_id').references(() => alertMessage.id, { onDelete: 'set null' }),
+    /** Why it is not told. */
+    heldBack: text('held_back'),
+  },
+  (t) => [
+    uniqueIndex('alert_event_once').on(t.ruleId, t.subject, t.slot),
+    check('alert_event_held_back_known', sql`held_back in ('cooldown', 'channel')`),
+    index('alert_event_of_message').on(t.messageId),
+    index('alert_event_untold').on(t.ruleId).where(sql`message_id is null and held_back is null`),
+  ],
+)
+
+/** What is wrong with the settings of a channel, as the job `alerts` sees its environment. */
+export const alertChannelProblem = pgTable('alert_channel_problem', {
+  channelId: bigint('channel_id', { mode: 'number' })
+    .primaryKey()
+    .references(() => alertChannel.id, { onDelete: 'cascade' }),
+  problem: text('problem').notNull(),
+  seenAt: instant('seen_at').notNull().default(clock),
+})

@@ -1,0 +1,146 @@
+/** Rules on a day of a project as a whole. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { type AlertList, createAlertList } from '../support/alerts.ts'
+
+let list: AlertList
+before(async () => {
+  list = await createAlertList()
+})
+after(() => list.drop())
+beforeEach(async () => {
+  await list.clear()
+  await list.setNow('2026-03-01 06:00+00')
+})
+
+const KEYWORDS = ['a', 'b', 'c', 'd', 'e']
+
+const watchFive = async (fields: Record<string, unknown> = {}) => {
+  for (const keyword of KEYWORDS) await list.addKeyword({ keyword, ...fields })
+  await list.addApp()
+}
+
+/** `ranks[i]` holds the apps by rank of the i-th keyword; null is a gap. */
+const measure = async (day: number, ranks: readonly (readonly string[] | null)[]) => {
+  const slot = `2026-03-0${day} 00:00+00`
+  await list.setNow(`2026-03-0${day} 06:00+00`)
+  for (const [n, apps] of ranks.entries()) {
+    const keyword = KEYWORDS[n] ?? ''
+    if (apps === null) await list.leaveGap(keyword, slot, 'budget')
+    else await list.capture(keyword, slot, [...apps])
+  }
+}
+
+const FIRST = ['1001', '7', '8', '9']
+const SECOND = ['7', '1001', '8', '9']
+const FOURTH = ['7', '8', '9', '1001']
+const OUT = ['7', '8', '9', '6']
+
+describe('visibility', () => {
+  test('that moved by so many percent is told of the day, by keywords that were measured on both', async () => {
+    await watchFive()
+    await list.addRule({ kind: 'visibility_moved', threshold: 40 })
+    await measure(1, [FIRST, FIRST, SECOND, SECOND, FIRST])
+    await measure(2, [SECOND, FIRST, SECOND, SECOND, null])
+    await measure(3, [SECOND, SECOND, OUT, OUT, OUT])
+    // Of the fifth keyword the day before is unknown: (0.5 + 1 + 0.5 + 0.5) / 4 and (0.5 + 0.5) / 4.
+    assert.deepEqual(await list.look(), ['visibility_moved 03-03 1001 62.5→25'])
+  })
+
+  test('is nothing that a gap makes fall, and nothing is said of a day that was measured in small part', async () => {
+    await watchFive()
+    await list.addRule({ kind: 'visibility_moved', threshold: 1 })
+    await measure(1, [FIRST, FIRST, FIRST, FIRST, FIRST])
+    await measure(2, [FIRST, FIRST, FIRST, FIRST, null])
+    await measure(3, [OUT, FIRST, FIRST, null, FIRST])
+    assert.deepEqual(await list.look(), [])
+  })
+
+  test('goes by the weight of the keywords, and by the tag of the rule', async () => {
+    await watchFive()
+    await list.sql`update keyword_watch set weight = 8, tags = '{core}' where keyword = 'a'`
+    await list.addRule({ kind: 'visibility_moved', threshold: 30 })
+    await list.addRule({
+      kind: 'visibility_moved',
+      name: 'core',
+      tag: 'core',
+      threshold: 30,
+      direction: 'down',
+    })
+    await measure(1, [FIRST, FIRST, FIRST, FIRST, FIRST])
+    await measure(2, [SECOND, FIRST, FIRST, FIRST, FIRST])
+    assert.deepEqual(await list.look(), ['core 03-02 1001 100→50', 'visibility_moved 03-02 1001 100→66.6667'])
+  })
+
+  test('is that of the project’s own day, with the last measurement of lists in other slots of it', async () => {
+    await list.addKeyword({ keyword: 'a' })
+    await list.addKeyword({ keyword: 'b', every: '12 hours' })
+    await list.addApp()
+    await list.sql`update project set timezone = 'Asia/Tokyo'`
+    await list.addRule({ kind: 'visibility_moved', threshold: 10 })
+    for (const [day, apps] of [
+      [1, FIRST],
+      [2, FOURTH],
+    ] as const) {
+      await list.setNow(`2026-03-0${day} 13:00+00`)
+      await list.capture('a', `2026-03-0${day} 00:00+00`, [...FIRST])
+      await list.capture('b', `2026-03-0${day} 00:00+00`, [...FIRST])
+      await list.capture('b', `2026-03-0${day} 12:00+00`, [...apps])
+    }
+    // The day of Tokyo began at 15:00 UTC of the day before.
+    assert.deepEqual(await list.look(), ['visibility_moved 03-01 1001 100→62.5'])
+  })
+})
+
+test('share of voice is of everybody on the same measurements', async () => {
+  await watchFive()
+  await list.addRule({ kind: 'share_of_voice_moved', threshold: 20 })
+  await measure(
+    1,
+    KEYWORDS.map(() => ['1001', '7']),
+  )
+  await measure(
+    2,
+    KEYWORDS.map(() => ['7', '1001']),
+  )
+  assert.deepEqual(await list.look(), ['share_of_voice_moved 03-02 1001 66.6667→33.3333'])
+})
+
+test('the count in the top N is of keywords that were measured on both days', async () => {
+  await watchFive()
+  await list.addRule({ kind: 'top_count_moved', top: 3, threshold: 2 })
+  await measure(1, [FIRST, FIRST, FIRST, FIRST, OUT])
+  await measure(2, [FIRST, FIRST, FOURTH, FOURTH, FIRST])
+  await measure(3, [FOURTH, FOURTH, FOURTH, FOURTH, null])
+  assert.deepEqual(await list.look(), ['top_count_moved 03-03 1001 2→0'])
+})
+
+describe('a new app', () => {
+  test('in the top N of K keywords is told once, with keywords, and never of an app that is watched', async () => {
+    await watchFive()
+    await list.addApp({ app_id: '1002', role: 'competitor' })
+    await list.addRule({ kind: 'new_app', top: 2, threshold: 3 })
+    await measure(
+      1,
+      KEYWORDS.map(() => ['1001', '7']),
+    )
+    await measure(2, [
+      ['1002', '5'],
+      ['1002', '5'],
+      ['1002', '5', '7'],
+      ['1001', '7', '5'],
+      ['1001', '7'],
+    ])
+    await measure(
+      3,
+      KEYWORDS.map(() => ['1001', '7']),
+    )
+    await measure(
+      4,
+      KEYWORDS.map(() => ['5', '1001']),
+    )
+    assert.deepEqual(await list.look(), ['new_app 03-02 5 0→3', 'new_app 03-03 7 2→5'])
+    const [event] = await list.sql`select detail from alert_event order by slot`
+    assert.deepEqual(event?.detail, { top: 2, keywords: ['a', 'b', 'c'] })
+  })
+})

@@ -1,0 +1,231 @@
+/** Rules on ranks: told once, and only when both ends were measured. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { type AlertList, createAlertList } from '../support/alerts.ts'
+
+let list: AlertList
+before(async () => {
+  list = await createAlertList()
+})
+after(() => list.drop())
+beforeEach(async () => {
+  await list.clear()
+  await list.setNow('2026-03-01 06:00+00')
+})
+
+const slotOf = (day: number, hour = 0) =>
+  `2026-03-${String(day).padStart(2, '0')} ${String(hour).padStart(2, '0')}:00+00`
+
+/** `ranks[i]` is what is at rank i + 1; the places between are apps of nobody. */
+const withRanks = (ranks: Record<string, number>, depth = 100): string[] => {
+  const places = Array.from({ length: depth }, (_, n) => String(500_000 + n))
+  for (const [app, rank] of Object.entries(ranks)) places[rank - 1] = app
+  return places
+}
+
+/** The own app 1001 at a rank each day from 1 March on; null: a gap, 0: not within depth. */
+const measureDays = async (ranks: readonly (number | null)[], from = 1) => {
+  for (const [n, rank] of ranks.entries()) {
+    await list.setNow(`2026-03-${String(from + n).padStart(2, '0')} 06:00+00`)
+    if (rank === null) await list.leaveGap('yoga', slotOf(from + n), 'failed', 'no result')
+    else await list.capture('yoga', slotOf(from + n), withRanks(rank === 0 ? {} : { 1001: rank }))
+  }
+}
+
+const watchOne = async () => {
+  await list.addKeyword()
+  await list.addApp()
+}
+
+describe('a rank that moved', () => {
+  test('is told from the threshold of its band on, once', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'rank_moved', threshold: 2, threshold_11_to_30: 5, threshold_beyond: 20 })
+    await measureDays([4, 5, 7, 11, 12, 16, 22, 40, 59, 35])
+    assert.deepEqual(await list.look(), [
+      'rank_moved 03-03 yoga 1001 5→7',
+      'rank_moved 03-04 yoga 1001 7→11',
+      'rank_moved 03-07 yoga 1001 16→22',
+      'rank_moved 03-08 yoga 1001 22→40',
+      'rank_moved 03-10 yoga 1001 59→35',
+    ])
+    assert.deepEqual(await list.look(), [])
+  })
+
+  test('is not told when either end was not measured', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'rank_moved', threshold: 1 })
+    await measureDays([4, null, 40, null, 4])
+    assert.deepEqual(await list.look(), [])
+  })
+
+  test('is told of a fall out of the depth as far as the depth reaches, and not beyond it', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'rank_moved', threshold: 30 })
+    await measureDays([80, 0, 60])
+    assert.deepEqual(await list.look(), ['rank_moved 03-03 yoga 1001 -→60'])
+    await list.setNow('2026-03-04 06:00+00')
+    await list.capture('yoga', slotOf(4), withRanks({}, 30), { depth: 30 })
+    assert.deepEqual(await list.look(), [])
+  })
+
+  test('is not told of an app that may be among what could not be read', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'rank_moved', threshold: 1 })
+    await measureDays([4])
+    await list.setNow('2026-03-02 06:00+00')
+    await list.capture('yoga', slotOf(2), withRanks({}), { reason: '1 item could not be read' })
+    assert.deepEqual(await list.look(), [])
+  })
+
+  test('up and down, by the direction of the rule', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'rank_moved', name: 'falls', threshold: 3, direction: 'down' })
+    await list.addRule({ kind: 'rank_moved', name: 'rises', threshold: 3, direction: 'up' })
+    await measureDays([10, 20, 10])
+    assert.deepEqual(await list.look(), ['falls 03-02 yoga 1001 10→20', 'rises 03-03 yoga 1001 20→10'])
+  })
+
+  test('against 7 days before is told once, and not again on each of the days after', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'rank_moved', threshold: 5, compared_with: '7 days' })
+    await measureDays([3, 3, 3, 3, 3, 3, 3, 3, 20, 20, 20, 20, 20, 20, 20, 20, 20])
+    assert.deepEqual(await list.look(), ['rank_moved 03-09 yoga 1001 3→20'])
+  })
+
+  test('against the best of the window, until there is a new best', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'rank_moved', threshold: 5, compared_with: 'best', window_days: 10 })
+    await measureDays([7, 4, 6, 9, 12, 14, 3, 10])
+    assert.deepEqual(await list.look(), ['rank_moved 03-04 yoga 1001 4→9', 'rank_moved 03-08 yoga 1001 3→10'])
+  })
+
+  test('against a fixed base, once until it was within reach again', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'rank_moved', threshold: 5, compared_with: 'base', base: 3 })
+    await measureDays([3, 9, 12, null, 4, 20])
+    assert.deepEqual(await list.look(), ['rank_moved 03-02 yoga 1001 3→9', 'rank_moved 03-06 yoga 1001 3→20'])
+  })
+
+  test('of an hourly keyword is told once a move, and not each hour for a day', async () => {
+    await list.addKeyword({ every: '6 hours' })
+    await list.addApp()
+    await list.addRule({ kind: 'rank_moved', threshold: 5 })
+    for (let n = 0; n < 12; n += 1) {
+      await list.capture(
+        'yoga',
+        slotOf(1 + Math.floor(n / 4), (n % 4) * 6),
+        withRanks({ 1001: n < 6 ? 2 : 30 }),
+      )
+    }
+    await list.setNow('2026-03-03 20:00+00')
+    assert.deepEqual(await list.look(), ['rank_moved 03-02 yoga 1001 2→30'])
+  })
+
+  test('only in what the rule means: store, app, keyword, tag', async () => {
+    await list.addKeyword({ tags: ['core'] })
+    await list.addKeyword({ keyword: 'calm' })
+    await list.addApp()
+    await list.addApp({ app_id: '1002', role: 'competitor' })
+    const rule = { kind: 'rank_moved', threshold: 5 }
+    await list.addRule({ ...rule, name: 'tag', tag: 'core' })
+    await list.addRule({ ...rule, name: 'keyword', keyword: 'calm' })
+    await list.addRule({ ...rule, name: 'store', store: 'android_store' })
+    await list.addRule({ ...rule, name: 'app', app_id: '1002', keyword: 'calm' })
+    await list.addRule({ ...rule, name: 'any', role: 'any', tag: 'core' })
+    await list.addRule({ ...rule, name: 'off', enabled: false })
+    for (const keyword of ['yoga', 'calm']) {
+      await list.capture(keyword, slotOf(1), withRanks({ 1001: 1, 1002: 2 }))
+      await list.capture(keyword, slotOf(2), withRanks({ 1001: 11, 1002: 12 }))
+    }
+    assert.deepEqual(await list.look(), [
+      'any 03-02 yoga 1001 1→11',
+      'any 03-02 yoga 1002 2→12',
+      'app 03-02 calm 1002 2→12',
+      'keyword 03-02 calm 1001 1→11',
+      'tag 03-02 yoga 1001 1→11',
+    ])
+  })
+
+  test('that comes late is told once, of its own slot', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'rank_moved', threshold: 5 })
+    await measureDays([3, null, 4])
+    assert.deepEqual(await list.look(), [])
+    await list.sql`
+      update ranking r set gap = null, reason = null, captured_at = slot, depth = 100,
+        app_ids = (select app_ids[30:] || app_ids[:29] from ranking o where o.slot = ${slotOf(1)})
+      where slot = ${slotOf(2)}`
+    assert.deepEqual(await list.look(), ['rank_moved 03-02 yoga 1001 3→74'])
+    assert.deepEqual(await list.look(), [])
+  })
+})
+
+describe('the top N', () => {
+  test('is entered and left', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'top_crossed', top: 10 })
+    await list.addRule({ kind: 'top_crossed', name: 'left', top: 10, direction: 'down' })
+    await measureDays([12, 10, 11, 0, 9, 0, null, 3])
+    assert.deepEqual(await list.look(), [
+      'left 03-03 yoga 1001 10→11',
+      'left 03-06 yoga 1001 9→-',
+      'top_crossed 03-02 yoga 1001 12→10',
+      'top_crossed 03-03 yoga 1001 10→11',
+      'top_crossed 03-05 yoga 1001 -→9',
+      'top_crossed 03-06 yoga 1001 9→-',
+    ])
+  })
+
+  test('is not left because it was looked at less deep', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'top_crossed', top: 50 })
+    await measureDays([40])
+    await list.setNow('2026-03-02 06:00+00')
+    await list.capture('yoga', slotOf(2), withRanks({}, 30), { depth: 30 })
+    assert.deepEqual(await list.look(), [])
+  })
+})
+
+describe('a competitor', () => {
+  test('that overtook us is told, with its ranks', async () => {
+    await watchOne()
+    await list.addApp({ app_id: '1002', role: 'competitor' })
+    await list.addApp({ app_id: '1003', role: 'competitor' })
+    await list.addRule({ kind: 'overtaken' })
+    await list.addRule({ kind: 'overtaken', name: 'in the top 5', top: 5 })
+    await list.capture('yoga', slotOf(1), withRanks({ 1001: 8, 1002: 12, 1003: 3 }))
+    await list.capture('yoga', slotOf(2), withRanks({ 1001: 9, 1002: 7, 1003: 2 }))
+    await list.capture('yoga', slotOf(3), withRanks({ 1002: 4 }))
+    assert.deepEqual(await list.look(), ['overtaken 03-02 yoga 1001 behind 1002 8→9'])
+    const [event] = await list.sql`select detail from alert_event`
+    assert.deepEqual(event?.detail, { rival_before: 12, rival_after: 7 })
+  })
+})
+
+describe('a keyword that is not measured', () => {
+  test('for N days is told once, with the reason, and again after it was measured', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'not_measured', threshold: 2 })
+    await measureDays([3, null, null, null, null, 4, null, null])
+    assert.deepEqual(await list.look(), ['not_measured 03-03 yoga -→-', 'not_measured 03-08 yoga -→-'])
+    const [event] = await list.sql`select detail from alert_event order by slot`
+    assert.deepEqual(event?.detail, { gap: 'failed', reason: 'no result', days: 2 })
+  })
+
+  test('ever is told N days after it began to be followed', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'not_measured', threshold: 3 })
+    await measureDays([null, null, null, null])
+    assert.deepEqual(await list.look(), ['not_measured 03-03 yoga -→-'])
+  })
+})
+
+test('a project without rules has nothing to look at, and a rule sees nothing that was stored before it', async () => {
+  await watchOne()
+  await measureDays([3, 50])
+  const [due] = await list.sql`select count(*) as due from alert_due`
+  assert.deepEqual(due, { due: 0 })
+  await list.addRule({ kind: 'rank_moved', threshold: 1 })
+  assert.deepEqual(await list.look(), [])
+})

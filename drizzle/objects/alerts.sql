@@ -82,5 +82,4 @@ comment on column alert_channel_problem.problem is 'What is wrong, and what to d
 comment on column alert_channel_problem.seen_at is 'When it was seen.';
 
 grant select, insert, update, delete on alert_rule, alert_channel to storerank_editor;
-grant select on alert_event, alert_message to storerank_editor;
-grant select on alert_rule, alert_event to storerank_reader;
+grant select on alert_rule to storerank_reader;

@@ -183,7 +183,7 @@ describe('rows that are right', () => {
     try {
       await editor.sql`insert into alert_channel ${editor.sql({ ...CHANNEL, name: 'theirs' })}`
       await editor.sql`insert into alert_rule ${editor.sql({ ...RULE, name: 'theirs', channel: 'theirs' })}`
-      await assert.rejects(editor.sql`delete from alert_event`, { code: '42501' })
+      await assert.rejects(editor.sql`select from alert_event`, { code: '42501' })
       assert.equal((await reader.sql`select from alert_rule`).length, 1)
       assert.equal((await reader.sql`select from alert_history`).length, 0)
       await assert.rejects(reader.sql`select address from alert_channel`, { code: '42501' })

@@ -82,38 +82,9 @@ export const alertChannel = pgTable(
   ],
 )
 
-/** What a person wants to be told of. docs/alerts.md says what each kind compares. */
-export const alertRule = pgTable(
-  'alert_rule',
-  {
-    id: bigint('id', { mode: 'number' }).primaryKey().generatedByDefaultAsIdentity(),
-    project: text('project')
-      .notNull()
-      .references(() => project.name, { onUpdate: 'cascade' }),
-    name: text('name').notNull(),
-    kind: text('kind').notNull(),
-    store: text('store'),
-    appId: text('app_id'),
-    role: text('role').notNull().default('own'),
-    keyword: text('keyword'),
-    tag: text('tag'),
-    direction: text('direction').notNull().default('any'),
-    threshold: doublePrecision('threshold'),
-    /** Of `rank_moved`, where the better of the two ranks is 11 to 30, and beyond. */
-    threshold11To30: doublePrecision('threshold_11_to_30'),
-    thresholdBeyond: doublePrecision('threshold_beyond'),
-    top: smallint('top'),
-    comparedWith: text('compared_with').notNull().default('1 day'),
-    base: doublePrecision('base'),
-    windowDays: smallint('window_days'),
-    channel: text('channel').references(() => alertChannel.name, { onUpdate: 'cascade' }),
-    severity: text('severity').notNull().default('warning'),
-    cooldown: interval('cooldown').notNull().default('0 seconds'),
-    enabled: boolean('enabled').notNull().default(true),
-    note: text('note'),
-    createdAt: instant('created_at').notNull().default(businessNow),
-  },
-  (t) => [
+/** What a rule is about, and of what it speaks. */
+function scopeRules() {
+  return [
     ...sharedRules('alert_rule'),
     check(
       'alert_rule_kind_known',
@@ -138,6 +109,12 @@ export const alertRule = pgTable(
       'alert_rule_store_and_app_not_of_money_and_service',
       sql`num_nonnulls(store, app_id) = 0 or kind not in ('budget_used', 'balance_low', 'job_late', 'outage')`,
     ),
+  ]
+}
+
+/** From where on it is told, and compared with what. */
+function thresholdRules() {
+  return [
     check('alert_rule_direction_any_up_or_down', sql`direction in ('any', 'up', 'down')`),
     check(
       'alert_rule_threshold_of_kind',
@@ -186,6 +163,43 @@ export const alertRule = pgTable(
       sql`extract(year from cooldown) = 0 and extract(month from cooldown) = 0
         and extract(epoch from cooldown) between 0 and 31622400`,
     ),
+  ]
+}
+
+/** What a person wants to be told of. docs/alerts.md says what each kind compares. */
+export const alertRule = pgTable(
+  'alert_rule',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedByDefaultAsIdentity(),
+    project: text('project')
+      .notNull()
+      .references(() => project.name, { onUpdate: 'cascade' }),
+    name: text('name').notNull(),
+    kind: text('kind').notNull(),
+    store: text('store'),
+    appId: text('app_id'),
+    role: text('role').notNull().default('own'),
+    keyword: text('keyword'),
+    tag: text('tag'),
+    direction: text('direction').notNull().default('any'),
+    threshold: doublePrecision('threshold'),
+    /** Of `rank_moved`, where the better of the two ranks is 11 to 30, and beyond. */
+    threshold11To30: doublePrecision('threshold_11_to_30'),
+    thresholdBeyond: doublePrecision('threshold_beyond'),
+    top: smallint('top'),
+    comparedWith: text('compared_with').notNull().default('1 day'),
+    base: doublePrecision('base'),
+    windowDays: smallint('window_days'),
+    channel: text('channel').references(() => alertChannel.name, { onUpdate: 'cascade' }),
+    severity: text('severity').notNull().default('warning'),
+    cooldown: interval('cooldown').notNull().default('0 seconds'),
+    enabled: boolean('enabled').notNull().default(true),
+    note: text('note'),
+    createdAt: instant('created_at').notNull().default(businessNow),
+  },
+  (t) => [
+    ...scopeRules(),
+    ...thresholdRules(),
     uniqueIndex('alert_rule_same_row_twice').on(t.project, t.name),
   ],
 )

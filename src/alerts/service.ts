@@ -35,7 +35,7 @@ function budgetUsed(tx: Transaction, project: AlertProject, budget: OverallBudge
 /** By what the last seven days cost. Told once, until a look at the account has found enough. */
 function balanceLow(tx: Transaction): Fragment {
   return tx`
-    select r.id, 'balance', date_trunc('day', storerank_now(), 'UTC'), coalesce(enough.at, '-infinity'), null::integer, null::integer,
+    select r.id, 'balance', coalesce(low.at, enough.at + interval '1 microsecond'), coalesce(enough.at, '-infinity'), null::integer, null::integer,
       null::integer, null::float8, round(b.left_micros / s.micros_a_day, 1)::float8,
       jsonb_build_object('left_micros', b.left_micros, 'micros_a_day', round(s.micros_a_day))
     from rule r
@@ -52,6 +52,9 @@ function balanceLow(tx: Transaction): Fragment {
     cross join lateral (
       select max(u.fetched_at) as at from account_usage u where u.balance_micros >= r.threshold * s.micros_a_day
     ) enough
+    cross join lateral (
+      select min(u.fetched_at) as at from account_usage u where u.fetched_at > coalesce(enough.at, '-infinity')
+    ) low
     where r.kind = 'balance_low' and s.micros_a_day > 0 and b.left_micros / s.micros_a_day < r.threshold` as Fragment
 }
 

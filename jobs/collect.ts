@@ -8,7 +8,8 @@ export const collect: Job = {
   catchUp: 'none',
   timeoutMs: 10 * 60_000,
   run: async ({ db, client, queue, settings, signal }) => {
-    const ready = await handOutReady(db, client, { ...settings, signal }, queue.enqueueFetch)
+    const countFetchJobs = () => queue.countOpen('fetch')
+    const ready = await handOutReady(db, client, { ...settings, signal, countFetchJobs }, queue.enqueueFetch)
     const overdue = await handOutOverdue(db, queue.enqueueFetch)
     return { ...ready, overdue }
   },

@@ -3,10 +3,12 @@
  * time; after a crash the lease runs out.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readPatience } from '../account/service-status.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { adoptOrphans, type CreatedTask } from '../ledger/adopt.ts'
 import {
+  type Endpoint,
   type FetchItem,
   leaseOverdueTasks,
   leaseReadyTasks,
@@ -24,35 +26,65 @@ export interface HandOutOptions {
   readonly overdueAfterMs: number
   /** Ends it between two lists. */
   readonly signal?: AbortSignal
+  /** Jobs that fetch results and have not ended; without it a full list is not waited for. */
+  readonly countFetchJobs?: () => Promise<number>
 }
 
 export interface HandedOut {
   readonly handedOut: number
   /** Rows with a tag that is not ours: another program of the account owns them. */
   readonly foreign: number
+  /** How often a ready list was asked. */
+  readonly lists: number
 }
 
-/** Asks the ready list of each endpoint with outstanding tasks, and again while a list comes back full. */
+/** With no more fetch jobs than this a full list is asked again: what it showed is all but fetched. */
+const FEW_FETCH_JOBS = 2
+const LOOK_EVERY_MS = 250
+/** The job that asks comes every minute. */
+const FOLLOW_MS = 50_000
+
+/**
+ * Asks the ready list of each endpoint with outstanding tasks. A full list shows other rows only when these are fetched: it is asked again
+ * when few of them are under way, for most of a minute.
+ */
 export async function handOutReady(
   db: Database,
   client: AppDataClient,
   options: HandOutOptions,
   enqueue: EnqueueFetch,
 ): Promise<HandedOut> {
-  let handedOut = 0
-  let foreign = 0
-  for (const endpoint of await listOutstandingEndpoints(db.sql)) {
-    for (;;) {
+  const untilMs = performance.now() + FOLLOW_MS
+  const sum = { handedOut: 0, foreign: 0, lists: 0 }
+  let endpoints = await listOutstandingEndpoints(db.sql)
+  for (;;) {
+    const full: Endpoint[] = []
+    for (const endpoint of endpoints) {
       options.signal?.throwIfAborted()
       const rows = await client.listReady(endpoint.store, endpoint.function)
       const handed = await handOutRows(db, rows, options, enqueue)
-      handedOut += handed
-      foreign += rows.filter((row) => row.tag !== null && parseTag(row.tag) === null).length
-      // A full list whose rows are all leased already shows other rows only when these have been fetched.
-      if (rows.length + rows.dropped < MAX_READY_ROWS || handed === 0) break
+      sum.lists += 1
+      sum.handedOut += handed
+      sum.foreign += rows.filter((row) => row.tag !== null && parseTag(row.tag) === null).length
+      // A full list of which nothing was handed out waits for other runners, or shows what is not ours.
+      if (rows.length + rows.dropped >= MAX_READY_ROWS && handed > 0) full.push(endpoint)
     }
+    endpoints = full
+    if (full.length === 0 || !(await areAllButFetched(options, untilMs))) return sum
   }
-  return { handedOut, foreign }
+}
+
+/** Waits until what was handed out is all but fetched. False when that takes too long. */
+async function areAllButFetched(
+  { countFetchJobs, signal }: HandOutOptions,
+  untilMs: number,
+): Promise<boolean> {
+  if (countFetchJobs === undefined) return true
+  while (performance.now() < untilMs) {
+    if ((await countFetchJobs()) <= FEW_FETCH_JOBS) return true
+    await sleep(LOOK_EVERY_MS, undefined, { ...(signal && { signal }) })
+  }
+  return false
 }
 
 /**

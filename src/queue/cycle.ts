@@ -45,9 +45,14 @@ const REFERENCES_FRESH_DAYS = 7
 const LOOK_EVERY_MS = 200
 const SWEEP_EVERY_MS = 10_000
 const STATUS_EVERY_MS = 60_000
-/** The ready lists are asked soon at first, then at the pace that the service allows (docs/service.md: tasks_ready limits). */
 const FIRST_COLLECT_MS = 1_000
 const SLOWEST_COLLECT_MS = 20_000
+/** docs/service.md: tasks_ready limits; the window with its half second, as the gate keeps it. */
+const LISTS_A_MINUTE = 20
+const MINUTE_MS = 60_500
+/** So few results are had with few lists, which may be asked in haste: so many of them. */
+const FEW_RESULTS = 1_000
+const HASTY_LISTS = 12
 /** After so many refusals of the account in a row the cycle gives up. */
 const MAX_REFUSALS = 3
 
@@ -135,30 +140,76 @@ async function waitUntilDone(
   const startedMs = performance.now()
   let sweepAtMs = startedMs
   let statusAtMs = startedMs + STATUS_EVERY_MS
-  let collectEveryMs = FIRST_COLLECT_MS
-  let collectAtMs = startedMs + collectEveryMs
-  for (;;) {
-    const outstanding = await readOutstanding(db, context.settings.reconcileQuietMs)
-    options.onProgress(outstanding)
-    const nowMs = performance.now()
-    if (isDone(outstanding, runner) || nowMs - startedMs > options.waitMs) return outstanding
-    if (nowMs >= sweepAtMs) {
-      await refuseNewerSchema(db)
-      await tryNamed('reconcile')
-      sweepAtMs = nowMs + SWEEP_EVERY_MS
+  const collector = createCollector(() => tryNamed('collect'), startedMs)
+  try {
+    for (;;) {
+      const outstanding = await readOutstanding(db, context.settings.reconcileQuietMs)
+      options.onProgress(outstanding)
+      const nowMs = performance.now()
+      if (isDone(outstanding, runner) || nowMs - startedMs > options.waitMs) return outstanding
+      if (nowMs >= sweepAtMs) {
+        await refuseNewerSchema(db)
+        await tryNamed('reconcile')
+        sweepAtMs = nowMs + SWEEP_EVERY_MS
+      }
+      if (nowMs >= statusAtMs) {
+        await tryNamed('status')
+        statusAtMs = nowMs + STATUS_EVERY_MS
+      }
+      collector.look(outstanding.posted + outstanding.unknownPosts, nowMs)
+      await sleep(LOOK_EVERY_MS, undefined, { signal })
     }
-    if (nowMs >= statusAtMs) {
-      await tryNamed('status')
-      statusAtMs = nowMs + STATUS_EVERY_MS
-    }
-    if (outstanding.posted + outstanding.unknownPosts > 0 && nowMs >= collectAtMs) {
-      const found = await tryNamed('collect')
-      const isMoving = Number(found?.handedOut ?? 0) > 0
-      collectEveryMs = isMoving ? FIRST_COLLECT_MS : Math.min(collectEveryMs * 2, SLOWEST_COLLECT_MS)
-      collectAtMs = performance.now() + collectEveryMs
-    }
-    await sleep(LOOK_EVERY_MS, undefined, { signal })
+  } finally {
+    await collector.end()
   }
+}
+
+/**
+ * Collects beside the cycle, at the pace that the service allows its ready lists, and slower while nothing comes. A failure of it is
+ * thrown by the next look.
+ */
+function createCollector(collect: () => Promise<JobSummary | null>, startedMs: number) {
+  let going: Promise<void> | null = null
+  let failure: { readonly error: unknown } | null = null
+  let atMs = startedMs + FIRST_COLLECT_MS
+  let idleMs = FIRST_COLLECT_MS
+  let listedMs: number[] = []
+  const collectOnce = async (awaited: number) => {
+    try {
+      const found = await collect()
+      const nowMs = performance.now()
+      listedMs.push(...new Array<number>(Number(found?.lists ?? 0)).fill(nowMs))
+      listedMs = listedMs.filter((ms) => ms > nowMs - MINUTE_MS)
+      idleMs = Number(found?.handedOut ?? 0) > 0 ? FIRST_COLLECT_MS : Math.min(idleMs * 2, SLOWEST_COLLECT_MS)
+      atMs = nowMs + Math.max(idleMs, pauseBetweenLists(listedMs, awaited, nowMs))
+    } catch (error) {
+      failure = { error }
+    }
+    going = null
+  }
+  return {
+    look: (awaited: number, nowMs: number) => {
+      if (failure !== null) throw failure.error
+      if (awaited > 0 && going === null && nowMs >= atMs) going = collectOnce(awaited)
+    },
+    end: async () => {
+      await going
+    },
+  }
+}
+
+/**
+ * Pure: how long to wait before the next ready list, so that the lists of a minute last for the minute.
+ * @param listedMs when lists were asked in the past minute, the earliest first
+ * @param awaited results that are still to be fetched
+ */
+export function pauseBetweenLists(listedMs: readonly number[], awaited: number, nowMs: number): number {
+  const [earliest = nowMs] = listedMs
+  const left = LISTS_A_MINUTE - listedMs.length
+  const renewsMs = Math.max(0, earliest + MINUTE_MS - nowMs)
+  if (left <= 0) return Math.ceil(renewsMs)
+  if (awaited <= FEW_RESULTS && listedMs.length < HASTY_LISTS) return FIRST_COLLECT_MS
+  return Math.max(FIRST_COLLECT_MS, Math.ceil(renewsMs / left))
 }
 
 /**

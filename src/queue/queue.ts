@@ -15,7 +15,7 @@ export type QueueName = 'post' | 'fetch' | 'job'
 export interface QueueData {
   /** One post, exclusive by its id. */
   post: { readonly postId: string }
-  /** Up to 100 results of one transaction. */
+  /** Up to 200 results of one transaction. */
   fetch: { readonly items: readonly FetchItem[] }
   /** One run of a scheduled job, exclusive by its name. */
   job: { readonly job: string; readonly slot: string }
@@ -33,20 +33,25 @@ export interface Queue {
   work<Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>): Promise<void>
   /** Completes a job inside the transaction that stores its data, which fails unless exactly this attempt was completed. */
   completeFetch(tx: Transaction, job: QueueJob<'fetch'>): Promise<void>
-  /** Jobs of posts and results that have not ended, over all runners. */
-  countOpen(): Promise<number>
+  /** Jobs of posts and results that have not ended, over all runners; or those of one of both. */
+  countOpen(name?: 'post' | 'fetch'): Promise<number>
   /** Takes no new job and waits for those in hand, at most `graceMs`; what still hangs is handed on. */
   stop(graceMs: number): Promise<void>
 }
 
-const RESULTS_PER_FETCH_JOB = 100
+const RESULTS_PER_FETCH_JOB = 200
 /** Who sends no heartbeat for that long is dead; its job goes to another. */
 const HEARTBEAT_S = 20
 /** Hits live handlers too, so it is far beyond what any needs: the heartbeat finds the dead. */
 const EXPIRE_S = 6 * 3600
 /** How often anybody looks for dead workers. */
 const SUPERVISE_S = 5
+/** Where notifications do not come through, such as behind a pooler of transactions. */
 const POLL_S = 2
+/** One worker of each queue looks for what no notification announces: jobs that are tried again after a while, or were handed on. */
+const SCOUT_S = 5
+/** The other workers are woken by notifications, by the scout and by each other. */
+const IDLE_S = 60
 const QUEUE_OPTIONS = {
   expireInSeconds: EXPIRE_S,
   heartbeatSeconds: HEARTBEAT_S,
@@ -91,17 +96,7 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
       const id = idOfRun(data)
       return (await boss.send('job', data, { id, singletonKey: job, db: within(tx) })) !== null
     },
-    work: async <Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>) => {
-      const options = {
-        localConcurrency: concurrency,
-        pollingIntervalSeconds: POLL_S,
-        notifyPollingIntervalSeconds: POLL_S,
-        burstWhenBatchFull: true,
-      }
-      await boss.work<QueueData[Name]>(name, options, async (jobs: QueueJob<Name>[]) => {
-        for (const job of jobs) await handler(job)
-      })
-    },
+    work: (name, concurrency, handler) => workQueue(boss, name, concurrency, handler),
     completeFetch: async (tx, job) => {
       // The count is documented, but missing in the declared type.
       const result: { affected?: number } = await boss.complete('fetch', job, null, { db: within(tx) })
@@ -111,17 +106,45 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
         )
       }
     },
-    countOpen: async () => {
+    countOpen: async (name) => {
       const { rows } = await boss
         .getDb()
         .executeSql(
-          "select count(*)::int as open from pgboss.job where name in ('post', 'fetch') and state < 'completed'",
+          'select count(*)::int as open from pgboss.job where name = any($1::text[]) and state < $2',
+          [name === undefined ? ['post', 'fetch'] : [name], 'completed'],
         )
       return rows[0].open
     },
     stop: async (graceMs) => {
       await boss.stop({ graceful: true, timeout: Math.max(graceMs, 1000) })
     },
+  }
+}
+
+/** Starts workers of one queue, each with a job at a time. */
+async function workQueue<Name extends QueueName>(
+  boss: PgBoss,
+  name: Name,
+  concurrency: number,
+  handler: QueueHandler<Name>,
+): Promise<void> {
+  const workers: string[] = []
+  const wake = (place: number) => boss.notifyWorker(workers[place % workers.length] ?? '')
+  for (let place = 0; place < concurrency; place += 1) {
+    const options = {
+      pollingIntervalSeconds: POLL_S,
+      notifyPollingIntervalSeconds: place === 0 ? SCOUT_S : IDLE_S,
+    }
+    const worker = await boss.work<QueueData[Name]>(name, options, async (jobs: QueueJob<Name>[]) => {
+      // Where one job was there may be more: the next worker looks now, and this one as soon as it is free.
+      wake(place + 1)
+      try {
+        for (const job of jobs) await handler(job)
+      } finally {
+        wake(place)
+      }
+    })
+    workers.push(worker)
   }
 }
 

@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import pLimit from 'p-limit'
 import { pino } from 'pino'
 import { type Dispatcher, Pool } from 'undici'
-import { handOutReady } from '../../src/collect/enqueue-results.ts'
+import { handOutReady, handOutRows } from '../../src/collect/enqueue-results.ts'
 import { createCallGate } from '../../src/db/call-gate.ts'
 import type { Database } from '../../src/db/database.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
@@ -33,9 +33,7 @@ const RESULTS = Number(values.results)
 const WARM_UP = 1_500
 const FLOOR_RESULTS = 2_000
 const REQUESTS_AT_ONCE = 30
-const COLLECT_PAUSE_MS = 20
-/** With fewer under way the ready list is asked again. */
-const LOW_WATER = 400
+const LOOK_EVERY_MS = 10
 const OVERDUE_AFTER_MS = 3_600_000
 
 interface Cost {
@@ -166,13 +164,26 @@ async function collect(
   until: number,
 ): Promise<void> {
   const { db, client, settings, queue } = context
-  let handedOut = progress.stored
-  while (progress.stored < until) {
-    if (handedOut - progress.stored < LOW_WATER) {
-      handedOut += (await handOutReady(db, client, settings, queue.enqueueFetch)).handedOut
-    }
-    await sleep(COLLECT_PAUSE_MS)
-  }
+  const countFetchJobs = () => queue.countOpen('fetch')
+  const collecting = handOutReady(db, client, { ...settings, countFetchJobs }, queue.enqueueFetch)
+  while (progress.stored < until) await sleep(LOOK_EVERY_MS)
+  await collecting
+}
+
+async function warmUp(
+  { db, settings, queue }: JobContext,
+  progress: { readonly stored: number },
+  tasks: readonly Delivery[],
+): Promise<void> {
+  const rows = tasks.map(({ id, tag }) => ({
+    id,
+    tag,
+    path: null,
+    kind: 'advanced' as const,
+    htmlPath: null,
+  }))
+  await handOutRows(db, rows, settings, queue.enqueueFetch)
+  while (progress.stored < tasks.length) await sleep(LOOK_EVERY_MS)
 }
 
 await withDatabase(async (db) => {
@@ -183,7 +194,7 @@ await withDatabase(async (db) => {
   const { progress } = await startRunner(context, [])
   await readFloor(service.url, tasks, FLOOR_RESULTS)
   const floorBefore = await measure(FLOOR_RESULTS, () => readFloor(service.url, tasks, FLOOR_RESULTS))
-  await collect(context, progress, WARM_UP)
+  await warmUp(context, progress, tasks.slice(0, WARM_UP))
   const load = await readServerLoad(db)
   const results = WARM_UP + RESULTS - progress.stored
   const whole = await measure(results, () => collect(context, progress, WARM_UP + RESULTS))

@@ -8,6 +8,7 @@ import { inspect } from 'node:util'
 import { z } from 'zod'
 import { parseListenAddress } from './collect/listen-address.ts'
 import { parseDatabaseUrl } from './db/database-url.ts'
+import { readEnvFile } from './env-file.ts'
 import { ConfigurationError } from './errors.ts'
 import { didYouMean, suggest } from './suggest.ts'
 
@@ -206,7 +207,7 @@ const SECRETS: readonly SettingName[] = [
 /** What the environment holds of our settings, before it is checked. */
 type Given = Partial<Record<SettingName, string>>
 
-const SETTING_NAMES = Object.keys(settings.shape) as SettingName[]
+export const SETTING_NAMES = Object.keys(settings.shape) as SettingName[]
 const OUR_PREFIXES =
   /^(APP_DATA_|STORERANK_|RECONCILE_|MAX_USD|CALLS_PER|MAX_CONCURRENT|MAX_ATTEMPTS|OVERDUE_)/
 /** Kubernetes gives every pod such variables for each service of its namespace, also for one that is called storerank. */
@@ -219,9 +220,17 @@ const SETTINGS_OF_OTHERS = ['LOGLEVEL', 'LOG_LEVELS']
 /**
  * Reads, checks and freezes the settings. An empty value counts as not set.
  *
+ * @param given without it, that of this process, with `.env` of the working folder where there is one
+ * @param envFile another file than `.env`
  * @throws ConfigurationError with one sentence for each problem: name, rule, and the value unless it is secret.
  */
-export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+export function readConfig(given?: NodeJS.ProcessEnv, envFile?: string): Config {
+  const needsFile = given === undefined || envFile !== undefined
+  const { env, notes } = needsFile ? readEnvFile(envFile, given ?? process.env) : { env: given, notes: [] }
+  return checkSettings(env, notes)
+}
+
+function checkSettings(env: NodeJS.ProcessEnv, fileNotes: readonly string[]): Config {
   const given = selectGiven(env)
   const parsed = settings.safeParse(given)
   const names = checkNames(env, given)
@@ -233,7 +242,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     ...names.problems,
   ]
   if (!parsed.success || problems.length > 0) throw describeProblems(problems)
-  return freezeConfig(parsed.data, password.value, [...password.notes, ...names.notes], env.PAGER ?? 'less')
+  return freezeConfig(
+    parsed.data,
+    password.value,
+    [...fileNotes, ...password.notes, ...names.notes],
+    env.PAGER ?? 'less',
+  )
 }
 
 function selectGiven(env: NodeJS.ProcessEnv): Given {

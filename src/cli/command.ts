@@ -70,6 +70,7 @@ export interface CommandOptions {
   /** `days` of the month; `folder` holds its database. */
   demo: { readonly folder?: string; readonly seed?: number; readonly days: number }
   migrate: Record<string, never>
+  init: { readonly file: string }
   api: ApiOptions
 }
 export type CommandName = keyof CommandOptions

@@ -29,6 +29,7 @@ export const COMMANDS: CommandModules = {
   sandbox: () => import('./sandbox.ts'),
   demo: () => import('./demo.ts'),
   migrate: () => import('./migrate.ts'),
+  init: () => import('./init.ts'),
   api: () => import('./api.ts'),
 }
 
@@ -68,7 +69,11 @@ function loadQuickly(): void {
 export async function runCommandLine(args: readonly string[], host: Host): Promise<number> {
   const state: Invocation = { exitCode: 0 }
   try {
-    const program = buildProgram(host, (name, options) => invoke(name, options, host, state))
+    if (/^(-V|--version)$/.test(args[0] ?? '')) return await printVersion(host)
+    const program = buildProgram(host, (name, options) => {
+      state.envFile = program.opts<{ envFile?: string }>().envFile
+      return invoke(name, options, host, state)
+    })
     await program.parseAsync(args, { from: 'user' })
     return state.exitCode
   } catch (error) {
@@ -87,9 +92,18 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
   }
 }
 
+/** The version, and what tells two schemas apart: a database says in drizzle.objects which one it has. */
+async function printVersion({ stdout }: Host): Promise<number> {
+  const { describeSchema } = await import('../db/migrate.ts')
+  stdout.write(`${describeSchema()}\n`)
+  return 0
+}
+
 /** What is known of the running command, also after it has thrown. */
 interface Invocation {
   exitCode: number
+  /** As `--env-file` names it. */
+  envFile?: string | undefined
   logLevel?: Config['logLevel']
   stop?: Stop
 }
@@ -109,7 +123,7 @@ async function invoke<Name extends CommandName>(
 ): Promise<void> {
   const { readConfig } = await import('../config.ts')
   const { createLogger } = await import('../log.ts')
-  const config = readConfig(host.env)
+  const config = readConfig(host.env, state.envFile)
   state.logLevel = config.logLevel
   const { stdout, stderr } = host
   const isTerminal = stderr.isTTY ?? false

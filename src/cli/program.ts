@@ -17,6 +17,7 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   const program = new Command('storerank')
     .description('Keyword ranks of mobile apps, measured on a schedule and kept in Postgres.')
     .version(packageJson.version)
+    .option('--env-file <file>', 'read settings from it instead of .env; the environment wins')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => host.stdout.write(text),
@@ -29,7 +30,7 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   program.addHelpText(
     'after',
     '\nExit codes: 0 done, 1 failed, 2 usage or configuration, 75 another runner has it.\n' +
-      'Settings come from the environment; README.md lists them.',
+      'Settings come from the environment and from .env of the working folder; `storerank init` writes one with all of them.',
   )
   addRunners(program, invoke)
   addReports(program, invoke)
@@ -243,6 +244,7 @@ function addServers(program: Command, invoke: Invoke) {
     .description('apply the migrations to the database and exit')
     .action(() => invoke('migrate', {}))
   addExample(migrate, 'storerank migrate')
+  addInit(program, invoke)
 
   const api = program
     .command('api')
@@ -263,6 +265,15 @@ function addServers(program: Command, invoke: Invoke) {
     api,
     'storerank api app_searches/task_post keyword=yoga location_code=2840 language_code=en --json',
   )
+}
+
+function addInit(program: Command, invoke: Invoke) {
+  const init = program
+    .command('init')
+    .description('write a file of all settings with their meaning, to be filled in')
+    .argument('[file]', 'where to', '.env')
+    .action((file: string) => invoke('init', { file }))
+  addExample(init, 'storerank init')
 }
 
 function parseEndpoint(name: string): ApiEndpoint {

@@ -39,6 +39,11 @@ export function readSchema(folder: string, version: string): Schema {
   }
 }
 
+/** This version and its schema: how many migrations its tables take, and the hash of its views and functions. */
+export function describeSchema({ version, migrations, objects }: Schema = PRESENT): string {
+  return `${version} (schema: ${migrations.length} migrations, objects ${objects.hash.slice(0, 12)})`
+}
+
 /** What a database says of its schema. */
 interface Applied {
   /** The tables: one row per migration. */

@@ -12,7 +12,7 @@ import type { Output } from '../../src/cli/print.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 
 const COMMAND_NAMES =
-  'start run recover plan forecast status import sql export report sandbox migrate api'.split(
+  'start run recover plan forecast status import sql export report sandbox migrate init api'.split(
     ' ',
   ) as CommandName[]
 const entry = new URL('../../src/cli/storerank.js', import.meta.url)
@@ -72,10 +72,10 @@ describe('help', () => {
     assert.match(stderr(), /Usage: storerank/)
   })
 
-  test('--version prints the version of the package', async () => {
+  test('--version prints the version of the package and its schema', async () => {
     const { host, stdout } = makeHost()
     assert.equal(await runCommandLine(['--version'], host), 0)
-    assert.match(stdout(), /^\d+\.\d+\.\d+\n$/)
+    assert.match(stdout(), /^\d+\.\d+\.\d+ \(schema: \d+ migrations, objects [0-9a-f]{12}\)\n$/)
   })
 })
 
@@ -144,6 +144,7 @@ describe('a command gets its options', () => {
       },
     ],
     [['migrate'], 'migrate', {}],
+    [['init'], 'init', { file: '.env' }],
     [['report'], 'report', { json: false }],
     [
       ['report', '--project', 'p', '--tag', 't', '--from', '2026-01-01', '--to', '2026-01-31', '--json'],

@@ -100,8 +100,10 @@ export async function buyUnread(
   await watchKeywords(world, keywords, fields)
   await buy(world)
   return world.db.sql`
-    select k.service_id as id, k.id || '.' || k.attempt as tag, t.subject as keyword
-    from task k join target t on t.id = k.target_id order by t.id`
+    select k.service_id as id, t.subject as keyword,
+      concat_ws('.', k.id, k.attempt, l.installation, extract(epoch from k.slot)::bigint,
+        extract(epoch from k.slot_ends_at - k.slot)::bigint) as tag
+    from task k join target t on t.id = k.target_id cross join ledger l order by t.id`
 }
 
 /** Watches and buys, and asks the service past all of our code what it has found, which takes it off the ready list. */

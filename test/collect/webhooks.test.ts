@@ -195,8 +195,8 @@ describe('a postback that brings no result', () => {
     await askedEnough(world)
     const answers = tasks.map(({ answer }, index) =>
       bend(answer, (sent) => {
-        if (index === 7) sent.result[0].items = {}
-        if (index === 13) sent.result[0].check_url = REFUSED
+        if (tasks[index]?.keyword === 'yoga 7') sent.result[0].items = {}
+        if (tasks[index]?.keyword === 'yoga 13') sent.result[0].check_url = REFUSED
       }),
     )
     const hold = await holdTable(world, 'ranking')

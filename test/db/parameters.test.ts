@@ -17,7 +17,7 @@ async function linesOf(pattern: string, says: RegExp): Promise<string[]> {
   return found.sort()
 }
 
-test('the program runs text as SQL for migrations, for the queue, and for a person: `storerank sql`, `storerank export`', async () => {
+test('the program runs text as SQL for migrations, for the queue, for the time of the demo, and for a person: `storerank sql`, `storerank export`', async () => {
   const lines = await linesOf('{src,jobs}/**/*.ts', /\.(unsafe|file|execute)\b|\bsql\.raw\b/)
   assert.deepEqual(
     [...new Set(lines.map((line) => line.split(':')[0]))],
@@ -29,8 +29,10 @@ test('the program runs text as SQL for migrations, for the queue, and for a pers
       'src/db/schema/rule.ts',
       'src/db/statement.ts',
       'src/db/transaction.ts',
+      'src/demo/business-time.ts',
       'src/queue/queue.ts',
       'src/report/export/source.ts',
+      'src/watch/import.ts',
     ],
   )
 })

@@ -93,7 +93,7 @@ describe('the queue', () => {
   })
 
   test('whoever was not measured for longest goes first, so that with too little money everybody has their turn', async () => {
-    const keywords = ['one', 'two', 'three', 'four', 'five']
+    const keywords = ['alpha', 'bravo', 'charlie', 'delta', 'echo']
     await planning.setBudget('a', { dailyMicros: 2400 })
     await planning.watch('a', keywords)
     const turns: string[][] = []
@@ -107,11 +107,11 @@ describe('the queue', () => {
       await planning.measure()
     }
     assert.deepEqual(turns, [
-      ['one', 'two'],
-      ['three', 'four'],
-      ['one', 'five'],
-      ['two', 'three'],
-      ['one', 'four'],
+      ['alpha', 'bravo'],
+      ['charlie', 'delta'],
+      ['alpha', 'echo'],
+      ['bravo', 'charlie'],
+      ['alpha', 'delta'],
     ])
   })
 })
@@ -143,6 +143,20 @@ describe('a target of several projects', () => {
     await planning.plan()
     assert.deepEqual(await planning.plannedKeywords(), ['first of all'])
     assert.deepEqual(await cutsOf(), { yoga: 'project_budget' })
+  })
+
+  test('that only one of them can pay stands before all later ones of the other, in the next piece as well', async () => {
+    await planning.setBudget('a', { dailyMicros: 3600 })
+    await planning.watch('a', ['first of all', 'yoga'], { depth: 300, priority: 2 })
+    await planning.watch('b', ['yoga'], { depth: 300, priority: 2 })
+    await planning.watch('a', ['last of all'])
+    await planning.setBudget('a', { dailyMicros: 7200 })
+    for (const pieceSlots of [3, 2, 1]) {
+      await planning.db.sql`delete from budget_cut`
+      await planning.plan({}, pieceSlots)
+      assert.deepEqual(await sharesOf('yoga'), { b: 7200 })
+      assert.deepEqual(await cutsOf(), { 'last of all': 'project_budget' })
+    }
   })
 
   test('is split so that the shares add up, for any number of projects and any price', async () => {

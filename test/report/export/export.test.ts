@@ -149,7 +149,7 @@ describe('Parquet', () => {
 describe('what is exported', () => {
   test('is a view by its name, in its columns', async () => {
     const csv = await text('rank_latest', 'csv')
-    assert.match(csv, /^project,store,keyword,location,/)
+    assert.match(csv, /^project,store,list,keyword,/)
     assert.equal(csv.split('\n').length, 2)
   })
 

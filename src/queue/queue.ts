@@ -45,7 +45,7 @@ const HEARTBEAT_S = 20
 /** Hits live handlers too, so it is far beyond what any needs: the heartbeat finds the dead. */
 const EXPIRE_S = 6 * 3600
 /** How often anybody looks for dead workers. */
-const SUPERVISE_S = 5
+const SUPERVISE_S = 20
 /** Where notifications do not come through, such as behind a pooler of transactions. */
 const POLL_S = 2
 /** One worker of each queue looks for what no notification announces: jobs that are tried again after a while, or were handed on. */

@@ -4,6 +4,7 @@
 grant usage on schema public to storerank_editor, storerank_reader;
 grant select, insert, update, delete on project, keyword_watch, app_watch, chart_watch to storerank_editor;
 grant select on location, language, category, listing_category, app to storerank_editor;
+grant select on project, location to storerank_reader;
 
 -- Texts that look alike are one text, so that nothing is paid twice for a space. The joiners U+200C and U+200D stay where they mean
 -- something: between letters of Arabic, Indic and other scripts that join, and between emoji. Most texts pass by the first arm.

@@ -31,8 +31,16 @@ export const TRY_NEXT: readonly (readonly [question: string, command: string])[]
     `sql "select day, rank, outcome from rank_history where app_id = '1480010017' and keyword = 'yoga' and location_code = 2840 order by slot"`,
   ],
   [
+    'Which keywords fell most in the last week?',
+    `sql "select keyword, store, rank_before, rank_after from movers('fitness', '2026-09-23', '2026-09-30') where role = 'own' and change < 0 order by change limit 5"`,
+  ],
+  [
+    'Who overtook us?',
+    `sql "select day, keyword, competitor_label, own_rank, competitor_rank from overtakes('fitness', '2026-08-31', '2026-09-30') where overtaken_by = 'competitor' order by day"`,
+  ],
+  [
     'What is missing, and why?',
-    "sql \"select slot::date as day, outcome, reason, count(*) from rank_history where outcome not in ('ranked', 'not_in_top') group by 1, 2, 3 order by 1\"",
+    `sql "select day, gap, reason, sum(slots) as slots from gap_reasons('fitness', '2026-08-31', '2026-09-30') group by 1, 2, 3 order by 1"`,
   ],
   ['What did it cost?', 'sql "select project, sum(spent_usd) as usd from spend_daily group by 1"'],
   ['The latest day, in the terminal:', 'report --project fitness'],
@@ -54,7 +62,9 @@ export function printDemo(
   for (const project of ['fitness', 'learning']) {
     say(`  ${pathToFileURL(resolve(join(demo.folder, 'reports', `${project}.html`))).href}`)
   }
-  say('\nAsk the database, for which it is still the evening of the last day:')
+  say(
+    '\nAsk the database, for which it is still the evening of the last day (docs/questions.md has forty questions):',
+  )
   say(`  export STORERANK_HOME=${demo.folder}`)
   for (const [question, command] of TRY_NEXT) say(`  # ${question}\n  npx storerank ${command}`)
   say(

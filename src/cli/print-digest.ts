@@ -84,7 +84,10 @@ function printReasons({ reasons }: Digest, output: Printer): void {
 
 function printVisibility({ visibility }: Digest, output: Printer): void {
   if (visibility.length === 0) return
-  say(output, '\nVisibility (100 % is first on every keyword; each place counts 1/rank)')
+  say(
+    output,
+    '\nVisibility (100 % is first on every keyword; a place counts 1/rank times what the keyword is worth)',
+  )
   const { isTTY, columns } = output.stdout
   const width = isTTY && (columns || 80) < WIDE_TERMINAL ? SHORT_SPARKLINE_WIDTH : SPARKLINE_WIDTH
   const rows = visibility.map((line) => ({
@@ -103,8 +106,10 @@ function printVisibility({ visibility }: Digest, output: Printer): void {
 
 function printVoice({ shareOfVoice }: Digest, output: Printer): void {
   if (shareOfVoice.length === 0) return
-  const shares = shareOfVoice.map(({ app, percent }) => `${app ?? 'all others'} ${formatPercent(percent)}`)
-  say(output, `\nShare of voice: ${shares.join(', ')}`)
+  for (const [store, shares] of Map.groupBy(shareOfVoice, (share) => share.store)) {
+    const texts = shares.map(({ app, percent }) => `${app ?? 'all others'} ${formatPercent(percent)}`)
+    say(output, `\nShare of voice, ${nameStore(store)}: ${texts.join(', ')}`)
+  }
 }
 
 function printMoney({ money, from }: Digest, output: Printer): void {

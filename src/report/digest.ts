@@ -32,8 +32,12 @@ export interface Digest {
   readonly unmeasured: readonly { readonly gap: Gap; readonly ranks: number }[]
   readonly reasons: readonly GapReason[]
   readonly visibility: readonly DigestVisibility[]
-  /** `app` is null for everybody who is not watched. */
-  readonly shareOfVoice: readonly { readonly app: string | null; readonly percent: number | null }[]
+  /** `app` is null for everybody who is not watched; they add up to 100 in each store. */
+  readonly shareOfVoice: readonly {
+    readonly store: string
+    readonly app: string | null
+    readonly percent: number | null
+  }[]
   readonly money: {
     readonly spentMicros: number
     readonly spentInAllMicros: number
@@ -90,7 +94,8 @@ export function digest(report: Report): Digest {
     ),
     reasons: report.coverage.reasons.filter(({ day }) => day === to),
     visibility: showVisibility(report),
-    shareOfVoice: report.shareOfVoice.map(({ app, percent }) => ({
+    shareOfVoice: report.shareOfVoice.map(({ store, app, percent }) => ({
+      store,
       app: app === null ? null : nameApp(report, app),
       percent: percent.at(-1) ?? null,
     })),

@@ -82,6 +82,8 @@ export interface RankedList {
   readonly place: string
   readonly language: string
   readonly tags: readonly string[]
+  /** What it is worth beside the others. */
+  readonly weight: number
 }
 
 /** One app on one list. */
@@ -95,7 +97,10 @@ export interface RankSeries {
   readonly past: readonly [Point, Point, Point]
 }
 
-/** How well an app is found on all keywords of its store: 100 is first on each of them. Null where nothing was measured. */
+/**
+ * How well an app is found on all keywords of its store, each by what it is worth: 100 is first on each of them. Null where nothing
+ * was measured.
+ */
 export interface Visibility {
   readonly app: number
   readonly percent: Daily<number | null>
@@ -103,8 +108,9 @@ export interface Visibility {
   readonly measuredPercent: Daily<number | null>
 }
 
-/** Whose the places are, of all apps in the same measurements. They add up to 100 on each day. */
+/** Whose the places are, of all apps in the same measurements. They add up to 100 on each day of a store. */
 export interface VoiceShare {
+  readonly store: Store
   /** Null: everybody that the project does not watch. */
   readonly app: number | null
   readonly percent: Daily<number | null>
@@ -185,6 +191,18 @@ export interface Money {
     readonly tasks: number
     readonly spentMicros: number
   }[]
+  /** What most was spent on: keywords and charts, the dearest first. */
+  readonly dearest: readonly {
+    readonly name: string
+    readonly store: Store
+    readonly place: string
+    readonly tasks: number
+    readonly spentMicros: number
+  }[]
+  /** What keywords, charts and pages would have cost that other projects follow too, less this project's share. */
+  readonly savedMicros: number
+  /** What 30 days of the watchlist cost at another interval, at most; `every` null is as it is now. */
+  readonly outlook: readonly { readonly every: string | null; readonly monthlyMicros: number }[]
   /** The project's own, on the last day and in its month; used includes what is reserved. */
   readonly budgets: readonly {
     readonly period: 'day' | 'month'

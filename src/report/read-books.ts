@@ -1,5 +1,4 @@
 /** What of a report was measured, why not, and what it cost. */
-import type { Fragment } from 'postgres'
 import type { Transaction } from '../db/database.ts'
 import { byGap, type Coverage, type Gap, type GapReason, type Money } from './model.ts'
 import type { Scope } from './read.ts'
@@ -7,75 +6,131 @@ import { explainReason } from './words.ts'
 
 const REASONS = 200
 const EXAMPLES = 3
+const DEAREST = 10
+/** For which the page says what the watchlist would cost. */
+const OTHER_INTERVALS = ['12 hours', '1 day', '7 days']
 
-/** Slots of searches and charts, and without a tag those of pages and reviews too. */
+/** Slots of searches, charts, pages and reviews; with a tag, of those that have it. */
 export async function readCoverage(tx: Transaction, scope: Scope): Promise<Coverage> {
-  const rows = await tx<{ day: number; gap: Gap | null; slots: number }[]>`
-    select day, gap, count(*) as slots from (${slotsOf(tx, scope)}) s group by 1, 2`
-  const count = (gap: Gap | null) => {
-    const slots = new Map(rows.filter((row) => row.gap === gap).map((row) => [row.day, row.slots]))
-    return scope.days.map((_, day) => slots.get(day) ?? 0)
+  const { project, from, to, tag, days } = scope
+  const rows = await tx<({ day: number; captured: number } & Record<Gap, number>)[]>`
+    select day - ${from}::date as day, sum(captured)::integer as captured, sum(budget)::integer as budget, sum(failed)::integer as failed,
+      sum(missed)::integer as missed, sum(html_only)::integer as html_only, sum(pending)::integer as pending
+    from coverage(${project}, ${from}::date, ${to}::date, ${tag})
+    group by 1`
+  const count = (kind: Gap | 'captured') => {
+    const slots = new Map(rows.map((row) => [row.day, row[kind]]))
+    return days.map((_, day) => slots.get(day) ?? 0)
   }
-  return { measured: count(null), gaps: byGap(count), reasons: await readReasons(tx, scope) }
+  return { measured: count('captured'), gaps: byGap(count), reasons: await readReasons(tx, scope) }
 }
 
-async function readReasons(tx: Transaction, scope: Scope): Promise<GapReason[]> {
+async function readReasons(
+  tx: Transaction,
+  { project, timezone, from, to, tag, days }: Scope,
+): Promise<GapReason[]> {
   const rows = await tx<(Omit<GapReason, 'day'> & { day: number })[]>`
     with named as (
-      select s.day, s.gap, s.reason, t.function in ('app_info', 'app_reviews') as "isPage", case t.function
-          when 'app_info' then 'the page of ' || coalesce(a.title, t.subject)
-          when 'app_reviews' then 'the reviews of ' || coalesce(a.title, t.subject)
-          else t.subject end as name, count(*) as slots
-      from (${slotsOf(tx, scope)}) s
-      join target t on t.id = s.target_id
-      left join app a on a.store = t.store and a.app_id = t.subject
-      where s.gap is not null
+      select s.day - ${from}::date as day, s.gap, s.reason, s.function in ('app_info', 'app_reviews') as "isPage", case s.function
+          when 'app_info' then 'the page of ' || coalesce(a.title, s.subject)
+          when 'app_reviews' then 'the reviews of ' || coalesce(a.title, s.subject)
+          else s.subject end as name, count(*) as slots
+      from owed_slot s
+      left join app_name a on a.store = s.store and a.app_id = s.subject and s.function in ('app_info', 'app_reviews')
+      where s.project = ${project} and s.gap is not null and (${tag}::text is null or ${tag} = any(s.tags))
+        and s.slot >= ${from}::date::timestamp at time zone ${timezone}
+        and s.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
       group by 1, 2, 3, 4, 5
     )
     select n.day, n.gap, n.reason, sum(n.slots)::integer as slots,
       (array_agg(n.name order by n."isPage", n.slots desc, n.name))[:${EXAMPLES}] as examples
     from named n
     group by 1, 2, 3
-    order by n.day = ${scope.days.length - 1} desc, slots desc, n.day desc, n.gap, n.reason
+    order by n.day = ${days.length - 1} desc, slots desc, n.day desc, n.gap, n.reason
     limit ${REASONS}`
-  return rows.map((row) => ({ ...row, day: scope.days[row.day] ?? '', reason: explainReason(row.reason) }))
+  return rows.map((row) => ({ ...row, day: days[row.day] ?? '', reason: explainReason(row.reason) }))
 }
 
-function slotsOf(tx: Transaction, { project, timezone, from, to, targets }: Scope): Fragment {
-  return tx`
-    select s.day - ${from}::date as day, s.target_id, s.gap, s.reason from owed_slot s
-    where s.project = ${project} and s.slot >= ${from}::date::timestamp at time zone ${timezone}
-      and s.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
-      ${targets === null ? tx`` : tx`and s.target_id = any(${[...targets]})`}` as Fragment
-}
-
-/** What was charged for the targets of the scope; what is reserved and the budgets are those of the whole project. */
+/** What was spent on what has the tag; what is reserved and the budgets are those of the whole project. */
 export async function readMoney(tx: Transaction, scope: Scope): Promise<Money> {
-  const { project, timezone, from, to, days, targets } = scope
-  const within = tx`
-    c.project_id = (select id from project where name = ${project})
+  const { project, timezone, from, to, days, tag } = scope
+  const spent = await tx<{ day: number; micros: number }[]>`
+    select c.day - ${from}::date as day, sum(c.amount_micros)::bigint as micros
+    from charge_line c
+    where c.project = ${project} and (${tag}::text is null or ${tag} = any(c.tags))
       and c.at >= ${from}::date::timestamp at time zone ${timezone}
       and c.at < (${to}::date + 1)::timestamp at time zone ${timezone}
-      ${targets === null ? tx`` : tx`and c.target_id = any(${[...targets]})`}`
-  const spent = await tx<{ day: number; micros: number; refunded: number; duplicate: number }[]>`
-    select (c.at at time zone ${timezone})::date - ${from}::date as day, sum(c.amount_micros)::bigint as micros,
-      coalesce(-sum(c.amount_micros) filter (where c.kind = 'refund'), 0)::bigint as refunded,
-      coalesce(sum(c.amount_micros) filter (where c.kind = 'duplicate'), 0)::bigint as duplicate
-    from charge c where ${within} group by 1`
-  const functions = await tx<Money['functions'][number][]>`
-    select t.function, count(distinct c.service_id) filter (where c.kind = 'charge') as tasks,
-      sum(c.amount_micros)::bigint as "spentMicros"
-    from charge c join target t on t.id = c.target_id
-    where ${within}
-    group by 1 order by 3 desc, 1`
+    group by 1`
   const byDay = new Map(spent.map(({ day, micros }) => [day, micros]))
+  const targets = await readTargets(tx, scope)
+  const sum = (of: (target: SpentOnTarget) => number) => targets.reduce((total, each) => total + of(each), 0)
   return {
     spentMicros: days.map((_, day) => byDay.get(day) ?? 0),
-    refundedMicros: spent.reduce((sum, { refunded }) => sum + refunded, 0),
-    duplicateMicros: spent.reduce((sum, { duplicate }) => sum + duplicate, 0),
-    functions,
+    refundedMicros: sum(({ refundedMicros }) => refundedMicros),
+    duplicateMicros: sum(({ duplicateMicros }) => duplicateMicros),
+    functions: addUpFunctions(targets),
+    dearest: targets
+      .filter(({ name }) => name !== null)
+      .slice(0, DEAREST)
+      .map(({ name, store, place, tasks, spentMicros }) => ({
+        name: name ?? '',
+        store,
+        place,
+        tasks,
+        spentMicros,
+      })),
+    ...(await readSavings(tx, scope)),
     ...(await readBudgets(tx, scope)),
   }
+}
+
+type SpentOnTarget = Omit<Money['dearest'][number], 'name'> & {
+  /** Null: the page of an app, or its reviews. */
+  readonly name: string | null
+  readonly function: Money['functions'][number]['function']
+  readonly refundedMicros: number
+  readonly duplicateMicros: number
+}
+
+/** The dearest first. */
+async function readTargets(tx: Transaction, { project, from, to, tag }: Scope): Promise<SpentOnTarget[]> {
+  return tx<SpentOnTarget[]>`
+    select coalesce(s.keyword, concat_ws(', ', s.collection, s.category)) as name, s.store, s.function,
+      case l.type when 'Country' then l.country_iso_code else s.location end as place, s.tasks,
+      (s.spent_usd * 1000000)::bigint as "spentMicros", (s.refunded_usd * 1000000)::bigint as "refundedMicros",
+      (s.duplicate_usd * 1000000)::bigint as "duplicateMicros"
+    from spend_by_target(${project}, ${from}::date, ${to}::date) s
+    left join location l on l.store = s.store and l.code = s.location_code
+    where ${tag}::text is null or ${tag} = any(s.tags)
+    order by s.spent_usd desc, name, s.store, place`
+}
+
+function addUpFunctions(targets: readonly SpentOnTarget[]): Money['functions'] {
+  return [...Map.groupBy(targets, (target) => target.function)]
+    .map(([name, own]) => ({
+      function: name,
+      tasks: own.reduce((sum, { tasks }) => sum + tasks, 0),
+      spentMicros: own.reduce((sum, { spentMicros }) => sum + spentMicros, 0),
+    }))
+    .toSorted((a, b) => b.spentMicros - a.spentMicros)
+}
+
+/** What sharing has saved, and what another interval would cost. */
+async function readSavings(
+  tx: Transaction,
+  { project, from, to, tag }: Scope,
+): Promise<Pick<Money, 'savedMicros' | 'outlook'>> {
+  const [saved] = await tx<{ micros: number }[]>`
+    select coalesce(sum(saved_usd) * 1000000, 0)::bigint as micros
+    from sharing_savings(${project}, ${from}::date, ${to}::date)
+    where ${tag}::text is null or ${tag} = any(tags)`
+  const outlook = await tx<Money['outlook'][number][]>`
+    select e.every, (sum(case when e.every is null then w.monthly_usd_now else w.monthly_usd end) * 1000000)::bigint as "monthlyMicros"
+    from unnest(${[null, ...OTHER_INTERVALS]}::text[]) with ordinality e (every, place)
+    cross join lateral watch_cost_at(${project}, e.every::interval) w
+    where ${tag}::text is null or ${tag} = any(w.tags)
+    group by e.every, e.place order by e.place`
+  return { savedMicros: saved?.micros ?? 0, outlook }
 }
 
 /** Budgets on the last day of the report, and in its month up to then; what is reserved counts in both. */

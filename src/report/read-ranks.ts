@@ -2,8 +2,8 @@
  * The ranks of a report. A day has one of each app on each list: that of its last measurement; and a gap only where it has none
  * at all. Days are those of the project's time zone.
  */
-import type { Fragment } from 'postgres'
 import type { Transaction } from '../db/database.ts'
+import type { Store } from '../service/functions.ts'
 import {
   type Daily,
   type Day,
@@ -21,8 +21,10 @@ import type { Scope } from './read.ts'
 
 /** How far `RankSeries.past` looks back. */
 const PAST_DAYS = 30
-/** Beyond it a place has no weight. */
-const LAST_WEIGHED = 100
+/** Own apps and competitors of the first stand first. */
+const STORES: readonly Store[] = ['ios_store', 'android_store']
+/** Of rank_weight. */
+const CURVE = 'reciprocal'
 
 export interface KnownApp extends ReportedApp {
   /** In the dictionary. */
@@ -44,22 +46,19 @@ interface KnownList extends RankedList {
 }
 
 /** Keywords and charts, by their targets. */
-async function readLists(tx: Transaction, scope: Scope, targets: readonly number[]): Promise<KnownList[]> {
+async function readLists(
+  tx: Transaction,
+  { project }: Scope,
+  targets: readonly number[],
+): Promise<KnownList[]> {
   return tx<KnownList[]>`
     select t.target_id as "targetId", t.store, t.list as kind, coalesce(t.keyword, concat_ws(', ', t.collection, t.category)) as name,
-      case l.type when 'Country' then l.country_iso_code else t.location end as place, t.language, w.tags
-    from ranked_list t
+      case l.type when 'Country' then l.country_iso_code else t.location end as place, t.language,
+      array(select unnest(t.tags) order by 1) as tags, t.weight
+    from project_list t
     left join location l on l.store = t.store and l.code = t.location_code
-    cross join lateral (
-      select coalesce(array_agg(distinct tag) filter (where tag is not null), '{}') as tags
-      from watch_period p
-      left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
-      left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
-      left join lateral unnest(coalesce(k.tags, c.tags)) tag on true
-      where p.target_id = t.target_id and p.project = ${scope.project}
-    ) w
-    where t.target_id = any(${[...targets]})
-    order by t.list desc, t.store desc, name, place, language, t.target_id`
+    where t.project = ${project} and t.target_id = any(${[...targets]})
+    order by t.list desc, t.store desc, name, place, t.language, t.target_id`
 }
 
 /** The keywords and charts of the range, and every app on every one of its store, by list, then by app. */
@@ -67,17 +66,15 @@ export async function readRanks(
   tx: Transaction,
   scope: Scope,
 ): Promise<{ lists: RankedList[]; series: RankSeries[] }> {
+  const { project, from, to, tag } = scope
   const rows = await tx<{ targetId: number; app: number; days: number[]; points: Point[] }[]>`
-    select s.target_id as "targetId", a.app, array_agg(s.day) as days, array_agg(case
-        when s.gap is not null then (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> s.gap)::integer
-        when found.rank is null then ${notInTop(0)}::integer - coalesce(s.depth, 0)
-        else found.rank
+    select r.target_id as "targetId", r.app, array_agg(r.day - ${from}::date) as days, array_agg(case r.outcome
+        when 'ranked' then r.rank
+        when 'not_in_top' then ${notInTop(0)}::integer - coalesce(r.depth, 0)
+        else (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> r.outcome)::integer
       end) as points
-    from (${lastOfDays(tx, scope, PAST_DAYS)}) s
-    join ranked_list t on t.target_id = s.target_id
-    join project_app a on a.project = ${scope.project} and a.store = t.store and s.slot < coalesce(a.ended_at, 'infinity')
-    cross join lateral (select array_position(s.app_ids, a.app) as rank offset 0) found
-    where a.app = any(${[...scope.apps]})
+    from rank_daily(${project}, ${from}::date - ${PAST_DAYS}::integer, ${to}::date) r
+    where r.app = any(${[...scope.apps]}) and (${tag}::text is null or ${tag} = any(r.tags))
     group by 1, 2`
   // A list that had a slot in the 30 days before alone is none of the range.
   const shown = rows.filter(({ days }) => days.some((day) => day >= 0))
@@ -108,86 +105,44 @@ function spread(
   }
 }
 
-/** By app and day, over the keywords of its store; `app` null is by day alone, over all of the project's keywords. */
-interface Standing {
-  readonly app: number | null
-  readonly day: number
-  /** The sum of 1/rank: of the app, or of everybody. */
-  readonly weight: number
-  readonly measured: number
-  readonly due: number
-}
-
-/**
- * Visibility: the mean of 1/rank over the keywords of the app's store that were measured, 0 where it was not within depth. Share of
- * voice: its sum of 1/rank, of the sum of everybody in the same measurements.
- */
+/** By the published formula: the functions `visibility` and `share_of_voice` of the database, over keywords. */
 export async function readStandings(
   tx: Transaction,
-  scope: Scope,
+  { project, from, to, tag, apps, days }: Scope,
 ): Promise<{ visibility: Visibility[]; shareOfVoice: VoiceShare[] }> {
-  const rows = await tx<Standing[]>`
-    with harmonic as (
-      select rank, sum(1.0 / rank) over (order by rank)::float8 as total from generate_series(1, ${LAST_WEIGHED}::integer) rank
-    ), last as materialized (
-      select s.day, s.slot, s.gap, s.app_ids, t.store
-      from (${lastOfDays(tx, scope, 0)}) s
-      join ranked_list t on t.target_id = s.target_id and t.list = 'keyword'
-    )
-    select a.app, l.day, coalesce(sum(1.0::float8 / nullif(found.rank, 0)) filter (where found.rank <= ${LAST_WEIGHED}), 0) as weight,
-      count(*) filter (where l.gap is null) as measured, count(*) as due
-    from last l
-    join project_app a on a.project = ${scope.project} and a.store = l.store and l.slot < coalesce(a.ended_at, 'infinity')
-    cross join lateral (select array_position(l.app_ids, a.app) as rank offset 0) found
-    where a.app = any(${[...scope.apps]})
-    group by 1, 2
-    union all
-    select null, l.day, coalesce(sum(h.total), 0), count(*) filter (where l.gap is null), count(*)
-    from last l left join harmonic h on l.gap is null and h.rank = least(cardinality(l.app_ids), ${LAST_WEIGHED})
-    group by 2`
-  const everybody = new Map(rows.filter(({ app }) => app === null).map((row) => [row.day, row]))
-  const known = scope.apps.flatMap((id, app) => {
-    const own = rows.filter((row) => row.app === id)
-    return own.length === 0 ? [] : [{ app, own }]
-  })
-  const share = ({ day, weight }: Standing) => percentOf(weight, everybody.get(day)?.weight ?? 0)
-  const watched = known.map(({ app, own }) => ({ app, percent: daily(own, share, scope) }))
-  const others = scope.days.map((_, day) =>
-    (everybody.get(day)?.weight ?? 0) === 0
-      ? null
-      : 100 - watched.reduce((sum, { percent }) => sum + (percent[day] ?? 0), 0),
-  )
-  return {
-    visibility: known.map(({ app, own }) => ({
-      app,
-      percent: daily(own, ({ weight, measured }) => percentOf(weight, measured), scope),
-      measuredPercent: daily(own, ({ measured, due }) => percentOf(measured, due), scope),
-    })),
-    shareOfVoice: watched.length === 0 ? [] : [...watched, { app: null, percent: others }],
+  const seen = await tx<{ app: number; day: number; visible: number | null; measured: number | null }[]>`
+    select v.app, v.day - ${from}::date as day, v.visibility as visible, 100 * v.measured_share as measured
+    from visibility(${project}, ${from}::date, ${to}::date, ${CURVE}, ${tag}) v
+    where v.list = 'keyword'`
+  const heard = await tx<{ store: Store; app: number | null; day: number; share: number | null }[]>`
+    select v.store, v.app, v.day - ${from}::date as day, v.share
+    from share_of_voice(${project}, ${from}::date, ${to}::date, ${CURVE}, ${tag}) v
+    where v.list = 'keyword'`
+  const daily = <Row extends { readonly day: number }>(
+    rows: readonly Row[],
+    value: (row: Row) => number | null,
+  ): Daily<number | null> => {
+    const values = new Map(rows.map((row) => [row.day, value(row)]))
+    return days.map((_, day) => values.get(day) ?? null)
   }
-}
-
-function percentOf(part: number, whole: number): number | null {
-  return whole === 0 ? null : (100 * part) / whole
-}
-
-function daily(
-  rows: readonly Standing[],
-  value: (row: Standing) => number | null,
-  { days }: Scope,
-): Daily<number | null> {
-  const values = new Map(rows.map((row) => [row.day, value(row)]))
-  return days.map((_, day) => values.get(day) ?? null)
-}
-
-/**
- * One row per list and day that had a slot: its last measurement, or its last gap where it has none. `day` counts from the
- * first of the range, and is negative in the days before.
- */
-function lastOfDays(tx: Transaction, scope: Scope, daysBefore: number): Fragment {
-  const { project, from, to, targets } = scope
-  return tx`
-    select r.target_id, r.day - ${from}::date as day, r.slot, r.gap, r.depth, r.app_ids
-    from list_daily(${project}, ${from}::date - ${daysBefore}::integer, ${to}::date) r
-    ${targets === null ? tx`` : tx`where r.target_id = any(${[...targets]})`}` as Fragment
+  const visibility = apps.flatMap((id, app): Visibility[] => {
+    const rows = seen.filter((row) => row.app === id)
+    if (rows.length === 0) return []
+    return [
+      {
+        app,
+        percent: daily(rows, (row) => row.visible),
+        measuredPercent: daily(rows, (row) => row.measured),
+      },
+    ]
+  })
+  const shareOfVoice = STORES.flatMap((store) => {
+    const all = heard.filter((row) => row.store === store)
+    const shareOf = (id: number | null, app: number | null): VoiceShare[] => {
+      const rows = all.filter((row) => row.app === id)
+      return rows.length === 0 ? [] : [{ store, app, percent: daily(rows, ({ share }) => share) }]
+    }
+    return [...apps.flatMap((id, app) => shareOf(id, app)), ...shareOf(null, null)]
+  })
+  return { visibility, shareOfVoice: visibility.length === 0 ? [] : shareOfVoice }
 }

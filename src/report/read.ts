@@ -27,8 +27,8 @@ export interface Scope {
   readonly days: readonly Day[]
   readonly from: Day
   readonly to: Day
-  /** The targets of keywords and charts with the tag; null: all of the project's. */
-  readonly targets: readonly number[] | null
+  /** Only what has this tag; null: all of the project's. */
+  readonly tag: string | null
   /** The dictionary's ids of `Report.apps`, in their order. */
   readonly apps: readonly number[]
 }
@@ -61,14 +61,14 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
   const from = days[0] ?? ''
   const to = days.at(-1) ?? ''
   const apps = await readApps(tx, query.project, from)
-  const targets = query.tag === undefined ? null : await readTagged(tx, query.project, query.tag)
+  if (query.tag !== undefined) await requireTag(tx, query.project, query.tag)
   const scope: Scope = {
     project: query.project,
     timezone,
     days,
     from,
     to,
-    targets,
+    tag: query.tag ?? null,
     apps: apps.map(({ id }) => id),
   }
   return {
@@ -100,39 +100,36 @@ async function readProject(tx: Transaction, name: string): Promise<{ timezone: s
   )
 }
 
-async function readTagged(tx: Transaction, project: string, tag: string): Promise<number[]> {
-  const rows = await tx<{ targetId: number }[]>`
-    select distinct p.target_id as "targetId"
-    from watch_period p
-    left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
-    left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
-    where p.project = ${project} and ${tag} = any(coalesce(k.tags, c.tags))`
-  if (rows.length > 0) return rows.map(({ targetId }) => targetId)
+async function requireTag(tx: Transaction, project: string, tag: string): Promise<void> {
   const known = await tx<{ tag: string }[]>`
-    select distinct unnest(tags) as tag from (
-      select tags from keyword_watch where project = ${project} union all select tags from chart_watch where project = ${project}
-    ) w order by 1`
+    select distinct unnest(tags) as tag from project_list where project = ${project} order by 1`
   const tags = known.map((row) => row.tag)
+  if (tags.includes(tag)) return
   throw new ConfigurationError(
     `No keyword or chart of ${project} has the tag ${JSON.stringify(tag)}.${didYouMean(tag, tags)} Tags: ${tags.join(', ') || 'none'}.`,
   )
 }
 
-/** The days of the history, as far as the query does not name its own. */
+/** The days of the history, as far as the query does not name its own. What is older than a report is looked at only where it is all there is. */
 async function readRange(
   tx: Transaction,
   query: ReportQuery,
   timezone: string,
 ): Promise<{ from: Day; to: Day }> {
   const [known] = await tx<{ first: Day; last: Day }[]>`
-    select to_char(coalesce(min(r.slot), storerank_now()) at time zone ${timezone}, 'YYYY-MM-DD') as first,
-      to_char(coalesce(max(r.slot), storerank_now()) at time zone ${timezone}, 'YYYY-MM-DD') as last
-    from (select distinct target_id from watch_period where project = ${query.project} and kind in ('keyword', 'chart')) p
-    cross join lateral (
-      (select slot from ranking where target_id = p.target_id order by slot limit 1)
-      union all
-      (select slot from ranking where target_id = p.target_id order by slot desc limit 1)
-    ) r`
+    with present as materialized (
+      select coalesce((${query.to ?? null}::date + 1)::timestamp at time zone ${timezone}, storerank_now()) as at
+    ), recent as materialized (
+      select min(s.slot) as first, max(s.slot) as last from ranking_slot s
+      where s.project = ${query.project} and s.slot > (select at from present) - make_interval(days => ${DAYS + 1})
+    ), ever as (
+      select coalesce(r.first, o.first, p.at) as first, coalesce(r.last, o.last, p.at) as last
+      from present p cross join recent r left join lateral (
+        select min(s.slot) as first, max(s.slot) as last from ranking_slot s where s.project = ${query.project} and r.first is null
+      ) o on true
+    )
+    select to_char(first at time zone ${timezone}, 'YYYY-MM-DD') as first, to_char(last at time zone ${timezone}, 'YYYY-MM-DD') as last
+    from ever`
   const to = query.to ?? known?.last ?? ''
   const earliest = addDays(to, 1 - DAYS)
   const first = known?.first ?? to

@@ -104,10 +104,15 @@ export function nameApp(report: Report, index: number): string {
   return isShared ? `${app.name} (${STORE_NAMES[app.store]})` : app.name
 }
 
-/** `yoga timer (US)` */
-export function nameList(report: Report, list: number): string {
-  const { name, place } = report.lists[list] ?? { name: '', place: '' }
-  return `${name} (${place})`
+/** `yoga timer (US)`; `yoga timer (Android US)` where the other store has it too. */
+export function nameList(report: Report, index: number): string {
+  const list = report.lists[index]
+  if (list === undefined) return ''
+  const { name, place, store } = list
+  const isShared = report.lists.some(
+    (other) => other.name === name && other.place === place && other.store !== store,
+  )
+  return `${name} (${isShared ? `${STORE_NAMES[store]} ` : ''}${place})`
 }
 
 function describeCrossings(report: Report): string[] {
@@ -132,7 +137,7 @@ function describeRivals(report: Report): string[] {
 }
 
 function describeGaps(report: Report): string[] {
-  const { measured, gaps } = report.coverage
+  const { measured, gaps, reasons } = report.coverage
   const poor = report.days.flatMap((day, n) => {
     const counts = GAPS.map((gap) => [gap, gaps[gap][n] ?? 0] as const).filter(([, slots]) => slots > 0)
     const missing = counts.reduce((sum, [, slots]) => sum + slots, 0)
@@ -142,7 +147,12 @@ function describeGaps(report: Report): string[] {
     return [
       {
         missing,
-        sentence: `On ${formatDay(day)} ${share} was measured: ${counts.map(([gap]) => GAP_NAMES[gap]).join(', ')}.`,
+        sentence: [
+          `On ${formatDay(day)} ${share} was measured: ${counts.map(([gap]) => GAP_NAMES[gap]).join(', ')}.`,
+          reasons.find((each) => each.day === day)?.reason,
+        ]
+          .filter(Boolean)
+          .join(' '),
       },
     ]
   })

@@ -58,6 +58,11 @@ export function formatCount(count: number | bigint): string {
   return count.toLocaleString('en-US')
 }
 
+/** `10`, `0.5` */
+export function formatWeight(weight: number): string {
+  return weight.toLocaleString('en-US', { maximumFractionDigits: 2 })
+}
+
 /** `1 keyword`, `2 keywords` */
 export function countOf(count: number, one: string, several = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : several}`

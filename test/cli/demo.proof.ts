@@ -5,9 +5,12 @@ import { dirname, join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import postgres from 'postgres'
 import { TRY_NEXT } from '../../src/cli/demo-report.ts'
+import { attachEmbedded } from '../../src/embedded/attach.ts'
+import { answerQuestions, readQuestions } from '../demo/questions.ts'
 import { querySql, runCommand, startCommand } from '../support/command.ts'
 import { isAlive, makeEmptyHome, until } from '../support/embedded.ts'
 
+const QUESTIONS = join(import.meta.dirname, '../../docs/questions.md')
 const RANKS = `
   select project, store, keyword, location_code, app_id, slot, rank, outcome, reason from rank_history order by 1, 2, 3, 4, 5, 6`
 const MONEY = 'select project, day, spent_usd, refunded_usd from spend_daily order by 1, 2'
@@ -45,6 +48,18 @@ describe('a whole demo', () => {
     for (const [, url = ''] of printed.matchAll(/^ {2}(file:\S+)$/gm))
       assert.ok(existsSync(new URL(url)), url)
     assert.deepEqual(readdirSync(join(home, 'reports')).sort(), ['fitness.html', 'learning.html'])
+  })
+
+  test('gives the answers that docs/questions.md has, to a person who may only read', async (t) => {
+    const server = await attachEmbedded({ home, database: 'storerank_sandbox' })
+    const sql = postgres(server.url, { max: 1, onnotice: () => {} })
+    t.after(async () => {
+      await sql.end()
+      await server.dispose()
+    })
+    const page = readFileSync(QUESTIONS, 'utf8')
+    assert.ok(readQuestions(page).length >= 30)
+    assert.equal(await answerQuestions(page, sql), page, 'npm run questions writes it anew')
   })
 
   test('says what to try next, and all of it works', async (t) => {

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { runCommand } from '../support/command.ts'
+import { callCommand } from '../support/command.ts'
 
 /** A whole demo, and what interrupts one, are in demo.proof.ts. */
 describe('storerank demo refuses', () => {
@@ -12,7 +12,7 @@ describe('storerank demo refuses', () => {
     const folder = await mkdtemp(join(tmpdir(), 'storerank-demo-'))
     t.after(() => rm(folder, { recursive: true }))
     await writeFile(join(folder, 'holiday.jpg'), '')
-    const { code, stderr, stdout } = await runCommand(t, ['demo', '--folder', folder])
+    const { code, stderr, stdout } = await callCommand(['demo', '--folder', folder])
     assert.equal(code, 2)
     assert.equal(stdout, '')
     assert.ok(
@@ -23,9 +23,9 @@ describe('storerank demo refuses', () => {
     assert.deepEqual(await readdir(folder), ['holiday.jpg'])
   })
 
-  test('more days than its month has, before it makes anything', async (t) => {
+  test('more days than its month has, before it makes anything', async () => {
     const folder = join(tmpdir(), `storerank-demo-${process.pid}`)
-    const { code, stderr } = await runCommand(t, ['demo', '--folder', folder, '--days', '32'])
+    const { code, stderr } = await callCommand(['demo', '--folder', folder, '--days', '32'])
     assert.equal(code, 2)
     assert.match(stderr, /whole number from 1 to 31/)
     assert.ok(!existsSync(folder))

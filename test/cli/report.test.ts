@@ -55,7 +55,7 @@ test('the latest day says what moved, who left the top ten, what is missing and 
     /Not measured on the last day[\s\S]*budget +│ +1 │ The budget of the project was used up\. │ zen/,
   )
   assert.match(stdout, /Mine +│ iOS +│ own +│ +\d+\.\d % │ +– │ +66\.7 % │ [▁▂▃▄▅▆▇█]{3}/)
-  assert.match(stdout, /Share of voice: Mine \d+\.\d %, .* all others/)
+  assert.match(stdout, /Share of voice, iOS: Mine \d+\.\d %, .* all others/)
   assert.ok(!stdout.includes('\u001b'), 'a title does not steer the terminal')
 })
 

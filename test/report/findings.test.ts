@@ -238,7 +238,7 @@ test('the summary says in words what moved, against whom, which day has a gap an
   assert.match(told.Competitors ?? '', /Posture Lab overtook Ashlune: Yoga for Everyone on \d+ keywords/)
   assert.match(
     told.Gaps ?? '',
-    /On 20 Jan 2026 nothing was measured: failed\. On 12 Feb 2026 only \d\d\.\d % was measured: budget/,
+    /On 20 Jan 2026 nothing was measured: failed\. 40102: No Search Results\. On 12 Feb 2026 only \d\d\.\d % was measured: budget\. The budget of the project was used up/,
   )
   assert.match(told.Money ?? '', /^Spent \$0\.\d+ on 1 Mar 2026 of \$1\.50 a day/)
 })

@@ -238,14 +238,14 @@ describe('the page', { skip: noBrowser }, () => {
   describe('a chart', () => {
     test('tells the values of the day at the pointer, those of its table', async (t) => {
       const { page } = await open(t)
-      const plot = page.locator('#share-of-voice .plot')
+      const plot = page.locator('#share-of-voice-ios_store .plot')
       await plot.scrollIntoViewIfNeeded()
       const box = await plot.boundingBox()
       assert.ok(box !== null)
       await page.mouse.move(box.x + box.width * 0.52, box.y + box.height / 2)
       const tip = plot.locator('.tip')
       const [day = '', ...values] = await tip.locator('b, i').allTextContents()
-      const row = page.locator('#share-of-voice .numbers tbody tr', {
+      const row = page.locator('#share-of-voice-ios_store .numbers tbody tr', {
         has: page.locator('th', { hasText: day }),
       })
       assert.deepEqual(values, await row.locator('td').allTextContents())

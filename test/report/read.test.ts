@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { requireCurrentSchema } from '../../src/db/migrate.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import { GAP_POINTS, notInTop, type Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
-import { readReport } from '../../src/report/read.ts'
+import { readProjects, readReport } from '../../src/report/read.ts'
 import { recount } from '../support/ledger.ts'
+import { addPerson } from '../support/people.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 const NOW = '2026-11-04 06:00+00'
@@ -129,6 +131,37 @@ describe('a report', () => {
     const own = report.visibility.find(({ app }) => report.apps[app]?.name === 'Mine')
     assert.deepEqual(own?.percent, [100, 0, 50])
     assert.deepEqual(own?.measuredPercent, [100, 100, 50])
+  })
+
+  test('is the same for a person who may only read', async (t) => {
+    const reader = await addPerson(list.sql, 'storerank_reader')
+    t.after(() => reader.remove())
+    const theirs = openDatabase(reader.url)
+    t.after(() => theirs.close())
+    await requireCurrentSchema(theirs)
+    assert.deepEqual(await readProjects(theirs), ['fitness'])
+    assert.deepEqual(await readReport(theirs, { project: 'fitness' }), report)
+  })
+
+  test('counts each keyword by what it is worth', async () => {
+    await list.sql`update keyword_watch set weight = 3 where keyword = 'yoga'`
+    const { shareOfVoice, lists } = await readReport(db, { project: 'fitness' })
+    await list.sql`update keyword_watch set weight = 1`
+    assert.equal(lists.find(({ name }) => name === 'yoga')?.weight, 3)
+    // First on both, of 1 + 1/2 + 1/3 + 1/4 on yoga and of 1 on chess.
+    assert.equal(Math.round(shareOfVoice[0]?.percent[0] ?? 0), Math.round(400 / (3 * (25 / 12) + 1)))
+  })
+
+  test('has the notes of its days, each with the app that it is about', async () => {
+    await list.sql`
+      insert into annotation (project, day, app_id, text) values ('fitness', '2026-11-02', '1001', 'Campaign'),
+        ('fitness', '2026-11-03', null, 'Outage'), ('fitness', '2026-10-01', null, 'Long ago')`
+    const { annotations } = await readReport(db, { project: 'fitness', from: '2026-11-01' })
+    await list.sql`delete from annotation`
+    assert.deepEqual(annotations, [
+      { day: '2026-11-02', text: 'Campaign', app: 0 },
+      { day: '2026-11-03', text: 'Outage', app: null },
+    ])
   })
 
   test('shares the voice among everybody', () => {

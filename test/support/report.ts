@@ -17,7 +17,9 @@ import {
   type RankSeries,
   type Report,
   type ReportedApp,
+  type VoiceShare,
 } from '../../src/report/model.ts'
+import { spend } from './report-money.ts'
 
 export interface Shape {
   readonly seed: number
@@ -159,6 +161,7 @@ function makeLists(count: number, random: () => number): RankedList[] {
             place: 'US',
             language: 'en',
             tags: ['charts'],
+            weight: 1,
           },
         ]
   const keywords = Array.from({ length: count - charts.length }, (_, n): RankedList => {
@@ -170,6 +173,7 @@ function makeLists(count: number, random: () => number): RankedList[] {
       place,
       language,
       tags: [...(random() < 0.15 ? ['brand'] : []), ...(random() < 0.3 ? ['core'] : [])],
+      weight: 1 + (n % 7),
     }
   })
   return [...keywords, ...charts]
@@ -237,24 +241,26 @@ function seeVisibility(app: number, series: readonly RankSeries[], length: numbe
   return { app, percent, measuredPercent }
 }
 
-function shareVoice(series: readonly RankSeries[], length: number) {
+/** The same in each store: what is measured on a day, and the sum of 1/rank of each app. */
+function shareVoice(series: readonly RankSeries[], length: number): VoiceShare[] {
   const everybody = Array.from({ length: DEPTH }, (_, n) => 1 / (n + 1)).reduce((sum, weight) => sum + weight)
-  const shares = APPS.map((_, app) => ({ app: app as number | null, percent: [] as (number | null)[] }))
-  const rest = { app: null, percent: [] as (number | null)[] }
-  for (let day = 0; day < length; day++) {
-    const lists = new Set(series.filter(({ points }) => isMeasured(points[day] ?? 0)).map(({ list }) => list))
-    let others = 100
-    for (const share of shares) {
-      const sum = series
-        .filter(({ app }) => app === share.app)
-        .reduce((total, { points }) => total + (isRanked(points[day] ?? 0) ? 1 / (points[day] ?? 1) : 0), 0)
-      const percent = lists.size === 0 ? null : (100 * sum) / (lists.size * everybody)
-      share.percent.push(percent)
-      others -= percent ?? 0
-    }
-    rest.percent.push(lists.size === 0 ? null : others)
-  }
-  return [...shares, rest]
+  const days = [...Array(length).keys()]
+  return (['ios_store', 'android_store'] as const).flatMap((store) => {
+    const known = series.filter(({ app }) => APPS[app]?.store === store)
+    const lists = days.map(
+      (day) =>
+        new Set(known.filter(({ points }) => isMeasured(points[day] ?? 0)).map(({ list }) => list)).size,
+    )
+    const share = (of: readonly RankSeries[]) =>
+      days.map((day) => {
+        const worth = of.reduce((sum, { points }) => sum + Math.max(0, 1 / (points[day] || -1)), 0)
+        return lists[day] === 0 ? null : (100 * worth) / ((lists[day] ?? 1) * everybody)
+      })
+    const apps = [...APPS.keys()].filter((app) => APPS[app]?.store === store)
+    const rest = share(known).map((percent) => (percent === null ? null : 100 - percent))
+    const shares = apps.map((app) => ({ store, app, percent: share(known.filter((one) => one.app === app)) }))
+    return [...shares, { store, app: null, percent: rest }]
+  })
 }
 
 function makeChanges(at: (share: number) => string): Report['changes'] {
@@ -365,29 +371,5 @@ function cover(
 
 const REASONS: Readonly<Partial<Record<Gap, string>>> = {
   failed: '40102: No Search Results.',
-  budget: 'project_budget',
-}
-
-function spend(days: readonly string[], gaps: readonly (readonly (Point | null)[])[]): Report['money'] {
-  const spentMicros = days.map((_, day) => gaps.filter((row) => row[day] === null).length * 1200 + 1800)
-  const today = spentMicros.at(-1) ?? 0
-  const total = spentMicros.reduce((sum, micros) => sum + micros, 0)
-  return {
-    spentMicros,
-    refundedMicros: 36_000,
-    duplicateMicros: 0,
-    reservedMicros: 4800,
-    functions: [
-      {
-        function: 'app_searches',
-        tasks: Math.floor((total - 1800 * days.length) / 1200),
-        spentMicros: total - 1800 * days.length,
-      },
-      { function: 'app_info', tasks: 3 * days.length, spentMicros: 1800 * days.length },
-    ],
-    budgets: [
-      { period: 'day', limitMicros: 1_500_000, usedMicros: today + 4800 },
-      { period: 'month', limitMicros: 40_000_000, usedMicros: Math.round(total / 3) },
-    ],
-  }
+  budget: 'The budget of the project was used up.',
 }

@@ -1,6 +1,14 @@
 /** How far the ranks can be trusted, and what they cost: coverage, gaps by reason, money. */
 import { GAPS, type Report } from '../model.ts'
-import { formatCount, formatDay, formatMicros, GAP_MEANINGS, GAP_NAMES } from '../words.ts'
+import {
+  formatCount,
+  formatDay,
+  formatDollars,
+  formatMicros,
+  GAP_MEANINGS,
+  GAP_NAMES,
+  STORE_NAMES,
+} from '../words.ts'
 import { type Figure, showFigure, showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
 
@@ -65,7 +73,9 @@ ${showFigure(moneyFigure(report))}
     (line) =>
       html`<tr><th scope="row">${FUNCTION_NAMES[line.function]}</th><td>${formatCount(line.tasks)}</td><td>${formatMicros(line.spentMicros)}</td></tr>`,
   )}</tbody></table>${showAside(report)}</div>
-<div><h3>Budgets of the project</h3>${showBudgets(report)}</div></div></section>`
+<div><h3>Budgets of the project</h3>${showBudgets(report)}</div></div>
+<div class="columns two"><div><h3>What most was spent on</h3>${showDearest(report)}</div>
+<div><h3>What 30 days of this watchlist cost</h3>${showOutlook(report)}</div></div></section>`
 }
 
 function moneyFigure({ days, money }: Report): Figure {
@@ -89,6 +99,9 @@ function moneyFigure({ days, money }: Report): Figure {
 
 function showAside({ money }: Report): Markup {
   const parts = [
+    money.savedMicros > 0
+      ? `${formatMicros(money.savedMicros)} was saved because other projects follow the same.`
+      : '',
     money.refundedMicros > 0
       ? `${formatMicros(money.refundedMicros)} came back for results that the stores did not have.`
       : '',
@@ -98,6 +111,24 @@ function showAside({ money }: Report): Markup {
       : '',
   ].filter(Boolean)
   return html`<p class="note">${parts.join(' ')}</p>`
+}
+
+function showDearest({ money }: Report): Markup {
+  if (money.dearest.length === 0) return showNothing('Nothing was spent on keywords and charts.')
+  const rows = money.dearest.map(
+    ({ name, store, place, tasks, spentMicros }) =>
+      html`<tr><th scope="row">${name}<small>${STORE_NAMES[store]} ${place}</small></th><td>${formatCount(tasks)}</td><td>${formatMicros(spentMicros)}</td></tr>`,
+  )
+  return html`<table class="money"><thead><tr><th scope="col">Keyword or chart</th><th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead><tbody>${rows}</tbody></table>`
+}
+
+function showOutlook({ money }: Report): Markup {
+  if (money.outlook.length === 0) return showNothing('Nothing is watched.')
+  const rows = money.outlook.map(
+    ({ every, monthlyMicros }) =>
+      html`<tr><th scope="row">${every === null ? 'As it is now' : `All of it every ${every}`}</th><td>${formatDollars(monthlyMicros)}</td></tr>`,
+  )
+  return html`<table class="money"><thead><tr><th scope="col">Interval</th><th scope="col">In 30 days, at most</th></tr></thead><tbody>${rows}</tbody></table>`
 }
 
 function showBudgets({ money }: Report): Markup {

@@ -33,6 +33,7 @@ export interface PageData {
     readonly name: string
     readonly place: string
     readonly tags: readonly string[]
+    readonly weight: number
   }[]
   /** List, app and points, each point as its difference to the one before. */
   readonly series: readonly (readonly [number, number, readonly Point[]])[]
@@ -51,10 +52,11 @@ export function collectData(report: Report): PageData {
       className: classOfApp(report, index),
       isOwn: role === 'own',
     })),
-    lists: report.lists.map(({ name, place, store, tags }) => ({
+    lists: report.lists.map(({ name, place, store, tags, weight }) => ({
       name,
       place: `${STORE_NAMES[store]} ${place}`,
       tags,
+      weight,
     })),
     series: report.series.map(({ list, app, points }) => [
       list,

@@ -2,9 +2,9 @@
 import { bestOf, changeOver, isBetter, isWorse, latestOf, SPANS } from '../findings.ts'
 import { depthWithout, gapOf, isRanked, type RankSeries, type Report } from '../model.ts'
 import { nameApp } from '../summary.ts'
-import { formatChange, formatCount, formatPoint, GAP_MEANINGS, STORE_NAMES } from '../words.ts'
+import { formatChange, formatCount, formatPoint, formatWeight, GAP_MEANINGS, STORE_NAMES } from '../words.ts'
 import { drawSpark } from './chart.js'
-import { html, type Markup, pen, raw } from './markup.ts'
+import { html, type Markup, NOTHING, pen, raw } from './markup.ts'
 
 const SPARK = { width: 96, height: 22 }
 
@@ -23,6 +23,7 @@ export function showKeywords(report: Report): Markup {
     raw('<th scope="col" class="trend">Trend</th>'),
     head('best', 'Best'),
     head('latest', 'Latest'),
+    ...(isWeighted(report) ? [head('weight', 'Worth')] : []),
     ...SPANS.map((span) => head(`d${span}`, span === 1 ? '1 day' : `${span} days`)),
   ]
   return html`<section id="keywords" aria-labelledby="keywords-title"><h2 id="keywords-title">Keywords</h2>
@@ -46,6 +47,11 @@ export function listRows(report: Report): number[] {
     .map(({ index }) => index)
 }
 
+/** Where all lists are worth the same, that says nothing. */
+function isWeighted({ lists }: Report): boolean {
+  return lists.some(({ weight }) => weight !== lists[0]?.weight)
+}
+
 function head(key: string, name: string): Markup {
   return html`<th scope="col" class="${key}" data-key="${key}">${name}</th>`
 }
@@ -55,7 +61,10 @@ function showRow(report: Report, index: number): Markup {
   if (series === undefined) return raw('')
   const best = bestOf(series)
   const changes = SPANS.map((span) => showChange(series, span))
-  return html`<tr id="k${index}"><th scope="row"><span class="key">${report.lists[series.list]?.name}</span><small>${describePlace(report, series)}</small></th><td class="trend"></td><td class="best">${best ?? '–'}</td>${showLatest(series)}${changes}</tr>
+  const worth = isWeighted(report)
+    ? html`<td class="weight">${formatWeight(report.lists[series.list]?.weight ?? 1)}</td>`
+    : NOTHING
+  return html`<tr id="k${index}"><th scope="row"><span class="key">${report.lists[series.list]?.name}</span><small>${describePlace(report, series)}</small></th><td class="trend"></td><td class="best">${best ?? '–'}</td>${showLatest(series)}${worth}${changes}</tr>
 `
 }
 

@@ -19,6 +19,7 @@ import {
   formatMicros,
   formatPercent,
   formatPoint,
+  STORE_NAMES,
 } from '../words.ts'
 import { showNothing } from './figure.ts'
 import { showSparkline } from './keywords.ts'
@@ -45,18 +46,17 @@ interface Tile {
 function listTiles(report: Report): Tile[] {
   const own = report.visibility.filter(({ app }) => report.apps[app]?.role === 'own')
   const visible = own.slice(0, 2).map(({ app, percent }) => {
-    const stores = own.length > 1 ? `, ${report.apps[app]?.store === 'ios_store' ? 'iOS' : 'Android'}` : ''
-    return tileOfPercent(`Visibility${stores}`, percent)
+    const store = STORE_NAMES[report.apps[app]?.store ?? 'ios_store']
+    return tileOfPercent(`Visibility${own.length > 1 ? `, ${store}` : ''}`, percent)
   })
   const voices = report.shareOfVoice.filter(({ app }) => app !== null && report.apps[app]?.role === 'own')
-  const voice = report.days.map((_, day) => addUp(voices.map(({ percent }) => percent[day] ?? null)))
-  return [
-    ...visible,
-    tileOfPercent('Share of voice', voice),
-    tileOfTop(report),
-    tileOfMeasured(report),
-    tileOfMoney(report),
-  ]
+  const stores = [...new Set(voices.map(({ store }) => store))]
+  const heard = stores.map((store) => {
+    const shares = voices.filter((share) => share.store === store)
+    const voice = report.days.map((_, day) => addUp(shares.map(({ percent }) => percent[day] ?? null)))
+    return tileOfPercent(`Share of voice${stores.length > 1 ? `, ${STORE_NAMES[store]}` : ''}`, voice)
+  })
+  return [...visible, ...heard, tileOfTop(report), tileOfMeasured(report), tileOfMoney(report)]
 }
 
 function addUp(values: readonly (number | null)[]): number | null {

@@ -10,7 +10,7 @@ import { html, type Markup } from './markup.ts'
 const POOR_PERCENT = 80
 
 export function showTrends(report: Report): Markup {
-  const figures = [...visibilityByStore(report), shareOfVoice(report), distribution(report)]
+  const figures = [...visibilityByStore(report), ...shareOfVoice(report), distribution(report)]
   return html`<section id="trends" aria-labelledby="trends-title"><h2 id="trends-title">Over time</h2>${figures.map(showFigure)}</section>`
 }
 
@@ -24,7 +24,7 @@ function visibilityByStore(report: Report): Figure[] {
     return {
       id: `visibility-${store}`,
       title: stores.length === 1 ? 'Visibility' : `Visibility, ${STORE_NAMES[store]}`,
-      note: `100 % is first on every keyword; a place counts 1/rank, measured and not in the top counts 0, not measured does not count. Measured on the last day: ${formatPercent(measuredPercent.at(-1))}; days with less than ${POOR_PERCENT} % are shaded.`,
+      note: `100 % is first on every keyword. A place counts 1/rank times what the keyword is worth; measured and not in the top counts 0, not measured does not count. Measured on the last day: ${formatPercent(measuredPercent.at(-1))}; days with less than ${POOR_PERCENT} % are shaded.`,
       kind: 'lines',
       unit: '%',
       days: report.days,
@@ -46,22 +46,26 @@ function lineOf(name: string, className: string, percent: Daily<number | null>):
 }
 
 /** Watched apps alone are drawn: all others hold so much that nothing would be seen. */
-function shareOfVoice(report: Report): Figure {
-  const watched = report.shareOfVoice.filter(({ app }) => app !== null)
-  const others = report.shareOfVoice.filter(({ app }) => app === null).map(({ percent }) => percent)
-  return {
-    id: 'share-of-voice',
-    title: 'Share of voice',
-    note: `Of all places of all apps in the same measurements, each counted 1/rank. All apps that are not watched hold the rest, ${formatPercent(others[0]?.at(-1))} on the last day.`,
-    kind: 'stack',
-    unit: '%',
-    days: report.days,
-    marks: collectMarks(report),
-    lines: watched.map(({ app, percent }) =>
-      lineOf(nameApp(report, app ?? -1), classOfApp(report, app ?? -1), percent),
-    ),
-    columns: others.map((percent) => lineOf('All others', '', percent)),
-  }
+function shareOfVoice(report: Report): Figure[] {
+  const stores = [...new Set(report.shareOfVoice.map(({ store }) => store))]
+  return stores.map((store) => {
+    const shares = report.shareOfVoice.filter((share) => share.store === store)
+    const watched = shares.filter(({ app }) => app !== null)
+    const others = shares.filter(({ app }) => app === null).map(({ percent }) => percent)
+    return {
+      id: `share-of-voice-${store}`,
+      title: stores.length === 1 ? 'Share of voice' : `Share of voice, ${STORE_NAMES[store]}`,
+      note: `Of all places of all apps in the same measurements, each counted like visibility. All apps that are not watched hold the rest, ${formatPercent(others[0]?.at(-1))} on the last day.`,
+      kind: 'stack',
+      unit: '%',
+      days: report.days,
+      marks: collectMarks(report, store),
+      lines: watched.map(({ app, percent }) =>
+        lineOf(nameApp(report, app ?? -1), classOfApp(report, app ?? -1), percent),
+      ),
+      columns: others.map((percent) => lineOf('All others', '', percent)),
+    }
+  })
 }
 
 function distribution(report: Report): Figure {

@@ -7,7 +7,8 @@ grant select on location, language, category, listing_category, app to storerank
 grant select on project, location to storerank_reader;
 
 -- Texts that look alike are one text, so that nothing is paid twice for a space. The joiners U+200C and U+200D stay where they mean
--- something: between letters of Arabic, Indic and other scripts that join, and between emoji. Most texts pass by the first arm.
+-- something: between letters of Arabic, Indic and other scripts that join, and between emoji. Most texts pass by the first arm. It is
+-- inlined, which a call of a function that is only stable would prevent.
 create or replace function clean_text(value text) returns text language sql immutable parallel safe
 return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
   regexp_replace(
@@ -16,22 +17,14 @@ return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
         regexp_replace(value, '[\u00ad\u061c\u180e\u200b\u200e\u200f\u2060-\u2064\ufeff]', '', 'g'),
         '[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+', ' ', 'g'),
       '([\u200c\u200d])[\u200c\u200d]+', '\1', 'g'),
-    format('(?<![%1$s])[\u200c\u200d]|[\u200c\u200d](?![%1$s])',
-      '\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1aff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc'
-      || '\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f'),
+    '(?<![\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1aff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc'
+      '\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f])[\u200c\u200d]'
+      '|[\u200c\u200d](?![\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1aff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc'
+      '\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f])',
     '', 'g'),
   E' \t\r\n'), nfc) end;
 comment on function clean_text(text) is
   'A text in the form that it is stored in: composed (NFC), without outer space and invisible characters, and with single inner spaces.';
-
-create or replace function make_project(in_name text) returns void language plpgsql as $$
-begin
-  if not exists (select from project p where p.name = in_name) then
-    insert into project (name) values (in_name) on conflict do nothing;
-  end if;
-end $$;
-comment on function make_project(text) is 'Makes the project of a watch when it is missing.';
-revoke execute on function make_project(text) from public;
 
 -- spec: Limits; it says 100 for ios_store, and for android_store 30 is our assumption.
 create or replace function prepare_keyword_watch() returns trigger
@@ -61,7 +54,9 @@ begin
     new.tags := coalesce(new.tags, '{}');
     new.created_at := coalesce(new.created_at, storerank_now());
   end if;
-  perform make_project(new.project);
+  if not exists (select from project p where p.name = new.project) then
+    insert into project (name) values (new.project) on conflict do nothing;
+  end if;
   return new;
 end $$;
 comment on function prepare_keyword_watch() is
@@ -121,7 +116,9 @@ begin
     new.tags := coalesce(new.tags, '{}');
     new.created_at := coalesce(new.created_at, storerank_now());
   end if;
-  perform make_project(new.project);
+  if not exists (select from project p where p.name = new.project) then
+    insert into project (name) values (new.project) on conflict do nothing;
+  end if;
   return new;
 end $$;
 comment on function prepare_app_watch() is
@@ -181,7 +178,9 @@ begin
     new.tags := coalesce(new.tags, '{}');
     new.created_at := coalesce(new.created_at, storerank_now());
   end if;
-  perform make_project(new.project);
+  if not exists (select from project p where p.name = new.project) then
+    insert into project (name) values (new.project) on conflict do nothing;
+  end if;
   return new;
 end $$;
 comment on function prepare_chart_watch() is

@@ -130,13 +130,13 @@ async function leaveOlderObjects({ sql }: TestDatabase): Promise<void> {
     grant select on rank_gone to storerank_reader;
     drop function explain_status;
     create function explain_status(said text) returns text language sql return said;
-    drop function make_project;
-    create function make_project(in_name text) returns text language sql return 'no';
+    drop function plan_for;
+    create function plan_for(watches integer) returns text language sql return 'no';
     create function gone(slot timestamptz) returns timestamptz language sql return slot;
     create function trigger_gone() returns trigger language plpgsql as 'begin return null; end';
     create trigger gone after update on task for each row execute function trigger_gone();
     revoke execute on function nearest_name(text, text[]) from public;
-    grant execute on function plan_for to storerank_reader;
+    grant execute on function target_of to storerank_reader;
     alter function follow_watches reset all;
     alter function prepare_keyword_watch security invoker;
     grant insert on rank_history to storerank_reader;

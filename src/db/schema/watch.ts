@@ -18,10 +18,8 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/pg-core'
 import { businessNow, instant } from './columns.ts'
-import { app } from './history.ts'
 import { project } from './project.ts'
 import { rulesOf } from './rule.ts'
-import { target } from './work.ts'
 
 type Rule = ReturnType<typeof rulesOf>
 
@@ -289,8 +287,9 @@ export const watchPeriod = pgTable(
     project: text('project')
       .notNull()
       .references(() => project.name, { onUpdate: 'cascade' }),
-    targetId: integer('target_id').references(() => target.id),
-    app: integer('app').references(() => app.id),
+    /** Of `target` and of `app`. No foreign keys: triggers write it from rows that are never deleted, and each check would cost as much as a row. */
+    targetId: integer('target_id'),
+    app: integer('app'),
     role: text('role'),
     label: text('label'),
     every: interval('every').notNull(),

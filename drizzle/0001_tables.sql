@@ -744,10 +744,6 @@ ALTER TABLE "task" ADD CONSTRAINT "task_post_id_post_id_fk" FOREIGN KEY ("post_i
 --> statement-breakpoint
 ALTER TABLE "watch_period" ADD CONSTRAINT "watch_period_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
 --> statement-breakpoint
-ALTER TABLE "watch_period" ADD CONSTRAINT "watch_period_target_id_target_id_fk" FOREIGN KEY ("target_id") REFERENCES "public"."target"("id") ON DELETE no action ON UPDATE no action;
---> statement-breakpoint
-ALTER TABLE "watch_period" ADD CONSTRAINT "watch_period_app_app_id_fk" FOREIGN KEY ("app") REFERENCES "public"."app"("id") ON DELETE no action ON UPDATE no action;
---> statement-breakpoint
 CREATE UNIQUE INDEX "alert_event_once" ON "alert_event" USING btree ("rule_id","subject","slot");
 --> statement-breakpoint
 CREATE INDEX "alert_event_of_message" ON "alert_event" USING btree ("message_id");

@@ -7,6 +7,14 @@ with place as materialized (
 ), language as materialized (
   select n.store, n.language_code, unknown_language(n.store, n.language_code) as message
   from (select distinct store, language_code from watch_part where is_wanted) n
+), spelling as (
+  select w.store, w.location_code, w.language_code, lower(lower(w.subject collate "C") collate "default") as folded, w.subject,
+    min(w.watch_id) as watch_id, min(w.project) as project,
+    max(task_price(w.depth::smallint, u.unit_results, u.unit_micros) * 2592000 / extract(epoch from w.every)) as micros
+  from watch_part w
+  join unit_price u on u.store = w.store and u.function = w.function and u.priority = w.priority
+  where w.kind = 'keyword' and w.is_asked
+  group by 1, 2, 3, 4, 5
 )
 select w.watch_table, w.watch_id, w.project, w.store, w.subject, problem.problem,
   case w.kind when 'reviews' then 'Reviews: ' || problem.message else problem.message end as message
@@ -90,14 +98,27 @@ cross join lateral (
   where latest.gap = 'failed'
 ) problem
 union all
+-- Once for all spellings, at the one that came last.
+select 'keyword_watch', (array_agg(s.watch_id order by s.watch_id desc))[1], (array_agg(s.project order by s.watch_id desc))[1], s.store,
+  (array_agg(s.subject order by s.watch_id desc))[1], 'differs_in_case',
+  format('%s differ in case alone, which the stores do not tell apart, and each is measured: all but the first cost %s a month. Keep one '
+    'of them, and delete the others.', string_agg(format('"%s" (keyword_watch %s)', s.subject, s.watch_id), ', ' order by s.watch_id),
+    dollars((sum(s.micros) - (array_agg(s.micros order by s.watch_id))[1])::bigint))
+from spelling s
+group by s.store, s.location_code, s.language_code, s.folded
+having count(*) > 1
+union all
+select 'project', p.project_id, p.project, null, p.project, p.problem, p.message
+from project_problem p
+union all
 select watch_table, watch_id, project, store, subject, problem, message from alert_problem;
 comment on view watch_problem is
   'What keeps a watch from being measured or an alert from being told, one row per problem, with a sentence saying what to do.';
-comment on column watch_problem.watch_table is 'keyword_watch, chart_watch, app_watch, alert_channel or alert_rule.';
-comment on column watch_problem.watch_id is 'The id of the watch in that table.';
+comment on column watch_problem.watch_table is 'keyword_watch, chart_watch, app_watch, project, alert_channel or alert_rule.';
+comment on column watch_problem.watch_id is 'The id of the row in that table.';
 comment on column watch_problem.project is 'The project; null for a channel of alerts.';
-comment on column watch_problem.store is 'The store of the watch; null for a channel, and for a rule of both.';
-comment on column watch_problem.subject is 'The keyword, the collection, the id of the app, or the name of the channel or rule.';
-comment on column watch_problem.problem is 'project_disabled, references_missing, location_unknown, language_unknown, category_unknown, followed_already, money, dearer_than_budget, last_slot_failed, channel_settings, delivery_failing, delivery_dead, app_unknown or matches_nothing.';
+comment on column watch_problem.store is 'The store of the watch; null for a project, for a channel, and for a rule of both.';
+comment on column watch_problem.subject is 'The keyword, the collection, the id of the app, or the name of the project, channel or rule.';
+comment on column watch_problem.problem is 'project_disabled, references_missing, location_unknown, language_unknown, category_unknown, followed_already, money, dearer_than_budget, last_slot_failed, differs_in_case, project_nearly_another, project_without_app, channel_settings, delivery_failing, delivery_dead, app_unknown or matches_nothing.';
 comment on column watch_problem.message is 'What is wrong, and what to do, as a sentence.';
 grant select on watch_problem to storerank_editor, storerank_reader;

@@ -44,6 +44,7 @@ async function leaveSomethingInEveryView(): Promise<void> {
   await list.setNow('2026-03-10 13:00+00')
   await list.addKeyword()
   await list.addKeyword({ location_code: null, location_name: 'Nowhere' })
+  await list.addKeyword({ project: 'research', keyword: 'zen' })
   await list.addApp({ info: true, reviews: true, location_code: 2840, language_code: 'en' })
   await list.addChart()
   await list.setNow('2026-03-11 13:00+00')

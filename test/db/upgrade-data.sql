@@ -5,7 +5,8 @@ insert into project (name, timezone, daily_usd) values ('fitness', 'Europe/Berli
 insert into keyword_watch (project, store, keyword, location_code, language_code, tags) values
   ('fitness', 'ios_store', 'yoga', 2840, 'en', '{health}'),
   ('fitness', 'android_store', 'calm', 2840, 'en', '{}'),
-  ('asleep', 'ios_store', 'yoga', 2840, 'en', '{}');
+  ('asleep', 'ios_store', 'yoga', 2840, 'en', '{}'),
+  ('fitnes', 'ios_store', 'yoga', 2840, 'en', '{}');
 insert into keyword_watch (project, store, keyword, location_name, language_code) values
   ('fitness', 'ios_store', 'zen', 'Nowhere', 'en');
 insert into location (store, code, name) values ('ios_store', 2840, 'United States'), ('android_store', 2840, 'United States');

@@ -54,7 +54,7 @@ describe('of twins that do not see each other', () => {
     assert.deepEqual(await followers(), ['2840'])
     await database.sql`select start_missing_watch_periods()`
     assert.deepEqual(await followers(), ['2840'])
-    const problems = await database.sql`select problem from watch_problem`
+    const problems = await database.sql`select problem from watch_problem where watch_table = 'keyword_watch'`
     assert.deepEqual([...problems], [{ problem: 'followed_already' }])
     await database.sql`delete from keyword_watch where location_code = 2840`
     await database.sql`select start_missing_watch_periods()`

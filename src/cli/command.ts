@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
 import type { ForecastQuestion } from '../plan/forecast.ts'
 import type { ExportFormat } from '../report/export/export.ts'
+import type { KeywordToWatch } from '../watch/add.ts'
 import type { ApiOptions } from './api.ts'
 import type { Output } from './print.ts'
 
@@ -41,6 +42,13 @@ export interface CommandOptions {
     readonly isTrial: boolean
     readonly replace?: string
     readonly encoding?: string
+  }
+  /** A keyword, or `fromApp`: the id of an app for which keywords are proposed. */
+  watch: Omit<KeywordToWatch, 'keyword' | 'appIds'> & {
+    readonly keyword?: string
+    readonly apps: readonly string[]
+    readonly fromApp?: string
+    readonly format: 'table' | 'json' | 'csv'
   }
   sql: { readonly query: string; readonly format: 'table' | 'expanded' | 'json' | 'csv' }
   /** `what` is a view, SQL, or `watches`; `out` is a file, by whose name the format goes where none is given. */

@@ -23,6 +23,7 @@ export const COMMANDS: CommandModules = {
   forecast: () => import('./forecast.ts'),
   status: () => import('./status.ts'),
   import: () => import('./import.ts'),
+  watch: () => import('./watch.ts'),
   sql: () => import('./sql.ts'),
   export: () => import('./export.ts'),
   report: () => import('./report.ts'),

@@ -35,6 +35,7 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   addRunners(program, invoke)
   addReports(program, invoke)
   addForecast(program, invoke)
+  addWatch(program, invoke)
   addReport(program, invoke)
   addExport(program, invoke)
   addServers(program, invoke)
@@ -176,6 +177,56 @@ function addExport(program: Command, invoke: Invoke) {
       invoke('export', { what, ...options }),
     )
   addExample(exporting, 'storerank export rank_history --out ranks.parquet')
+}
+
+function addWatch(program: Command, invoke: Invoke) {
+  const watch = program
+    .command('watch')
+    .description('watch one keyword, with defaults that it tells; --from-app proposes keywords instead')
+    .argument('[keyword]', 'as people type it into the search of the store')
+    .option('--app <id>', 'an app of the project, which is ranked on it; may be repeated', collect, [])
+    .addOption(
+      new Option('--store <store>', 'default: by the id of the app, else ios').choices(['ios', 'android']),
+    )
+    .option('--location <name>', 'a country or place by name or code (default: the usual one of the project)')
+    .option('--language <code>', 'such as en (default: the usual one of the project)')
+    .option('--project <name>', 'default: that of the app, or the only one')
+    .option('--every <interval>', 'how often: 1, 2, 3, 4, 6, 8 or 12h, 1 to 31d', parseEvery)
+    .option('--depth <number>', 'results to look at', wholeNumber(1, 700))
+    .option('--priority <number>', '1, or 2: twice the price', parsePriority)
+    .option('--tag <tag>', 'may be repeated', collect, [])
+    .option('--from-app <id>', 'propose keywords on which this app ranks in what is stored')
+    .option('--json', 'print proposals as JSON')
+    .addOption(
+      new Option('--csv', 'print proposals as the file that `storerank import` reads').conflicts('json'),
+    )
+    .action((keyword: string | undefined, flags: WatchFlags) => {
+      const { app, tag, store, json, csv, ...options } = flags
+      return invoke('watch', {
+        ...options,
+        ...(keyword === undefined ? {} : { keyword }),
+        ...(store === undefined ? {} : { store: `${store}_store` }),
+        apps: app,
+        tags: tag,
+        format: json ? 'json' : csv ? 'csv' : 'table',
+      })
+    })
+  addExample(
+    watch,
+    'storerank watch "meditation timer" --app 1480010017 --store ios --location "United States"',
+  )
+}
+
+type WatchFlags = Omit<CommandOptions['watch'], 'apps' | 'tags' | 'store' | 'format' | 'keyword'> & {
+  app: readonly string[]
+  tag: readonly string[]
+  store?: 'ios' | 'android'
+  json?: true
+  csv?: true
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value]
 }
 
 function addForecast(program: Command, invoke: Invoke) {

@@ -7,14 +7,11 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import type { CommandContext, CommandModules, CommandName, Host } from '../../src/cli/command.ts'
-import { runCommandLine } from '../../src/cli/main.ts'
+import { COMMANDS, runCommandLine } from '../../src/cli/main.ts'
 import type { Output } from '../../src/cli/print.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 
-const COMMAND_NAMES =
-  'start run recover plan forecast status import sql export report sandbox migrate init api'.split(
-    ' ',
-  ) as CommandName[]
+const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[]
 const entry = new URL('../../src/cli/storerank.js', import.meta.url)
 
 function makeOutput(terminal: { isTTY?: boolean; columns?: number } = {}) {
@@ -124,6 +121,18 @@ describe('a command gets its options', () => {
       ['import', '-', '--replace', 'fit', '--encoding', 'latin1'],
       'import',
       { files: ['-'], isTrial: false, replace: 'fit', encoding: 'windows-1252' },
+    ],
+    [
+      ['watch', 'yoga mat', '--app', '1', '--app', '2', '--store', 'ios', '--every', '6h', '--tag', 'x'],
+      'watch',
+      {
+        keyword: 'yoga mat',
+        apps: ['1', '2'],
+        store: 'ios_store',
+        every: '6 hours',
+        tags: ['x'],
+        format: 'table',
+      },
     ],
     [['sql', 'select 1'], 'sql', { query: 'select 1', format: 'table' }],
     [['sql', 'select 1', '--csv'], 'sql', { query: 'select 1', format: 'csv' }],

@@ -7,6 +7,8 @@ type Fields = Record<string, unknown>
 export interface Watchlist {
   /** One connection, so that what is set stays set. */
   sql: postgres.Sql
+  /** Of the database. */
+  url: string
   /** Everything from here on happens at this instant. */
   setNow(instant: string): Promise<void>
   /** @returns the id of a keyword_watch row; by default `yoga`, in the United States, daily */
@@ -56,6 +58,7 @@ export async function createWatchlist(): Promise<Watchlist> {
   })
   return {
     sql,
+    url: database.url,
     async setNow(instant) {
       await sql`select set_config('storerank.now', ${instant}, false)`
     },

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { callCommand } from '../support/command.ts'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+let list: Watchlist
+before(async () => {
+  list = await createWatchlist()
+})
+after(() => list.drop())
+
+function watch(...args: string[]) {
+  return callCommand(['watch', ...args], { env: { DATABASE_URL: list.url } })
+}
+
+test('one keyword is watched with its app, and what was not said is told', async () => {
+  await list.clear()
+  const { code, stdout, stderr } = await watch(
+    'meditation timer',
+    '--app',
+    '1480010017',
+    '--project',
+    'fitness',
+  )
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.equal(
+    stdout,
+    `Watched from now on: "meditation timer" in the ios_store, United States, en, in the project fitness.
+By default: --store ios --location "United States" --language en --every 1d --depth 100 --priority 1
+\`storerank run\` measures it now, \`storerank forecast\` says what it costs.
+`,
+  )
+  const [row] =
+    await list.sql`select project, store, keyword, location_name, language_code, depth from keyword_watch`
+  assert.deepEqual(row, {
+    project: 'fitness',
+    store: 'ios_store',
+    keyword: 'meditation timer',
+    location_name: 'United States',
+    language_code: 'en',
+    depth: 100,
+  })
+  const again = await watch('meditation timer')
+  assert.equal(again.stderr, '')
+  assert.match(
+    again.stdout,
+    /^Watched already, and left as it was: .*project fitness\.\n.*--project "fitness"/,
+  )
+})
+
+test('the usual place of the project is the default, and a project without an app is told', async () => {
+  await list.clear()
+  await list.addKeyword({
+    project: 'mode',
+    location_code: null,
+    location_name: 'France',
+    language_code: 'fr',
+  })
+  const { stdout } = await watch('robe', '--every', '6h', '--depth', '50', '--tag', 'été')
+  assert.match(stdout, /"robe" in the ios_store, France, fr, in the project mode\./)
+  assert.match(stdout, /No app of mode in the ios_store is watched, so no rank is kept for it/)
+  const [row] = await list.sql`select every::text, depth, tags from keyword_watch where keyword = 'robe'`
+  assert.deepEqual(row, { every: '06:00:00', depth: 50, tags: ['été'] })
+})
+
+test('a wrong keyword, place or project is refused with a sentence', async () => {
+  await list.clear()
+  const none = await watch('yoga')
+  assert.deepEqual(
+    [none.code, none.stderr],
+    [2, 'There is no project yet: give one a name of your own with --project.\n'],
+  )
+  const neither = await watch()
+  assert.deepEqual(
+    [neither.code, neither.stderr],
+    [2, 'Give a keyword, or --from-app with the id of an app, and one of them alone.\n'],
+  )
+  const refused = await watch('yoga', '--project', 'a', '--language', 'English')
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /language_code/)
+  await list.addKeyword({ project: 'a' })
+  await list.addKeyword({ project: 'b' })
+  assert.equal((await watch('yoga')).stderr, 'Give the project with --project: a, b, or a new one.\n')
+})
+
+test('keywords are proposed on which the app ranks already and which its project does not watch', async () => {
+  await list.clear()
+  const slot = '2026-03-01T00:00:00Z'
+  await list.setNow('2026-03-01T06:00:00Z')
+  await list.addApp({ app_id: '1001' })
+  await list.addKeyword({ keyword: 'yoga' })
+  for (const keyword of ['calm', 'sleep', 'other']) await list.addKeyword({ project: 'other', keyword })
+  await list.capture('yoga', slot, ['1001'])
+  await list.capture('calm', slot, ['2002', '1001'])
+  await list.capture('sleep', slot, ['1001', '2002'])
+  await list.capture('other', slot, ['2002'])
+  const { stdout } = await watch('--from-app', '1001', '--csv')
+  assert.equal(
+    stdout,
+    'project,store,keyword,location_code,language_code\nfitness,ios_store,sleep,2840,en\nfitness,ios_store,calm,2840,en\n',
+  )
+  assert.match(
+    (await watch('--from-app', '1001')).stdout,
+    /│ fitness │ ios +│ sleep +│ 2840 +│ en +│ +1 │\n[\s\S]*2 keywords\. With --csv/,
+  )
+  assert.match((await watch('--from-app', '2002')).stdout, /^Nothing to propose: /)
+  assert.equal(
+    JSON.parse((await watch('--from-app', '2002', '--project', 'fitness', '--json')).stdout).length,
+    3,
+  )
+})

@@ -1,14 +1,22 @@
 /** The commands, their arguments, options and help. What each does stands in its own file, loaded only when it runs. */
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
-import { parseListenAddress } from '../collect/listen-address.ts'
-import type { ListenAddress } from '../collect/receiver.ts'
 import { MONTH_DAYS } from '../demo/days.ts'
-import { ConfigurationError } from '../errors.ts'
 import type { Store } from '../service/functions.ts'
-import { didYouMean } from '../suggest.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
 import { type CommandName, type CommandOptions, type Host, JOB_NAMES, type JobName } from './command.ts'
+import {
+  collect,
+  collectJobs,
+  parseDay,
+  parseEncoding,
+  parseEndpoint,
+  parseEvery,
+  parseListen,
+  parsePriority,
+  parseWait,
+  wholeNumber,
+} from './option-values.ts'
 
 /** Runs a command with its options. */
 type Invoke = <Name extends CommandName>(name: Name, options: CommandOptions[Name]) => Promise<void>
@@ -225,10 +233,6 @@ type WatchFlags = Omit<CommandOptions['watch'], 'apps' | 'tags' | 'store' | 'for
   csv?: true
 }
 
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value]
-}
-
 function addForecast(program: Command, invoke: Invoke) {
   const forecast = program
     .command('forecast')
@@ -327,12 +331,6 @@ function addInit(program: Command, invoke: Invoke) {
   addExample(init, 'storerank init')
 }
 
-function parseEndpoint(name: string): ApiEndpoint {
-  const endpoint = API_ENDPOINTS.find((known) => known === name)
-  if (endpoint !== undefined) return endpoint
-  throw new InvalidArgumentError(`There is no such endpoint.${didYouMean(name, API_ENDPOINTS)}`)
-}
-
 type SandboxFlags = Omit<CommandOptions['sandbox'], 'statePath' | 'catalogPath' | 'eventsPath'> & {
   state?: string
   catalog?: string
@@ -352,70 +350,4 @@ function addExample(command: Command, example: string) {
   command.addHelpText('after', `\nExample:\n  $ ${example}`)
 }
 
-function parseDay(text: string): string {
-  const instant = Date.parse(/^\d{4}-\d\d-\d\d$/.test(text) ? text : '')
-  // 30 February would be taken for 2 March.
-  if (!Number.isNaN(instant) && new Date(instant).toISOString().startsWith(text)) return text
-  throw new InvalidArgumentError('It must be a day such as 2026-03-01.')
-}
-
-/** As Postgres reads it. */
-function parseEvery(text: string): string {
-  const [, digits, unit] = /^(\d{1,2})(h|d)$/.exec(text) ?? []
-  const count = Number(digits)
-  if (unit === 'h' && [1, 2, 3, 4, 6, 8, 12, 24].includes(count)) return `${count} hours`
-  if (unit === 'd' && count >= 1 && count <= 31) return `${count} days`
-  throw new InvalidArgumentError('It must be 1h, 2h, 3h, 4h, 6h, 8h or 12h, or whole days from 1d to 31d.')
-}
-
-function parsePriority(text: string): 1 | 2 {
-  if (text === '1' || text === '2') return text === '1' ? 1 : 2
-  throw new InvalidArgumentError('It must be 1, or 2: twice the price.')
-}
-
 type ImportFlags = { trial: boolean; replace?: string; encoding?: string }
-
-function parseEncoding(name: string): string {
-  try {
-    return new TextDecoder(name).encoding
-  } catch {
-    throw new InvalidArgumentError(
-      'There is no such encoding: utf-8, utf-16le, windows-1252 and shift_jis are some.',
-    )
-  }
-}
-
-function collectJobs(name: string, before: readonly JobName[] = []): readonly JobName[] {
-  const job = JOB_NAMES.find((known) => known === name)
-  if (job === undefined) {
-    throw new InvalidArgumentError(
-      `There is no such job.${didYouMean(name, JOB_NAMES)} Jobs: ${JOB_NAMES.join(', ')}.`,
-    )
-  }
-  return [...before, job]
-}
-
-function parseListen(text: string): ListenAddress {
-  const address = parseListenAddress(text)
-  if (address !== null) return address
-  throw new InvalidArgumentError('It must be a port such as 8070, or host and port such as 0.0.0.0:8070.')
-}
-
-function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-    if (value >= min && value <= max) return value
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
-  }
-}
-
-/** Durations belong to the settings, whose module is loaded only when a command runs. */
-async function parseWait(text: string): Promise<number> {
-  const { parseDuration } = await import('../config.ts')
-  const waitMs = parseDuration(text)
-  if (waitMs === null)
-    throw new ConfigurationError(
-      `--wait must be a duration such as 90s, 20m or 2h; it is ${JSON.stringify(text)}.`,
-    )
-  return waitMs
-}

@@ -14,6 +14,8 @@ const NO_ROOM = /^53\w{3}$/
 const REFUSED = /^(28\w{3}|3D000)$/
 /** Of TLS: a certificate that no known authority signed, that is of another host, or too old. */
 const NOT_TRUSTED = /CERT_|_CERT$|UNABLE_TO_VERIFY/
+/** SQLSTATE: protocol violation, by which poolers refuse what they do not pass on. */
+const PROTOCOL = '08P01'
 /** SQLSTATE: insufficient privilege. */
 const NOT_ALLOWED = '42501'
 
@@ -28,6 +30,10 @@ export function describeDatabaseTrouble(error: unknown): StorerankError | null {
   // A name with several addresses fails with all of their errors and no message.
   const reason = error.message || code
   const options = { cause: error }
+  if (code === PROTOCOL && /startup parameter/.test(reason)) {
+    const message = `The pooler at DATABASE_URL refuses the settings with which our sessions begin: ${reason}. Give DATABASE_URL the address of the database itself. Or, with PgBouncer in session mode, let it pass them by: ignore_startup_parameters = extra_float_digits, options, idle_in_transaction_session_timeout, idle_session_timeout, tcp_keepalives_idle, tcp_keepalives_interval, tcp_keepalives_count; \`storerank migrate\` then says what the login needs instead.`
+    return new ConfigurationError(message, options)
+  }
   if (REFUSED.test(code)) {
     const message = `The database refuses us: ${reason}. Check the login, the password and the name of the database in DATABASE_URL.`
     return new ConfigurationError(message, options)

@@ -12,7 +12,7 @@ import { ConfigurationError } from '../errors.ts'
 import { beginWith, postgresOptions, WORK } from './connection.ts'
 import { type Database, int8, type SqlRunner } from './database.ts'
 import { applyObjects, dropObjectsForMigration, type Identity, type Objects, readObjects } from './objects.ts'
-import { refuseUnfitDatabase } from './requirements.ts'
+import { OWN_SCHEMAS, refuseMissingRights, refusePooler, refuseUnfitDatabase } from './requirements.ts'
 import * as roles from './roles.ts'
 import { createBegin, type Transaction } from './transaction.ts'
 
@@ -60,18 +60,21 @@ interface Applied {
  * never released, and when an object of a person is in the way
  */
 export async function migrate(url: string, schema: Schema = PRESENT): Promise<boolean> {
-  const client = postgres({
+  const options = {
     ...postgresOptions(url),
     max: 1,
     onnotice: () => {},
     types: { int8 },
     connection: { application_name: 'storerank migrate', options: beginWith(WORK) },
-  })
+  }
+  const client = postgres(options)
+  const another = postgres(options)
   try {
     await refuseUnfitDatabase(client)
+    await refusePooler(client, another)
     return await createBegin(client)((tx) => bringUpToDate(tx, schema), { limitMs: NO_LIMIT_MS })
   } finally {
-    await client.end({ timeout: 5 })
+    await Promise.all([client.end({ timeout: 5 }), another.end({ timeout: 5 })])
   }
 }
 
@@ -80,6 +83,8 @@ async function bringUpToDate(tx: Transaction, schema: Schema): Promise<boolean> 
   const applied = await readApplied(tx)
   refuseOtherSchemas(applied, schema)
   if (isCurrent(applied, schema)) return false
+  await refuseMissingRights(tx)
+  await makeOwnSchemas(tx)
   const { version, objects } = schema
   const recorded = applied.objects?.identities ?? []
   const grants = await roles.readGrants(tx)
@@ -111,9 +116,15 @@ async function migrateTables(
   }
 }
 
+/** Not `if not exists`: that needs the right to make schemas even where they are there. The queue makes its tables when it starts. */
+async function makeOwnSchemas(tx: Transaction): Promise<void> {
+  const missing = await tx<{ name: string }[]>`
+    select name from unnest(${OWN_SCHEMAS}::text[]) name where to_regnamespace(name) is null`
+  for (const { name } of missing) await tx`create schema ${tx(name)}`
+}
+
 /** As Drizzle's own migrator does, but in the transaction that applies the objects as well. */
 async function applyMigrations(tx: Transaction, migrations: readonly MigrationMeta[]): Promise<void> {
-  await tx`create schema if not exists drizzle`
   await tx`create table if not exists drizzle.__drizzle_migrations
     (id serial primary key, hash text not null, created_at bigint)`
   await tx`create table if not exists drizzle.objects

@@ -1,6 +1,8 @@
-/** What storerank needs of a database, and what no connection can set for itself. */
+/** What storerank needs of a database, of what stands before it, and of the login: each is told with what to do. */
 import type postgres from 'postgres'
 import { ConfigurationError } from '../errors.ts'
+import { WORK } from './connection.ts'
+import type { Transaction } from './transaction.ts'
 
 /** `unique … nulls not distinct`; tested on 15 to 18. */
 const OLDEST_SERVER = 150_000
@@ -41,4 +43,65 @@ export function findObstacle(nature: DatabaseNature): string | null {
     return `The login of DATABASE_URL has the session_replication_role ${nature.replicationRole}, under which no trigger runs. Take it away: \`alter role … reset session_replication_role\`.`
   }
   return null
+}
+
+/**
+ * A pooler that gives one session of the server to several clients loses what a session holds: the locks of the jobs, the notifications of the
+ * queue, the settings. Two clients that are connected at once have the same process of the server only behind such a pooler.
+ * @param sql one connection, which began with the settings of `WORK`
+ * @param another one connection too
+ * @throws ConfigurationError with what to change
+ */
+export async function refusePooler(sql: postgres.Sql, another: postgres.Sql): Promise<void> {
+  const pidOf = async (client: postgres.Sql) =>
+    (await client<{ pid: number }[]>`select pg_backend_pid() as pid`)[0]?.pid
+  const first = await pidOf(sql)
+  const second = await pidOf(another)
+  if (first === second || first !== (await pidOf(sql))) throw new ConfigurationError(SHARED_SESSIONS)
+  const lost = await sql<{ name: string; value: string }[]>`
+    select name, value from unnest(${Object.keys(WORK)}::text[], ${Object.values(WORK)}::text[]) as wanted (name, value)
+    where current_setting(name) <> value`
+  if (lost.length === 0) return
+  const [row] = await sql<{ login: string }[]>`
+    select format('alter role %I in database %I set', current_user, current_database()) as login`
+  const statements = [...lost, { name: 'idle_in_transaction_session_timeout', value: '30s' }].map(
+    ({ name, value }) => `${row?.login} ${name} = '${value}';`,
+  )
+  throw new ConfigurationError(
+    `What stands between storerank and the database drops the settings with which our sessions begin. Use a direct address in DATABASE_URL, or give the settings to the login, and let the pooler reconnect:\n${statements.join('\n')}`,
+  )
+}
+
+const SHARED_SESSIONS =
+  'Between storerank and the database stands a pooler that gives one session of the server to several clients (pool_mode = transaction or ' +
+  'statement). Locks and notifications of a session would be lost, and with them the promise that nothing is paid for twice. Give ' +
+  'DATABASE_URL the address of the database itself, or of a pooler in session mode.'
+
+/** Schemas of ours beside `public`: of the migrations, and of the queue. */
+export const OWN_SCHEMAS = ['drizzle', 'pgboss']
+
+/**
+ * @throws ConfigurationError that names each right which the login lacks, with the statement by which an administrator gives it
+ */
+export async function refuseMissingRights(tx: Transaction): Promise<void> {
+  const missing = await tx<{ lacks: string; statement: string }[]>`
+    select 'to make tables in the schema public' as lacks,
+      format('grant usage, create on schema public to %I;', current_user) as statement
+    where not (has_schema_privilege('public', 'usage') and has_schema_privilege('public', 'create'))
+    union all
+    select format('to make the schema %s', name), format('create schema %I authorization %I;', name, current_user)
+    from unnest(${OWN_SCHEMAS}::text[]) name
+    where to_regnamespace(name) is null and not has_database_privilege(current_database(), 'create')
+    union all
+    select format('to make tables in the schema %s', name), format('grant usage, create on schema %I to %I;', name, current_user)
+    from unnest(${OWN_SCHEMAS}::text[]) name
+    where to_regnamespace(name) is not null
+      and not (has_schema_privilege(to_regnamespace(name), 'usage') and has_schema_privilege(to_regnamespace(name), 'create'))
+    union all
+    select 'to make temporary tables', format('grant temporary on database %I to %I;', current_database(), current_user)
+    where not has_database_privilege(current_database(), 'temporary')`
+  if (missing.length === 0) return
+  throw new ConfigurationError(
+    `The login of DATABASE_URL lacks ${missing.length === 1 ? 'a right' : `${missing.length} rights`}: ${missing.map(({ lacks }) => lacks).join('; ')}. An administrator of the database runs:\n${missing.map(({ statement }) => statement).join('\n')}`,
+  )
 }

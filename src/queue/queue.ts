@@ -67,6 +67,8 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
     options: beginWith(WORK),
     application_name: 'storerank queue',
     max: 3,
+    // `storerank migrate` has made it: the login need not have the right to make schemas.
+    createSchema: false,
     schedule: false,
     superviseIntervalSeconds: SUPERVISE_S,
     // Dead workers are looked for in this pass, which is 60 s by default however often it is tried.

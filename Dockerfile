@@ -3,7 +3,8 @@
 FROM node:24-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-RUN npm ci --omit=optional --no-audit --no-fund
+# With what is optional: the compiler is among it.
+RUN npm ci --no-audit --no-fund
 COPY . .
 RUN npm pack --pack-destination /tmp \
   && mkdir /opt/storerank \

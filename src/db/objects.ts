@@ -47,7 +47,7 @@ export function readObjects(folder: string): Objects {
 }
 
 function keyOf(text: string): string {
-  const [, kind, name] = /^create or replace (view|function|trigger) (\w+)/.exec(text) ?? []
+  const [, kind, name] = /^create or replace (view|function|procedure|trigger) (\w+)/.exec(text) ?? []
   if (kind === undefined)
     throw new Error(`drizzle/objects holds what cannot be replaced: ${text.slice(0, 80)}`)
   return kind === 'trigger' ? `trigger ${name} on ${/ on (\w+)/.exec(text)?.[1]}` : `${kind} ${name}`
@@ -151,7 +151,7 @@ async function resetRights(tx: Transaction, recorded: readonly Identity[]): Prom
   for (const identity of recorded.filter((each) => present.includes(each))) {
     const [, kind, name] = /^(\w+) (.*)$/.exec(identity) ?? []
     if (kind === 'trigger') continue
-    if (kind === 'function')
+    if (kind === 'function' || kind === 'procedure')
       statements.push(`grant execute on ${identity} to public; comment on ${identity} is null`)
     if (people !== '') statements.push(`revoke all on ${kind === 'view' ? name : identity} from ${people}`)
   }
@@ -181,7 +181,7 @@ function findObjects(tx: Transaction): Promise<{ key: string; identity: Identity
       select 'pg_class'::regclass as class, c.oid, 'view ' || c.relname as key
       from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
       union all
-      select 'pg_proc'::regclass, p.oid, 'function ' || p.proname
+      select 'pg_proc'::regclass, p.oid, case p.prokind when 'p' then 'procedure ' else 'function ' end || p.proname
       from pg_proc p where p.pronamespace = 'public'::regnamespace
       union all
       select 'pg_trigger'::regclass, t.oid, format('trigger %s on %s', t.tgname, c.relname)

@@ -63,7 +63,7 @@ test('every view, function and trigger of the database is defined exactly once, 
   const rows = await sql<{ key: string }[]>`
     select 'view ' || relname as key from pg_class where relkind = 'v' and relnamespace = 'public'::regnamespace
     union all
-    select 'function ' || proname from pg_proc where pronamespace = 'public'::regnamespace
+    select case prokind when 'p' then 'procedure ' else 'function ' end || proname from pg_proc where pronamespace = 'public'::regnamespace
     union all
     select format('trigger %s on %s', tgname, tgrelid::regclass) from pg_trigger where not tgisinternal`
   const foundation = [...(TEXTS[0] ?? '').matchAll(/^create function (\w+)/gm)].map(

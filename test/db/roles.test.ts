@@ -374,6 +374,7 @@ describe('nobody but the owner', () => {
     "select refuse_unknown('keyword_watch', 'location', '{}')",
     "select ensure_history_partitions('2001-01-01', '2001-01-01')",
     'select start_missing_watch_periods()',
+    "call delete_project('mine')",
     "select follow_watches('keyword', '{1}')",
     'select * from overall_money(now(), 1, 1)',
     'select * from project_money(now())',

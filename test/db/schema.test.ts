@@ -78,6 +78,25 @@ describe('what people read', () => {
   })
   after(() => database.drop())
 
+  test('every table that people write, and every column of it, has a comment', async () => {
+    const silent = await database.sql<{ name: string }[]>`
+      select concat_ws('.', c.relname, a.attname) as name
+      from pg_class c
+      cross join lateral (
+        select 0 as attnum, null as attname
+        union all
+        select a.attnum, a.attname from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      ) a
+      left join pg_description d
+        on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum
+      where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and d.description is null
+        and has_table_privilege('storerank_editor', c.oid, 'insert')`
+    assert.deepEqual(
+      silent.map(({ name }) => name),
+      [],
+    )
+  })
+
   test('every view, and every column of every view, has a comment', async () => {
     const views =
       await database.sql`select from pg_class where relkind = 'v' and relnamespace = 'public'::regnamespace`

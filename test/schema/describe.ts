@@ -82,9 +82,9 @@ function describeViews(sql: Sql): Promise<Thing[]> {
 
 function describeFunctions(sql: Sql): Promise<Thing[]> {
   return sql<Thing[]>`
-    select format('function %s(%s): %s', p.proname, pg_get_function_arguments(p.oid),
+    select format('%s %s(%s): %s', case p.prokind when 'p' then 'procedure' else 'function' end, p.proname, pg_get_function_arguments(p.oid),
         coalesce(obj_description(p.oid, 'pg_proc'), '')) as name,
-      array[concat_ws(' ', 'returns', pg_get_function_result(p.oid), 'language', l.lanname,
+      array[concat_ws(' ', 'returns ' || pg_get_function_result(p.oid), 'language', l.lanname,
         case p.provolatile when 'i' then 'immutable' when 's' then 'stable' else 'volatile' end,
         case p.proparallel when 's' then 'parallel safe' end, case when p.prosecdef then 'security definer' end,
         'set ' || array_to_string(p.proconfig, ' set '))]

@@ -54,7 +54,8 @@ export async function startMonitorServer(deps: MonitorDeps, listen: ListenAddres
     return reply.code(500).send('It could not be told; the log says why.\n')
   })
   try {
-    await app.listen(listen)
+    // Fastify writes into what it is given, and settings are frozen.
+    await app.listen({ ...listen })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ConfigurationError(

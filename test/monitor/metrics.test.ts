@@ -79,7 +79,7 @@ describe('the address of operators', () => {
     const metrics = createMetrics(world.db, settings())
     const server = await startMonitorServer(
       { metrics, log, isHealthy: probeHealth(() => lookedMs), isReady: probeDatabase(world.db) },
-      { host: '127.0.0.1', port: 0 },
+      Object.freeze({ host: '127.0.0.1', port: 0 }),
     )
     const ask = async (path: string) => {
       const response = await fetch(`http://127.0.0.1:${server.address.port}${path}`)

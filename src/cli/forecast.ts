@@ -148,7 +148,7 @@ function describeCalls({ mostAtOnce, callsPerMinute, minutes, isDelivered }: Cal
   const per = `CALLS_PER_MINUTE, ${formatCount(callsPerMinute)}`
   if (mostAtOnce === 0) return `  ${per}: enough.`
   const how = isDelivered ? '' : ' to post and fetch'
-  const most = `the most at once are ${formatCount(mostAtOnce)} measurements, which take ${formatCount(minutes)} ${minutes === 1 ? 'minute' : 'minutes'}${how} at the least`
+  const most = `the most at once ${mostAtOnce === 1 ? 'is 1 measurement, which takes' : `are ${formatCount(mostAtOnce)} measurements, which take`} ${formatCount(minutes)} ${minutes === 1 ? 'minute' : 'minutes'}${how} at the least`
   return minutes > MINUTES_A_DAY
     ? `  ${per}: does not reach, ${most}. POSTBACK_URL has results delivered without calls.`
     : `  ${per}: ${most}.`

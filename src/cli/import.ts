@@ -115,6 +115,8 @@ function tellCost(
   { isTrial }: { isTrial: boolean },
   stdout: CommandContext['stdout'],
 ): void {
+  const isChange = added + changed + (disabled ?? 0) > 0
+  if (!isChange) return
   if (cost !== null) {
     const { before, after } = cost
     const difference = after.monthMicros - before.monthMicros
@@ -125,7 +127,7 @@ function tellCost(
     stdout.write(
       `All watches would cost ${formatMicros(after.dayMicros)} a day and ${formatMicros(after.monthMicros)} a month, ${change}.\n`,
     )
-  } else if (!isTrial && added + changed + (disabled ?? 0) > 0) {
+  } else if (!isTrial) {
     stdout.write('`storerank forecast` says what they cost a month, `storerank plan` what is due now.\n')
   }
 }

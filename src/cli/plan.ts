@@ -1,12 +1,15 @@
 /** `storerank plan`: what is due, what it would cost, what the budget would cut. Posts nothing. */
 import { requireCurrentSchema } from '../db/migrate.ts'
+import { toPrintable } from '../log.ts'
 import { previewPlan } from '../plan/plan.ts'
 import { readNextDue } from '../report/ranks.ts'
+import { readProjectProblems } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
 import { formatCount, formatInstant, formatMicros, printJson, printTable } from './print.ts'
 import { settingsOf } from './runner-settings.ts'
 
+const PROBLEMS_SHOWN = 5
 const REASONS: Readonly<Record<string, string>> = {
   project_budget: 'cut: over the budget of the project',
   overall_budget: 'cut: over the overall budget',
@@ -20,6 +23,10 @@ export async function run({ json }: CommandOptions['plan'], context: CommandCont
     await requireCurrentSchema(session.db)
     const { budget } = settingsOf(context)
     const preview = await previewPlan(session.db, budget)
+    // A mistyped project is a new one, and is told before it costs.
+    for (const message of await readProjectProblems(session.db, PROBLEMS_SHOWN)) {
+      context.stderr.write(`${toPrintable(message)}\n`)
+    }
     if (json) {
       printJson(preview, context)
       return 0

@@ -67,3 +67,10 @@ export async function readFailedSince(db: Database, since: Date): Promise<Failed
     from task where state = 'failed' and ended_at >= ${since}
     group by 1 order by 2 desc, 1 limit 20`
 }
+
+/** What is odd about projects as a whole, as sentences: a name that is nearly another's, a project without any app. */
+export async function readProjectProblems(db: Database, limit: number): Promise<string[]> {
+  const rows = await db.sql<{ message: string }[]>`
+    select message from watch_problem where watch_table = 'project' order by project, message limit ${limit}`
+  return rows.map(({ message }) => message)
+}

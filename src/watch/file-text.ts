@@ -15,6 +15,11 @@ const SAMPLE_BYTES = 65_536
 /** Below it, the guess is no better than what spreadsheets of the West write. */
 const SURE_PERCENT = 50
 const LATIN = 'windows-1252'
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'this user may not read it',
+}
 
 export interface WatchFile {
   readonly name: string
@@ -54,8 +59,8 @@ export async function openWatchFile(
     }
   } catch (error) {
     await dispose()
-    const { message } = error as NodeJS.ErrnoException
-    throw new ConfigurationError(`${name} cannot be read: ${message}.`, { cause: error })
+    const { code = '', message } = error as NodeJS.ErrnoException
+    throw new ConfigurationError(`${name} cannot be read: ${REASONS[code] ?? message}.`, { cause: error })
   }
 }
 

@@ -293,7 +293,7 @@ async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally
     if (!ROW_AT_FAULT.test(code) || first === undefined) throw error
     if (second === undefined) {
       const { file, line, watch, cells } = first
-      tally.refuse({ file, line, subject: cells.get(watch.subject) ?? '', reason: explain(error) })
+      tally.refuse({ file, line, subject: cells.get(watch.subject) ?? '', reason: explain(error, cells) })
       return
     }
     const half = rows.length >> 1
@@ -303,17 +303,35 @@ async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally
 }
 
 /** The message without a full stop, with what the database adds to it. The detail of a rule says which row it is, and so does the line. */
-function explain(error: unknown): string {
+function explain(error: unknown, cells: ReadonlyMap<string, string>): string {
   const { code, message, detail, hint } = error as {
     code?: string
     message: string
     detail?: string
     hint?: string
   }
-  return [message, BREAKS_RULE.test(code ?? '') ? '' : detail, hint]
+  return [explainForm(message, cells) ?? message, BREAKS_RULE.test(code ?? '') ? '' : detail, hint]
     .filter((text) => text !== undefined && text !== '')
     .join(' ')
     .replace(/\.$/, '')
+}
+
+const FORMS: Readonly<Record<string, string>> = {
+  boolean: 'is neither true nor false',
+  interval: 'is no length of time such as 12 hours or 7 days',
+  integer: 'is no whole number',
+  smallint: 'is no whole number',
+  numeric: 'is no number',
+}
+
+/** Postgres says what it could not read, and not of which column. */
+function explainForm(message: string, cells: ReadonlyMap<string, string>): string | null {
+  const [, type = '', value] = /^invalid input syntax for type (\w+): "(.*)"$/s.exec(message) ?? []
+  const column = [...cells].find(([, cell]) => cell === value)?.[0]
+  const form = FORMS[type]
+  if (column === undefined || form === undefined) return null
+  const instead = column === 'location_code' ? '; names stand in location_name' : ''
+  return `${column} is ${JSON.stringify(value)}, which ${form}${instead}`
 }
 
 /** Rows of one kind and the same columns. Returns those that were added or changed. */

@@ -81,7 +81,7 @@ test('a file that is not there is a mistake in the usage', async () => {
     env: { DATABASE_URL: database.url },
   })
   assert.equal(code, 2)
-  assert.match(stderr, /nowhere\.csv cannot be read: ENOENT/)
+  assert.match(stderr, /nowhere\.csv cannot be read: there is no such file/)
 })
 
 test('a file is read in the encoding of its spreadsheet, and a guess is told', async (t) => {

@@ -4,21 +4,27 @@
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import postgres from 'postgres'
 import { LANGUAGES } from '../../src/sandbox/languages.ts'
 import { LOCATIONS } from '../../src/sandbox/locations.ts'
+import { callCommand } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const CATALOGUE = join(import.meta.dirname, 'catalogue.md')
-const FEWEST = 60
+const FEWEST = 150
 
 /** A heading of the catalogue, and how what stands below it is tried. */
 const SURFACES: Record<string, (input: string) => Promise<string>> = {
   'What is refused in SQL': readRefusal,
   'What is taken, and put right': readStored,
   'What watch_problem tells': readProblems,
+  'What an import tells': readImport,
+  'What the command line tells': readCommand,
+  'What settings tell': readCommand,
 }
 
 let database: TestDatabase
@@ -79,6 +85,35 @@ function readProblems(input: string): Promise<string> {
       select problem, message from watch_problem order by watch_table, watch_id, problem`
     return rows.map(({ problem, message }) => `${problem}: ${message}`).join('\n') || 'Nothing.'
   })
+}
+
+/** The first line is the command; the others are the file that it names. */
+async function readImport(input: string): Promise<string> {
+  const [command = '', ...lines] = input.split('\n')
+  const folder = await mkdtemp(join(tmpdir(), 'storerank-mistakes-'))
+  try {
+    const file = join(folder, 'keywords.csv')
+    await writeFile(file, lines.map((line) => `${line}\n`).join(''))
+    return (await readCommand(command.replace('keywords.csv', file))).replaceAll(file, 'keywords.csv')
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/**
+ * A command as it is typed into a shell, after settings for it alone: what it prints, and its exit code. Of a line of the log the note
+ * stands, as on a terminal.
+ */
+async function readCommand(input: string): Promise<string> {
+  const words = [...input.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) =>
+    word.replace(/"([^"]*)"|'([^']*)'/g, (_, double, single) => double ?? single),
+  )
+  const at = words.indexOf('storerank')
+  const settings = words.slice(0, at).map((word) => [word.split('=')[0], word.slice(word.indexOf('=') + 1)])
+  const env = { DATABASE_URL: database.url, ...Object.fromEntries(settings) }
+  const { code, stdout, stderr } = await callCommand(words.slice(at + 1), { env })
+  const told = stderr.replace(/^\{.*\}$/gm, (line) => JSON.parse(line).note)
+  return `${told}${stdout}Exit code ${code}.`.replace(/\n{2,}/g, '\n')
 }
 
 interface Entry {

@@ -66,7 +66,7 @@ test('a row that breaks a rule is refused with its line and the rule; the others
   )
   assert.match(done.refused[0]?.reason ?? '', /^language_code is "english!", and a code is written like en/)
   assert.match(done.refused[1]?.reason ?? '', /^There is no store "shop"/)
-  assert.match(done.refused[2]?.reason ?? '', /type integer: "x"/)
+  assert.match(done.refused[2]?.reason ?? '', /^location_code is "x", which is no whole number/)
 })
 
 test('cells that say something change a watch, empty ones leave it, and the period goes on', async () => {

@@ -16,7 +16,8 @@ const PROJECT = join(import.meta.dirname, '../..')
 const PAGE = join(PROJECT, 'docs/questions.md')
 const PICTURE = join(PROJECT, 'docs/report.png')
 /** The summary and the first charts; less than 200 KB. */
-const SHOWN = { width: 1000, height: 1190 }
+const SHOWN = { width: 1200, height: 1160 }
+const SCALE = 0.85
 const HIDDEN = '#movers'
 
 const folder = mkdtempSync(join(tmpdir(), 'storerank-docs-'))
@@ -45,7 +46,7 @@ try {
 
 async function takePicture(file: string): Promise<void> {
   const browser = await launchBrowser()
-  const page = await browser.newPage({ viewport: SHOWN, colorScheme: 'light' })
+  const page = await browser.newPage({ viewport: SHOWN, deviceScaleFactor: SCALE, colorScheme: 'light' })
   await page.goto(`file://${file}`)
   await page.locator(HIDDEN).evaluate((element) => element.setAttribute('hidden', ''))
   await page.screenshot({ path: PICTURE })

@@ -16,7 +16,6 @@ import {
   formatCount,
   formatDifference,
   formatDollars,
-  formatMicros,
   formatPercent,
   formatPoint,
   STORE_NAMES,
@@ -104,11 +103,11 @@ function tileOfMeasured({ coverage }: Report): Tile {
 }
 
 function tileOfMoney({ money }: Report): Tile {
-  const spent = formatDollars(money.spentMicros.at(-1) ?? 0)
+  const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
+  const last = `${formatDollars(money.spentMicros.at(-1) ?? 0)} on the last day`
   const [budget] = money.budgets
-  const note =
-    budget === undefined ? 'on the last day' : `of ${formatMicros(budget.limitMicros)} a ${budget.period}`
-  return { name: 'Spent', value: spent, note, tone: '' }
+  const of = budget === undefined ? '' : `, of ${formatDollars(budget.limitMicros)} a ${budget.period}`
+  return { name: 'Spent', value: formatDollars(total), note: `${last}${of}`, tone: '' }
 }
 
 function showTile({ name, value, note, tone }: Tile): Markup {

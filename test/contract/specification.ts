@@ -1,11 +1,11 @@
-/** Reads docs/service.md, and the service's specification where it lies beside the project: headings, and the rows below each. */
+/** Reads docs/service.md, and the service's specification where SERVICE_SPECIFICATION names its file: headings, and the rows below each. */
 
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Section } from './rows.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')
-const SPECIFICATION = join(PROJECT, '../shared/spec/app-data-service.md')
+const SPECIFICATION = process.env.SERVICE_SPECIFICATION ?? ''
 
 /** What stands below one heading. */
 export type Chapter = {
@@ -18,8 +18,8 @@ export type Chapter = {
   lines: string[]
 }
 
-/** Whether the specification is there; it belongs to the service, and a copy of the project alone has none. */
-export const isBeside = existsSync(SPECIFICATION)
+/** Whether there is a specification to compare with: it is the service's, and no part of the project. */
+export const hasSpecification = SPECIFICATION !== ''
 
 const readCells = (line: string): string[] =>
   line

@@ -1,5 +1,5 @@
 import { giveUpExpired } from '../src/collect/give-up.ts'
-import { pruneWork } from '../src/history/housekeeping.ts'
+import { prunePages, pruneWork } from '../src/history/housekeeping.ts'
 import { makePartitionsAhead } from '../src/history/partitions.ts'
 import type { Job } from '../src/queue/job.ts'
 import { logDayBefore } from '../src/report/day.ts'
@@ -13,10 +13,11 @@ export const housekeeping: Job = {
   cron: '41 2 * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,
-  run: async ({ db, log }) => {
+  run: async ({ db, log, settings }) => {
     const day = await logDayBefore(db, log)
     const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
     const expired = await giveUpExpired(db)
-    return { day, partitions, expired, ...(await pruneWork(db)) }
+    const pages = await prunePages(db, settings.keepPagesMs)
+    return { day, partitions, expired, pages, ...(await pruneWork(db)) }
   },
 }

@@ -61,6 +61,8 @@ export interface Config {
     readonly title: string | null
     readonly logo: string | null
   } | null
+  /** How long raw pages are kept; null: for ever. */
+  readonly keepPagesMs: number | null
   /** Absolute path of the folder for the embedded database and the sandbox; it need not exist. */
   readonly home: string
   readonly logLevel: (typeof LOG_LEVELS)[number]
@@ -185,6 +187,7 @@ const settings = z.object({
   HEARTBEAT_URL: setting('must be an address that a GET of http or https may be sent to', (text) =>
     ['http:', 'https:'].includes(parseUrl(text)?.protocol ?? '') ? new Secret(text) : null,
   ).optional(),
+  KEEP_PAGES: duration('36500d').optional(),
   REPORT_DIR: z.string().optional(),
   REPORT_TITLE: setting('must have 200 letters at most', (text) =>
     text.length <= 200 ? text : null,
@@ -376,6 +379,7 @@ function freezeConfig(
     overdueAfterMs: values.OVERDUE_AFTER,
     operationsListen: values.OPERATIONS_LISTEN === undefined ? null : Object.freeze(values.OPERATIONS_LISTEN),
     heartbeatUrl: values.HEARTBEAT_URL ?? null,
+    keepPagesMs: values.KEEP_PAGES ?? null,
     reports: freezeReports(values),
     home: resolve(values.STORERANK_HOME),
     logLevel: values.LOG_LEVEL,

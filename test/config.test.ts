@@ -46,6 +46,7 @@ describe('readConfig', () => {
       operationsListen: null,
       heartbeatUrl: null,
       reports: null,
+      keepPagesMs: null,
       home: resolve('.storerank'),
       logLevel: 'info',
       pager: 'less',
@@ -69,6 +70,7 @@ describe('readConfig', () => {
       OVERDUE_AFTER: '90s',
       OPERATIONS_LISTEN: '0.0.0.0:9090',
       HEARTBEAT_URL: 'https://beats.example.com/abc',
+      KEEP_PAGES: '180d',
       REPORT_DIR: '/var/www/ranks',
       REPORT_TITLE: 'Acme',
       REPORT_LOGO: '/etc/acme.svg',
@@ -81,6 +83,7 @@ describe('readConfig', () => {
     assert.equal(config.service?.password.reveal(), 'hunter2')
     assert.equal(config.postbackUrl?.reveal(), `https://ranks.example.com:8443/hooks/${SEGMENT}`)
     assert.deepEqual(config.operationsListen, { host: '0.0.0.0', port: 9090 })
+    assert.equal(config.keepPagesMs, 180 * 86_400_000)
     assert.equal(config.heartbeatUrl?.reveal(), 'https://beats.example.com/abc')
     assert.deepEqual(config.reports, { folder: '/var/www/ranks', title: 'Acme', logo: '/etc/acme.svg' })
     assert.equal(config.maxUsdPerDayMicros, 250_000)

@@ -68,6 +68,10 @@ export const TEMPLATE = `# Settings of storerank. Read where it stands in the wo
 #OVERDUE_AFTER=45m
 #RECONCILE_QUIET=20m
 
+# --- Keeping ----------------------------------------------------------------------------------------------------------
+# How long raw pages are kept. Without it: for ever, as everything else of the history.
+#KEEP_PAGES=180d
+
 # --- Folder of the embedded database and the sandbox ------------------------------------------------------------------
 #STORERANK_HOME=.storerank
 `

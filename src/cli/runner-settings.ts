@@ -16,5 +16,6 @@ export function settingsOf({ config }: CommandContext): RunnerSettings {
     reconcileQuietMs: config.reconcileQuietMs,
     postbackUrl: config.postbackUrl,
     reports: config.reports,
+    keepPagesMs: config.keepPagesMs,
   }
 }

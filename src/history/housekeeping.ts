@@ -1,4 +1,4 @@
-/** Prunes the tables of work. The history, the money and the dictionary are kept for ever. */
+/** Prunes the tables of work, and raw pages where a person says so. The history, the money and the dictionary are kept for ever. */
 import type { Database } from '../db/database.ts'
 import { prunePosts, pruneTasks } from '../ledger/prune.ts'
 
@@ -16,6 +16,8 @@ export interface Pruned {
 /** Longer than the service keeps any result. */
 const KEEP_DAYS = 90
 const CALLS_AT_ONCE = 5_000
+/** A page has about 100 KB. */
+const PAGES_AT_ONCE = 200
 
 /** Deletes ended tasks whose slot is in the history, their settled posts, and old rows of calls, runs, differences and failures. */
 export async function pruneWork(db: Database): Promise<Pruned> {
@@ -44,6 +46,23 @@ export async function pruneWork(db: Database): Promise<Pruned> {
     failures: failures.count,
     looks: looks.count,
   }
+}
+
+/**
+ * Deletes raw pages of slots that are older, in pieces. What was read from them stays in the history; a measurement that is `html_only` has
+ * nothing else, and stays as the gap that it is.
+ * @param keepMs null keeps them for ever
+ * @returns how many pages
+ */
+export async function prunePages(db: Database, keepMs: number | null): Promise<number> {
+  if (keepMs === null) return 0
+  const keep = db.sql`make_interval(secs => ${keepMs / 1000}::float8)`
+  return untilNone(async () => {
+    const pruned = await db.sql`
+      delete from page where ctid = any(array(
+        select ctid from page where slot < storerank_now() - ${keep} limit ${PAGES_AT_ONCE}))`
+    return pruned.count
+  })
 }
 
 /** Each piece is a transaction of its own. Returns how many rows went in all. */

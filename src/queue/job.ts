@@ -21,6 +21,8 @@ export interface RunnerSettings {
   readonly postbackUrl: Secret | null
   /** Where the pages of the projects are written; null: nowhere. */
   readonly reports: ReportSettings | null
+  /** How long raw pages are kept; null: for ever. */
+  readonly keepPagesMs: number | null
 }
 
 export interface JobContext {

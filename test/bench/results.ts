@@ -143,6 +143,7 @@ async function openRunner(db: Database, url: string, signal: AbortSignal): Promi
     reconcileQuietMs: 1_200_000,
     postbackUrl: null,
     reports: null,
+    keepPagesMs: null,
   }
   const gate = createCallGate(db, { ...settings, runner: 'bench' }, signal)
   const client = createClient({

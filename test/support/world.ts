@@ -47,6 +47,7 @@ const SETTINGS: RunnerSettings = {
   reconcileQuietMs: 20 * 60_000,
   postbackUrl: null,
   reports: null,
+  keepPagesMs: null,
 }
 
 /** The ready list may be asked as often as a test likes; what a test is about it sets itself. */

@@ -1,4 +1,7 @@
--- The bounds of `slot` are those of the days in whichever time zone, so that they are constants, by which partitions are pruned.
+-- The bounds of `slot` with UTC hold the days of whichever time zone: constants, by which partitions are pruned.
+--
+-- Whether another slot counts for the day instead is asked of the history only where there may be one: where the next slot is of the
+-- same day too, in the last days of a period, and of a gap, which an earlier measurement of the day goes before.
 create or replace function list_daily(in_project text, from_day date, to_day date)
 returns table (
   day date, store text, list text, keyword text, collection text, category text, location text, location_code integer,
@@ -6,31 +9,50 @@ returns table (
   results_count bigint, check_url text, app_ids integer[], absolute smallint[], every interval, target_id integer
 ) language sql stable parallel safe
 begin atomic
-  select s.day, s.store, s.list, s.keyword, s.collection, s.category, s.location, s.location_code, s.language, s.tags, s.weight, s.slot, s.captured_at, s.gap, s.reason, s.depth, s.results_count, s.check_url, s.app_ids, s.absolute,
-    s.every, s.target_id
-  from ranking_slot s
-  where s.project = in_project and s.day between from_day and to_day
-    and s.slot >= (from_day - 1)::timestamp at time zone 'UTC' and s.slot < (to_day + 2)::timestamp at time zone 'UTC'
-    and s.is_last_of_day
+  select d.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.check_url, r.app_ids, r.absolute,
+    p.every, r.target_id
+  from project_lists(in_project) p
+  join ranking_row r on r.target_id = p.target_id and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
+  cross join lateral (
+    select (r.slot at time zone p.timezone)::date as day, (slot_end(p.every, r.slot) at time zone p.timezone)::date as next_day offset 0
+  ) d
+  where r.slot >= (from_day - 1)::timestamp at time zone 'UTC' and r.slot < (to_day + 2)::timestamp at time zone 'UTC'
+    and d.day between from_day and to_day
+    and case when r.gap is null and p.ended_at is null and d.next_day > d.day then true
+      else not exists (
+        select from ranking_row o
+        where o.target_id = r.target_id and o.slot >= (from_day - 3)::timestamp at time zone 'UTC'
+          and o.slot < (to_day + 4)::timestamp at time zone 'UTC' and o.slot < r.slot + interval '26 hours'
+          and o.slot > case when r.gap is null then r.slot else r.slot - interval '26 hours' end
+          and (o.gap is null, o.slot) > (r.gap is null, r.slot) and (o.slot at time zone p.timezone)::date = d.day
+          and exists (
+            select from (select * from asked_period t where t.target_id = r.target_id offset 0) q
+            where q.project = in_project and is_shown(q.every, q.first_slot, q.last_slot, q.ended_at, o.slot, o.gap)
+          )
+        offset 0
+      ) end
   union all
-  select (d.slot at time zone p.timezone)::date, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, d.slot, null, 'pending', null, null, null, null, null, null, p.every,
-    p.target_id
-  from (
-    select distinct on (s.target_id, (s.slot at time zone p.timezone)::date) s.period_id, s.slot
+  select * from (
+    select distinct on (s.target_id, d.day) d.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, s.slot, null::timestamptz,
+      'pending', null, null::smallint, null::bigint, null, null::integer[], null::smallint[], p.every, s.target_id
     from pending_slot s
-    join list_period p on p.period_id = s.period_id
-    where s.project = in_project and s.slot >= (from_day - 1)::timestamp at time zone 'UTC' and s.slot < (to_day + 2)::timestamp at time zone 'UTC'
+    join project_lists(in_project) p on p.period_id = s.period_id
+    cross join lateral (select (s.slot at time zone p.timezone)::date as day offset 0) d
+    where s.project = in_project and d.day between from_day and to_day
+      and s.slot >= (from_day - 1)::timestamp at time zone 'UTC' and s.slot < (to_day + 2)::timestamp at time zone 'UTC'
       and not exists (
-        select from ranking_slot o
-        where o.project = in_project and o.target_id = s.target_id
-          and o.day = (s.slot at time zone p.timezone)::date
-          and o.slot between s.slot - interval '26 hours' and s.slot + interval '26 hours'
+        select from ranking_row o
+        where o.target_id = s.target_id and o.slot >= (from_day - 3)::timestamp at time zone 'UTC'
+          and o.slot < (to_day + 4)::timestamp at time zone 'UTC' and o.slot between s.slot - interval '26 hours' and s.slot + interval '26 hours'
+          and (o.slot at time zone p.timezone)::date = d.day
+          and exists (
+            select from (select * from asked_period t where t.target_id = s.target_id offset 0) q
+            where q.project = in_project and is_shown(q.every, q.first_slot, q.last_slot, q.ended_at, o.slot, o.gap)
+          )
         offset 0
       )
-    order by s.target_id, (s.slot at time zone p.timezone)::date, s.slot desc
-  ) d
-  join list_period p on p.period_id = d.period_id
-  where p.project = in_project and (d.slot at time zone p.timezone)::date between from_day and to_day;
+    order by s.target_id, d.day, s.slot desc
+  ) pending;
 end;
 comment on function list_daily(text, date, date) is
   'What each keyword and chart of a project showed on each day of the project: its last measurement, with all apps by rank; where a day has none its last gap; pending where nothing of the day is over. Reads the partitions of the range alone.';

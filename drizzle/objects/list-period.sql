@@ -1,6 +1,5 @@
 -- Views join watch_period and not the watches, so that a deleted, disabled or changed watch keeps its history and owes only what it
--- asked for at the time. Tags and weight are those of the watch that follows the list now, or followed it last: what a keyword is
--- worth is an opinion of today on all of its history.
+-- asked for at the time.
 -- Grouped by its keys, so that the planner makes the dictionary before it joins the history, with or without statistics: else it
 -- looks target and location up once a slot. Conditions on any column go inside.
 create or replace view list_period as
@@ -9,21 +8,8 @@ select p.id as period_id, p.project, j.timezone, p.target_id, t.store,
   case t.function when 'app_searches' then t.subject end as keyword,
   case t.function when 'app_list' then t.subject end as collection, t.category,
   coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language,
-  coalesce((
-    select coalesce(k.tags, c.tags) from watch_period o
-    left join keyword_watch k on o.kind = 'keyword' and k.id = o.watch_id
-    left join chart_watch c on o.kind = 'chart' and c.id = o.watch_id
-    where o.target_id = p.target_id and o.project = p.project
-    order by coalesce(o.ended_at, 'infinity') desc, o.id desc
-    limit 1
-  ), '{}') as tags,
-  coalesce((
-    select k.weight from watch_period o
-    left join keyword_watch k on o.kind = 'keyword' and k.id = o.watch_id
-    where o.target_id = p.target_id and o.project = p.project
-    order by coalesce(o.ended_at, 'infinity') desc, o.id desc
-    limit 1
-  ), 1) as weight,
+  (select w.tags from list_watch w where w.project = p.project and w.target_id = p.target_id) as tags,
+  (select w.weight from list_watch w where w.project = p.project and w.target_id = p.target_id) as weight,
   p.every, p.first_slot, p.last_slot, p.ended_at
 from watch_period p
 join project j on j.name = p.project
@@ -51,4 +37,19 @@ comment on column list_period.every is 'How often it asked for it.';
 comment on column list_period.first_slot is 'The first slot of the period.';
 comment on column list_period.last_slot is 'Its last slot; null while it goes on.';
 comment on column list_period.ended_at is 'When the period ended; null while it goes on.';
+
+-- `strict`, so that it is not inlined: the planner takes it for `rows` lists, where without statistics it would expect one, and look all
+-- else up once per list.
+create or replace function project_lists(in_project text)
+returns table (
+  period_id bigint, timezone text, target_id integer, store text, list text, keyword text, collection text, category text, location text, location_code integer,
+  language text, tags text[], weight double precision, every interval, first_slot timestamptz,
+  last_slot timestamptz, ended_at timestamptz
+) language sql stable strict parallel safe rows 1000
+begin atomic
+  select p.period_id, p.timezone, p.target_id, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, p.every, p.first_slot, p.last_slot, p.ended_at
+  from list_period p
+  where p.project = in_project;
+end;
+comment on function project_lists(text) is 'The rows of list_period of one project.';
 grant select on list_period to storerank_editor, storerank_reader;

@@ -24,4 +24,14 @@ comment on column project_app.role is 'own or competitor, as last said.';
 comment on column project_app.ended_at is 'When it was last watched; null while it is.';
 comment on column project_app.app is 'The app in the dictionary: app.id.';
 comment on column project_app.tags is 'The tags of the watch on the app, as they are now; none when the watch is gone.';
+
+-- `strict` for the same reason as project_lists.
+create or replace function project_apps(in_project text)
+returns table (
+  store text, app_id text, title text, label text, role text, ended_at timestamptz, app integer, tags text[]
+) language sql stable strict parallel safe rows 10
+begin atomic
+  select a.store, a.app_id, a.title, a.label, a.role, a.ended_at, a.app, a.tags from project_app a where a.project = in_project;
+end;
+comment on function project_apps(text) is 'The rows of project_app of one project.';
 grant select on project_app to storerank_editor, storerank_reader;

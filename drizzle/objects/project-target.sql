@@ -11,8 +11,8 @@ left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
 left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
 left join app_watch a on p.kind in ('app', 'reviews') and a.id = p.watch_id
 where not exists (
-  select from watch_period longer
-  where longer.target_id = p.target_id and longer.project = p.project
+  select from (select * from watch_period t where t.target_id = p.target_id offset 0) longer
+  where longer.project = p.project
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
   offset 0
 );
@@ -34,4 +34,17 @@ comment on column project_target.depth is 'How many results are asked for; null 
 comment on column project_target.priority is '1, or 2 at twice the price.';
 comment on column project_target.ended_at is 'When it was last followed; null while it is.';
 comment on column project_target.target_id is 'The measured target: what ranking, task and charge call it.';
+
+-- `strict` for the same reason as project_lists.
+create or replace function project_targets(in_project text)
+returns table (
+  store text, function text, keyword text, collection text, category text, app_id text, location text, location_code integer,
+  language text, tags text[], every interval, depth smallint, priority smallint, ended_at timestamptz, target_id integer
+) language sql stable strict parallel safe rows 1000
+begin atomic
+  select t.store, t.function, t.keyword, t.collection, t.category, t.app_id, t.location, t.location_code, t.language, t.tags, t.every, t.depth, t.priority, t.ended_at, t.target_id
+  from project_target t
+  where t.project = in_project;
+end;
+comment on function project_targets(text) is 'The rows of project_target of one project.';
 grant select on project_target to storerank_editor, storerank_reader;

@@ -23,8 +23,11 @@ begin atomic
     ) r
     group by r.begins, r.target_id, r.app
   ) g
-  join project_app a on a.project = in_project and a.app = g.app
-  join project_list l on l.project = in_project and l.target_id = g.target_id;
+  join project_apps(in_project) a on a.app = g.app
+  join (
+    select distinct on (p.target_id) p.* from project_lists(in_project) p
+    order by p.target_id, coalesce(p.ended_at, 'infinity') desc, p.period_id desc
+  ) l on l.target_id = g.target_id;
 end;
 comment on function rank_summary(text, date, date, text) is
   'The best rank of each app on each keyword and chart in a range of days, the first, the average, and the latest, and on how many days it was ranked, measured and due. change is first against latest: ranks climbed, negative when it fell. With in_unit => ''week'' or ''month'', one line for each, which begins says. First and latest are of measured days: null there is not in the top.';

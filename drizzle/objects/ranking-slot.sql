@@ -1,28 +1,8 @@
 -- `ranking` is joined at the top, by target and slot: a filter on `slot` opens only the partitions that it leaves.
---
--- Whether another slot counts for the day instead is asked of the history only where there may be one: where the next slot is of the
--- same day too, in the last day of a period, and of a gap, which an earlier measurement of the day goes before.
 create or replace view ranking_slot as
 select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
   (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.check_url,
-  r.app_ids, r.absolute, p.every, p.target_id,
-  case when r.gap is null and p.ended_at is null
-      and (slot_end(p.every, r.slot) at time zone p.timezone)::date > (r.slot at time zone p.timezone)::date
-    then true
-    else not exists (
-      select from ranking o
-      where o.target_id = r.target_id and o.slot < r.slot + interval '26 hours'
-        and o.slot > case when r.gap is null then r.slot else r.slot - interval '26 hours' end
-        and (o.slot at time zone p.timezone)::date = (r.slot at time zone p.timezone)::date
-        and (o.gap is null, o.slot) > (r.gap is null, r.slot)
-        and exists (
-          select from watch_period q
-          where q.target_id = p.target_id and q.project = p.project
-            and is_shown(q.every, q.first_slot, q.last_slot, q.ended_at, o.slot, o.gap)
-          offset 0
-        )
-      offset 0
-    ) end as is_last_of_day
+  r.app_ids, r.absolute, p.every, p.target_id
 from list_period p
 join ranking r on r.target_id = p.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap);
@@ -51,5 +31,4 @@ comment on column ranking_slot.app_ids is 'The apps by organic rank, as numbers 
 comment on column ranking_slot.absolute is 'The absolute ranks beside app_ids; null when none differs from the organic rank.';
 comment on column ranking_slot.every is 'How often it was asked for at the time.';
 comment on column ranking_slot.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column ranking_slot.is_last_of_day is 'Whether it counts for the day: the last measurement of the day, or its last gap where it has none.';
 grant select on ranking_slot to storerank_editor, storerank_reader;

@@ -19,7 +19,7 @@ begin atomic
       and s.at >= (from_day - 1)::timestamp at time zone 'UTC' and s.at < (to_day + 2)::timestamp at time zone 'UTC'
     group by 1
   ) c
-  join project_target t on t.project = in_project and t.target_id = c.target_id;
+  join project_targets(in_project) t on t.target_id = c.target_id;
 end;
 comment on function spend_by_target(text, date, date) is
   'What a project spent in a range of its days on each keyword, chart, page and reviews: how many tasks, what was charged (of a shared task this project''s share), refunded, charged twice and adjusted, and the sum of these. Add it up by store, function, keyword or tag. spend_daily has it by day.';
@@ -44,7 +44,7 @@ begin atomic
     ) b
     group by 1
   ) c
-  join project_target t on t.project = in_project and t.target_id = c.target_id;
+  join project_targets(in_project) t on t.target_id = c.target_id;
 end;
 comment on function sharing_savings(text, date, date) is
   'What a project saved in a range of its days because other projects follow the same keyword, chart, page or reviews: what each would have cost it alone, and what its share was.';

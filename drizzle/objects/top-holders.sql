@@ -1,19 +1,18 @@
+-- The number of the day stands before the apps, so that `min` and `max` take the first and the last day.
 create or replace function list_ends(in_project text, from_day date, to_day date)
 returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
   language text, tags text[], weight double precision, target_id integer, first_day date, last_day date, first_ids integer[], last_ids integer[]
 ) language sql stable parallel safe
 begin atomic
-  with measured as materialized (
-    select s.target_id, min(s.day) as first_day, max(s.day) as last_day
-    from list_daily(in_project, from_day, to_day) s
-    where s.gap is null
-    group by 1
-  )
-  select n.store, n.list, n.keyword, n.collection, n.category, n.location, n.location_code, n.language, n.tags, n.weight, m.target_id, m.first_day, m.last_day, f.app_ids, n.app_ids
-  from measured m
-  join list_daily(in_project, from_day, to_day) f on f.target_id = m.target_id and f.day = m.first_day and f.gap is null
-  join list_daily(in_project, from_day, to_day) n on n.target_id = m.target_id and n.day = m.last_day and n.gap is null;
+  select e.store, e.list, e.keyword, e.collection, e.category, e.location, e.location_code, e.language, e.tags, e.weight, e.target_id, date '2000-01-01' + e.first[1], date '2000-01-01' + e.last[1], e.first[2:], e.last[2:]
+  from (
+    select d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language, d.tags, d.weight, d.target_id, min(array_prepend(d.day - date '2000-01-01', d.app_ids)) as first,
+      max(array_prepend(d.day - date '2000-01-01', d.app_ids)) as last
+    from list_daily(in_project, from_day, to_day) d
+    where d.gap is null
+    group by d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language, d.tags, d.weight, d.target_id
+  ) e;
 end;
 comment on function list_ends(text, date, date) is
   'The first and the last measurement of each keyword and chart of a project in a range of days, as apps by rank.';
@@ -30,7 +29,7 @@ begin atomic
   from list_ends(in_project, from_day, to_day) e
   cross join lateral unnest(e.last_ids[:in_top]) with ordinality h (app, rank)
   join app_name n on n.app = h.app
-  left join project_app a on a.project = in_project and a.app = h.app and a.ended_at is null;
+  left join project_apps(in_project) a on a.app = h.app and a.ended_at is null;
 end;
 comment on function top_holders(text, date, date, integer) is
   'Who holds the top 10 (or another) of each keyword and chart at its last measurement in a range of days, watched or not, and who is new there since the first one: rank_before is the rank then, null when it was not among those looked at. role is null for an app that the project does not watch.';
@@ -55,7 +54,7 @@ begin atomic
   join (select e.store, e.list, count(*)::integer as lists from list_ends(in_project, from_day, to_day) e group by 1, 2) m
     on m.store = h.store and m.list = h.list
   join app_name n on n.app = h.app
-  where not exists (select from project_app a where a.project = in_project and a.app = h.app and a.ended_at is null);
+  where not exists (select from project_apps(in_project) a where a.app = h.app and a.ended_at is null);
 end;
 comment on function unwatched_apps(text, date, date, integer) is
   'The apps that a project does not watch and that hold a place in the top 10 (or another) of its keywords (and apart from them of its charts), at the last measurement of each in a range of days: on how many, of how many that were measured, in percent; on how many of these at the first measurement; and three keywords on which they stand best.';

@@ -1,4 +1,4 @@
--- One pass over the ranks, and nothing else: other answers by app and day are columns here, or read from here.
+-- One pass over the ranks: other answers by app and day are columns here, or read from here.
 create or replace function visibility(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null
 ) returns table (
@@ -7,31 +7,30 @@ create or replace function visibility(
   beyond integer, not_measured integer, best_rank integer, average_rank double precision, app integer
 ) language sql stable parallel safe
 begin atomic
-  select r.day, r.store, r.list, a.app_id, a.title, a.label, a.role,
+  select r.day, a.store, r.list, a.app_id, a.title, a.label, a.role,
     100 * r.worth / nullif(r.most, 0), r.measured::double precision / r.due,
     r.due, r.measured, r.ranked, r.top_1, r.top_3, r.top_10, r.top_30, r.top_100, r.measured - r.top_100, r.due - r.measured,
     r.best_rank, r.average_rank, r.app
   from (
-    select r.day, r.store, r.list, r.app,
-      coalesce(sum(r.weight * (select rank_weights(in_curve))[r.rank]), 0) as worth,
-      sum(r.weight * (select rank_weights(in_curve))[1]) filter (where r.is_measured) as most,
-      count(*)::integer as due, count(*) filter (where r.is_measured)::integer as measured, count(r.rank)::integer as ranked,
-      count(*) filter (where r.rank = 1)::integer as top_1, count(*) filter (where r.rank <= 3)::integer as top_3,
-      count(*) filter (where r.rank <= 10)::integer as top_10, count(*) filter (where r.rank <= 30)::integer as top_30,
-      count(*) filter (where r.rank <= 100)::integer as top_100, min(r.rank) as best_rank,
-      avg(r.rank)::double precision as average_rank
+    select s.day, s.list, s.app,
+      coalesce(sum(s.weight * (select rank_weights(in_curve))[s.rank]), 0) as worth,
+      sum(s.weight) filter (where s.is_measured) * (select rank_weights(in_curve))[1] as most,
+      count(*)::integer as due, count(*) filter (where s.is_measured)::integer as measured, count(s.rank)::integer as ranked,
+      count(*) filter (where s.rank = 1)::integer as top_1, count(*) filter (where s.rank <= 3)::integer as top_3,
+      count(*) filter (where s.rank <= 10)::integer as top_10, count(*) filter (where s.rank <= 30)::integer as top_30,
+      count(*) filter (where s.rank <= 100)::integer as top_100, min(s.rank) as best_rank,
+      avg(s.rank)::double precision as average_rank
     from (
-      select s.day, s.store, s.list, s.weight, a.app, array_position(s.app_ids, a.app) as rank,
-        s.gap is null and (s.reason is null or array_position(s.app_ids, a.app) is not null) as is_measured
-      from list_daily(in_project, from_day, to_day) s
-      join project_app a on a.project = in_project
-        and case when a.store = s.store then s.slot < coalesce(a.ended_at, 'infinity') else false end
-      where in_tag is null or in_tag = any(s.tags)
+      select d.day, d.list, d.weight, a.app, array_position(d.app_ids, a.app) as rank,
+        d.gap is null and (d.reason is null or array_position(d.app_ids, a.app) is not null) as is_measured
+      from list_daily(in_project, from_day, to_day) d
+      cross join lateral (select a.app, a.ended_at from project_apps(in_project) a where a.store = d.store offset 0) a
+      where d.slot < coalesce(a.ended_at, 'infinity') and (in_tag is null or in_tag = any(d.tags))
       offset 0
-    ) r
-    group by r.day, r.store, r.list, r.app
+    ) s
+    group by s.day, s.list, s.app
   ) r
-  join project_app a on a.project = in_project and a.app = r.app;
+  join project_apps(in_project) a on a.app = r.app;
 end;
 comment on function visibility(text, date, date, text, text) is
   'How well each app of a project is found, by day: visibility = Σ keyword weight × weight(rank) / Σ keyword weight × weight(1), in percent, over the keywords (and apart from them the charts) that were measured: 100 is first on each. Measured and not in the top counts 0; what was not measured counts not at all, and measured_share says how much was. The curve is one of rank_weight. Beside it how many keywords were due, measured, ranked, in the top 1, 3, 10, 30 and 100 (each with those above it), measured and beyond 100 or not in the top, and not measured. With a tag, over the keywords that have it.';

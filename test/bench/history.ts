@@ -83,7 +83,7 @@ async function fillDays(tx: Transaction, { apps }: HistorySize, first: number, l
     select b.target_id, s.slot, case when g.gap is null then s.slot + interval '40 minutes' end, g.gap,
       case g.gap when 'budget' then 'project_budget' end, ${apps}::smallint, 250,
       'https://apps.example.com/us/search?term=keyword%20' || b.n || '&country=us&language=en',
-      case when g.gap is null then b.ids[1 + w.shift:${apps}::int + w.shift] end
+      case when g.gap is null then b.ids[1 + w.shift:${apps}::int + w.shift - 1] || (20 + (b.n * 131 + day * 17) % ${APPS - 20}::int) end
     from generate_series(${first}::int, ${last}::int) day
     cross join lateral (select ${today(tx)} - day * interval '24 hours' as slot) s
     cross join bench_base b

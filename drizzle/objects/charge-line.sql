@@ -1,3 +1,4 @@
+-- Outer joins, which fall away where nothing is asked of the target: every charge has one.
 create or replace view charge_line as
 select j.name as project, c.at, (c.at at time zone j.timezone)::date as day, t.store, t.function,
   case t.function when 'app_searches' then t.subject end as keyword,
@@ -8,7 +9,7 @@ select j.name as project, c.at, (c.at at time zone j.timezone)::date as day, t.s
   c.slot, c.kind, c.amount_micros * 0.000001 as usd, c.amount_micros, c.service_id, c.target_id
 from charge c
 join project j on j.id = c.project_id
-join target t on t.id = c.target_id
+left join target t on t.id = c.target_id
 left join location l on l.store = t.store and l.code = t.location_code;
 comment on view charge_line is
   'Money that the service took or gave back: one line per task, kind and project. A filter on at reads only that time; one on day alone reads all: ask spend_by_target(project, from, to).';

@@ -1,3 +1,22 @@
+-- In PL/pgSQL and at no cost, so that the planner does not count it for every row: it is called for few.
+create or replace function is_outdone(
+  in_project text, in_timezone text, in_target integer, in_day date, in_slot timestamptz, in_is_measured boolean, in_after timestamptz
+) returns boolean language plpgsql stable parallel safe cost 1 as $$
+begin
+  return exists (
+    select from public.ranking_row o
+    where o.target_id = in_target and o.slot > in_slot - interval '26 hours' and o.slot < in_slot + interval '26 hours'
+      and (o.slot at time zone in_timezone)::date = in_day and (o.gap is null, o.slot) > (in_is_measured, in_after)
+      and exists (
+        select from (select * from public.asked_period t where t.target_id = in_target offset 0) q
+        where q.project = in_project
+          and public.is_shown(q.every, q.first_slot, q.last_slot, q.ended_at, o.slot, o.gap)
+      )
+  );
+end $$;
+comment on function is_outdone(text, text, integer, date, timestamptz, boolean, timestamptz) is
+  'Whether a project has another slot of a target on the same day as in_slot that counts for the day instead: one that is measured where this one is not, or else one after in_after.';
+
 -- The bounds of `slot` with UTC hold the days of whichever time zone: constants, by which partitions are pruned.
 --
 -- Whether another slot counts for the day instead is asked of the history only where there may be one: where the next slot is of the
@@ -19,18 +38,7 @@ begin atomic
   where r.slot >= (from_day - 1)::timestamp at time zone 'UTC' and r.slot < (to_day + 2)::timestamp at time zone 'UTC'
     and d.day between from_day and to_day
     and case when r.gap is null and p.ended_at is null and d.next_day > d.day then true
-      else not exists (
-        select from ranking_row o
-        where o.target_id = r.target_id and o.slot >= (from_day - 3)::timestamp at time zone 'UTC'
-          and o.slot < (to_day + 4)::timestamp at time zone 'UTC' and o.slot < r.slot + interval '26 hours'
-          and o.slot > case when r.gap is null then r.slot else r.slot - interval '26 hours' end
-          and (o.gap is null, o.slot) > (r.gap is null, r.slot) and (o.slot at time zone p.timezone)::date = d.day
-          and exists (
-            select from (select * from asked_period t where t.target_id = r.target_id offset 0) q
-            where q.project = in_project and is_shown(q.every, q.first_slot, q.last_slot, q.ended_at, o.slot, o.gap)
-          )
-        offset 0
-      ) end
+      else not is_outdone(in_project, p.timezone, r.target_id, d.day, r.slot, r.gap is null, r.slot) end
   union all
   select * from (
     select distinct on (s.target_id, d.day) d.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, s.slot, null::timestamptz,
@@ -40,17 +48,7 @@ begin atomic
     cross join lateral (select (s.slot at time zone p.timezone)::date as day offset 0) d
     where s.project = in_project and d.day between from_day and to_day
       and s.slot >= (from_day - 1)::timestamp at time zone 'UTC' and s.slot < (to_day + 2)::timestamp at time zone 'UTC'
-      and not exists (
-        select from ranking_row o
-        where o.target_id = s.target_id and o.slot >= (from_day - 3)::timestamp at time zone 'UTC'
-          and o.slot < (to_day + 4)::timestamp at time zone 'UTC' and o.slot between s.slot - interval '26 hours' and s.slot + interval '26 hours'
-          and (o.slot at time zone p.timezone)::date = d.day
-          and exists (
-            select from (select * from asked_period t where t.target_id = s.target_id offset 0) q
-            where q.project = in_project and is_shown(q.every, q.first_slot, q.last_slot, q.ended_at, o.slot, o.gap)
-          )
-        offset 0
-      )
+      and not is_outdone(in_project, p.timezone, s.target_id, d.day, s.slot, false, '-infinity')
     order by s.target_id, d.day, s.slot desc
   ) pending;
 end;

@@ -1,4 +1,3 @@
--- The apps are a lateral by store, so that they are joined to each list, and not the lists to each app.
 create or replace function rank_daily(in_project text, from_day date, to_day date)
 returns table (
   day date, store text, list text, keyword text, collection text, category text, location text, location_code integer,
@@ -11,11 +10,9 @@ begin atomic
       when s.reason is not null then 'failed' else 'not_in_top' end,
     s.reason, s.depth, s.results_count, s.slot, s.captured_at, s.check_url, s.target_id, a.app
   from list_daily(in_project, from_day, to_day) s
-  cross join lateral (
-    select a.app, a.ended_at, a.app_id, a.title, a.label, a.role from project_apps(in_project) a where a.store = s.store offset 0
-  ) a
-  cross join lateral (select array_position(s.app_ids, a.app) as rank offset 0) found
-  where s.slot < coalesce(a.ended_at, 'infinity');
+  join project_apps(in_project) a
+    on case when a.store = s.store then s.slot < coalesce(a.ended_at, 'infinity') else false end
+  cross join lateral (select array_position(s.app_ids, a.app) as rank offset 0) found;
 end;
 comment on function rank_daily(text, date, date) is
   'The rank of every app of a project on every keyword and chart on each day of the project, from its last measurement of the day; outcome and reason as in rank_history. Reads the partitions of the range alone.';

@@ -24,10 +24,11 @@ begin atomic
             end as worth
         from list_daily(in_project, from_day, to_day) d
         cross join lateral (
-          (select a.app, coalesce(a.ended_at, 'infinity') as until from project_apps(in_project) a where a.store = d.store offset 0)
-          union all select null, 'infinity'
+          select a.app from project_apps(in_project) a
+          where case when a.store = d.store then d.slot < coalesce(a.ended_at, 'infinity') else false end
+          union all select null
         ) a
-        where d.slot < a.until and (in_tag is null or in_tag = any(d.tags))
+        where in_tag is null or in_tag = any(d.tags)
         offset 0
       ) s
       group by s.day, s.store, s.list, s.app

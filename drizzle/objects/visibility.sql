@@ -1,4 +1,5 @@
--- One pass over the ranks: other answers by app and day are columns here, or read from here.
+-- One pass over the ranks. The apps are a lateral, so that they are joined to each list, and not all lists to each app; and in `case`,
+-- which the planner takes for half of the rows. Other answers by app and day are columns here, or read from here.
 create or replace function visibility(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null
 ) returns table (
@@ -24,8 +25,11 @@ begin atomic
       select d.day, d.list, d.weight, a.app, array_position(d.app_ids, a.app) as rank,
         d.gap is null and (d.reason is null or array_position(d.app_ids, a.app) is not null) as is_measured
       from list_daily(in_project, from_day, to_day) d
-      cross join lateral (select a.app, a.ended_at from project_apps(in_project) a where a.store = d.store offset 0) a
-      where d.slot < coalesce(a.ended_at, 'infinity') and (in_tag is null or in_tag = any(d.tags))
+      cross join lateral (
+        select a.app from project_apps(in_project) a
+        where case when a.store = d.store then d.slot < coalesce(a.ended_at, 'infinity') else false end offset 0
+      ) a
+      where in_tag is null or in_tag = any(d.tags)
       offset 0
     ) s
     group by s.day, s.list, s.app

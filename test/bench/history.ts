@@ -32,6 +32,11 @@ export async function fillHistory(
   const begin = <Result>(work: (tx: Transaction) => Promise<Result>) =>
     db.begin(work, { name: 'Filling the history', statementTimeoutMs: STATEMENT_LIMIT_MS })
   await begin((tx) => fillWatches(tx, size))
+  // Else it would be a matter of chance which tables have statistics.
+  await db.sql.unsafe(`do $$ declare t regclass; begin
+    for t in select oid from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' loop
+      execute format('alter table %s set (autovacuum_enabled = off)', t);
+    end loop; end $$`)
   const months = await db.sql<{ first: number; last: number }[]>`
     select min(day)::int as first, max(day)::int as last from generate_series(1, ${size.days}::int) day
     group by date_trunc('month', ${today(db.sql)} - day * interval '24 hours', 'UTC') order by 1`
@@ -41,6 +46,8 @@ export async function fillHistory(
   }
   await begin((tx) => tx`select recount_spend()`)
   await begin((tx) => tx`update watch_period set closed_to = now()`)
+  // As autovacuum does while rows come in.
+  await db.sql`select brin_summarize_new_values('charge_by_time')`
 }
 
 const today = (sql: Database['sql'] | Transaction) => sql`date_trunc('day', now(), 'UTC')`

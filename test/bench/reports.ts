@@ -1,0 +1,124 @@
+/**
+ * What questions about a long history cost: CPU of the database, median of five, without planner statistics and with those that the
+ * job makes. `--keywords 1000 --days 365` is the size of the bars; the default is a quick look. The figures of different machines
+ * do not compare; pages and partitions do.
+ */
+import { readFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { table } from 'table'
+import { analyzeGrownTables } from '../../src/db/analyze.ts'
+import type { Database } from '../../src/db/database.ts'
+import { withDatabase } from './database.ts'
+import { fillHistory } from './history.ts'
+import { QUESTIONS, type Question } from './questions.ts'
+
+const TIMES = 5
+const SESSION_MS = 3_600_000
+
+interface Cost {
+  readonly ms: number
+  readonly rows: number
+  readonly pages: number
+  readonly partitions: number
+}
+
+interface PlanNode {
+  readonly 'Relation Name'?: string
+  readonly 'Actual Loops': number
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** Nanoseconds that the server's process has run; null where it is not on this machine. */
+async function cpuOf(pid: number): Promise<number | null> {
+  const text = await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => null)
+  return text === null ? null : Number(text.split(' ')[0])
+}
+
+async function measure(db: Database, { query }: Question): Promise<Cost> {
+  const session = db.openSession(SESSION_MS)
+  try {
+    await session`set max_parallel_workers_per_gather = 0`
+    const [backend] = await session<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const pid = backend?.pid ?? 0
+    const times: number[] = []
+    let rows = 0
+    for (let n = 0; n < TIMES; n += 1) {
+      const startedMs = performance.now()
+      const before = await cpuOf(pid)
+      // The rows stay at the server, which has to make each of them.
+      const [counted] = await session.unsafe<{ rows: number }[]>(
+        `select count(q)::int as rows from (${query} offset 0) q`,
+      )
+      const after = await cpuOf(pid)
+      times.push(
+        before === null || after === null ? performance.now() - startedMs : (after - before) / 1_000_000,
+      )
+      rows = counted?.rows ?? 0
+    }
+    return {
+      ms: times.toSorted((a, b) => a - b)[TIMES >> 1] ?? Number.NaN,
+      rows,
+      ...(await explain(session, query)),
+    }
+  } finally {
+    await session.end({ timeout: 5 })
+  }
+}
+
+async function explain(session: Database['sql'], query: string): Promise<Pick<Cost, 'pages' | 'partitions'>> {
+  const [row] = await session.unsafe<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>(
+    `explain (analyze, buffers, timing off, format json) ${query}`,
+  )
+  const plan = row?.['QUERY PLAN'][0]?.Plan
+  if (plan === undefined) throw new Error(`The server explains nothing of: ${query}`)
+  const read = new Set(
+    list(plan).flatMap((node) => (node['Actual Loops'] > 0 ? [node['Relation Name'] ?? ''] : [])),
+  )
+  return {
+    pages: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'],
+    partitions: [...read].filter((name) => /^ranking_\d+$/.test(name)).length,
+  }
+}
+
+function list(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(list)]
+}
+
+const { values } = parseArgs({
+  options: {
+    keywords: { type: 'string', default: '200' },
+    days: { type: 'string', default: '60' },
+    apps: { type: 'string', default: '100' },
+  },
+})
+const size = { keywords: Number(values.keywords), days: Number(values.days), apps: Number(values.apps) }
+const say = (line: string) => process.stderr.write(`${line}\n`)
+
+await withDatabase(async (db) => {
+  await fillHistory(db, size, say)
+  const costs: Cost[][] = QUESTIONS.map(() => [])
+  for (const statistics of [false, true]) {
+    if (statistics) await analyzeGrownTables(db)
+    for (const [n, question] of QUESTIONS.entries()) {
+      say(`${question.name}, ${statistics ? 'with' : 'without'} statistics`)
+      costs[n]?.push(await measure(db, question))
+    }
+  }
+  const lines = QUESTIONS.map(({ name, barMs }, n) => {
+    const [without, withThem] = costs[n] ?? []
+    const figures = [without, withThem].flatMap((cost) =>
+      cost === undefined ? [] : [cost.ms.toFixed(1), cost.pages, cost.partitions],
+    )
+    const isMet = barMs === null ? '' : (costs[n] ?? []).every(({ ms }) => ms <= barMs) ? 'yes' : 'NO'
+    return [name, without?.rows ?? '', ...figures, barMs ?? '', isMet]
+  })
+  const of = (what: string) => [`ms ${what}`, 'pages', 'partitions']
+  const header = ['question', 'rows', ...of('without statistics'), ...of('with'), 'bar', 'met']
+  const observations = size.keywords * size.days * size.apps
+  process.stdout.write(
+    `${size.keywords} keywords × ${size.days} days × ${size.apps} apps: ${(observations / 1e6).toFixed(1)} million observations\n`,
+  )
+  process.stdout.write(table([header, ...lines]))
+})

@@ -1,0 +1,97 @@
+/** Questions read the partitions and pages they need, with and without planner statistics: plans are looked at, and no clock. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { analyzeGrownTables } from '../../src/db/analyze.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { fillHistory } from '../bench/history.ts'
+import { QUESTIONS } from '../bench/questions.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+const KEYWORDS = 40
+const DAYS = 100
+
+interface PlanNode {
+  readonly 'Relation Name'?: string
+  readonly 'Actual Loops': number
+  readonly 'Actual Rows': number
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+  readonly Plans?: readonly PlanNode[]
+}
+
+let database: TestDatabase
+let db: Database
+before(async () => {
+  database = await createTestDatabase()
+  db = openDatabase(database.url)
+  await fillHistory(db, { keywords: KEYWORDS, days: DAYS, apps: 30 }, () => undefined)
+})
+after(async () => {
+  await db.close()
+  await database.drop()
+})
+
+const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
+
+async function explain(query: string): Promise<{ partitions: string[]; pages: number; rowsRead: number }> {
+  const [row] = await db.sql.unsafe<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>(
+    `explain (analyze, buffers, timing off, format json) ${query}`,
+  )
+  const plan = row?.['QUERY PLAN'][0]?.Plan
+  assert.ok(plan)
+  const read = nodes(plan).filter((node) => node['Actual Loops'] > 0)
+  const ranking = read.filter((node) => /^ranking_\d+$/.test(node['Relation Name'] ?? ''))
+  return {
+    partitions: [...new Set(ranking.map((node) => node['Relation Name'] ?? ''))].sort(),
+    pages: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'],
+    rowsRead: Math.max(0, ...read.map((node) => node['Actual Rows'] * node['Actual Loops'])),
+  }
+}
+
+/** Months that a day of the last ones may be of, in whichever time zone, with the days beside it; and those to come, which are empty. */
+async function partitionsOf(days: number): Promise<string[]> {
+  const rows = await db.sql<{ name: string }[]>`
+    select distinct 'ranking_' || to_char(current_date - n, 'YYYYMM') as name
+    from generate_series(-60, ${days + 2}::int) n`
+  return rows.map(({ name }) => name)
+}
+
+/** The days that a question is of; null: all. */
+const daysOf = (name: string) =>
+  /a year/.test(name) ? null : /latest ranks/.test(name) ? 1 : /a month/.test(name) ? 31 : 8
+
+for (const statistics of [false, true]) {
+  describe(statistics ? 'with statistics' : 'without statistics', () => {
+    before(async () => {
+      if (statistics) assert.ok((await analyzeGrownTables(db)) > 0)
+      const [row] = await db.sql`select reltuples >= 0 as known from pg_class where relname = 'watch_period'`
+      assert.equal(row?.known, statistics)
+    })
+
+    for (const { name, query } of QUESTIONS) {
+      test(`the question "${name}" reads its own partitions, and joins nothing row by row with all of another`, async () => {
+        const { partitions, rowsRead } = await explain(query)
+        const days = daysOf(name)
+        const allowed = days === null ? partitions : await partitionsOf(days)
+        assert.deepEqual(
+          partitions.filter((partition) => !allowed.includes(partition)),
+          [],
+        )
+        // As many as there are ranks of watched apps against each other in the whole history; a join that goes wrong makes millions.
+        assert.ok(rowsRead <= KEYWORDS * DAYS * 12, String(rowsRead))
+      })
+    }
+
+    test('one app and keyword reads its own rows alone', async () => {
+      const [question] = QUESTIONS
+      const { pages } = await explain(question?.query ?? '')
+      // A page of the heap and three of the index for each day, and the dictionaries.
+      assert.ok(pages < DAYS * 4 + 200, String(pages))
+    })
+
+    test('the latest ranks read the last rows of each keyword, however long the history is', async () => {
+      const { pages } = await explain(`select * from rank_latest where project = 'bench'`)
+      assert.ok(pages < KEYWORDS * 60 + 200, String(pages))
+    })
+  })
+}

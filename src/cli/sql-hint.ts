@@ -6,7 +6,7 @@ const NO_SUCH_TABLE = '42P01'
 const NO_SUCH_COLUMN = '42703'
 const SYNTAX = '42601'
 /** Enough to see what there is: the views that people read. */
-const NAMES_SHOWN = 20
+const NAMES_SHOWN = 40
 
 /**
  * A sentence with the nearest name; empty when there is nothing to say, or Postgres has said it.

@@ -78,6 +78,9 @@ export interface CommandOptions {
   /** `days` of the month; `folder` holds its database. */
   demo: { readonly folder?: string; readonly seed?: number; readonly days: number }
   migrate: Record<string, never>
+  connect: { readonly isPrinting: boolean }
+  dump: { readonly file: string }
+  restore: { readonly file: string }
   init: { readonly file: string }
   api: ApiOptions
 }

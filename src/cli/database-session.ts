@@ -46,7 +46,7 @@ export async function openDatabaseSession(
   try {
     if (options.migrates || embedded !== null) await bringUpToDate(url)
     else await requireSchema(db)
-    const psqlUrl = embedded === null ? null : await writePassFile(embedded.url, config.home)
+    const psqlUrl = embedded === null ? null : await writePassFile(embedded.url, join(config.home, 'pgpass'))
     return { db, embedded: psqlUrl === null ? null : { psqlUrl }, close }
   } catch (error) {
     await close()
@@ -54,12 +54,20 @@ export async function openDatabaseSession(
   }
 }
 
-/** A password file as psql reads it, so that no password stands in a command line or a log. */
-async function writePassFile(url: string, home: string): Promise<string> {
-  const { hostname: host, port, username, password, pathname } = new URL(url)
-  const file = join(home, 'pgpass')
-  await writeFile(file, `${host}:${port}:*:${username}:${password}\n`, { mode: 0o600 })
-  return `postgres://${username}@${host}:${port}${pathname}?passfile=${encodeURIComponent(file)}`
+/**
+ * A password file as psql reads it, so that no password stands in a command line or a log.
+ * @returns the URL with the file in the password's place
+ */
+export async function writePassFile(url: string, file: string): Promise<string> {
+  const address = new URL(url)
+  const { hostname, port, username, password } = address
+  const secret = decodeURIComponent(password).replace(/[\\:]/g, '\\$&')
+  await writeFile(file, `${hostname}:${port || 5432}:*:${decodeURIComponent(username)}:${secret}\n`, {
+    mode: 0o600,
+  })
+  address.password = ''
+  address.searchParams.set('passfile', file)
+  return address.href
 }
 
 async function requireSchema(db: Database): Promise<void> {

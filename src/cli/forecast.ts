@@ -3,8 +3,10 @@ import { requireCurrentSchema } from '../db/migrate.ts'
 import { type BudgetEnd, findBudgetEnd } from '../plan/budget-ends.ts'
 import { FORECAST_DAYS, type Forecast, type ForecastQuestion, readForecast } from '../plan/forecast.ts'
 import { readBudgetLimits } from '../report/money.ts'
+import { hasUnplacedWatches } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
+import { UNPLACED } from './plan.ts'
 import { formatCount, formatMicros, printJson, printTable } from './print.ts'
 import { settingsOf } from './runner-settings.ts'
 
@@ -22,7 +24,9 @@ export async function run(options: CommandOptions['forecast'], context: CommandC
     const calls = countCalls(forecast, context)
     if (json) printJson({ forecast, ...(isChange ? { present } : {}), budgets: ends, calls }, context)
     else {
-      printCosts(forecast, present, question, context)
+      const isUnplaced = forecast.total.measurements === 0 && (await hasUnplacedWatches(session.db))
+      if (isUnplaced) context.stdout.write(`${UNPLACED}\n`)
+      else printCosts(forecast, present, question, context)
       printBudgets(ends, context)
       context.stdout.write(`${describeCalls(calls)}\n`)
     }

@@ -30,6 +30,9 @@ export const COMMANDS: CommandModules = {
   sandbox: () => import('./sandbox.ts'),
   demo: () => import('./demo.ts'),
   migrate: () => import('./migrate.ts'),
+  connect: () => import('./connect.ts'),
+  dump: () => import('./dump.ts'),
+  restore: () => import('./restore.ts'),
   init: () => import('./init.ts'),
   api: () => import('./api.ts'),
 }

@@ -3,13 +3,16 @@ import { requireCurrentSchema } from '../db/migrate.ts'
 import { toPrintable } from '../log.ts'
 import { previewPlan } from '../plan/plan.ts'
 import { readNextDue } from '../report/ranks.ts'
-import { readProjectProblems } from '../report/status.ts'
+import { hasUnplacedWatches, readProjectProblems } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
 import { formatCount, formatInstant, formatMicros, printJson, printTable } from './print.ts'
 import { settingsOf } from './runner-settings.ts'
 
 const PROBLEMS_SHOWN = 5
+/** What is watched, and cannot be measured or priced yet. */
+export const UNPLACED =
+  'Nothing of what is watched can be measured yet: `storerank run` looks up the places first, and `select * from watch_problem` says what else is missing.'
 const REASONS: Readonly<Record<string, string>> = {
   project_budget: 'cut: over the budget of the project',
   overall_budget: 'cut: over the overall budget',
@@ -42,9 +45,11 @@ export async function run({ json }: CommandOptions['plan'], context: CommandCont
     if (rows.length === 0) {
       const next = await readNextDue(session.db)
       context.stdout.write(
-        next === null
-          ? 'Nothing is watched yet: insert into keyword_watch (project, store, keyword, location_code, language_code) values (…).\n'
-          : `Nothing is due now: every slot is measured or under way. The next one begins at ${formatInstant(next)}.\n`,
+        next === null && (await hasUnplacedWatches(session.db))
+          ? `${UNPLACED}\n`
+          : next === null
+            ? 'Nothing is watched yet: insert into keyword_watch (project, store, keyword, location_code, language_code) values (…).\n'
+            : `Nothing is due now: every slot is measured or under way. The next one begins at ${formatInstant(next)}.\n`,
       )
       return 0
     }

@@ -44,6 +44,7 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   addReports(program, invoke)
   addForecast(program, invoke)
   addWatch(program, invoke)
+  addDatabase(program, invoke)
   addReport(program, invoke)
   addExport(program, invoke)
   addServers(program, invoke)
@@ -231,6 +232,29 @@ type WatchFlags = Omit<CommandOptions['watch'], 'apps' | 'tags' | 'store' | 'for
   store?: 'ios' | 'android'
   json?: true
   csv?: true
+}
+
+function addDatabase(program: Command, invoke: Invoke) {
+  const connect = program
+    .command('connect')
+    .description('open psql on the database in use')
+    .option('--print', 'print the command instead', false)
+    .action(({ print }: { print: boolean }) => invoke('connect', { isPrinting: print }))
+  addExample(connect, 'storerank connect')
+
+  const dump = program
+    .command('dump')
+    .description('write all data of the embedded database into a file')
+    .argument('<file>', 'SQL with the rows as COPY writes them; compressed when its name ends in .gz')
+    .action((file: string) => invoke('dump', { file }))
+  addExample(dump, 'storerank dump ranks.sql.gz')
+
+  const restore = program
+    .command('restore')
+    .description('put a dump into a new embedded database')
+    .argument('<file>', 'what `storerank dump` wrote')
+    .action((file: string) => invoke('restore', { file }))
+  addExample(restore, 'STORERANK_HOME=elsewhere storerank restore ranks.sql.gz')
 }
 
 function addForecast(program: Command, invoke: Invoke) {

@@ -74,3 +74,11 @@ export async function readProjectProblems(db: Database, limit: number): Promise<
     select message from watch_problem where watch_table = 'project' order by project, message limit ${limit}`
   return rows.map(({ message }) => message)
 }
+
+/** Whether something is watched that has no place yet: the references of the stores are loaded by the next run. */
+export async function hasUnplacedWatches(db: Database): Promise<boolean> {
+  const [row] = await db.sql<{ some: boolean }[]>`
+    select exists (select from keyword_watch where enabled) or exists (select from chart_watch where enabled)
+      or exists (select from app_watch where enabled and (info or reviews)) as some`
+  return row?.some ?? false
+}

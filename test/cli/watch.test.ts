@@ -40,6 +40,11 @@ By default: --store ios --location "United States" --language en --every 1d --de
     language_code: 'en',
     depth: 100,
   })
+  const forecast = await callCommand(['forecast'], { env: { DATABASE_URL: list.url } })
+  assert.match(
+    forecast.stdout,
+    /^Nothing of what is watched can be measured yet: `storerank run` looks up the places first/,
+  )
   const again = await watch('meditation timer')
   assert.equal(again.stderr, '')
   assert.match(
@@ -108,4 +113,11 @@ test('keywords are proposed on which the app ranks already and which its project
     JSON.parse((await watch('--from-app', '2002', '--project', 'fitness', '--json')).stdout).length,
     3,
   )
+})
+
+test('connect prints the command that opens psql, without a password', async () => {
+  const url = new URL(list.url)
+  const { code, stdout } = await callCommand(['connect', '--print'], { env: { DATABASE_URL: list.url } })
+  assert.deepEqual([code, stdout], [0, `psql "${list.url.replace(`:${url.password}@`, '@')}"\n`])
+  assert.ok(url.password.length > 0 && !stdout.includes(url.password))
 })

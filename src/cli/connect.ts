@@ -1,0 +1,63 @@
+/** `storerank connect`: psql on the database in use, or what any other client needs. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CommandContext, CommandOptions } from './command.ts'
+import { openDatabaseSession, writePassFile } from './database-session.ts'
+import { tell } from './tell.ts'
+
+export async function run(
+  { isPrinting }: CommandOptions['connect'],
+  context: CommandContext,
+): Promise<number> {
+  const session = await openDatabaseSession(context, { migrates: false })
+  const folder = await mkdtemp(join(tmpdir(), 'storerank-connect-'))
+  try {
+    const own = context.config.databaseUrl?.reveal()
+    const psqlUrl = session.embedded?.psqlUrl ?? (await withoutPassword(own ?? '', join(folder, 'pgpass')))
+    if (isPrinting || !context.stdout.isTTY) {
+      // A password file of ours is gone when this command ends.
+      const shown = session.embedded === null ? hidePassword(own ?? '') : psqlUrl
+      context.stdout.write(`psql "${shown}"\n`)
+      if (session.embedded !== null)
+        tell(context, 'The embedded database answers while another command runs, such as `storerank start`.')
+      return 0
+    }
+    const psql = spawn('psql', [psqlUrl], { stdio: 'inherit' })
+    const [code] = await Promise.race([once(psql, 'close'), once(psql, 'error').then(() => [null])])
+    if (code !== null) return code
+    await explain(session.embedded !== null, psqlUrl, context)
+    return 0
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+    await session.close()
+  }
+}
+
+/** The embedded server stops with its last command, so this one stays. */
+async function explain(
+  isEmbedded: boolean,
+  psqlUrl: string,
+  { stdout, signal }: CommandContext,
+): Promise<void> {
+  if (!isEmbedded) {
+    stdout.write('psql is not installed; any client takes the address of DATABASE_URL.\n')
+    return
+  }
+  const { hostname, port, username, pathname, searchParams } = new URL(psqlUrl)
+  stdout.write(
+    `psql is not installed. Any client connects while this command runs (Ctrl-C ends it):\n  host ${hostname}, port ${port}, database ${pathname.slice(1)}, user ${username}; the password is the last word of ${searchParams.get('passfile')}\n`,
+  )
+  if (!signal.aborted) await once(signal, 'abort')
+}
+
+/** psql reads the password from a file, so that it stands in no list of processes. By a socket there is none. */
+async function withoutPassword(url: string, file: string): Promise<string> {
+  return URL.canParse(url) && new URL(url).password !== '' ? writePassFile(url, file) : url
+}
+
+function hidePassword(url: string): string {
+  return url.replace(/(:\/\/[^\s"/?#@:]*):[^\s"/?#]*@/, '$1@')
+}

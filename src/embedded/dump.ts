@@ -1,0 +1,204 @@
+/**
+ * The data of a database as one file, for the embedded server, whose packages bring no pg_dump: plain SQL as pg_dump writes it, with the
+ * rows as COPY writes them. The tables themselves are not in it: `migrate` makes them. A restore goes into an empty database of the same
+ * tables only, in one transaction.
+ */
+import { once } from 'node:events'
+import postgres from 'postgres'
+import { postgresOptions } from '../db/connection.ts'
+import { ConfigurationError } from '../errors.ts'
+
+const FORMAT = 1
+const HEADER = '-- storerank dump '
+const END = '-- end of the dump\n'
+/** Rows go to the server in pieces of about this size. */
+const PIECE_BYTES = 65_536
+/** The only statements that a file may hold beside its rows. */
+const STATEMENT =
+  /^select (?:setval\('public\."\w+"', \d+, (?:true|false)\)|ensure_history_partitions\('[\d :.+-]+', '[\d :.+-]+'\));$/
+const COPY = /^copy public\."\w+" \((?:"\w+"(?:, )?)+\) from stdin;$/
+/** Where one of them has a row, somebody has worked in the database. */
+const TELLING = [
+  'project',
+  'keyword_watch',
+  'app_watch',
+  'chart_watch',
+  'watch_period',
+  'task',
+  'charge',
+  'ranking',
+]
+
+interface Header {
+  readonly format: number
+  readonly version: string
+  readonly migrations: readonly string[]
+}
+
+type Session = postgres.Sql
+
+/** The file, piece by piece: what the database had at one instant. `tables` counts up meanwhile. */
+export async function* dumpDatabase(url: string, version: string): AsyncGenerator<Buffer> {
+  const sql = openSession(url)
+  try {
+    await sql`begin isolation level repeatable read read only`
+    const header: Header = { format: FORMAT, version, migrations: await readMigrations(sql) }
+    yield Buffer.from(`${HEADER}${JSON.stringify(header)}\n`)
+    for (const table of ['ranking', 'app_snapshot']) {
+      const [range] = await sql<{ first: string | null; last: string | null }[]>`
+        select min(slot)::text as first, max(slot)::text as last from ${sql(table)}`
+      if (range?.first)
+        yield Buffer.from(`select ensure_history_partitions('${range.first}', '${range.last}');\n`)
+    }
+    for (const { table, columns } of await listTables(sql)) {
+      const names = columns.map((name) => `"${name}"`).join(', ')
+      yield Buffer.from(`copy public."${table}" (${names}) from stdin;\n`)
+      yield* await sql.unsafe(`copy (select ${names} from public."${table}") to stdout`).readable()
+      yield Buffer.from('\\.\n')
+    }
+    for (const sequence of await listSequences(sql)) yield Buffer.from(sequence)
+    yield Buffer.from(END)
+  } finally {
+    await sql.end({ timeout: 1 })
+  }
+}
+
+/**
+ * Puts a dump into a database that has the tables and nothing in them.
+ * @returns how many tables were filled
+ * @throws ConfigurationError when the file is no whole dump, is of other tables, or the database is in use; nothing has changed then
+ */
+export async function restoreDatabase(url: string, file: AsyncIterable<Buffer>): Promise<number> {
+  const sql = openSession(url)
+  try {
+    const lines = linesOf(file)
+    const first = await lines.next()
+    await refuseUnfit(sql, first.done ? '' : first.value.toString())
+    await sql`begin`
+    await sql`set local session_replication_role = replica`
+    await emptyTables(sql)
+    return await fill(sql, lines)
+  } finally {
+    await sql.end({ timeout: 1 })
+  }
+}
+
+async function fill(sql: Session, lines: AsyncGenerator<Buffer>): Promise<number> {
+  let tables = 0
+  for await (const line of lines) {
+    const text = line.toString()
+    if (text === END) {
+      await sql`commit`
+      return tables
+    }
+    const statement = text.trimEnd()
+    if (COPY.test(statement)) {
+      await copyRows(sql, statement.slice(0, -1), lines)
+      tables += 1
+    } else if (STATEMENT.test(statement)) await sql.unsafe(statement)
+    else throw new ConfigurationError('The file is damaged, or no dump of storerank. Nothing was changed.')
+  }
+  throw new ConfigurationError('The file ends too early: it is no whole dump. Nothing was changed.')
+}
+
+async function copyRows(sql: Session, statement: string, lines: AsyncGenerator<Buffer>): Promise<void> {
+  const writable = await sql.unsafe(statement).writable()
+  const failed = once(writable, 'error').then(([error]) => Promise.reject(error))
+  failed.catch(() => {})
+  let piece: Buffer[] = []
+  let bytes = 0
+  const send = async () => {
+    if (bytes > 0 && !writable.write(Buffer.concat(piece)))
+      await Promise.race([once(writable, 'drain'), failed])
+    piece = []
+    bytes = 0
+  }
+  for (let next = await lines.next(); !next.done; next = await lines.next()) {
+    if (next.value.length === 3 && next.value.toString() === '\\.\n') {
+      await send()
+      writable.end()
+      await Promise.race([once(writable, 'finish'), failed])
+      return
+    }
+    piece.push(next.value)
+    bytes += next.value.length
+    if (bytes > PIECE_BYTES) await send()
+  }
+}
+
+async function refuseUnfit(sql: Session, line: string): Promise<void> {
+  if (!line.startsWith(HEADER)) throw new ConfigurationError('The file is no dump of storerank.')
+  const { format, version, migrations }: Header = JSON.parse(line.slice(HEADER.length))
+  if (format !== FORMAT || String(migrations) !== String(await readMigrations(sql))) {
+    throw new ConfigurationError(
+      `The dump was made by storerank ${version} with other tables than this one has: restore it with that version, and update then. Nothing was changed.`,
+    )
+  }
+  for (const table of TELLING) {
+    const [used] = await sql`select from ${sql(table)} limit 1`
+    if (used === undefined) continue
+    throw new ConfigurationError(
+      `The database is not empty: ${table} has rows. A dump is restored into a new one: set STORERANK_HOME to another folder. Nothing was changed.`,
+    )
+  }
+}
+
+/** What `migrate` has put in comes from the dump. */
+async function emptyTables(sql: Session): Promise<void> {
+  const names = (await listTables(sql)).map(({ table }) => `public."${table}"`)
+  await sql.unsafe(`truncate ${names.join(', ')}`)
+}
+
+function openSession(url: string): Session {
+  return postgres({
+    ...postgresOptions(url),
+    max: 1,
+    idle_timeout: 0,
+    max_lifetime: null,
+    fetch_types: false,
+    onnotice: () => {},
+    connection: { application_name: 'storerank dump', TimeZone: 'UTC', DateStyle: 'ISO' },
+  })
+}
+
+async function readMigrations(sql: Session): Promise<string[]> {
+  const rows = await sql<
+    { hash: string }[]
+  >`select hash from drizzle.__drizzle_migrations order by created_at, id`
+  return rows.map(({ hash }) => hash)
+}
+
+/** Without partitions, whose rows come with their table, and columns that are computed. */
+async function listTables(sql: Session): Promise<{ table: string; columns: string[] }[]> {
+  return sql<{ table: string; columns: string[] }[]>`
+    select c.relname::text as table, (select json_agg(a.attname order by a.attnum) from pg_attribute a
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') as columns
+    from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`
+}
+
+async function listSequences(sql: Session): Promise<string[]> {
+  const names = await sql<{ name: string }[]>`
+    select relname::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'S' order by 1`
+  const statements: string[] = []
+  for (const { name } of names) {
+    const [at] = await sql<{ last: string; isCalled: boolean }[]>`
+      select last_value::text as last, is_called as "isCalled" from ${sql(name)}`
+    if (at !== undefined) statements.push(`select setval('public."${name}"', ${at.last}, ${at.isCalled});\n`)
+  }
+  return statements
+}
+
+/** Lines with their line feed, by bytes: in a row of COPY every other line break is escaped. */
+async function* linesOf(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of file) {
+    let text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    for (let end = text.indexOf(10); end >= 0; end = text.indexOf(10)) {
+      yield text.subarray(0, end + 1)
+      text = text.subarray(end + 1)
+    }
+    rest = text
+  }
+  if (rest.length > 0) yield rest
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { dumpDatabase, restoreDatabase } from '../../src/embedded/dump.ts'
+import { ConfigurationError } from '../../src/errors.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+let list: Watchlist
+let file: Buffer
+before(async () => {
+  list = await createWatchlist()
+  const note = 'tab\t, line\nand \\., \\N, "quotes" and ✓'
+  await list.addKeyword({ keyword: 'c\\d ヨガ', note, tags: ['a b', '{"x"}'] })
+  await list.addKeyword({ keyword: 'calm' })
+  await list.addApp({ label: 'Ours' })
+  for (const month of ['01', '02', '12']) {
+    await list.setNow(`2025-${month}-10T12:00:00Z`)
+    await list.capture('calm', `2025-${month}-10T00:00:00Z`, ['1001', '2002'])
+  }
+  await list.leaveGap('calm', '2025-12-11T00:00:00Z', 'failed', 'a \u2028 b \\.')
+  await list.sql`delete from keyword_watch where keyword = 'calm'`
+  const parts: Buffer[] = []
+  for await (const part of dumpDatabase(list.url, '0.0.0')) parts.push(Buffer.from(part))
+  file = Buffer.concat(parts)
+})
+after(() => list.drop())
+
+async function* pieces(bytes: Buffer, size = 1000): AsyncGenerator<Buffer> {
+  for (let from = 0; from < bytes.length; from += size) yield bytes.subarray(from, from + size)
+}
+
+/** All rows of all tables, as text. */
+async function readAll(sql: TestDatabase['sql']): Promise<Record<string, string[]>> {
+  const tables = await sql<{ name: string }[]>`
+    select relname::text as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`
+  const all: Record<string, string[]> = {}
+  for (const { name } of tables) {
+    const rows = await sql<{ row: string }[]>`select t::text as row from ${sql(name)} t order by 1`
+    all[name] = rows.map(({ row }) => row)
+  }
+  return all
+}
+
+test('a dump that is restored has the same rows, and goes on counting where the old one ended', async (t) => {
+  const target = await createTestDatabase()
+  t.after(() => target.drop())
+  assert.ok((await restoreDatabase(target.url, pieces(file))) > 20)
+  assert.deepEqual(await readAll(target.sql), await readAll(list.sql as unknown as TestDatabase['sql']))
+  const watch = {
+    project: 'new',
+    store: 'ios_store',
+    keyword: 'sleep',
+    location_code: 2840,
+    language_code: 'en',
+  }
+  const [mine] = await list.sql`insert into keyword_watch ${list.sql(watch)} returning id::int`
+  const [theirs] = await target.sql`insert into keyword_watch ${target.sql(watch)} returning id::int`
+  assert.deepEqual(theirs, mine)
+  await list.sql`delete from keyword_watch where project = 'new'`
+  const [period] =
+    await target.sql`select count(*)::int as open from watch_period where project = 'new' and ended_at is null`
+  assert.equal(period?.open, 1)
+})
+
+test('what is no whole dump, of other tables, or for a database in use is refused, and nothing has changed', async (t) => {
+  const target = await createTestDatabase()
+  t.after(() => target.drop())
+  const refused = async (bytes: Buffer, reason: RegExp) => {
+    await assert.rejects(
+      restoreDatabase(target.url, pieces(bytes)),
+      (error) => error instanceof ConfigurationError && reason.test(error.message),
+    )
+    const [row] =
+      await target.sql`select (select count(*) from project)::int as projects, (select count(*) from ledger)::int as ledgers`
+    assert.deepEqual(row, { projects: 0, ledgers: 1 })
+  }
+  await refused(Buffer.from(''), /no dump of storerank/)
+  await refused(Buffer.from('-- PostgreSQL database dump\n'), /no dump of storerank/)
+  await refused(file.subarray(0, file.length - 5), /damaged|ends too early/)
+  await refused(file.subarray(0, file.length >> 1), /ends too early|damaged/)
+  const text = file.toString()
+  await refused(Buffer.from(text.replace(/\n/, '\ndrop table project;\n')), /damaged/)
+  await refused(
+    Buffer.from(text.replace(/"migrations":\["/, '"migrations":["x')),
+    /made by storerank 0\.0\.0 with other tables/,
+  )
+  await target.sql`insert into project (name) values ('mine')`
+  await assert.rejects(
+    restoreDatabase(target.url, pieces(file)),
+    /The database is not empty: project has rows\./,
+  )
+})

@@ -5,9 +5,9 @@
 import type { Transaction } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
 import {
-  type Daily,
   type Day,
   GAP_POINTS,
+  isMeasured,
   NOTHING_DUE,
   notInTop,
   type Point,
@@ -105,44 +105,62 @@ function spread(
   }
 }
 
-/** By the published formula: the functions `visibility` and `share_of_voice` of the database, over keywords. */
+/**
+ * Share of voice is the function of the database; visibility is its formula over the ranks that were read already, because every pass
+ * over the history costs seconds: Σ keyword weight × weight(rank) / Σ keyword weight × weight(1), in percent, over what was measured.
+ */
 export async function readStandings(
   tx: Transaction,
-  { project, from, to, tag, apps, days }: Scope,
+  scope: Scope,
+  ranks: { readonly lists: readonly RankedList[]; readonly series: readonly RankSeries[] },
 ): Promise<{ visibility: Visibility[]; shareOfVoice: VoiceShare[] }> {
-  const seen = await tx<{ app: number; day: number; visible: number | null; measured: number | null }[]>`
-    select v.app, v.day - ${from}::date as day, v.visibility as visible, 100 * v.measured_share as measured
-    from visibility(${project}, ${from}::date, ${to}::date, ${CURVE}, ${tag}) v
-    where v.list = 'keyword'`
+  const [curve] = await tx<{ weights: number[] | null }[]>`select rank_weights(${CURVE}) as weights`
+  const visibility = scope.apps.flatMap((_, app): Visibility[] => {
+    const own = ranks.series.filter((one) => one.app === app && ranks.lists[one.list]?.kind === 'keyword')
+    return own.length === 0 ? [] : [{ app, ...seeVisibility(scope, ranks.lists, own, curve?.weights ?? []) }]
+  })
+  return { visibility, shareOfVoice: visibility.length === 0 ? [] : await readVoice(tx, scope) }
+}
+
+function seeVisibility(
+  { days }: Scope,
+  lists: readonly RankedList[],
+  own: readonly RankSeries[],
+  weights: readonly number[],
+): Omit<Visibility, 'app'> {
+  const [first = 0] = weights
+  const percent: (number | null)[] = []
+  const measuredPercent: (number | null)[] = []
+  for (const day of days.keys()) {
+    const points = own.map(({ list, points }) => ({
+      point: points[day] ?? NOTHING_DUE,
+      worth: lists[list]?.weight ?? 0,
+    }))
+    const due = points.filter(({ point }) => point !== NOTHING_DUE)
+    const measured = due.filter(({ point }) => isMeasured(point))
+    const sum = measured.reduce((total, { point, worth }) => total + worth * (weights[point - 1] ?? 0), 0)
+    const most = measured.reduce((total, { worth }) => total + worth * first, 0)
+    percent.push(most === 0 ? null : (100 * sum) / most)
+    measuredPercent.push(due.length === 0 ? null : (100 * measured.length) / due.length)
+  }
+  return { percent, measuredPercent }
+}
+
+async function readVoice(
+  tx: Transaction,
+  { project, from, to, tag, apps, days }: Scope,
+): Promise<VoiceShare[]> {
   const heard = await tx<{ store: Store; app: number | null; day: number; share: number | null }[]>`
     select v.store, v.app, v.day - ${from}::date as day, v.share
     from share_of_voice(${project}, ${from}::date, ${to}::date, ${CURVE}, ${tag}) v
     where v.list = 'keyword'`
-  const daily = <Row extends { readonly day: number }>(
-    rows: readonly Row[],
-    value: (row: Row) => number | null,
-  ): Daily<number | null> => {
-    const values = new Map(rows.map((row) => [row.day, value(row)]))
-    return days.map((_, day) => values.get(day) ?? null)
-  }
-  const visibility = apps.flatMap((id, app): Visibility[] => {
-    const rows = seen.filter((row) => row.app === id)
-    if (rows.length === 0) return []
-    return [
-      {
-        app,
-        percent: daily(rows, (row) => row.visible),
-        measuredPercent: daily(rows, (row) => row.measured),
-      },
-    ]
-  })
-  const shareOfVoice = STORES.flatMap((store) => {
-    const all = heard.filter((row) => row.store === store)
+  return STORES.flatMap((store) => {
     const shareOf = (id: number | null, app: number | null): VoiceShare[] => {
-      const rows = all.filter((row) => row.app === id)
-      return rows.length === 0 ? [] : [{ store, app, percent: daily(rows, ({ share }) => share) }]
+      const rows = heard.filter((row) => row.store === store && row.app === id)
+      const shares = new Map(rows.map(({ day, share }) => [day, share]))
+      const percent = days.map((_, day) => shares.get(day) ?? null)
+      return rows.length === 0 ? [] : [{ store, app, percent }]
     }
     return [...apps.flatMap((id, app) => shareOf(id, app)), ...shareOf(null, null)]
   })
-  return { visibility, shareOfVoice: visibility.length === 0 ? [] : shareOfVoice }
 }

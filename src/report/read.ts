@@ -71,6 +71,7 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     tag: query.tag ?? null,
     apps: apps.map(({ id }) => id),
   }
+  const ranks = await readRanks(tx, scope)
   return {
     project: query.project,
     timezone,
@@ -78,8 +79,8 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     writtenAt: now.toISOString(),
     days,
     apps: apps.map(({ id: _, ...app }) => app),
-    ...(await readRanks(tx, scope)),
-    ...(await readStandings(tx, scope)),
+    ...ranks,
+    ...(await readStandings(tx, scope, ranks)),
     changes: await readChanges(tx, scope),
     annotations: await readAnnotations(tx, scope, apps),
     ratings: await readRatings(tx, scope),

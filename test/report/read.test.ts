@@ -143,9 +143,22 @@ describe('a report', () => {
     assert.deepEqual(await readReport(theirs, { project: 'fitness' }), report)
   })
 
-  test('counts each keyword by what it is worth', async () => {
+  test('counts each keyword by what it is worth, as the functions of the database do', async () => {
     await list.sql`update keyword_watch set weight = 3 where keyword = 'yoga'`
-    const { shareOfVoice, lists } = await readReport(db, { project: 'fitness' })
+    const { shareOfVoice, visibility, lists, apps, days } = await readReport(db, { project: 'fitness' })
+    const told = await list.sql<{ day: string; appId: string; percent: number; measured: number }[]>`
+      select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", visibility as percent, 100 * measured_share as measured
+      from visibility('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}) where list = 'keyword' order by app_id, day`
+    const shown = visibility.flatMap(({ app, percent, measuredPercent }) =>
+      days.map((day, n) => ({
+        day,
+        appId: apps[app]?.appId,
+        percent: percent[n],
+        measured: measuredPercent[n],
+      })),
+    )
+    assert.ok(told.length >= 6)
+    assert.deepEqual(shown, [...told])
     await list.sql`update keyword_watch set weight = 1`
     assert.equal(lists.find(({ name }) => name === 'yoga')?.weight, 3)
     // First on both, of 1 + 1/2 + 1/3 + 1/4 on yoga and of 1 on chess.

@@ -26,13 +26,15 @@ comment on function target_of(text, text, text, integer, text, text) is
 revoke execute on function target_of(text, text, text, integer, text, text) from public;
 
 -- Plans that do not stand on statistics, which are missing after a bulk load: a few watches are looked up by indexes alone, in plans
--- that a session keeps; many are joined by hash, in plans of their own. Nested loops over many would read all watches for each one.
+-- that a session keeps; many are joined by hash, in plans of their own. Nested loops over many would read all watches for each one, and so
+-- would a merge join by the project alone, which the planner likes because an index has that order.
 -- A function that calls it has these settings in its own definition, so that they end with it.
 create or replace function plan_for(watches integer) returns void language plpgsql as $$
 begin
   -- A period takes about 150 bytes: an eighth of them is worth reading all.
   if watches > 1000 and watches > pg_relation_size('watch_period') / 1200 then
-    perform set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_nestloop', 'off', true);
+    perform set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_nestloop', 'off', true),
+      set_config('enable_mergejoin', 'off', true);
   else
     perform set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);

@@ -28,6 +28,8 @@ async function startServer(
 async function connect(t: TestContext, url: string) {
   const db = openDatabase(url)
   t.after(() => db.close())
+  // As `migrate` makes it.
+  await db.sql`create schema if not exists pgboss`
   const queue = await openQueue(url, pino({ level: 'silent' }))
   t.after(() => queue.stop(0))
   return db.sql<{ name: string; database: string; isLocal: boolean; isEncrypted: boolean }[]>`

@@ -49,9 +49,9 @@ const SUPERVISE_S = 20
 /** Where notifications do not come through, such as behind a pooler of transactions. */
 const POLL_S = 2
 /** One worker of each queue looks for what no notification announces: jobs that are tried again after a while, or were handed on. */
-const SCOUT_S = 5
+const SCOUT_S = 10
 /** The other workers are woken by notifications, by the scout and by each other. */
-const IDLE_S = 60
+const IDLE_S = 600
 const QUEUE_OPTIONS = {
   expireInSeconds: EXPIRE_S,
   heartbeatSeconds: HEARTBEAT_S,
@@ -74,6 +74,8 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
     // Dead workers are looked for in this pass, which is 60 s by default however often it is tried.
     monitorIntervalSeconds: SUPERVISE_S,
     useListenNotify: true,
+    // No job waits for another one to end.
+    flowIntervalSeconds: 3_600,
   })
   boss.on('error', (error) => log.warn({ err: withoutConnection(error) }, 'the queue reports trouble'))
   await startBoss(boss)

@@ -1,0 +1,102 @@
+/**
+ * What planning and closing cost by the number of watches: 50 projects, half of the targets shared by two. CPU of the database and of
+ * this process, temporary files, memory; and the same again when nothing is due. The cost a watch should not grow. It ends by itself.
+ * `--watches` takes numbers with commas between.
+ */
+import { parseArgs } from 'node:util'
+import type { Database } from '../../src/db/database.ts'
+import { closeEndedSlots } from '../../src/history/close-slots.ts'
+import { makePartitionsAhead } from '../../src/history/partitions.ts'
+import { planDueTasks } from '../../src/plan/plan.ts'
+import { readOutstanding } from '../../src/queue/cycle.ts'
+import { rememberPrices } from '../support/ledger.ts'
+import { type Bar, printBars } from './bars.ts'
+import { withDatabase } from './database.ts'
+import { readServerLoad } from './server-load.ts'
+
+const { values } = parseArgs({
+  options: { watches: { type: 'string', default: '10000,100000,1000000' } },
+})
+const PROJECTS = 50
+const BUDGET = { maxDayMicros: 1_000_000_000_000, maxMonthMicros: null, maxRunMicros: null }
+const QUIET_MS = 1_200_000
+const MIB = 1024 * 1024
+/** At this number the bars of seconds hold; fewer watches have their share. */
+const MILLION = 1_000_000
+
+interface Cost {
+  readonly seconds: number
+  readonly serverCpuMs: number
+  readonly nodeCpuMs: number
+  readonly tempMib: number
+}
+
+async function measure(db: Database, work: () => Promise<unknown>): Promise<Cost> {
+  const before = await readServerLoad(db)
+  const cpu = process.cpuUsage()
+  const startedMs = performance.now()
+  await work()
+  const seconds = (performance.now() - startedMs) / 1000
+  const { user, system } = process.cpuUsage(cpu)
+  const after = await readServerLoad(db)
+  return {
+    seconds,
+    serverCpuMs: after.cpuMs - before.cpuMs,
+    nodeCpuMs: (user + system) / 1000,
+    tempMib: (after.tempBytes - before.tempBytes) / MIB,
+  }
+}
+
+/** Daily watches since yesterday, whose slot of yesterday is not closed yet. Two of three are those of shared targets. */
+async function fillWatches(db: Database, watches: number): Promise<void> {
+  await makePartitionsAhead(db, 1)
+  await db.sql`
+    insert into project (name) select 'project ' || n from generate_series(0, ${PROJECTS - 1}) n`
+  await db.sql`
+    insert into target (store, function, subject, location_code, language_code)
+    select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, ${Math.ceil((watches * 2) / 3)}::int) n`
+  await db.sql`
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot, closed_to)
+    select 'keyword', w.id, 'project ' || w.id % ${PROJECTS}, w.target_id, '1 day', 100, 1, y.day, y.day, y.day
+    from (
+      select id, id as target_id from target
+      union all
+      select id + 10000001, id from target where id % 2 = 0
+    ) w cross join (select slot_of('1 day', now()) - interval '1 day' as day) y`
+  await rememberPrices(db.sql)
+  await db.sql`vacuum analyze`
+}
+
+async function measureAt(db: Database, watches: number): Promise<void> {
+  await fillWatches(db, watches)
+  const plan = () => planDueTasks(db, BUDGET, async () => {})
+  const close = () => closeEndedSlots(db)
+  const closing = await measure(db, close)
+  const planning = await measure(db, plan)
+  const memoryMib = process.memoryUsage.rss() / MIB
+  const nothingDue = await measure(db, plan)
+  const nothingOver = await measure(db, close)
+  const asked = await measure(db, () => readOutstanding(db, QUIET_MS))
+  const share = Math.max(watches / MILLION, 0.01)
+  const bars: Bar[] = [
+    {
+      what: 'planning: CPU',
+      value: (planning.serverCpuMs + planning.nodeCpuMs) / 1000,
+      unit: 's',
+      atMost: 10 * share,
+    },
+    { what: 'planning: CPU a watch', value: (planning.serverCpuMs * 1000) / watches, unit: 'µs', atMost: 10 },
+    { what: 'planning: temporary files', value: planning.tempMib, unit: 'MiB', atMost: 200 },
+    { what: 'planning: memory of Node', value: memoryMib, unit: 'MiB' },
+    { what: 'planning when nothing is due', value: nothingDue.seconds * 1000, unit: 'ms', atMost: 100 },
+    { what: 'closing the slot of all targets', value: closing.seconds, unit: 's', atMost: 60 * share },
+    { what: 'closing when nothing is over', value: nothingOver.seconds * 1000, unit: 'ms', atMost: 100 },
+    { what: 'counting what is outstanding', value: asked.seconds * 1000, unit: 'ms', atMost: 300 },
+  ]
+  printBars(`${watches.toLocaleString('en')} watches`, bars)
+}
+
+for (const watches of values.watches.split(',').map(Number)) {
+  await withDatabase((db) => measureAt(db, watches))
+}
+process.exit()

@@ -15,6 +15,7 @@ import { printBars } from './bars.ts'
 import { withDatabase } from './database.ts'
 import { startSandbox } from './sandbox.ts'
 import { readServerLoad } from './server-load.ts'
+import { SETTINGS } from './settings.ts'
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '2' } } })
 const MINUTES = Number(values.minutes)
@@ -25,21 +26,11 @@ await withDatabase(async (db) => {
   const stopping = new AbortController()
   const { signal } = stopping
   const log = pino({ level: 'silent' })
-  const settings = {
-    budget: { maxDayMicros: 1_000_000, maxMonthMicros: null, maxRunMicros: null },
-    callsPerMinute: 2_000,
-    maxConcurrentRequests: 30,
-    maxAttempts: 3,
-    overdueAfterMs: 3_600_000,
-    reconcileQuietMs: 1_200_000,
-    postbackUrl: null,
-    reports: null,
-  }
-  const gate = createCallGate(db, { ...settings, runner: 'bench' }, signal)
+  const gate = createCallGate(db, { ...SETTINGS, runner: 'bench' }, signal)
   const service = await startSandbox()
   const client = createClient({ baseUrl: service.url, login: 'sandbox', password: 'sandbox', gate })
   const queue = await openQueue(db.url, log)
-  const context = { db, client, queue, settings, runner: 'bench', log, signal }
+  const context = { db, client, queue, settings: SETTINGS, runner: 'bench', log, signal }
   await startRunner(context, JOBS)
   const scheduler = await startScheduler(context, JOBS)
   await sleep(MINUTE_MS)

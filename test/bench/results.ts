@@ -24,6 +24,7 @@ import { type Bar, printBars } from './bars.ts'
 import { type Delivery, listKeywords } from './bodies.ts'
 import { withDatabase } from './database.ts'
 import { readServerLoad } from './server-load.ts'
+import { SETTINGS } from './settings.ts'
 
 const { values } = parseArgs({
   options: { results: { type: 'string', default: '6000' }, strict: { type: 'boolean', default: false } },
@@ -32,9 +33,8 @@ const RESULTS = Number(values.results)
 /** Before anything is measured: code is compiled, the apps are known. */
 const WARM_UP = 1_500
 const FLOOR_RESULTS = 2_000
-const REQUESTS_AT_ONCE = 30
+const REQUESTS_AT_ONCE = SETTINGS.maxConcurrentRequests
 const LOOK_EVERY_MS = 10
-const OVERDUE_AFTER_MS = 3_600_000
 
 interface Cost {
   readonly results: number
@@ -134,17 +134,7 @@ async function readFloor(url: string, tasks: readonly Delivery[], results: numbe
 }
 
 async function openRunner(db: Database, url: string, signal: AbortSignal): Promise<JobContext> {
-  const settings = {
-    budget: { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null },
-    callsPerMinute: 1_000_000,
-    maxConcurrentRequests: REQUESTS_AT_ONCE,
-    maxAttempts: 3,
-    overdueAfterMs: OVERDUE_AFTER_MS,
-    reconcileQuietMs: 1_200_000,
-    postbackUrl: null,
-    reports: null,
-    keepPagesMs: null,
-  }
+  const settings = { ...SETTINGS, callsPerMinute: 1_000_000 }
   const gate = createCallGate(db, { ...settings, runner: 'bench' }, signal)
   const client = createClient({
     baseUrl: url,

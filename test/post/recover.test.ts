@@ -3,7 +3,13 @@
  * its books and history are what they would have been.
  */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { after, afterEach, beforeEach, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import { auditPosted } from '../../src/audit/audit.ts'
@@ -23,10 +29,13 @@ import { workPost } from '../../src/post/work-post.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { type AppDataClient, createClient } from '../../src/service/client.ts'
 import type { TaskIdRow } from '../../src/service/history.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { readSpendDifferences, rememberPrices } from '../support/ledger.ts'
 
+const execute = promisify(execFile)
 const DAY_MS = 86_400_000
+/** The list has tags for a month. */
+const MONTH_MS = 27 * DAY_MS
 const BEGIN_MS = Date.parse('2026-03-02T06:00:00Z')
 const BUDGET = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
 const SIGNAL = AbortSignal.timeout(300_000)
@@ -65,8 +74,37 @@ async function openTestDatabase(): Promise<TestDatabase> {
   return database
 }
 
-/** A copy as a restored dump is one: another database with the same rows. */
+/** The folder of the programs of this server's own version; null where they are not installed. */
+async function findPrograms({ sql }: TestDatabase): Promise<string | null> {
+  const [row] = await sql<
+    { major: number }[]
+  >`select current_setting('server_version_num')::int / 10000 as major`
+  const folder = `/usr/lib/postgresql/${row?.major}/bin`
+  return existsSync(join(folder, 'pg_dump')) ? folder : null
+}
+
+/** A backup that is restored at once: by pg_dump and psql where they are of the server's version, else as a copy within the server. */
 async function copy(original: TestDatabase): Promise<TestDatabase> {
+  const programs = await findPrograms(original)
+  if (programs === null) return copyWithin(original)
+  const target = await createEmptyDatabase()
+  opened.push(target)
+  const file = join(await mkdtemp(join(tmpdir(), 'backup-')), 'backup.sql')
+  await execute(join(programs, 'pg_dump'), ['--dbname', original.url, '--no-owner', '--file', file])
+  await execute(join(programs, 'psql'), [
+    '--quiet',
+    '--dbname',
+    target.url,
+    '--set',
+    'ON_ERROR_STOP=1',
+    '--file',
+    file,
+  ])
+  await rm(dirname(file), { recursive: true })
+  return target
+}
+
+async function copyWithin(original: TestDatabase): Promise<TestDatabase> {
   const target = await createTestDatabase()
   opened.push(target)
   const nameOf = (database: TestDatabase) => new URL(database.url).pathname.slice(1)
@@ -138,16 +176,16 @@ function watch(database: TestDatabase): Promise<void> {
   })
 }
 
-/** The service's own books. */
-async function readBooks(): Promise<TaskIdRow[]> {
+/** The service's own books: of a month with tags, of six without. */
+async function readBooks({ withTags = false } = {}): Promise<TaskIdRow[]> {
   const to = await client.readServiceTime()
-  const range = { from: new Date(BEGIN_MS - DAY_MS), to }
-  return client.listTaskIds({ ...range, offset: 0, limit: 1000, includeMetadata: true, sort: 'asc' })
+  const from = new Date(withTags ? to.getTime() - MONTH_MS : BEGIN_MS - DAY_MS)
+  return client.listTaskIds({ from, to, offset: 0, limit: 1000, includeMetadata: withTags, sort: 'asc' })
 }
 
 /** What was measured: the parameters, and the slot by the tag. */
 async function readMeasured(): Promise<string[]> {
-  return (await readBooks()).map(({ url, metadata, tag }) => {
+  return (await readBooks({ withTags: true })).map(({ url, metadata, tag }) => {
     const { tag: _, ...parameters } = metadata ?? {}
     return JSON.stringify([url, parameters, tag?.split('.')[3]])
   })
@@ -197,8 +235,10 @@ describe('a database that was restored from an older copy', () => {
   test('pays for nothing again: its books are those of the service, and its history is that of the original', async () => {
     const original = await openTestDatabase()
     await watch(original)
-    for (let day = 0; day < 3; day += 1) await liveDay(original)
-    // Day 3: the copy is made while some tasks are planned, and others are posted and not collected.
+    // With dumps, in the proofs, a month with a backup on day 20; else a week.
+    const [backupDay, lastDay] = (await findPrograms(original)) === null ? [3, 7] : [20, 30]
+    for (let day = 0; day < backupDay; day += 1) await liveDay(original)
+    // The copy is made while some tasks are planned, and others are posted and not collected.
     const planned = await at(original, plan)
     await at(original, (db) => post(db, planned.slice(0, 1)))
     const restored = await copy(original)
@@ -207,7 +247,7 @@ describe('a database that was restored from an older copy', () => {
       await collect(db)
     })
     presentMs += DAY_MS
-    for (let day = 4; day < 7; day += 1) await liveDay(original)
+    for (let day = backupDay + 1; day < lastDay; day += 1) await liveDay(original)
     await at(original, plan)
 
     await assert.rejects(

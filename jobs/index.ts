@@ -1,6 +1,7 @@
 /** Every scheduled job, in the order in which a whole cycle needs them. */
 import type { Job } from '../src/queue/job.ts'
 import { account } from './account.ts'
+import { alerts } from './alerts.ts'
 import { audit } from './audit.ts'
 import { collect } from './collect.ts'
 import { failures } from './failures.ts'
@@ -22,4 +23,5 @@ export const JOBS: readonly Job[] = [
   failures,
   audit,
   report,
+  alerts,
 ]

@@ -6,11 +6,19 @@ import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { z } from 'zod'
+import {
+  type AlertSettings,
+  collectAlertSecrets,
+  isMailServer,
+  isSender,
+  readHosts,
+} from './alerts/settings.ts'
 import { parseListenAddress } from './collect/listen-address.ts'
 import { parseDatabaseUrl } from './db/database-url.ts'
 import { readEnvFile } from './env-file.ts'
 import { ConfigurationError } from './errors.ts'
-import { didYouMean, suggest } from './suggest.ts'
+import { checkNames } from './setting-names.ts'
+import { didYouMean } from './suggest.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
@@ -63,6 +71,8 @@ export interface Config {
   } | null
   /** How long raw pages are kept; null: for ever. */
   readonly keepPagesMs: number | null
+  /** What channels of alerts name: the variables ALERT_…, the mail server, hosts of private networks. */
+  readonly alerts: AlertSettings
   /** Absolute path of the folder for the embedded database and the sandbox; it need not exist. */
   readonly home: string
   readonly logLevel: (typeof LOG_LEVELS)[number]
@@ -188,6 +198,17 @@ const settings = z.object({
     ['http:', 'https:'].includes(parseUrl(text)?.protocol ?? '') ? new Secret(text) : null,
   ).optional(),
   KEEP_PAGES: duration('36500d').optional(),
+  SMTP_URL: setting(
+    'must be the address of a mail server such as smtps://login:password@mail.example.com or smtp://mail.example.com:587',
+    (text) => (isMailServer(parseUrl(text)) ? new Secret(text) : null),
+  ).optional(),
+  SMTP_FROM: setting('must be the address from which alerts are sent, such as ranks@example.com', (text) =>
+    isSender(text) ? text : null,
+  ).optional(),
+  PRIVATE_ALERT_HOSTS: setting(
+    'must be names of hosts, or addresses, with commas between',
+    readHosts,
+  ).optional(),
   REPORT_DIR: z.string().optional(),
   REPORT_TITLE: setting('must have 200 letters at most', (text) =>
     text.length <= 200 ? text : null,
@@ -205,21 +226,13 @@ const SECRETS: readonly SettingName[] = [
   'APP_DATA_PASSWORD',
   'DATABASE_URL',
   'POSTBACK_URL',
+  'SMTP_URL',
   'HEARTBEAT_URL',
 ]
 /** What the environment holds of our settings, before it is checked. */
 type Given = Partial<Record<SettingName, string>>
 
 export const SETTING_NAMES = Object.keys(settings.shape) as SettingName[]
-const OUR_PREFIXES =
-  /^(APP_DATA_|STORERANK_|RECONCILE_|MAX_USD|CALLS_PER|MAX_CONCURRENT|MAX_ATTEMPTS|OVERDUE_)/
-/** Kubernetes gives every pod such variables for each service of its namespace, also for one that is called storerank. */
-const KUBERNETES_LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
-/** Names of this length and more are not within two letters of another program's variable by accident. */
-const UNMISTAKABLE_LENGTH = 13
-/** Near misses of ours that other programs know. */
-const SETTINGS_OF_OTHERS = ['LOGLEVEL', 'LOG_LEVELS']
-
 /**
  * Reads, checks and freezes the settings. An empty value counts as not set.
  *
@@ -236,7 +249,7 @@ export function readConfig(given?: NodeJS.ProcessEnv, envFile?: string): Config 
 function checkSettings(env: NodeJS.ProcessEnv, fileNotes: readonly string[]): Config {
   const given = selectGiven(env)
   const parsed = settings.safeParse(given)
-  const names = checkNames(env, given)
+  const names = checkNames(env, SETTING_NAMES)
   const password = readPassword(given)
   const problems = [
     ...(parsed.error?.issues ?? []).map((issue) => describeIssue(issue, given)),
@@ -245,12 +258,7 @@ function checkSettings(env: NodeJS.ProcessEnv, fileNotes: readonly string[]): Co
     ...names.problems,
   ]
   if (!parsed.success || problems.length > 0) throw describeProblems(problems)
-  return freezeConfig(
-    parsed.data,
-    password.value,
-    [...fileNotes, ...password.notes, ...names.notes],
-    env.PAGER ?? 'less',
-  )
+  return freezeConfig(parsed.data, password.value, [...fileNotes, ...password.notes, ...names.notes], env)
 }
 
 function selectGiven(env: NodeJS.ProcessEnv): Given {
@@ -318,30 +326,6 @@ function readPassword(given: Given): { value?: string; problems: string[]; notes
   }
 }
 
-/**
- * Looks for misspelt settings among all variables. Conservative, since most of them belong to other programs: our
- * prefixes and near misses of our longest names are problems, near misses of a shorter name that is not set are notes.
- */
-function checkNames(env: NodeJS.ProcessEnv, given: Given): { problems: string[]; notes: string[] } {
-  const problems: string[] = []
-  const notes: string[] = []
-  for (const name of Object.keys(env)) {
-    if (SETTING_NAMES.includes(name as SettingName) || env[name] === '' || KUBERNETES_LINK.test(name))
-      continue
-    const upper = name.toUpperCase()
-    const near = suggest(upper, SETTING_NAMES, 2) as SettingName | null
-    const isNear = near !== null && given[near] === undefined
-    if (OUR_PREFIXES.test(upper)) {
-      problems.push(`${name} is not a setting of storerank.${didYouMean(upper, SETTING_NAMES)}`)
-    } else if (isNear && near.length >= UNMISTAKABLE_LENGTH) {
-      problems.push(`${name} is not a setting of storerank. Did you mean ${near}?`)
-    } else if (isNear && !SETTINGS_OF_OTHERS.includes(name)) {
-      notes.push(`${name} is not a setting of storerank and has no effect. Did you mean ${near}?`)
-    }
-  }
-  return { problems, notes }
-}
-
 function describeIssue(issue: z.core.$ZodIssue, given: Given): string {
   const name = issue.path[0] as SettingName
   const value = given[name] ?? ''
@@ -361,7 +345,7 @@ function freezeConfig(
   values: Settings,
   password: string | undefined,
   notes: string[],
-  pager: string,
+  env: NodeJS.ProcessEnv,
 ): Config {
   const { APP_DATA_URL: url, APP_DATA_LOGIN: login } = values
   const hasService = url !== undefined && login !== undefined && password !== undefined
@@ -381,9 +365,15 @@ function freezeConfig(
     heartbeatUrl: values.HEARTBEAT_URL ?? null,
     keepPagesMs: values.KEEP_PAGES ?? null,
     reports: freezeReports(values),
+    alerts: Object.freeze({
+      secrets: collectAlertSecrets(env, (text) => new Secret(text)),
+      smtpUrl: values.SMTP_URL ?? null,
+      smtpFrom: values.SMTP_FROM ?? null,
+      privateHosts: values.PRIVATE_ALERT_HOSTS ?? [],
+    }),
     home: resolve(values.STORERANK_HOME),
     logLevel: values.LOG_LEVEL,
-    pager: pager.trim() || null,
+    pager: (env.PAGER ?? 'less').trim() || null,
     notes: Object.freeze(notes),
   })
 }

@@ -20,6 +20,7 @@ export const JOB_NAMES = [
   'failures',
   'audit',
   'report',
+  'alerts',
 ] as const
 export type JobName = (typeof JOB_NAMES)[number]
 

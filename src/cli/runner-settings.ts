@@ -17,5 +17,6 @@ export function settingsOf({ config }: CommandContext): RunnerSettings {
     postbackUrl: config.postbackUrl,
     reports: config.reports,
     keepPagesMs: config.keepPagesMs,
+    alerts: config.alerts,
   }
 }

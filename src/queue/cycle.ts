@@ -43,6 +43,8 @@ export interface CycleOptions {
 
 const REFERENCES_FRESH_DAYS = 7
 const LOOK_EVERY_MS = 200
+/** A receiver has ten seconds for a message. */
+const DELIVERY_LIMIT_MS = 30_000
 const SWEEP_EVERY_MS = 10_000
 const STATUS_EVERY_MS = 60_000
 const FIRST_COLLECT_MS = 1_000
@@ -84,6 +86,7 @@ export async function runCycle(
   onPhase('measure')
   const outstanding = await waitUntilDone(context, runner, jobs, options)
   await writeReports(context, jobs, options)
+  await tellAlerts(context, jobs, options)
   return { plan, outstanding, refusal: runner.refusal }
 }
 
@@ -100,6 +103,26 @@ async function writeReports(
   } catch (error) {
     if (!(error instanceof StorerankError)) throw error
     onTrouble?.(`The reports were not written: ${error.message}`)
+  }
+}
+
+/** What was found is kept, and told by another run where this one cannot. */
+async function tellAlerts(
+  context: JobContext,
+  jobs: readonly Job[],
+  { onPhase }: CycleOptions,
+): Promise<void> {
+  const [row] = await context.db.sql<{ some: boolean }[]>`select exists (select from alert_rule) as some`
+  if (!row?.some) return
+  onPhase('alerts')
+  const found = await runNamed(context, jobs, 'alerts')
+  if (found === BUSY || found.channels === 0) return
+  const startedMs = performance.now()
+  while (
+    performance.now() - startedMs < DELIVERY_LIMIT_MS &&
+    (await context.queue.countOpen('deliver')) > 0
+  ) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
   }
 }
 

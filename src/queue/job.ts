@@ -3,6 +3,7 @@
  * run of a job go on at a time, over all runners; the lock ends with the connection of its holder.
  */
 import type { Logger } from 'pino'
+import type { AlertSettings } from '../alerts/settings.ts'
 import type { Secret } from '../config.ts'
 import { CLOSE_TIMEOUT_S, type Database } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
@@ -23,6 +24,8 @@ export interface RunnerSettings {
   readonly reports: ReportSettings | null
   /** How long raw pages are kept; null: for ever. */
   readonly keepPagesMs: number | null
+  /** What channels of alerts take from the environment; left out: nothing. */
+  readonly alerts?: AlertSettings
 }
 
 export interface JobContext {

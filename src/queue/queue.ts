@@ -10,7 +10,7 @@ import type { Transaction } from '../db/database.ts'
 import { LeaseLostError } from '../errors.ts'
 import type { FetchItem } from '../ledger/hand-out.ts'
 
-export type QueueName = 'post' | 'fetch' | 'job'
+export type QueueName = 'post' | 'fetch' | 'job' | 'deliver'
 
 export interface QueueData {
   /** One post, exclusive by its id. */
@@ -19,6 +19,8 @@ export interface QueueData {
   fetch: { readonly items: readonly FetchItem[] }
   /** One run of a scheduled job, exclusive by its name. */
   job: { readonly job: string; readonly slot: string }
+  /** The messages of one channel of alerts, exclusive by its id. */
+  deliver: { readonly channelId: number }
 }
 
 export type QueueJob<Name extends QueueName> = BossJob<QueueData[Name]>
@@ -29,12 +31,13 @@ export interface Queue {
   enqueueFetch(tx: Transaction, items: readonly FetchItem[]): Promise<void>
   /** False when a run of that job is waiting or going on. */
   enqueueJobRun(tx: Transaction, job: string, slot: Date): Promise<boolean>
+  enqueueDeliveries(tx: Transaction, channelIds: readonly number[]): Promise<void>
   /** Handlers of one queue, `concurrency` at once in this process. */
   work<Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>): Promise<void>
   /** Completes a job inside the transaction that stores its data, which fails unless exactly this attempt was completed. */
   completeFetch(tx: Transaction, job: QueueJob<'fetch'>): Promise<void>
-  /** Jobs of posts and results that have not ended, over all runners; or those of one of both. */
-  countOpen(name?: 'post' | 'fetch'): Promise<number>
+  /** Jobs of posts and results that have not ended, over all runners; or those of one queue. */
+  countOpen(name?: QueueName): Promise<number>
   /** Takes no new job and waits for those in hand, at most `graceMs`; what still hangs is handed on. */
   stop(graceMs: number): Promise<void>
 }
@@ -82,6 +85,7 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
   await boss.createQueue('post', { ...QUEUE_OPTIONS, policy: 'exclusive', retryLimit: 10, retryDelay: 1 })
   await boss.createQueue('fetch', { ...QUEUE_OPTIONS, retryLimit: 5, retryDelay: 1 })
   await boss.createQueue('job', { ...QUEUE_OPTIONS, policy: 'exclusive', retryLimit: 2, retryDelay: 5 })
+  await boss.createQueue('deliver', { ...QUEUE_OPTIONS, policy: 'exclusive', retryLimit: 2, retryDelay: 5 })
 
   return {
     enqueuePosts: async (tx, postIds) => {
@@ -99,6 +103,10 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
       const data = { job, slot: slot.toISOString() }
       const id = idOfRun(data)
       return (await boss.send('job', data, { id, singletonKey: job, db: within(tx) })) !== null
+    },
+    enqueueDeliveries: async (tx, channelIds) => {
+      const jobs = channelIds.map((channelId) => ({ data: { channelId }, singletonKey: String(channelId) }))
+      if (jobs.length > 0) await boss.insert('deliver', jobs, { db: within(tx) })
     },
     work: (name, concurrency, handler) => workQueue(boss, name, concurrency, handler),
     completeFetch: async (tx, job) => {

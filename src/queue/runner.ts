@@ -2,6 +2,8 @@
  * A runner: the handlers of the queues in one process. Any number of them share one database; none is special.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { deliverChannel } from '../alerts/deliver.ts'
+import { NO_ALERT_SETTINGS } from '../alerts/settings.ts'
 import { fetchResults } from '../collect/fetch.ts'
 import { AccountError, LeaseLostError, StorerankError, UnavailableError } from '../errors.ts'
 import { createDictionary } from '../history/dictionary.ts'
@@ -20,6 +22,8 @@ export interface Runner {
 /** Most of them wait for an answer or a permit. The client and the call window bound the requests. */
 const POSTS_AT_ONCE = 10
 const FETCH_JOBS_AT_ONCE = 4
+/** One that hangs takes ten seconds, and keeps no other channel waiting. */
+const CHANNELS_AT_ONCE = 4
 /** How long nothing is posted after the service refused the account: it would refuse each post. */
 const REFUSAL_PAUSE_MS = 60_000
 
@@ -37,6 +41,7 @@ export async function startRunner(
   const { queue } = context
   if (posts) await queue.work('post', POSTS_AT_ONCE, postHandler(context, state))
   await queue.work('fetch', FETCH_JOBS_AT_ONCE, fetchHandler(context, state))
+  await queue.work('deliver', CHANNELS_AT_ONCE, deliveryHandler(context))
   // One worker per job: a long audit keeps no other job waiting.
   if (jobs.length > 0) await queue.work('job', jobs.length, jobHandler(context, jobs))
   return state
@@ -114,6 +119,13 @@ function fetchHandler(context: JobContext, state: RunnerState) {
       }
       throw error
     }
+  }
+}
+
+function deliveryHandler({ db, settings, log, signal }: JobContext) {
+  const deps = { db, log, settings: settings.alerts ?? NO_ALERT_SETTINGS }
+  return async (job: QueueJob<'deliver'>) => {
+    await deliverChannel(deps, job.data.channelId, AbortSignal.any([signal, job.signal]))
   }
 }
 

@@ -1,0 +1,15 @@
+import { runAlerts } from '../src/alerts/run.ts'
+import { NO_ALERT_SETTINGS } from '../src/alerts/settings.ts'
+import type { Job } from '../src/queue/job.ts'
+
+export const alerts: Job = {
+  name: 'alerts',
+  description: 'Looks at the rules of alerts, and hands what they found to those who deliver it.',
+  cron: '* * * * *',
+  catchUp: 'none',
+  timeoutMs: 30 * 60_000,
+  run: async ({ db, queue, settings, signal }) => {
+    const { budget, alerts: given = NO_ALERT_SETTINGS } = settings
+    return { ...(await runAlerts({ db, settings: given, budget, enqueue: queue.enqueueDeliveries, signal })) }
+  },
+}

@@ -1,0 +1,143 @@
+/** What a message says, as data: made at the first attempt, and the same at each one after it. */
+import type { Transaction } from '../db/database.ts'
+import type { Store } from '../service/functions.ts'
+import { describeEvent } from './words.ts'
+
+export type Severity = 'info' | 'warning' | 'critical'
+
+/** A row of alert_history. */
+export interface EventRow {
+  readonly id: number
+  readonly ruleId: number
+  readonly subject: string
+  readonly rule: string
+  readonly kind: string
+  readonly severity: Severity
+  readonly slot: Date
+  readonly store: Store | null
+  readonly keyword: string | null
+  readonly collection: string | null
+  readonly category: string | null
+  readonly location: string | null
+  readonly language: string | null
+  readonly appId: string | null
+  readonly app: string | null
+  readonly rival: string | null
+  readonly before: number | null
+  readonly after: number | null
+  /** A Date; or -Infinity where it was never otherwise. */
+  readonly comparedSlot: Date | number | null
+  readonly depth: number | null
+  readonly depthBefore: number | null
+  readonly checkUrl: string | null
+  readonly detail: Readonly<Record<string, unknown>>
+  readonly cooldownMs: number
+  /** The slot of the last event of the same rule and subject that was delivered before it. */
+  readonly toldSlot: Date | null
+}
+
+/** A line of a message. */
+export interface Line {
+  readonly event: number
+  readonly rule: string
+  readonly kind: string
+  readonly severity: Severity
+  readonly slot: string
+  readonly text: string
+  readonly store: string | null
+  readonly keyword: string | null
+  readonly app_id: string | null
+  readonly app: string | null
+  readonly before: number | null
+  readonly after: number | null
+  readonly depth: number | null
+  readonly location: string | null
+  readonly language: string | null
+  /** Where a person sees the same at the store. */
+  readonly check_url: string | null
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+export interface Content {
+  readonly type: 'alerts.found' | 'alerts.digest' | 'alerts.test'
+  readonly at: string
+  readonly project: string | null
+  readonly title: string
+  /** Of a digest. */
+  readonly summary: readonly string[]
+  readonly lines: readonly Line[]
+  /** Events beyond the lines. */
+  readonly rest: number
+}
+
+const GRAVITY: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, info: 2 }
+
+/** The events of a message, in the order of their slots. */
+export async function readEvents(tx: Transaction, messageId: string): Promise<EventRow[]> {
+  return tx<EventRow[]>`
+    select h.event_id as id, h.rule_id as "ruleId", e.subject, h.rule, h.kind, h.severity, h.slot, h.store, h.keyword, h.collection,
+      h.category, h.location, h.language, h.app_id as "appId", h.app, h.rival, h.before, h.after, h.compared_slot as "comparedSlot",
+      h.depth, h.depth_before as "depthBefore", h.check_url as "checkUrl", h.detail,
+      (extract(epoch from r.cooldown) * 1000)::float8 as "cooldownMs", told.slot as "toldSlot"
+    from alert_history h
+    join alert_event e on e.id = h.event_id
+    join alert_rule r on r.id = h.rule_id
+    left join lateral (
+      select max(o.slot) as slot from alert_event o join alert_message m on m.id = o.message_id
+      where o.rule_id = e.rule_id and o.subject = e.subject and o.held_back is null and m.state = 'delivered' and o.slot <= e.slot
+    ) told on r.cooldown > interval '0'
+    where h.message_id = ${messageId} and e.held_back is null
+    order by h.slot, h.event_id`
+}
+
+/**
+ * Pure: which events are told, and which are within the cooldown of one that was delivered, or that the same message tells before them.
+ * @param events in the order of their slots
+ */
+export function chooseTold<
+  E extends Pick<EventRow, 'ruleId' | 'subject' | 'slot' | 'cooldownMs' | 'toldSlot'>,
+>(events: readonly E[]): { readonly told: E[]; readonly held: E[] } {
+  const last = new Map<string, number>()
+  const told: E[] = []
+  const held: E[] = []
+  for (const event of events) {
+    const key = `${event.ruleId} ${event.subject}`
+    const before = last.get(key) ?? event.toldSlot?.getTime() ?? Number.NEGATIVE_INFINITY
+    if (event.slot.getTime() - before < event.cooldownMs) held.push(event)
+    else {
+      told.push(event)
+      last.set(key, event.slot.getTime())
+    }
+  }
+  return { told, held }
+}
+
+/** Pure: the gravest first, then the latest; as many lines as the channel wants, and a count of the rest. */
+export function toLines(events: readonly EventRow[], maxLines: number): Pick<Content, 'lines' | 'rest'> {
+  const sorted = events.toSorted(
+    (a, b) => GRAVITY[a.severity] - GRAVITY[b.severity] || b.slot.getTime() - a.slot.getTime() || a.id - b.id,
+  )
+  return { lines: sorted.slice(0, maxLines).map(toLine), rest: Math.max(0, sorted.length - maxLines) }
+}
+
+function toLine(event: EventRow): Line {
+  return {
+    event: event.id,
+    rule: event.rule,
+    kind: event.kind,
+    severity: event.severity,
+    slot: event.slot.toISOString(),
+    text: describeEvent(event),
+    store: event.store,
+    keyword: event.keyword,
+    app_id: event.appId,
+    app: event.app,
+    before: event.before,
+    after: event.after,
+    depth: event.depth,
+    location: event.location,
+    language: event.language,
+    check_url: event.checkUrl,
+    detail: event.detail,
+  }
+}

@@ -1,0 +1,80 @@
+/** One look of a runner at all rules: evaluates what is due, gathers messages, and enqueues the channels that have some to deliver. */
+import type { Database, Transaction } from '../db/database.ts'
+import { ConfigurationError } from '../errors.ts'
+import type { OverallBudget } from '../plan/admission.ts'
+import { evaluateService, evaluateSlot, readAlertProjects, readDueSlot } from './evaluate.ts'
+import { gatherMessages, readChannelsToServe } from './gather.ts'
+import { checkChannel } from './send.ts'
+import type { AlertSettings, Channel } from './settings.ts'
+
+/** Called in the transaction that made the messages. */
+export type EnqueueDeliveries = (tx: Transaction, channelIds: readonly number[]) => Promise<void>
+
+export interface AlertDeps {
+  readonly db: Database
+  readonly settings: AlertSettings
+  readonly budget: OverallBudget
+  readonly enqueue: EnqueueDeliveries
+  readonly signal: AbortSignal
+}
+
+const LIMIT_MS = 5 * 60_000
+
+export interface AlertRun {
+  readonly events: number
+  /** Channels with messages to deliver. */
+  readonly channels: number
+}
+
+/** Each slot of a project is one transaction, and so is gathering its messages. */
+export async function runAlerts(deps: AlertDeps): Promise<AlertRun> {
+  const { db, signal } = deps
+  let events = 0
+  for (const project of await readAlertProjects(db)) {
+    for (;;) {
+      signal.throwIfAborted()
+      const slot = await readDueSlot(db, project)
+      if (slot === null) break
+      events += await db.begin((tx) => evaluateSlot(tx, { project, slot }), {
+        name: 'Looking at the rules of alerts',
+        limitMs: LIMIT_MS,
+      })
+    }
+    await db.begin(async (tx) => {
+      events += await evaluateService(tx, project, deps.budget)
+      await gatherMessages(tx, project)
+    })
+  }
+  await checkChannels(deps)
+  const channels = await db.begin(async (tx) => {
+    const ids = await readChannelsToServe(tx)
+    await deps.enqueue(tx, ids)
+    return ids.length
+  })
+  return { events, channels }
+}
+
+/** Writes down what the channels lack in the environment of this runner. */
+async function checkChannels({ db, settings }: AlertDeps): Promise<void> {
+  const channels = await db.sql<Channel[]>`
+    select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines", report, digest
+    from alert_channel where enabled`
+  const problems = channels.flatMap((channel) => {
+    try {
+      checkChannel(channel, settings)
+      return []
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error
+      return [{ id: channel.id, problem: error.message }]
+    }
+  })
+  await db.sql`
+    with problem as (
+      select * from unnest(${problems.map(({ id }) => id)}::bigint[], ${problems.map(({ problem }) => problem)}::text[]) as p (id, problem)
+    ),
+    mended as (
+      delete from alert_channel_problem where channel_id not in (select id from problem)
+    )
+    insert into alert_channel_problem as o (channel_id, problem) select c.id, p.problem from problem p join alert_channel c on c.id = p.id
+    on conflict (channel_id) do update set problem = excluded.problem, seen_at = clock_timestamp() where o.problem <> excluded.problem`
+}

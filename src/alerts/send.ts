@@ -1,0 +1,170 @@
+/** One attempt to hand a message to a receiver: bounded in time and size, to an address that was checked, following no redirect. */
+import { createTransport } from 'nodemailer'
+import { Webhook } from 'standardwebhooks'
+import { Agent, request } from 'undici'
+import { ConfigurationError, UnavailableError } from '../errors.ts'
+import { checkAddress } from './address.ts'
+import type { Content } from './content.ts'
+import { renderHtml, renderSlack, renderText, renderWebhook } from './render.ts'
+import { type AlertSettings, type Channel, secretOf } from './settings.ts'
+
+export interface Outgoing {
+  /** The same at each attempt. */
+  readonly id: string
+  readonly content: Content
+  readonly attachment: { readonly filename: string; readonly content: string } | null
+}
+
+const TIMEOUT_MS = 10_000
+/** Of an answer no more is read. */
+const MAX_ANSWER_BYTES = 4096
+const ACCEPTED = /^2\d\d$/
+
+/**
+ * @throws ConfigurationError when the channel cannot be sent to as it is set up; UnavailableError when the receiver did not take it. Neither
+ *   names a secret.
+ */
+export async function send(
+  channel: Channel,
+  message: Outgoing,
+  settings: AlertSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  switch (channel.kind) {
+    case 'webhook':
+      return sendWebhook(channel, message, settings, signal)
+    case 'slack':
+      return post(secretOf(channel, settings), {}, renderSlack(message.content), settings, signal)
+    case 'email':
+      return sendMail(channel, message, settings)
+  }
+}
+
+/**
+ * What keeps a channel from being sent to, as far as its settings say, without asking any name server or receiver.
+ * @throws ConfigurationError with what to set
+ */
+export function checkChannel(channel: Channel, settings: AlertSettings): void {
+  if (channel.kind === 'email') {
+    if (settings.smtpUrl === null || settings.smtpFrom === null)
+      throw new ConfigurationError(
+        `The channel "${channel.name}" sends e-mail, for which ${settings.smtpUrl === null ? 'SMTP_URL' : 'SMTP_FROM'} has to be set for the runners.`,
+      )
+    return
+  }
+  const secret = secretOf(channel, settings)
+  if (channel.kind === 'webhook') readSigners(channel, secret)
+  checkAddress(channel.kind === 'slack' ? secret : (channel.address ?? ''), settings.privateHosts)
+}
+
+async function sendWebhook(
+  channel: Channel,
+  { id, content }: Outgoing,
+  settings: AlertSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = renderWebhook(content)
+  const now = new Date()
+  const signatures = readSigners(channel, secretOf(channel, settings)).map((key) => key.sign(id, now, body))
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+    'webhook-signature': signatures.join(' '),
+  }
+  return post(channel.address ?? '', headers, body, settings, signal)
+}
+
+/** One for each secret, so that a receiver may take the old one or the new one while it is changed. */
+function readSigners(channel: Channel, secret: string): Webhook[] {
+  const texts = secret.split(/\s+/).filter((text) => text !== '')
+  const isRight = (text: string) => /^(whsec_)?[A-Za-z0-9+/]{32,}={0,2}$/.test(text)
+  if (texts.length > 0 && texts.every(isRight)) return texts.map((text) => new Webhook(text))
+  throw new ConfigurationError(
+    `${channel.secretVariable} of the channel "${channel.name}" must be a signing secret of at least 24 bytes in base64, or several with spaces between: echo whsec_$(openssl rand -base64 24).`,
+  )
+}
+
+async function post(
+  address: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  settings: AlertSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  const { url, lookup } = checkAddress(address, settings.privateHosts)
+  const agent = new Agent({ connect: { lookup, timeout: TIMEOUT_MS }, maxResponseSize: MAX_ANSWER_BYTES })
+  try {
+    const answer = await request(url, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: { 'content-type': 'application/json', 'user-agent': 'storerank', ...headers },
+      body,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    })
+    answer.body.on('error', () => {}).destroy()
+    if (!ACCEPTED.test(String(answer.statusCode))) {
+      const isRedirect = answer.statusCode >= 300 && answer.statusCode < 400
+      throw new UnavailableError(
+        `The receiver answered HTTP ${answer.statusCode}${isRedirect ? ', and no redirect is followed' : ''}.`,
+      )
+    }
+  } catch (error) {
+    if (error instanceof UnavailableError || signal.aborted) throw error
+    throw new UnavailableError(explain(error), { cause: error })
+  } finally {
+    await agent.destroy()
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigurationError) return error.message
+  const { name, code, message } = error as Error & { code?: string }
+  if (name === 'TimeoutError') return `The receiver did not answer within ${TIMEOUT_MS / 1000} seconds.`
+  return `The receiver could not be reached: ${code ?? message}.`
+}
+
+async function sendMail(
+  channel: Channel,
+  { id, content, attachment }: Outgoing,
+  settings: AlertSettings,
+): Promise<void> {
+  checkChannel(channel, settings)
+  const url = new URL(settings.smtpUrl?.reveal() ?? '')
+  const isLoopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
+  const transport = createTransport({
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(url.port || (url.protocol === 'smtps:' ? 465 : 587)),
+    secure: url.protocol === 'smtps:',
+    // A password and a report do not go over a network in the clear.
+    requireTLS: url.protocol === 'smtp:' && !isLoopback,
+    ignoreTLS: isLoopback,
+    ...(url.username === ''
+      ? {}
+      : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }),
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  try {
+    await transport.sendMail({
+      messageId: `<${id}@storerank>`,
+      from: settings.smtpFrom ?? '',
+      to: (channel.address ?? '').split(',').map((address) => address.trim()),
+      subject: content.title,
+      text: renderText(content),
+      html: renderHtml(content),
+      headers: { 'auto-submitted': 'auto-generated' },
+      attachments: attachment === null ? [] : [{ ...attachment, contentType: 'text/html; charset=utf-8' }],
+    })
+  } catch (error) {
+    const { code, responseCode } = error as { code?: string; responseCode?: number }
+    throw new UnavailableError(
+      `The mail server of SMTP_URL did not take the message: ${[code, responseCode].filter(Boolean).join(' ') || 'no reason is known'}.`,
+      { cause: error },
+    )
+  } finally {
+    transport.close()
+  }
+}

@@ -1,0 +1,116 @@
+/** What an event says, in one line. */
+import { formatMicros, GAP_NAMES, STORE_NAMES } from '../report/words.ts'
+import type { EventRow } from './content.ts'
+
+/** `yoga (iOS, United States, en): Ashlune fell from 3 to 22 (of 100), compared with 3 Mar 2026.` */
+export function describeEvent(event: EventRow): string {
+  const where = describePlace(event)
+  const text = describeChange(event)
+  return where === '' ? text : `${where}: ${text}`
+}
+
+function describePlace(event: EventRow): string {
+  const store = event.store === null ? null : STORE_NAMES[event.store]
+  const place = [store, event.location, event.language].filter((part) => part !== null).join(', ')
+  const list =
+    event.keyword ?? (event.collection && [event.collection, event.category].filter(Boolean).join(', '))
+  if (list) return `${list} (${place})`
+  return event.app === null || place === '' ? '' : `${event.app} (${place})`
+}
+
+function describeChange(event: EventRow): string {
+  const { kind, before, after, detail } = event
+  const app = event.app ?? 'The app'
+  const moved = isRise(event) ? 'rose' : 'fell'
+  switch (kind) {
+    case 'rank_moved':
+      return `${app} ${describeRanks(event)}${since(event)}.`
+    case 'top_crossed':
+      return `${app} ${describeRanks(event)} ${isRise(event) ? 'into' : 'out of'} the top ${detail.top}${since(event)}.`
+    case 'overtaken':
+      return `${event.rival} (${rank(detail.rival_before, event.depthBefore)} → ${rank(detail.rival_after, event.depth)}) overtook ${app} (${rank(before, event.depthBefore)} → ${rank(after, event.depth)})${since(event)}.`
+    case 'not_measured':
+      return `not measured for ${detail.days} days: ${GAP_NAMES[detail.gap as keyof typeof GAP_NAMES] ?? detail.gap}${detail.reason ? ` (${detail.reason})` : ''}.`
+    case 'visibility_moved':
+      return `the visibility of ${app} ${moved} from ${percent(before)} to ${percent(after)}${scope(event)}${since(event)}.`
+    case 'share_of_voice_moved':
+      return `the share of voice of ${app} ${moved} from ${percent(before)} to ${percent(after)}${scope(event)}${since(event)}.`
+    case 'top_count_moved':
+      return `${app} is in the top ${detail.top} of ${after} keywords, and was of ${before}${scope(event)}${since(event)}.`
+    case 'new_app':
+      return `${app} is new in the top ${detail.top} of ${after} keywords: ${(detail.keywords as string[] | null)?.join(', ') ?? ''}, …`
+    default:
+      return describeApp(event)
+  }
+}
+
+function describeApp(event: EventRow): string {
+  const { kind, before, after, detail } = event
+  switch (kind) {
+    case 'rating_below':
+      return `the rating is ${after}, below ${detail.limit}${before === null ? '' : `; it was ${before}`}.`
+    case 'rating_dropped':
+      return `the rating fell from ${before} to ${after}${since(event)}.`
+    case 'review_low':
+      return `a review of ${after} stars${detail.version ? ` (version ${detail.version})` : ''}: ${[detail.title, detail.text].filter(Boolean).join(' – ')}`
+    default:
+      return describeRest(event)
+  }
+}
+
+function describeRest({ kind, after, detail }: EventRow): string {
+  switch (kind) {
+    case 'listing_changed':
+      return `its page changed: ${(detail.fields as { field: string; before: string; after: string }[]).map(describeField).join('; ')}.`
+    case 'budget_used':
+      return `${after} % of the budget ${detail.budget} is used: ${formatMicros(Number(detail.used_micros))} of ${formatMicros(Number(detail.limit_micros))}.`
+    case 'balance_low':
+      return `The balance of the account, ${formatMicros(Number(detail.left_micros))}, lasts ${after} days at ${formatMicros(Number(detail.micros_a_day))} a day.`
+    case 'job_late':
+      return `The job ${detail.job} has not succeeded for ${after} hours${detail.error ? `: ${detail.error}` : '.'}`
+    case 'outage':
+      return `The service reports a major outage (${(detail.endpoints as string[]).join(', ')}).`
+    default:
+      return kind
+  }
+}
+
+const SHOWN_FIELDS = /^(title|version|price|rating|size|is_free|main_category)$/
+
+function describeField({ field, before, after }: { field: string; before: string; after: string }): string {
+  return SHOWN_FIELDS.test(field) ? `${field} ${before} → ${after}` : field
+}
+
+function describeRanks(event: EventRow): string {
+  const { before, after, depth, depthBefore } = event
+  const verb = isRise(event) ? 'rose' : 'fell'
+  const of = depth === null ? '' : ` (of ${depth})`
+  return `${verb} from ${rank(before, depthBefore)} to ${rank(after, depth)}${of}`
+}
+
+/** Of ranks less is better; of all else more. */
+function isRise({ kind, before, after }: EventRow): boolean {
+  const isRank = kind === 'rank_moved' || kind === 'top_crossed'
+  const beyond = isRank ? Number.POSITIVE_INFINITY : 0
+  const [from, to] = [before ?? beyond, after ?? beyond]
+  return isRank ? to < from : to > from
+}
+
+function rank(value: unknown, depth: number | null): string {
+  if (typeof value === 'number') return String(value)
+  return depth === null ? 'not in the top' : `> ${depth}`
+}
+
+function percent(value: number | null): string {
+  return value === null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 1 })} %`
+}
+
+function scope({ detail }: EventRow): string {
+  const parts = [detail.tag && `tag ${detail.tag}`, detail.list === 'chart' && 'charts'].filter(Boolean)
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
+}
+
+function since({ comparedSlot }: EventRow): string {
+  const day = comparedSlot instanceof Date ? comparedSlot.toISOString().slice(0, 10) : null
+  return day === null ? '' : `, compared with ${day}`
+}

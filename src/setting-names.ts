@@ -1,0 +1,37 @@
+/** Names of settings that are misspelt. */
+import { didYouMean, suggest } from './suggest.ts'
+
+const OUR_PREFIXES =
+  /^(APP_DATA_|STORERANK_|RECONCILE_|MAX_USD|CALLS_PER|MAX_CONCURRENT|MAX_ATTEMPTS|OVERDUE_)/
+/** Kubernetes gives every pod such variables for each service of its namespace, also for one that is called storerank. */
+const KUBERNETES_LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
+/** Names of this length and more are not within two letters of another program's variable by accident. */
+const UNMISTAKABLE_LENGTH = 13
+/** Near misses of ours that other programs know. */
+const SETTINGS_OF_OTHERS = ['LOGLEVEL', 'LOG_LEVELS']
+
+/**
+ * Looks for misspelt settings among all variables. Conservative, since most of them belong to other programs: our
+ * prefixes and near misses of our longest names are problems, near misses of a shorter name that is not set are notes.
+ */
+export function checkNames(
+  env: NodeJS.ProcessEnv,
+  settings: readonly string[],
+): { problems: string[]; notes: string[] } {
+  const problems: string[] = []
+  const notes: string[] = []
+  for (const name of Object.keys(env)) {
+    if (settings.includes(name) || env[name] === '' || KUBERNETES_LINK.test(name)) continue
+    const upper = name.toUpperCase()
+    const near = suggest(upper, settings, 2)
+    const isNear = near !== null && !env[near]?.trim()
+    if (OUR_PREFIXES.test(upper)) {
+      problems.push(`${name} is not a setting of storerank.${didYouMean(upper, settings)}`)
+    } else if (isNear && near.length >= UNMISTAKABLE_LENGTH) {
+      problems.push(`${name} is not a setting of storerank. Did you mean ${near}?`)
+    } else if (isNear && !SETTINGS_OF_OTHERS.includes(name)) {
+      notes.push(`${name} is not a setting of storerank and has no effect. Did you mean ${near}?`)
+    }
+  }
+  return { problems, notes }
+}

@@ -11,7 +11,7 @@ export interface Environment {
 
 const DEFAULT_FILE = '.env'
 /** What others must not read. */
-const SECRET_NAMES = /^(APP_DATA_PASSWORD|POSTBACK_URL|HEARTBEAT_URL)$/
+const SECRET_NAMES = /^(APP_DATA_PASSWORD|POSTBACK_URL|HEARTBEAT_URL|ALERT_\w+)$/
 const URL_WITH_PASSWORD = /^\w+:\/\/[^/\s]*:[^/\s]+@/
 
 /**

@@ -44,6 +44,7 @@ describe('readConfig', () => {
       reconcileQuietMs: 1_200_000,
       overdueAfterMs: 2_700_000,
       operationsListen: null,
+      alerts: { secrets: new Map(), smtpUrl: null, smtpFrom: null, privateHosts: [] },
       heartbeatUrl: null,
       reports: null,
       keepPagesMs: null,
@@ -71,6 +72,10 @@ describe('readConfig', () => {
       OPERATIONS_LISTEN: '0.0.0.0:9090',
       HEARTBEAT_URL: 'https://beats.example.com/abc',
       KEEP_PAGES: '180d',
+      SMTP_URL: 'smtps://me:pw@mail.example.com',
+      SMTP_FROM: 'Ranks <ranks@example.com>',
+      PRIVATE_ALERT_HOSTS: 'Chat.internal, 10.0.0.1',
+      ALERT_OPS: 'whsec_x',
       REPORT_DIR: '/var/www/ranks',
       REPORT_TITLE: 'Acme',
       REPORT_LOGO: '/etc/acme.svg',
@@ -85,6 +90,13 @@ describe('readConfig', () => {
     assert.deepEqual(config.operationsListen, { host: '0.0.0.0', port: 9090 })
     assert.equal(config.keepPagesMs, 180 * 86_400_000)
     assert.equal(config.heartbeatUrl?.reveal(), 'https://beats.example.com/abc')
+    assert.equal(config.alerts.smtpUrl?.reveal(), 'smtps://me:pw@mail.example.com')
+    assert.deepEqual(config.alerts.privateHosts, ['chat.internal', '10.0.0.1'])
+    assert.deepEqual(
+      [...config.alerts.secrets].map(([name, secret]) => [name, secret.reveal()]),
+      [['ALERT_OPS', 'whsec_x']],
+    )
+    assert.equal(config.alerts.smtpFrom, 'Ranks <ranks@example.com>')
     assert.deepEqual(config.reports, { folder: '/var/www/ranks', title: 'Acme', logo: '/etc/acme.svg' })
     assert.equal(config.maxUsdPerDayMicros, 250_000)
     assert.equal(config.maxUsdPerMonthMicros, 7_000_001)
@@ -107,6 +119,9 @@ describe('readConfig', () => {
     ['DATABASE_URL', 'mysql://u:p@h/d', /^DATABASE_URL must be a URL such as postgres:/],
     ['DATABASE_URL', 'localhost', /^DATABASE_URL must be a URL/],
     ['OPERATIONS_LISTEN', 'here', /^OPERATIONS_LISTEN must be a port such as 9090.*"here"\.$/],
+    ['SMTP_URL', 'https://me:pw@x', /^SMTP_URL must be the address of a mail server[^@]*@[^@]*\.$/],
+    ['SMTP_FROM', 'ranks', /^SMTP_FROM must be the address/],
+    ['PRIVATE_ALERT_HOSTS', 'a b', /^PRIVATE_ALERT_HOSTS must be names of hosts/],
     ['HEARTBEAT_URL', 'ftp://x', /^HEARTBEAT_URL must be an address that a GET[^x]*\.$/],
     ['DATABASE_URL', 'postgres://u:100%@h/d', /^DATABASE_URL must be a URL .* a % in them as %25\.$/],
     ['APP_DATA_URL', 'http://api.example.com', /^APP_DATA_URL must be .*https.*"http:\/\/api\.example\.com"/],

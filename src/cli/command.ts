@@ -65,6 +65,15 @@ export interface CommandOptions {
     readonly title?: string
     readonly logo?: string
   }
+  /** `trial`: what the rules would have told over `days`; `test`: the name of a channel to send a test to. */
+  alerts: {
+    readonly trial: boolean
+    readonly days: number
+    readonly project?: string
+    readonly json: boolean
+    readonly test?: string
+  }
+  digest: { readonly project?: string; readonly days: number }
   sandbox: {
     readonly login: string
     readonly password: string

@@ -51,6 +51,14 @@ export const TEMPLATE = `# Settings of storerank. Read where it stands in the wo
 # trace, debug, info, warn, error, fatal or silent.
 #LOG_LEVEL=info
 
+# --- Alerts (docs/alerts.md) -------------------------------------------------------------------------------------------
+# The mail server for channels of kind email, and the sender.
+#SMTP_URL=smtps://login:password@mail.example.com
+#SMTP_FROM=ranks@example.com
+# Hosts of private networks to which webhooks may be sent.
+#PRIVATE_ALERT_HOSTS=chat.internal
+# Secrets that channels name: variables of yours that begin with ALERT_.
+
 # --- Reports ----------------------------------------------------------------------------------------------------------
 # A folder for the pages of all projects; a title before the project's name; a picture beside it.
 #REPORT_DIR=/var/www/ranks

@@ -1,0 +1,93 @@
+/** `storerank alerts` and `digest`, on a database with three days of history. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { type AlertList, createAlertList } from '../support/alerts.ts'
+import { callCommand } from '../support/command.ts'
+import { startReceiver } from '../support/receivers.ts'
+
+const NOW = '2026-11-03 06:00+00'
+const SECRET = `whsec_${randomBytes(24).toString('base64')}`
+
+let list: AlertList
+let env: Record<string, string>
+before(async () => {
+  list = await createAlertList()
+  await list.setNow('2026-11-01 06:00+00')
+  await list.addKeyword()
+  await list.addApp({ label: 'Mine' })
+  const ranked = (rank: number) => [...Array.from({ length: rank - 1 }, (_, n) => `${n + 5000}`), '1001']
+  for (const [day, rank] of [
+    [1, 3],
+    [2, 14],
+    [3, 2],
+  ] as const) {
+    await list.setNow(`2026-11-0${day} 06:00+00`)
+    await list.capture('yoga', `2026-11-0${day} 00:00+00`, ranked(rank))
+  }
+  const [row] = await list.sql`select current_database() as name`
+  await list.sql.unsafe(`alter database ${row?.name} set storerank.now = '${NOW}'`)
+  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
+  url.pathname = `/${row?.name}`
+  env = { DATABASE_URL: url.href, ALERT_OPS: SECRET }
+})
+after(() => list.drop())
+
+test('a trial says what the rules would have told, and leaves nothing behind', async () => {
+  const none = await callCommand(['alerts'], { env })
+  assert.match(none.stdout, /There is no rule yet/)
+  await list.addRule({ kind: 'rank_moved', threshold: 5 })
+  await list.addRule({ kind: 'top_crossed', top: 10, direction: 'down', severity: 'critical' })
+  await list.addRule({ kind: 'rank_moved', name: 'rarely', threshold: 5, cooldown: '3 days' })
+  const { code, stdout, stderr } = await callCommand(['alerts', '--trial', '--days', '5'], { env })
+  assert.equal(code, 0, stderr)
+  assert.match(
+    stdout,
+    /fitness, 2026-11-02\n {2}critical: yoga \(iOS, 2840, en\): Mine fell from 3 to 14 \(of 100\) out of the top 10/,
+  )
+  assert.match(
+    stdout,
+    /fitness, 2026-11-03\n {2}warning: .*Mine rose from 14 to 2 .*\(rank_moved\)\n {2}… and 1 held back/,
+  )
+  assert.match(stdout, /4 events in the last 5 days\. Nothing was sent\./)
+  const [left] = await list.sql`
+    select (select count(*) from alert_event) as events, (select count(*) from alert_message) as messages`
+  assert.deepEqual(left, { events: 0, messages: 0 })
+})
+
+test('a test of a channel is marked as one, and signed; a channel that is not there is told', async (t) => {
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const channel = { name: 'ops', kind: 'webhook', address: receiver.url, secret_variable: 'ALERT_OPS' }
+  await list.sql`insert into alert_channel ${list.sql(channel)}`
+  const { code, stdout, stderr } = await callCommand(['alerts', 'test', 'ops'], { env })
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /took a message that is marked as a test/)
+  const [{ headers, body } = { headers: {}, body: '' }] = receiver.received
+  const { type } = new Webhook(SECRET).verify(body, headers as Record<string, string>) as { type: string }
+  assert.equal(type, 'alerts.test')
+  const wrong = await callCommand(['alerts', 'test', 'opss'], { env })
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /There is no channel "opss" in alert_channel\. Did you mean ops\?/)
+})
+
+test('a digest is printed with the summary of the report and the events', async () => {
+  await list.sql`
+    insert into alert_event (rule_id, subject, slot, kind, severity)
+    select id, 's', '2026-11-02', kind, severity from alert_rule where name = 'top_crossed'`
+  const { code, stdout, stderr } = await callCommand(['digest', '--project', 'fitness', '--days', '2'], {
+    env,
+  })
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /fitness\n\n1 up\n[\s\S]*Alerts: critical: top_crossed, 1\n/)
+  const rules = await callCommand(['alerts', '--json'], { env })
+  assert.deepEqual(
+    JSON.parse(rules.stdout).map((rule: { rule: string; events: number }) => [rule.rule, rule.events]),
+    [
+      ['rank_moved', 0],
+      ['rarely', 0],
+      ['top_crossed', 1],
+    ],
+  )
+})

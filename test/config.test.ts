@@ -90,13 +90,15 @@ describe('readConfig', () => {
     assert.deepEqual(config.operationsListen, { host: '0.0.0.0', port: 9090 })
     assert.equal(config.keepPagesMs, 180 * 86_400_000)
     assert.equal(config.heartbeatUrl?.reveal(), 'https://beats.example.com/abc')
-    assert.equal(config.alerts.smtpUrl?.reveal(), 'smtps://me:pw@mail.example.com')
-    assert.deepEqual(config.alerts.privateHosts, ['chat.internal', '10.0.0.1'])
+    const { smtpUrl, smtpFrom, privateHosts, secrets } = config.alerts
     assert.deepEqual(
-      [...config.alerts.secrets].map(([name, secret]) => [name, secret.reveal()]),
-      [['ALERT_OPS', 'whsec_x']],
+      [smtpUrl?.reveal(), smtpFrom],
+      ['smtps://me:pw@mail.example.com', 'Ranks <ranks@example.com>'],
     )
-    assert.equal(config.alerts.smtpFrom, 'Ranks <ranks@example.com>')
+    assert.deepEqual(
+      [privateHosts, secrets.get('ALERT_OPS')?.reveal()],
+      [['chat.internal', '10.0.0.1'], 'whsec_x'],
+    )
     assert.deepEqual(config.reports, { folder: '/var/www/ranks', title: 'Acme', logo: '/etc/acme.svg' })
     assert.equal(config.maxUsdPerDayMicros, 250_000)
     assert.equal(config.maxUsdPerMonthMicros, 7_000_001)

@@ -2,14 +2,14 @@
 import type { Database } from '../db/database.ts'
 import { renderPage } from '../report/page/page.ts'
 import { addDays, readReport } from '../report/read.ts'
-import { headlineOf, summarise } from '../report/summary.ts'
+import { summarise } from '../report/summary.ts'
 
 /** @param days the span that is compared: a digest of 7 days reads 8 */
 export async function readDigest(db: Database, project: string, days: number): Promise<string[]> {
   const latest = (await readReport(db, { project })).days.at(-1)
   if (latest === undefined) return []
   const report = await readReport(db, { project, from: addDays(latest, -days), to: latest })
-  return [headlineOf(report), ...summarise(report).map(({ about, text }) => `${about}: ${text}`)]
+  return summarise(report).map(({ about, text }) => `${about}: ${text}`)
 }
 
 /** The page of the report, to be attached. */

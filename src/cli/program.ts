@@ -3,6 +3,7 @@ import { Command, Option } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { MONTH_DAYS } from '../demo/days.ts'
 import type { Store } from '../service/functions.ts'
+import { addAlerts } from './alert-commands.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
 import { type CommandName, type CommandOptions, type Host, JOB_NAMES, type JobName } from './command.ts'
 import {
@@ -19,7 +20,7 @@ import {
 } from './option-values.ts'
 
 /** Runs a command with its options. */
-type Invoke = <Name extends CommandName>(name: Name, options: CommandOptions[Name]) => Promise<void>
+export type Invoke = <Name extends CommandName>(name: Name, options: CommandOptions[Name]) => Promise<void>
 
 export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invoke): Command {
   const program = new Command('storerank')
@@ -46,7 +47,7 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   addWatch(program, invoke)
   addDatabase(program, invoke)
   addReport(program, invoke)
-  addAlerts(program, invoke)
+  addAlerts(program, invoke, addExample)
   addExport(program, invoke)
   addServers(program, invoke)
   return program
@@ -292,31 +293,6 @@ function addReport(program: Command, invoke: Invoke) {
     .option('--logo <file>', 'picture beside the title: PNG, JPEG, SVG or WebP')
     .action((options: CommandOptions['report']) => invoke('report', options))
   addExample(report, 'storerank report --project fitness --html fitness.html')
-}
-
-function addAlerts(program: Command, invoke: Invoke) {
-  const alerts = program
-    .command('alerts')
-    .description('show the rules with their last event; what they would have told; or send a test')
-    .option('--trial', 'say what the rules would have told over the past days, and send nothing', false)
-    .option('--days <number>', 'of the trial', wholeNumber(1, 366), 30)
-    .option('--project <name>', 'of the trial: this project (default: each of them)')
-    .option('--json', 'print JSON', false)
-    .action((options: CommandOptions['alerts']) => invoke('alerts', options))
-  alerts
-    .command('test')
-    .description('send a message that is marked as a test')
-    .argument('<channel>', 'name of a channel')
-    .action((test: string) => invoke('alerts', { trial: false, days: 30, json: false, test }))
-  addExample(alerts, 'storerank alerts --trial --days 30')
-
-  const digest = program
-    .command('digest')
-    .description('print what a digest of the last days would say')
-    .option('--project <name>', 'this project (default: each of them)')
-    .option('--days <number>', 'days that are compared', wholeNumber(1, 366), 7)
-    .action((options: CommandOptions['digest']) => invoke('digest', options))
-  addExample(digest, 'storerank digest --project fitness --days 7')
 }
 
 function addServers(program: Command, invoke: Invoke) {

@@ -72,10 +72,6 @@ describe('readConfig', () => {
       OPERATIONS_LISTEN: '0.0.0.0:9090',
       HEARTBEAT_URL: 'https://beats.example.com/abc',
       KEEP_PAGES: '180d',
-      SMTP_URL: 'smtps://me:pw@mail.example.com',
-      SMTP_FROM: 'Ranks <ranks@example.com>',
-      PRIVATE_ALERT_HOSTS: 'Chat.internal, 10.0.0.1',
-      ALERT_OPS: 'whsec_x',
       REPORT_DIR: '/var/www/ranks',
       REPORT_TITLE: 'Acme',
       REPORT_LOGO: '/etc/acme.svg',
@@ -90,15 +86,6 @@ describe('readConfig', () => {
     assert.deepEqual(config.operationsListen, { host: '0.0.0.0', port: 9090 })
     assert.equal(config.keepPagesMs, 180 * 86_400_000)
     assert.equal(config.heartbeatUrl?.reveal(), 'https://beats.example.com/abc')
-    const { smtpUrl, smtpFrom, privateHosts, secrets } = config.alerts
-    assert.deepEqual(
-      [smtpUrl?.reveal(), smtpFrom],
-      ['smtps://me:pw@mail.example.com', 'Ranks <ranks@example.com>'],
-    )
-    assert.deepEqual(
-      [privateHosts, secrets.get('ALERT_OPS')?.reveal()],
-      [['chat.internal', '10.0.0.1'], 'whsec_x'],
-    )
     assert.deepEqual(config.reports, { folder: '/var/www/ranks', title: 'Acme', logo: '/etc/acme.svg' })
     assert.equal(config.maxUsdPerDayMicros, 250_000)
     assert.equal(config.maxUsdPerMonthMicros, 7_000_001)

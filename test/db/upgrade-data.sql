@@ -59,4 +59,10 @@ select id, '2026-03-11', '2026-03-12', 'project_budget', 600 from target where s
 insert into audit_difference (service_id, kind, posted_at, path, task_id, service_micros, our_micros) values
   ('s-3', 'cost', '2026-03-11 00:01+00', '/v3/app_data/google/app_list/task_post', '00000000-0000-7000-8001-000000000003', 1500, 1200);
 insert into account_usage (login, balance_micros, prices) values ('me', 100000000, '[]');
+insert into alert_channel (name, kind, address) values ('team', 'email', 'team@example.com');
+insert into alert_rule (project, name, kind, threshold, keyword, channel) values
+  ('fitness', 'moved', 'rank_moved', 3, 'yoga', 'team'), ('fitness', 'nothing of it', 'rank_moved', 3, 'no such keyword', 'team');
+insert into alert_event (rule_id, subject, slot, compared_slot, kind, severity, target_id, app, before, after)
+select r.id, 'yoga 1001', '2026-03-10', '2026-03-09', r.kind, r.severity, t.id, a.id, 9, 3
+from alert_rule r, target t, app a where r.name = 'moved' and t.subject = 'yoga' and a.app_id = '1001';
 reset storerank.now;

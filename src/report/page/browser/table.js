@@ -60,7 +60,7 @@ const STATES = {
 /** @param {PageRow} row @param {FormData} wanted */
 function isWanted(row, wanted) {
   const [list, app] = data.series[row.series] ?? [0, 0]
-  const { name, place, tags } = data.lists[list] ?? { name: '', place: '', tags: [] }
+  const { name = '', place = '', tags = [] } = data.lists[list] ?? {}
   const is = (/** @type {string} */ field, /** @type {(value: string) => boolean} */ holds) => {
     const value = String(wanted.get(field) ?? '')
     return value === '' || holds(value)

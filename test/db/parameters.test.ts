@@ -17,11 +17,12 @@ async function linesOf(pattern: string, says: RegExp): Promise<string[]> {
   return found.sort()
 }
 
-test('the program runs text as SQL for migrations, for the queue, for the time of the demo, and for a person: `storerank sql`, `storerank export`', async () => {
+test('the program runs text as SQL for migrations, the queue, imports, dumps, trials and the demo, and for a person: `storerank sql`, `storerank export`', async () => {
   const lines = await linesOf('{src,jobs}/**/*.ts', /\.(unsafe|file|execute)\b|\bsql\.raw\b/)
   assert.deepEqual(
     [...new Set(lines.map((line) => line.split(':')[0]))],
     [
+      'src/alerts/trial.ts',
       'src/cli/sql.ts',
       'src/db/migrate.ts',
       'src/db/objects.ts',
@@ -30,6 +31,7 @@ test('the program runs text as SQL for migrations, for the queue, for the time o
       'src/db/statement.ts',
       'src/db/transaction.ts',
       'src/demo/business-time.ts',
+      'src/embedded/dump.ts',
       'src/queue/queue.ts',
       'src/report/export/source.ts',
       'src/watch/import.ts',

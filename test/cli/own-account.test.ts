@@ -86,8 +86,6 @@ describe('with an own database and account', () => {
 
   test('named jobs run once, say what they did, and leave with 75 while another runner has one', () =>
     withDatabase(async (database) => {
-      // The databases of the other tests, clones like this one, have posted to the same account.
-      await database.sql`update ledger set installation = default, is_apart = true`
       await watchKeywords(database)
       const tracked = await callCommand(['run', 'track', 'collect'], settings(database))
       assert.equal(tracked.code, 0, tracked.stderr)

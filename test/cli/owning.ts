@@ -27,6 +27,8 @@ export function settings(database: TestDatabase, changes: Record<string, string>
 export const books = () => askService(sandbox.url, { login: LOGIN, password: PASSWORD })
 
 export async function watchKeywords(database: TestDatabase) {
+  // The databases of the other tests, clones like this one, have posted to the same account.
+  await database.sql`update ledger set installation = default, is_apart = true`
   await database.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select 'fitness', 'ios_store', keyword, 2840, 'en' from unnest(${KEYWORDS}::text[]) keyword`

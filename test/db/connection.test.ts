@@ -32,9 +32,10 @@ async function connect(t: TestContext, url: string) {
   await db.sql`create schema if not exists pgboss`
   const queue = await openQueue(url, pino({ level: 'silent' }))
   t.after(() => queue.stop(0))
+  // A session of the queue that is just ending has no database any more.
   return db.sql<{ name: string; database: string; isLocal: boolean; isEncrypted: boolean }[]>`
     select distinct application_name as name, datname as database, client_addr is null as "isLocal", ssl as "isEncrypted"
-    from pg_stat_activity join pg_stat_ssl using (pid) where application_name in ('storerank', 'storerank queue')
+    from pg_stat_activity join pg_stat_ssl using (pid) where application_name in ('storerank', 'storerank queue') and datname is not null
     order by 1`
 }
 

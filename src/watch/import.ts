@@ -9,6 +9,7 @@ import { didYouMean } from '../suggest.ts'
 import { type FileRow, type RefusedRow, readFileRows } from './file-rows.ts'
 import type { WatchFile } from './file-text.ts'
 import type { Watch } from './kinds.ts'
+import { findIds, upsert } from './upsert.ts'
 
 export type { RefusedRow } from './file-rows.ts'
 
@@ -180,7 +181,7 @@ class Tally {
       problems,
       projects: [...projects],
       refused: this.#refused.toSorted(
-        (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line,
+        ({ file: a, line }, { file: b, line: other }) => files.indexOf(a) - files.indexOf(b) || line - other,
       ),
     }
   }
@@ -332,56 +333,6 @@ function explainForm(message: string, cells: ReadonlyMap<string, string>): strin
   if (column === undefined || form === undefined) return null
   const instead = column === 'location_code' ? '; names stand in location_name' : ''
   return `${column} is ${JSON.stringify(value)}, which ${form}${instead}`
-}
-
-/** Rows of one kind and the same columns. Returns those that were added or changed. */
-async function upsert(tx: Transaction, rows: readonly FileRow[]): Promise<readonly { added: boolean }[]> {
-  const [first] = rows
-  if (first === undefined) return []
-  const { table, unique, settings } = first.watch
-  const given = settings.filter((name) => first.cells.has(name))
-  const of = (row: 'w' | 'excluded') => tx(given.map((name) => `${row}.${name}`))
-  // How the driver writes a list of names goes by what stands before it: here a bracket, with a space on its left.
-  const update = tx`
-    do update set (${tx(given)}) = row (${of('excluded')})
-    where row (${of('w')}) is distinct from row (${of('excluded')})`
-  return tx<{ added: boolean }[]>`
-    insert into ${tx(table)} as w ${valuesOf(tx, rows)}
-    on conflict (${unique(tx)}) ${given.length === 0 ? tx`do nothing` : update}
-    returning xmax = 0 as added`
-}
-
-/** The ids of rows that are there: written once more as they are, because only the table itself knows in which form it keeps a keyword. */
-async function findIds(tx: Transaction, rows: readonly FileRow[]): Promise<number[]> {
-  const [first] = rows
-  if (first === undefined) return []
-  const { table, unique } = first.watch
-  const found = await tx<{ id: number }[]>`
-    insert into ${tx(table)} as w ${valuesOf(tx, rows)}
-    on conflict (${unique(tx)}) do update set project = w.project returning id`
-  return found.map(({ id }) => id)
-}
-
-function valuesOf(tx: Transaction, rows: readonly FileRow[]) {
-  const [first] = rows
-  const columns = [...(first?.cells.keys() ?? [])]
-  const table = first?.watch.table ?? ''
-  const values = rows.map(({ cells }) =>
-    Object.fromEntries([...cells].map(([name, cell]) => [name, name === 'tags' ? splitTags(cell) : cell])),
-  )
-  return tx`
-    (${tx.unsafe(columns.map((name) => `"${name}"`).join(', '))})
-    select ${tx(columns)} from json_populate_recordset(null::${tx(table)}, ${JSON.stringify(values)}::text::json)`
-}
-
-/** `brand, core`, or as `storerank sql --csv` prints them: `["brand","core"]`. */
-function splitTags(cell: string): unknown {
-  if (!cell.startsWith('[')) return cell.split(',').map((tag) => tag.trim())
-  try {
-    return JSON.parse(cell)
-  } catch {
-    return cell
-  }
 }
 
 /** Disables what the files do not name. A row that was refused may be one that is there: then nothing is disabled. */

@@ -34,7 +34,7 @@ test('the program runs text as SQL for migrations, the queue, imports, dumps, tr
       'src/embedded/dump.ts',
       'src/queue/queue.ts',
       'src/report/export/source.ts',
-      'src/watch/import.ts',
+      'src/watch/upsert.ts',
     ],
   )
 })

@@ -1,0 +1,56 @@
+/** The statements of an import: many rows of a file at once, each found again by the watch's own identity. */
+import type { Transaction } from '../db/database.ts'
+import type { FileRow } from './file-rows.ts'
+
+/** Rows of one kind and the same columns. Returns those that were added or changed. */
+export async function upsert(
+  tx: Transaction,
+  rows: readonly FileRow[],
+): Promise<readonly { added: boolean }[]> {
+  const [first] = rows
+  if (first === undefined) return []
+  const { table, unique, settings } = first.watch
+  const given = settings.filter((name) => first.cells.has(name))
+  const of = (row: 'w' | 'excluded') => tx(given.map((name) => `${row}.${name}`))
+  // How the driver writes a list of names goes by what stands before it: here a bracket, with a space on its left.
+  const update = tx`
+    do update set (${tx(given)}) = row (${of('excluded')})
+    where row (${of('w')}) is distinct from row (${of('excluded')})`
+  return tx<{ added: boolean }[]>`
+    insert into ${tx(table)} as w ${valuesOf(tx, rows)}
+    on conflict (${unique(tx)}) ${given.length === 0 ? tx`do nothing` : update}
+    returning xmax = 0 as added`
+}
+
+/** The ids of rows that are there: written once more as they are, because only the table itself knows in which form it keeps a keyword. */
+export async function findIds(tx: Transaction, rows: readonly FileRow[]): Promise<number[]> {
+  const [first] = rows
+  if (first === undefined) return []
+  const { table, unique } = first.watch
+  const found = await tx<{ id: number }[]>`
+    insert into ${tx(table)} as w ${valuesOf(tx, rows)}
+    on conflict (${unique(tx)}) do update set project = w.project returning id`
+  return found.map(({ id }) => id)
+}
+
+function valuesOf(tx: Transaction, rows: readonly FileRow[]) {
+  const [first] = rows
+  const columns = [...(first?.cells.keys() ?? [])]
+  const table = first?.watch.table ?? ''
+  const values = rows.map(({ cells }) =>
+    Object.fromEntries([...cells].map(([name, cell]) => [name, name === 'tags' ? splitTags(cell) : cell])),
+  )
+  return tx`
+    (${tx.unsafe(columns.map((name) => `"${name}"`).join(', '))})
+    select ${tx(columns)} from json_populate_recordset(null::${tx(table)}, ${JSON.stringify(values)}::text::json)`
+}
+
+/** `brand, core`, or as `storerank sql --csv` prints them: `["brand","core"]`. */
+function splitTags(cell: string): unknown {
+  if (!cell.startsWith('[')) return cell.split(',').map((tag) => tag.trim())
+  try {
+    return JSON.parse(cell)
+  } catch {
+    return cell
+  }
+}

@@ -8,9 +8,9 @@ comment on function dollars(bigint) is 'Money as a person reads it: at least two
 -- Shares of a negative amount add up too: the remainder has the sign of the amount.
 create or replace function share_of(amount bigint, payers integer, place bigint) returns bigint
 language sql immutable parallel safe
-return amount / payers + case place when 1 then amount % payers else 0 end;
+return amount / payers + case when place = 1 then amount % payers when place is not null then 0 end;
 comment on function share_of(bigint, integer, bigint) is
-  'The share of the payer at a place (from 1) of an amount: equal shares, and the remainder to the first. They add up exactly.';
+  'The share of the payer at a place (from 1) of an amount: equal shares, and the remainder to the first. They add up exactly. Without a place, which is that of one who does not pay, null.';
 
 create or replace function task_price(depth smallint, unit_results integer, unit_micros bigint) returns bigint
 language sql immutable parallel safe

@@ -122,8 +122,8 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
       group by 1, 2
     ),
     passed as materialized (
-      select y.project_id, sum(y.price_micros - case when y.project_id = any (p.payers) then
-        share_of(y.price_micros, cardinality(p.payers), array_position(p.payers, y.project_id)) else 0 end)::bigint as micros
+      select y.project_id, sum(y.price_micros - coalesce(
+        share_of(y.price_micros, cardinality(p.payers), array_position(p.payers, y.project_id)), 0))::bigint as micros
       from payer y left join paying p using (target_id, slot)
       where not y.too_dear
       group by 1

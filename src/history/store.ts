@@ -7,7 +7,7 @@ import postgres from 'postgres'
 import { type Fetched, whyUnusable } from '../collect/fetch.ts'
 import { compressBody } from '../collect/kept-body.ts'
 import type { Database, Transaction } from '../db/database.ts'
-import { lockTasks } from '../ledger/collect.ts'
+import { lockTasks } from '../ledger/lock.ts'
 import {
   askAgain,
   deferResults,

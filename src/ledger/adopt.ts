@@ -154,7 +154,10 @@ export async function adoptOrphans(
 export async function settleKnownPosts(sql: SqlRunner, postIds: readonly string[]): Promise<void> {
   if (postIds.length === 0) return
   await sql`
+    with open as materialized (
+      select id from post where id = any(${postIds}::uuid[]) and state in ('sending', 'unknown') order by id for update
+    )
     update post p set state = 'settled', settled_at = clock_timestamp(), problem = null
-    where p.id = any(${postIds}::uuid[]) and p.state in ('sending', 'unknown')
+    from open where p.id = open.id and p.state in ('sending', 'unknown')
       and not exists (select from task k where k.post_id = p.id and k.state = 'posting')`
 }

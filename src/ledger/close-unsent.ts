@@ -10,10 +10,13 @@ import { booked, type Fragment, freed } from './money.ts'
 export function closeUnsentTasks(tx: Transaction, limit: number): Fragment {
   return tx`
     over as materialized (
-      (select k.id, k.post_id from task k
-        where k.state = 'planned' and k.slot_ends_at <= storerank_now() order by k.slot_ends_at limit ${limit})
-      union all
-      (select k.id, k.post_id from task k where k.state = 'dropped' and k.ended_at is null limit ${limit})
+      select k.id, k.post_id from task k
+      where k.id in (
+        (select id from task where state = 'planned' and slot_ends_at <= storerank_now() order by slot_ends_at limit ${limit})
+        union all
+        (select id from task where state = 'dropped' and ended_at is null limit ${limit})
+      )
+      order by k.id for update
     ),
     kept as (
       update task k set state = 'dropped', ended_at = clock_timestamp(), post_id = null

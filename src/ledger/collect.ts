@@ -6,14 +6,6 @@ import type { Transaction } from '../db/database.ts'
 import { booked, type Fragment } from './money.ts'
 
 /**
- * Locks the tasks of a batch in the order of their ids, before the first of them changes: two batches that share tasks wait for
- * each other and cannot deadlock, in whatever order their results are stored, deferred or failed.
- */
-export async function lockTasks(tx: Transaction, serviceIds: readonly string[]): Promise<void> {
-  await tx`select from task where service_id = any(${serviceIds}::text[]) order by id for update`
-}
-
-/**
  * Ends the task of each result as `collected`, and refunds the billing units that were paid for and not returned, split like the
  * charge (spec: Task posting, rule 3). Tasks are locked in the order of their ids, so that two batches that share tasks cannot
  * deadlock. A result whose task is not `posted` is not in `collected`, so a result is stored once.

@@ -1,4 +1,7 @@
-/** The lock of the ledger: every transaction that plans, packs, claims or closes takes it first and holds it to its end. */
+/**
+ * The order of locks: the row of `ledger`, which every transaction that plans, packs, claims or closes takes first and holds to its end;
+ * then rows of `task` in the order of their ids; then rows of `post` in the order of theirs. No two transactions can deadlock so.
+ */
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 
@@ -44,4 +47,27 @@ export function withLedgerLock<T>(
     },
     { name, lockTimeoutMs: LOCK_TIMEOUT_MS },
   )
+}
+
+/**
+ * Locks the open tasks of posts and the named tasks, in the order of their ids. A transaction that changes several tasks does so
+ * before it changes the first of them, and before it locks a post.
+ */
+export async function lockTasksOfPosts(
+  tx: Transaction,
+  postIds: readonly string[],
+  taskIds: readonly string[] = [],
+): Promise<void> {
+  await tx`
+    select from task where id in (
+      select unnest(${taskIds}::uuid[])
+      union
+      select id from task where post_id = any(${postIds}::uuid[]) and state in ('planned', 'posting')
+    )
+    order by id for update`
+}
+
+/** Locks the tasks of service ids in the order of their own ids, before the first of them changes. */
+export async function lockTasks(tx: Transaction, serviceIds: readonly string[]): Promise<void> {
+  await tx`select from task where service_id = any(${serviceIds}::text[]) order by id for update`
 }

@@ -87,6 +87,8 @@ export function totals(sql: SqlRunner): Fragment {
  * @returns the ids of the new posts, the most urgent first
  */
 export async function packTasks(tx: Transaction): Promise<string[]> {
+  await tx`
+    select from task where state = 'planned' and post_id is null and slot_ends_at > storerank_now() order by id for update`
   const rows = await tx<{ id: string }[]>`
     with waiting as (
       select k.id, k.priority, k.planned_at, t.store, t.function,

@@ -1,6 +1,7 @@
 /** `unknown`: posts whose answer is overdue or incomplete, until the service has forgotten their tags. */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { settleKnownPosts } from './adopt.ts'
+import { lockTasksOfPosts } from './lock.ts'
 import { booked, freed } from './money.ts'
 
 export interface UnknownPosts {
@@ -13,7 +14,9 @@ export interface UnknownPosts {
 export async function markOverduePosts(sql: SqlRunner): Promise<number> {
   const rows = await sql`
     update post set state = 'unknown', problem = 'Its runner never reported an answer.'
-    where state = 'sending' and answer_before < clock_timestamp()
+    where id in (
+        select id from post where state = 'sending' and answer_before < clock_timestamp() order by id for update)
+      and state = 'sending'
     returning id`
   return rows.length
 }
@@ -43,11 +46,15 @@ export async function countSendingPosts(sql: SqlRunner, runner: string): Promise
  * @param afterDays when the service has forgotten the tags
  */
 export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Promise<void> {
+  const isForgotten = tx`state = 'unknown' and send_before < clock_timestamp() - make_interval(days => ${afterDays})`
+  const forgotten = await tx<{ id: string }[]>`select id from post where ${isForgotten}`
+  if (forgotten.length === 0) return
+  await lockTasksOfPosts(
+    tx,
+    forgotten.map((post) => post.id),
+  )
   const posts = await tx<{ id: string }[]>`
-    select id from post
-    where state = 'unknown' and send_before < clock_timestamp() - make_interval(days => ${afterDays})
-    order by id for update`
-  if (posts.length === 0) return
+    select id from post where id = any(${forgotten.map((post) => post.id)}::uuid[]) and ${isForgotten} order by id for update`
   const postIds = posts.map((post) => post.id)
   await tx`
     with ended as (

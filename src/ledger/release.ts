@@ -40,7 +40,8 @@ export async function wantPages(
 }
 
 /**
- * Releases a whole post, on proof that the service created none of its tasks. Only the holder of the token can.
+ * Releases a whole post, on proof that the service created none of its tasks. Only the holder of the token can. The tasks are locked
+ * before the post: counting them makes it wait for the locks.
  * @returns false when the post was no longer this runner's to decide on
  */
 export async function releasePost(
@@ -50,9 +51,12 @@ export async function releasePost(
   problem: string,
 ): Promise<boolean> {
   const [row] = await sql<{ released: boolean }[]>`
-    with held as (
+    with locked as materialized (
+      select id from task where post_id = ${postId} and state = 'posting' order by id for update
+    ),
+    held as (
       update post set state = 'ready', token = null, problem = ${problem}
-      where id = ${postId} and token = ${token} and state = 'sending'
+      where id = ${postId} and token = ${token} and state = 'sending' and (select count(*) from locked) >= 0
       returning id
     ),
     released as (

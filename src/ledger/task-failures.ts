@@ -193,7 +193,10 @@ export async function giveUpResults(sql: SqlRunner, afterDays: number): Promise<
   const rows = await sql`
     update task set state = 'failed', ended_at = clock_timestamp(), fetching_until = null,
       problem = concat_ws(' ', 'Its result did not come while the service keeps results.', 'The last answer was: ' || problem)
-    where state = 'posted' and posted_at < clock_timestamp() - make_interval(days => ${afterDays})
+    where id in (
+        select id from task where state = 'posted' and posted_at < clock_timestamp() - make_interval(days => ${afterDays})
+        order by id for update)
+      and state = 'posted'
     returning id`
   return rows.length
 }

@@ -22,7 +22,7 @@ import {
   settleEmptyPost,
   startSending,
 } from '../ledger/claim-post.ts'
-import { withLedgerLock } from '../ledger/lock.ts'
+import { lockTasksOfPosts, withLedgerLock } from '../ledger/lock.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import { formatTag } from '../ledger/tag.ts'
 import type { Priority, ServiceFunction, Store } from '../service/functions.ts'
@@ -98,6 +98,7 @@ async function claimLocked(
   token: string,
   options: ClaimOptions,
 ): Promise<Claim> {
+  await lockTasksOfPosts(tx, [postId])
   const [post] = await tx<{ store: Store; function: ServiceFunction }[]>`
     select store, function from post where id = ${postId} and state = 'ready' for update`
   if (post === undefined) return { kind: 'taken' }

@@ -5,6 +5,7 @@
 import { PERMIT_VALID_MS } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
 import { adoptTasks, type CreatedTask, settleKnownPosts } from '../ledger/adopt.ts'
+import { lockTasksOfPosts } from '../ledger/lock.ts'
 import { giveUpUnknownPosts, readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { releaseMissing } from '../ledger/release.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -44,6 +45,11 @@ export async function reconcileUnknownPosts(
   const { postIds } = unknown
   const scan = await scanUntilNow(client, unknown, options.signal)
   return db.begin(async (tx) => {
+    await lockTasksOfPosts(
+      tx,
+      postIds,
+      scan.found.map((task) => task.taskId),
+    )
     const evidence = await adoptTasks(tx, scan.found, options.overdueAfterMs)
     await tx`select id from post where id = any(${postIds}) order by id for update`
     await settleKnownPosts(tx, postIds)

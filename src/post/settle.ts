@@ -4,6 +4,7 @@
  */
 import type { Database } from '../db/database.ts'
 import { adoptTasks, type CreatedTask, settleKnownPosts } from '../ledger/adopt.ts'
+import { lockTasksOfPosts } from '../ledger/lock.ts'
 import { markUnknown } from '../ledger/posts.ts'
 import { releaseTasks, wantPages } from '../ledger/release.ts'
 import { parseTag } from '../ledger/tag.ts'
@@ -75,6 +76,11 @@ export async function settlePost(
 ): Promise<Settled> {
   const { created, failed, refused, undelivered } = sortAnswers(answers)
   return db.begin(async (tx) => {
+    await lockTasksOfPosts(
+      tx,
+      [claim.postId],
+      created.map((task) => task.taskId),
+    )
     await adoptTasks(tx, created, overdueAfterMs)
     const holdsClaim = await tx`
       select from post where id = ${claim.postId} and token = ${claim.token} and state = 'sending' for update`

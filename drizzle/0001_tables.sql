@@ -495,7 +495,7 @@ CREATE TABLE "page" (
 	"scanned_at" timestamp (6) with time zone,
 	"html_gzip" "bytea" NOT NULL,
 	CONSTRAINT "page_target_id_slot_number_pk" PRIMARY KEY("target_id","slot","number")
-);
+) PARTITION BY RANGE ("slot");
 --> statement-breakpoint
 CREATE TABLE "post" (
 	"id" uuid PRIMARY KEY DEFAULT uuid_v7() NOT NULL,
@@ -521,13 +521,25 @@ CREATE TABLE "project" (
 	"daily_usd" numeric,
 	"monthly_usd" numeric,
 	"enabled" boolean DEFAULT true NOT NULL,
+	"keep_history" interval,
+	"keep_pages" interval,
 	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
 	CONSTRAINT "project_id_once" UNIQUE("id"),
 	CONSTRAINT "project_name_1_to_100_characters" CHECK ((char_length(name) between 1 and 100) is not false or refuse('project', 'name_1_to_100_characters', array[name], to_jsonb(name), to_jsonb(char_length(name)))),
 	CONSTRAINT "project_name_without_control_characters" CHECK ((not has_control_characters(name)) is not false or refuse('project', 'name_without_control_characters', array[name], to_jsonb(name))),
 	CONSTRAINT "project_timezone_known" CHECK ((is_timezone(timezone)) is not false or refuse('project', 'timezone_known', array[name], to_jsonb(timezone))),
 	CONSTRAINT "project_daily_usd_0_to_99999999" CHECK ((daily_usd between 0 and 99999999) is not false or refuse('project', 'daily_usd_0_to_99999999', array[name], to_jsonb(daily_usd))),
-	CONSTRAINT "project_monthly_usd_0_to_99999999" CHECK ((monthly_usd between 0 and 99999999) is not false or refuse('project', 'monthly_usd_0_to_99999999', array[name], to_jsonb(monthly_usd)))
+	CONSTRAINT "project_monthly_usd_0_to_99999999" CHECK ((monthly_usd between 0 and 99999999) is not false or refuse('project', 'monthly_usd_0_to_99999999', array[name], to_jsonb(monthly_usd))),
+	CONSTRAINT "project_keep_history_92_days_to_1000_years" CHECK ((keep_history between '92 days' and '1000 years') is not false or refuse('project', 'keep_history_92_days_to_1000_years', array[name], to_jsonb(keep_history))),
+	CONSTRAINT "project_keep_pages_0_to_1000_years" CHECK ((keep_pages between '0 days' and '1000 years') is not false or refuse('project', 'keep_pages_0_to_1000_years', array[name], to_jsonb(keep_pages)))
+);
+--> statement-breakpoint
+CREATE TABLE "pruned_charge" (
+	"project_id" integer NOT NULL,
+	"kind" text NOT NULL,
+	"amount_micros" bigint NOT NULL,
+	"before" timestamp (6) with time zone NOT NULL,
+	CONSTRAINT "pruned_charge_project_id_kind_pk" PRIMARY KEY("project_id","kind")
 );
 --> statement-breakpoint
 CREATE TABLE "rank_weight" (

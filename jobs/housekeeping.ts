@@ -1,6 +1,9 @@
+import { pruneAlerts } from '../src/alerts/prune.ts'
 import { giveUpExpired } from '../src/collect/give-up.ts'
-import { prunePages, pruneWork } from '../src/history/housekeeping.ts'
+import { pruneWork } from '../src/history/housekeeping.ts'
 import { makePartitionsAhead } from '../src/history/partitions.ts'
+import { pruneHistory, prunePages } from '../src/history/retention.ts'
+import { pruneMoney } from '../src/ledger/prune.ts'
 import type { Job } from '../src/queue/job.ts'
 import { logDayBefore } from '../src/report/day.ts'
 
@@ -9,15 +12,29 @@ const MONTHS_AHEAD = 3
 export const housekeeping: Job = {
   name: 'housekeeping',
   description:
-    'Makes the partitions of the coming months, ends what is not awaited any more, and forgets work older than 90 days; sums up the day before in the log.',
+    'Makes the partitions of the coming months, ends what is not awaited any more, and forgets what is too old; sums up the day before in the log.',
   cron: '41 2 * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,
-  run: async ({ db, log, settings }) => {
+  run: async ({ db, log, settings: { keep }, signal }) => {
     const day = await logDayBefore(db, log)
     const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
     const expired = await giveUpExpired(db)
-    const pages = await prunePages(db, settings.keepPagesMs)
-    return { day, partitions, expired, pages, ...(await pruneWork(db)) }
+    const work = await pruneWork(db, signal)
+    const alerts = await pruneAlerts(db, signal)
+    const pages = await prunePages(db, keep.pagesMs, signal)
+    const history = await pruneHistory(db, keep.historyMs, signal)
+    const charges = await pruneMoney(db, keep.moneyMs, signal)
+    return {
+      day,
+      partitions,
+      expired,
+      ...work,
+      ...alerts,
+      pages: pages.rows,
+      history: history.rows,
+      months: pages.months + history.months,
+      charges,
+    }
   },
 }

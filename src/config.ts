@@ -18,6 +18,7 @@ import { parseDatabaseUrl } from './db/database-url.ts'
 import { readEnvFile } from './env-file.ts'
 import { ConfigurationError } from './errors.ts'
 import { checkNames } from './setting-names.ts'
+import { duration, parseDuration, setting, usd, wholeNumber } from './setting-values.ts'
 import { didYouMean } from './suggest.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -69,8 +70,14 @@ export interface Config {
     readonly title: string | null
     readonly logo: string | null
   } | null
-  /** How long raw pages are kept; null: for ever. */
-  readonly keepPagesMs: number | null
+  /** How long storerank keeps what it has bought; null each: for ever. */
+  readonly keep: {
+    /** A project may say otherwise of these two. */
+    readonly historyMs: number | null
+    readonly pagesMs: number | null
+    /** Of single charges; the totals by day stay. */
+    readonly moneyMs: number | null
+  }
   /** What channels of alerts name: the variables ALERT_…, the mail server, hosts of private networks. */
   readonly alerts: AlertSettings
   /** Absolute path of the folder for the embedded database and the sandbox; it need not exist. */
@@ -82,59 +89,8 @@ export interface Config {
   readonly notes: readonly string[]
 }
 
-const MICROS_PER_USD = 1_000_000
-const DURATION_UNITS_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-}
 /** Longer than TCP may still deliver a request that its sender has given up (docs/protocol.md: What is not promised). */
 const RECONCILE_QUIET_DEFAULT = '20m'
-
-/** Milliseconds of a whole number with its unit, such as `500ms`, `90s`, `20m`, `2h` or `1d`; null when it is not one. */
-export function parseDuration(text: string): number | null {
-  const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? []
-  const unitMs = DURATION_UNITS_MS[unit ?? '']
-  return unitMs === undefined ? null : Number(digits) * unitMs
-}
-
-/**
- * Micro-dollars of a decimal amount such as `5` or `0.0012`, exact: no float ever holds the dollars. Null when it is
- * not one, has more than six decimals, or is a billion dollars and more.
- */
-export function parseUsdMicros(text: string): number | null {
-  const [, dollars, decimals = ''] = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? []
-  return dollars === undefined ? null : Number(dollars) * MICROS_PER_USD + Number(decimals.padEnd(6, '0'))
-}
-
-/** A setting whose text `parse` turns into a value, or into null where it breaks the rule. */
-function setting<Value>(rule: string, parse: (text: string) => Value | null) {
-  return z.string().transform((text, context) => {
-    const value = parse(text)
-    if (value !== null) return value
-    context.addIssue(rule)
-    return z.NEVER
-  })
-}
-
-function wholeNumber(min: number, max: number) {
-  return setting(`must be a whole number from ${min} to ${max}`, (text) => {
-    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-    return value >= min && value <= max ? value : null
-  })
-}
-
-function duration(max: string) {
-  return setting(`must be a duration of at most ${max}, such as 90s, 20m or 2h`, (text) => {
-    const durationMs = parseDuration(text)
-    return durationMs !== null && durationMs <= (parseDuration(max) ?? 0) ? durationMs : null
-  })
-}
-
-const usd = () =>
-  setting('must be an amount in dollars such as 5 or 0.25, with at most six decimals', parseUsdMicros)
 
 const databaseUrl = z.string().transform((text, context) => {
   try {
@@ -197,7 +153,10 @@ const settings = z.object({
   HEARTBEAT_URL: setting('must be an address that a GET of http or https may be sent to', (text) =>
     ['http:', 'https:'].includes(parseUrl(text)?.protocol ?? '') ? new Secret(text) : null,
   ).optional(),
+  // Work is kept for 90 days, and looks up its history and its charges.
+  KEEP_HISTORY: duration('36500d', '92d').optional(),
   KEEP_PAGES: duration('36500d').optional(),
+  KEEP_MONEY: duration('36500d', '92d').optional(),
   SMTP_URL: setting(
     'must be the address of a mail server such as smtps://login:password@mail.example.com or smtp://mail.example.com:587',
     (text) => (isMailServer(parseUrl(text)) ? new Secret(text) : null),
@@ -363,7 +322,7 @@ function freezeConfig(
     overdueAfterMs: values.OVERDUE_AFTER,
     operationsListen: values.OPERATIONS_LISTEN === undefined ? null : Object.freeze(values.OPERATIONS_LISTEN),
     heartbeatUrl: values.HEARTBEAT_URL ?? null,
-    keepPagesMs: values.KEEP_PAGES ?? null,
+    keep: freezeKeep(values),
     reports: freezeReports(values),
     alerts: Object.freeze({
       secrets: collectAlertSecrets(env, (text) => new Secret(text)),
@@ -375,6 +334,14 @@ function freezeConfig(
     logLevel: values.LOG_LEVEL,
     pager: (env.PAGER ?? 'less').trim() || null,
     notes: Object.freeze(notes),
+  })
+}
+
+function freezeKeep({ KEEP_HISTORY, KEEP_PAGES, KEEP_MONEY }: Settings): Config['keep'] {
+  return Object.freeze({
+    historyMs: KEEP_HISTORY ?? null,
+    pagesMs: KEEP_PAGES ?? null,
+    moneyMs: KEEP_MONEY ?? null,
   })
 }
 

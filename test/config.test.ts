@@ -6,9 +6,10 @@ import { after, describe, test } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { formatCount, formatInstant, formatMicros } from '../src/cli/print.ts'
-import { parseDuration, parseUsdMicros, readConfig } from '../src/config.ts'
+import { readConfig } from '../src/config.ts'
 import { ConfigurationError } from '../src/errors.ts'
 import { createLogger } from '../src/log.ts'
+import { parseDuration, parseUsdMicros } from '../src/setting-values.ts'
 import { suggest } from '../src/suggest.ts'
 
 const account = {
@@ -47,7 +48,7 @@ describe('readConfig', () => {
       alerts: { secrets: new Map(), smtpUrl: null, smtpFrom: null, privateHosts: [] },
       heartbeatUrl: null,
       reports: null,
-      keepPagesMs: null,
+      keep: { historyMs: null, pagesMs: null, moneyMs: null },
       home: resolve('.storerank'),
       logLevel: 'info',
       pager: 'less',
@@ -71,7 +72,9 @@ describe('readConfig', () => {
       OVERDUE_AFTER: '90s',
       OPERATIONS_LISTEN: '0.0.0.0:9090',
       HEARTBEAT_URL: 'https://beats.example.com/abc',
+      KEEP_HISTORY: '400d',
       KEEP_PAGES: '180d',
+      KEEP_MONEY: '800d',
       REPORT_DIR: '/var/www/ranks',
       REPORT_TITLE: 'Acme',
       REPORT_LOGO: '/etc/acme.svg',
@@ -84,7 +87,11 @@ describe('readConfig', () => {
     assert.equal(config.service?.password.reveal(), 'hunter2')
     assert.equal(config.postbackUrl?.reveal(), `https://ranks.example.com:8443/hooks/${SEGMENT}`)
     assert.deepEqual(config.operationsListen, { host: '0.0.0.0', port: 9090 })
-    assert.equal(config.keepPagesMs, 180 * 86_400_000)
+    assert.deepEqual(config.keep, {
+      historyMs: 400 * 86_400_000,
+      pagesMs: 180 * 86_400_000,
+      moneyMs: 800 * 86_400_000,
+    })
     assert.equal(config.heartbeatUrl?.reveal(), 'https://beats.example.com/abc')
     assert.deepEqual(config.reports, { folder: '/var/www/ranks', title: 'Acme', logo: '/etc/acme.svg' })
     assert.equal(config.maxUsdPerDayMicros, 250_000)

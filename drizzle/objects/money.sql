@@ -173,12 +173,15 @@ create or replace trigger move_reservations after update of timezone on project
 for each row when (new.timezone <> old.timezone) execute function move_reservations();
 
 -- For a database whose money was changed by hand. The caller holds the ledger's lock; transitions that commit meanwhile would be
--- counted twice or not at all, so nothing else may run.
+-- counted twice or not at all, so nothing else may run. Days whose charges are pruned, or some of them, stay as they are.
 create or replace function recount_spend() returns void language plpgsql as $$
+declare
+  charges_from timestamptz := coalesce((select max(before) from pruned_charge), '-infinity');
 begin
-  delete from spend;
-  delete from spend_change;
-  update ledger set reserved_micros = 0, taken_micros = 0;
+  perform fold_spend();
+  delete from spend where begins_at >= charges_from;
+  update ledger set (reserved_micros, taken_micros) = (
+    select coalesce(sum(reserved_micros), 0), coalesce(sum(charged_micros + duplicate_micros), 0) from spend where scope = 0);
   insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
     adjusted_micros, tasks_charged)
   select d.scope, d.begins_at, d.ends_at, coalesce(sum(m.micros) filter (where m.kind = 'reserved'), 0),
@@ -192,6 +195,7 @@ begin
     union all
     select c.project_id, c.at, c.kind, c.amount_micros from charge c
   ) m cross join lateral money_days(m.project_id, m.at) d
+  where d.begins_at >= charges_from
   group by 1, 2, 3;
   perform fold_spend();
 end $$;

@@ -11,7 +11,7 @@ begin
     select m at time zone 'UTC' from generate_series(
       date_trunc('month', from_slot at time zone 'UTC'), date_trunc('month', to_slot at time zone 'UTC'), '1 month') m
   loop
-    foreach parent in array array['ranking', 'app_snapshot'] loop
+    foreach parent in array array['ranking', 'app_snapshot', 'page'] loop
       part := parent || '_' || to_char(first at time zone 'UTC', 'YYYYMM');
       continue when to_regclass(part) is not null;
       perform pg_advisory_xact_lock(hashtext('storerank'), hashtext('partitions'));
@@ -29,5 +29,5 @@ begin
   return made;
 end $$;
 comment on function ensure_history_partitions(timestamptz, timestamptz) is
-  'Makes the monthly partitions of ranking and app_snapshot that are missing for these slots; returns how many.';
+  'Makes the monthly partitions of ranking, app_snapshot and page that are missing for these slots; returns how many.';
 revoke execute on function ensure_history_partitions(timestamptz, timestamptz) from public;

@@ -123,7 +123,11 @@ begin atomic
       'Offsets and abbreviations have no summer time: select name from pg_timezone_names.'),
     ('daily_usd_0_to_99999999', 'daily_usd is %1$s, and may be 0 to 99999999.', 'Leave it out for a project without a budget of its own.'),
     ('monthly_usd_0_to_99999999', 'monthly_usd is %1$s, and may be 0 to 99999999.',
-      'Leave it out for a project without a budget of its own.')
+      'Leave it out for a project without a budget of its own.'),
+    ('keep_history_92_days_to_1000_years', 'keep_history is %1$s, and may be 92 days to 1000 years.',
+      'Leave it out for what the setting KEEP_HISTORY says.'),
+    ('keep_pages_0_to_1000_years', 'keep_pages is %1$s, and may be 0 days to 1000 years.',
+      'Leave it out for what the setting KEEP_PAGES says.')
   ) told (rule, sentence, remedy) on told.rule = refusal_of.rule;
 end;
 comment on function refusal_of(text, text, text[], jsonb[]) is

@@ -6,7 +6,11 @@ with booked as (
     sum(c.amount_micros) filter (where c.kind = 'refund') as refunded,
     sum(c.amount_micros) filter (where c.kind = 'duplicate') as duplicate,
     sum(c.amount_micros) filter (where c.kind = 'adjustment') as adjusted
-  from charge c cross join lateral (values (0), (c.project_id)) d (scope)
+  from (
+    select project_id, kind, amount_micros from charge
+    union all
+    select project_id, kind, amount_micros from pruned_charge
+  ) c cross join lateral (values (0), (c.project_id)) d (scope)
   group by 1
 ), reserved as (
   select d.scope, sum(share_of(k.estimate_micros, cardinality(k.payers), y.place)) as reserved
@@ -32,5 +36,5 @@ comment on view spend_difference is
 comment on column spend_difference.scope is 'project.id; 0 is all projects together.';
 comment on column spend_difference.kind is 'reserved, charge, refund, duplicate or adjustment.';
 comment on column spend_difference.counted_micros is 'What spend and spend_change add up to, in micro-dollars.';
-comment on column spend_difference.booked_micros is 'What the charges, or the tasks that hold a reservation, add up to.';
+comment on column spend_difference.booked_micros is 'What the charges, with those that were pruned, or the tasks that hold a reservation, add up to.';
 grant select on spend_difference to storerank_editor, storerank_reader;

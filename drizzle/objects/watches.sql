@@ -2,7 +2,10 @@
 -- know; and the comments of these tables. Triggers of one table fire in the order of their names; those that keep the periods are last.
 
 grant usage on schema public to storerank_editor, storerank_reader;
-grant select, insert, update, delete on project, keyword_watch, app_watch, chart_watch to storerank_editor;
+grant select, insert, update, delete on keyword_watch, app_watch, chart_watch to storerank_editor;
+-- Not how long the history is kept: that deletes what was paid for.
+grant select, delete, insert (name, timezone, daily_usd, monthly_usd, enabled, created_at),
+  update (name, timezone, daily_usd, monthly_usd, enabled, created_at) on project to storerank_editor;
 grant select on location, language, category, listing_category, app to storerank_editor;
 grant select on project, location to storerank_reader;
 
@@ -239,6 +242,8 @@ comment on column project.timezone is 'Whose days the budgets and the reports go
 comment on column project.daily_usd is 'The most that may be spent on a day, in US dollars; without it only the budgets over all projects hold.';
 comment on column project.monthly_usd is 'The most that may be spent in a month, in US dollars; without it only the budgets over all projects hold.';
 comment on column project.enabled is 'Whether it is measured. False stops all of its watches and keeps their history.';
+comment on column project.keep_history is 'How long its history is kept, by whole months, instead of KEEP_HISTORY; what another project asked for too is kept as long as one of them wants. Only the owner of the database may set it.';
+comment on column project.keep_pages is 'How long its raw pages are kept, instead of KEEP_PAGES. Only the owner of the database may set it.';
 comment on column project.created_at is 'When the project was made; the database fills it in.';
 
 -- A project that never had a watch goes without a word.

@@ -77,8 +77,10 @@ export const TEMPLATE = `# Settings of storerank. Read where it stands in the wo
 #RECONCILE_QUIET=20m
 
 # --- Keeping ----------------------------------------------------------------------------------------------------------
-# How long raw pages are kept. Without it: for ever, as everything else of the history.
+# How long raw pages, the history (by whole months) and single charges (the totals by day stay) are kept. Without them: for ever.
 #KEEP_PAGES=180d
+#KEEP_HISTORY=800d
+#KEEP_MONEY=800d
 
 # --- Folder of the embedded database and the sandbox ------------------------------------------------------------------
 #STORERANK_HOME=.storerank

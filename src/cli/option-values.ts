@@ -74,7 +74,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 
 /** Durations belong to the settings, whose module is loaded only when a command runs. */
 export async function parseWait(text: string): Promise<number> {
-  const { parseDuration } = await import('../config.ts')
+  const { parseDuration } = await import('../setting-values.ts')
   const waitMs = parseDuration(text)
   if (waitMs === null)
     throw new ConfigurationError(

@@ -16,7 +16,7 @@ export function settingsOf({ config }: CommandContext): RunnerSettings {
     reconcileQuietMs: config.reconcileQuietMs,
     postbackUrl: config.postbackUrl,
     reports: config.reports,
-    keepPagesMs: config.keepPagesMs,
+    keep: config.keep,
     alerts: config.alerts,
   }
 }

@@ -44,7 +44,7 @@ export async function* dumpDatabase(url: string, version: string): AsyncGenerato
     await sql`begin isolation level repeatable read read only`
     const header: Header = { format: FORMAT, version, migrations: await readMigrations(sql) }
     yield Buffer.from(`${HEADER}${JSON.stringify(header)}\n`)
-    for (const table of ['ranking', 'app_snapshot']) {
+    for (const table of ['ranking', 'app_snapshot', 'page']) {
       const [range] = await sql<{ first: string | null; last: string | null }[]>`
         select min(slot)::text as first, max(slot)::text as last from ${sql(table)}`
       if (range?.first)

@@ -1,11 +1,10 @@
-/** `prune`: deletes old tasks and posts. The history and the charges stay. */
-import type { SqlRunner } from '../db/database.ts'
-
-const ROWS_AT_ONCE = 5_000
+/** `prune`: deletes old tasks and posts, and charges where a person says so. The history and the totals stay. */
+import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'
 
 /**
  * Deletes a bounded number of tasks that ended before the given days and whose slot is in the history; a dropped task has no
- * row there.
+ * row there. The history keeps a row for as long as its task is there.
  * @returns how many; zero when none is left
  */
 export async function pruneTasks(sql: SqlRunner, keepDays: number): Promise<number> {
@@ -29,4 +28,55 @@ export async function prunePosts(sql: SqlRunner, keepDays: number): Promise<numb
         and not exists (select from task k where k.post_id = p.id)
       order by p.settled_at limit ${ROWS_AT_ONCE}))`
   return rows.count
+}
+
+/** Deletes a bounded number of unreadable results whose task is pruned. Returns how many; zero when none is left. */
+export async function pruneRejected(sql: SqlRunner, keepDays: number): Promise<number> {
+  const rows = await sql`
+    delete from rejected_result where task_id = any(array(
+      select r.task_id from rejected_result r
+      where r.received_at < clock_timestamp() - make_interval(days => ${keepDays})
+        and not exists (select from task k where k.id = r.task_id)
+      limit ${ROWS_AT_ONCE}))`
+  return rows.count
+}
+
+/**
+ * Deletes old charges in pieces.
+ * @param keepMs null keeps them for ever
+ * @returns how many
+ */
+export async function pruneMoney(db: Database, keepMs: number | null, signal?: AbortSignal): Promise<number> {
+  if (keepMs === null) return 0
+  return deleteInPieces(db, 'Pruning the charges', (tx) => pruneCharges(tx, keepMs), signal)
+}
+
+/**
+ * Deletes a bounded number of charges of UTC days that ended before the given time. Their sums are added to `pruned_charge` in the same
+ * statement, so that the totals by day and the books agree as before. The audit, the recovery and the restore look back 32 days at most.
+ * @returns how many; zero when none is left
+ */
+async function pruneCharges(tx: Transaction, keepMs: number): Promise<number> {
+  const [row] = await tx<{ pruned: number }[]>`
+    with bound as materialized (
+      select date_trunc('day', storerank_now() - make_interval(secs => ${keepMs / 1000}::float8), 'UTC') as at
+    ),
+    gone as (
+      delete from charge where ctid = any(array(
+        select c.ctid from charge c where c.at < (select at from bound) limit ${ROWS_AT_ONCE}))
+      returning project_id, kind, amount_micros
+    ),
+    moved as (
+      update pruned_charge p set before = bound.at from bound
+      where p.before < bound.at and exists (select from gone)
+        and not exists (select from gone g where (g.project_id, g.kind) = (p.project_id, p.kind))
+    ),
+    added as (
+      insert into pruned_charge as p (project_id, kind, amount_micros, before)
+      select g.project_id, g.kind, sum(g.amount_micros), (select at from bound) from gone g group by 1, 2
+      on conflict (project_id, kind) do update set amount_micros = p.amount_micros + excluded.amount_micros,
+        before = greatest(p.before, excluded.before)
+    )
+    select count(*) as pruned from gone`
+  return row?.pruned ?? 0
 }

@@ -48,7 +48,7 @@ export async function recordCheck(sql: SqlRunner): Promise<void> {
 
 /** The charges of the last day that has any are read by the index of their time. */
 export async function readRestoreState(sql: SqlRunner): Promise<RestoreState> {
-  const [row] = await sql<RestoreState[]>`
+  const [row] = await sql<(RestoreState & { prunedBefore: Date | null })[]>`
     select l.installation, l.recover_from as "recoverFrom", l.is_apart as "isApart", storerank_now() as now, (
       select max(c.at) from charge c where c.at >= (
         select max(begins_at) from (
@@ -56,16 +56,19 @@ export async function readRestoreState(sql: SqlRunner): Promise<RestoreState> {
           union all
           select begins_at from spend_change where scope = 0 and tasks_charged > 0
         ) day)
-    ) as "lastChargeAt"
+    ) as "lastChargeAt", (select max(before) from pruned_charge) as "prunedBefore"
     from ledger l`
   if (row === undefined) throw new Error('The table ledger has lost its one row.')
-  return row
+  const { prunedBefore, ...state } = row
+  return { ...state, lastChargeAt: state.lastChargeAt ?? prunedBefore }
 }
 
 /** Why nothing may be posted, as a sentence for a person and for the posts that stay `ready`; null when posting is allowed. */
 export async function readRestoreHold(sql: SqlRunner): Promise<string | null> {
   const [row] = await sql<{ recoverFrom: Date | null; isNew: boolean }[]>`
-    select l.recover_from as "recoverFrom", not exists (select from charge) as "isNew" from ledger l`
+    select l.recover_from as "recoverFrom", 
+      not exists (select from charge) and not exists (select from pruned_charge) as "isNew"
+    from ledger l`
   if (row === undefined || row.recoverFrom === null) return null
   const minute = row.recoverFrom.toISOString().slice(0, 16).replace('T', ' ')
   return row.isNew

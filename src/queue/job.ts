@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { AlertSettings } from '../alerts/settings.ts'
-import type { Secret } from '../config.ts'
+import type { Config, Secret } from '../config.ts'
 import { CLOSE_TIMEOUT_S, type Database } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import type { ReportSettings } from '../report/write-reports.ts'
@@ -22,8 +22,8 @@ export interface RunnerSettings {
   readonly postbackUrl: Secret | null
   /** Where the pages of the projects are written; null: nowhere. */
   readonly reports: ReportSettings | null
-  /** How long raw pages are kept; null: for ever. */
-  readonly keepPagesMs: number | null
+  /** How long the history, raw pages and single charges are kept; null each: for ever. */
+  readonly keep: Config['keep']
   /** What channels of alerts take from the environment; left out: nothing. */
   readonly alerts?: AlertSettings
 }

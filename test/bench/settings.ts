@@ -8,7 +8,7 @@ export const SETTINGS: RunnerSettings = {
   maxAttempts: 3,
   overdueAfterMs: 3_600_000,
   reconcileQuietMs: 1_200_000,
-  keepPagesMs: null,
+  keep: { historyMs: null, pagesMs: null, moneyMs: null },
   postbackUrl: null,
   reports: null,
 }

@@ -31,6 +31,7 @@ select t.id, slot, slot, a.id, true, 4.5, version, 0, 'USD', hash
 from target t, app a, (values
   (timestamptz '2026-03-10 00:00+00', '1.0', '\x01'::bytea), ('2026-03-11 00:00+00', '1.1', '\x02')) v (slot, version, hash)
 where t.function = 'app_info' and a.app_id = '1001';
+insert into page (target_id, slot, number, html_gzip) select id, '2026-03-10', 1, '\x00' from target where subject = 'calm';
 insert into review (app, review_id, location_code, language_code, rating, title, text, first_seen_at, last_seen_at)
 select id, 'r1', 2840, 'en', 5, 'Good', 'Very good.', '2026-03-10', '2026-03-10' from app where app_id = '1001';
 

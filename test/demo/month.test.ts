@@ -60,7 +60,7 @@ describe('a month that is lived through', () => {
           reconcileQuietMs: 1_200_000,
           postbackUrl: null,
           reports: null,
-          keepPagesMs: null,
+          keep: { historyMs: null, pagesMs: null, moneyMs: null },
         },
         log: pino({ level: 'silent' }),
         signal: new AbortController().signal,

@@ -1,7 +1,7 @@
 /** What is forgotten, and that nothing else is. Days are counted back from the present: their end is between the tests' 89 and 91. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
-import { type Pruned, prunePages, pruneWork } from '../../src/history/housekeeping.ts'
+import { type Pruned, pruneWork } from '../../src/history/housekeeping.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -90,20 +90,4 @@ test('of old looks at the account the latest stays, because budgets go by it', a
   await look(10)
   assert.equal((await pruneWork(world.db)).looks, 1)
   assert.equal((await sql`select from account_usage`).count, 1)
-})
-
-test('raw pages are forgotten when a person says so, by the age of their slot, and what was read from them is not', async () => {
-  const { sql } = world.db
-  const insert = (days: number) => sql`
-    insert into page (target_id, slot, number, html_gzip)
-    select 1, storerank_now() - make_interval(days => ${days}), n, '\\x00' from generate_series(1, 300) n`
-  await insert(29)
-  await insert(31)
-  const [before] = await sql<{ rows: number }[]>`select count(*) as rows from ranking`
-  assert.equal(await prunePages(world.db, null), 0)
-  assert.equal(await prunePages(world.db, 30 * 86_400_000), 300)
-  assert.equal(await prunePages(world.db, 30 * 86_400_000), 0)
-  const [left] = await sql<{ pages: number }[]>`select count(*) as pages from page`
-  assert.equal(left?.pages, 300)
-  assert.deepEqual(await sql`select count(*) as rows from ranking`.then(([row]) => row), before)
 })

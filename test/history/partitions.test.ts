@@ -28,7 +28,7 @@ async function ensurePartitionsOfSlots(db: Database, slots: readonly Date[]): Pr
 describe('partitions', () => {
   test('are made for this month and those ahead, over the turn of the year, and only once', async () => {
     await planning.setNow('2026-11-30 23:59+00')
-    assert.equal(await makePartitionsAhead(planning.db, 3), 8)
+    assert.equal(await makePartitionsAhead(planning.db, 3), 12)
     assert.deepEqual(await partitions(), [
       'ranking_202611',
       'ranking_202612',
@@ -43,7 +43,7 @@ describe('partitions', () => {
     ])
     assert.equal(await makePartitionsAhead(planning.db, 3), 0)
     await planning.setNow('2026-12-01 00:00+00')
-    assert.equal(await makePartitionsAhead(planning.db, 3), 2)
+    assert.equal(await makePartitionsAhead(planning.db, 3), 3)
   })
 
   test('are made on demand from the first to the last slot, in whatever order they come', async () => {

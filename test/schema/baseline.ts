@@ -9,7 +9,7 @@ import * as schema from '../../src/db/schema/index.ts'
 const DRIZZLE = new URL('../../drizzle/', import.meta.url)
 const RELEASED = new URL('../db/released/', import.meta.url)
 /** Drizzle cannot say how a table is partitioned. */
-const PARTITIONED = ['ranking', 'app_snapshot']
+const PARTITIONED = ['ranking', 'app_snapshot', 'page']
 /** Nor how a column is stored: an array of 700 app ids is inserted a third faster uncompressed, at the same size. */
 const STORAGE = 'ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERNAL;'
 /** What a crash may forget. */

@@ -46,6 +46,7 @@ const TABLES = [
     'watch_period',
     'budget_cut',
     'charge',
+    'pruned_charge',
     'charged_price',
     'task',
     'post',

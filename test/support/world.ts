@@ -47,7 +47,7 @@ const SETTINGS: RunnerSettings = {
   reconcileQuietMs: 20 * 60_000,
   postbackUrl: null,
   reports: null,
-  keepPagesMs: null,
+  keep: { historyMs: null, pagesMs: null, moneyMs: null },
 }
 
 /** The ready list may be asked as often as a test likes; what a test is about it sets itself. */

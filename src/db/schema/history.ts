@@ -1,6 +1,6 @@
 /**
- * The history: exactly one row per closed (target, slot), a capture or a gap with its reason. Both history tables are partitioned by
- * month of slot (drizzle/0001), which Drizzle cannot declare.
+ * The history: exactly one row per closed (target, slot), a capture or a gap with its reason. Both history tables and `page` are
+ * partitioned by month of slot (drizzle/0001), which Drizzle cannot declare.
  */
 import { sql } from 'drizzle-orm'
 import {

@@ -1,6 +1,6 @@
 /** A project: the apps and keywords that belong together, with a budget and a time zone of their own. */
 import { sql } from 'drizzle-orm'
-import { boolean, integer, numeric, pgTable, text } from 'drizzle-orm/pg-core'
+import { boolean, integer, interval, numeric, pgTable, text } from 'drizzle-orm/pg-core'
 import { businessNow, instant } from './columns.ts'
 import { rulesOf } from './rule.ts'
 
@@ -16,6 +16,9 @@ export const project = pgTable(
     dailyUsd: numeric('daily_usd'),
     monthlyUsd: numeric('monthly_usd'),
     enabled: boolean('enabled').notNull().default(true),
+    /** Instead of KEEP_HISTORY and KEEP_PAGES. What several projects asked for is kept as long as one of them wants. */
+    keepHistory: interval('keep_history'),
+    keepPages: interval('keep_pages'),
     createdAt: instant('created_at').notNull().default(businessNow),
   },
   () => [
@@ -25,5 +28,11 @@ export const project = pgTable(
     // NaN is greater than every number.
     rule('daily_usd_0_to_99999999', sql`daily_usd between 0 and 99999999`, 'daily_usd'),
     rule('monthly_usd_0_to_99999999', sql`monthly_usd between 0 and 99999999`, 'monthly_usd'),
+    rule(
+      'keep_history_92_days_to_1000_years',
+      sql`keep_history between '92 days' and '1000 years'`,
+      'keep_history',
+    ),
+    rule('keep_pages_0_to_1000_years', sql`keep_pages between '0 days' and '1000 years'`, 'keep_pages'),
   ],
 )

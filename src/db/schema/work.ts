@@ -145,7 +145,7 @@ export const task = pgTable(
 /**
  * One row of money that the service took or gave back: `charge`, `refund` (negative) and `duplicate` are what it said, and an
  * `adjustment` (either sign) is what its own list of tasks says beyond them. A shared task has one row of each kind per
- * project, and they add up exactly. Kept for ever.
+ * project, and they add up exactly. Kept for ever, unless KEEP_MONEY says otherwise.
  */
 export const charge = pgTable(
   'charge',
@@ -170,6 +170,19 @@ export const charge = pgTable(
     index('charge_by_time').using('brin', t.at).with({ autosummarize: true, pages_per_range: 32 }),
     index('charge_adjustments').on(t.at).where(sql`kind = 'adjustment'`),
   ],
+)
+
+/** What housekeeping has deleted of `charge` (KEEP_MONEY), as one sum per project and kind: with the charges it makes up the totals. */
+export const prunedCharge = pgTable(
+  'pruned_charge',
+  {
+    projectId: integer('project_id').notNull(),
+    kind: text('kind').notNull(),
+    amountMicros: micros('amount_micros').notNull(),
+    /** Charges before that instant are deleted; the same in every row. */
+    before: instant('before').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.projectId, t.kind] })],
 )
 
 /** Columns of the money of one day, shared by `spend` and `spend_change`. */

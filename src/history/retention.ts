@@ -1,0 +1,145 @@
+/**
+ * How long the history and raw pages are kept: for ever unless a person says so. What several projects asked for is kept as long as one of
+ * them wants it. The history goes by whole months of UTC, so that a month that nobody wants any more is dropped with its partition; pages,
+ * which are large, go by the day.
+ */
+import type { Fragment } from 'postgres'
+import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { inPiece, ROWS_AT_ONCE } from '../db/pieces.ts'
+import { listPartitions, type Partition } from './partitions.ts'
+
+export interface Kept {
+  readonly rows: number
+  /** Months of the history, and of pages, that went as a whole. */
+  readonly months: number
+}
+
+interface Rule {
+  readonly name: string
+  readonly table: Partition['table']
+  /** What the setting says; null: for ever. */
+  readonly keepMs: number | null
+  readonly column: 'keep_history' | 'keep_pages'
+  readonly unit: 'month' | 'day'
+  /** A row whose task is still there is looked up by it: by the ledger, the views of problems, the audit. */
+  readonly isOfTasks: boolean
+  readonly rowsAtOnce: number
+}
+
+/** A page has about 100 KB. */
+const PAGES_AT_ONCE = 200
+
+/**
+ * Deletes rows of the history that are older than their projects want.
+ * @param keepMs for projects that say nothing themselves; null keeps them for ever
+ */
+export async function pruneHistory(db: Database, keepMs: number | null, signal?: AbortSignal): Promise<Kept> {
+  const rule = {
+    keepMs,
+    column: 'keep_history',
+    unit: 'month',
+    isOfTasks: true,
+    rowsAtOnce: ROWS_AT_ONCE,
+  } as const
+  const ranking = await prune(db, { ...rule, name: 'Pruning the history', table: 'ranking' }, signal)
+  const snapshot = await prune(db, { ...rule, name: 'Pruning the history', table: 'app_snapshot' }, signal)
+  return { rows: ranking.rows + snapshot.rows, months: ranking.months + snapshot.months }
+}
+
+/**
+ * Deletes raw pages that are older than their projects want. What was read from them stays in the history; a measurement that is
+ * `html_only` has nothing else, and stays as the gap that it is.
+ */
+export function prunePages(db: Database, keepMs: number | null, signal?: AbortSignal): Promise<Kept> {
+  const rule = {
+    keepMs,
+    column: 'keep_pages',
+    unit: 'day',
+    isOfTasks: false,
+    rowsAtOnce: PAGES_AT_ONCE,
+  } as const
+  return prune(db, { ...rule, name: 'Pruning the pages', table: 'page' }, signal)
+}
+
+async function prune(db: Database, rule: Rule, signal?: AbortSignal): Promise<Kept> {
+  const [row] = await db.sql<{ nothing: boolean }[]>`
+    select ${rule.keepMs}::float8 is null and not exists (
+      select from project where ${db.sql(rule.column)} is not null) as nothing`
+  let rows = 0
+  let months = 0
+  if (row?.nothing) return { rows, months }
+  for (const partition of await listPartitions(db.sql, rule.table)) {
+    signal?.throwIfAborted()
+    if (await inPiece(db, rule.name, (tx) => dropMonth(tx, rule, partition))) months += 1
+    else rows += await pruneMonth(db, rule, partition, signal)
+  }
+  return { rows, months }
+}
+
+/** `kept`: each target with the instant before which its rows go; without those that somebody keeps for ever. */
+function keptTargets(sql: SqlRunner, { keepMs, column, unit }: Rule): Fragment {
+  const seconds = keepMs === null ? null : keepMs / 1000
+  const keep = sql`coalesce(j.${sql(column)}, make_interval(secs => ${seconds}::float8))`
+  return sql`
+    kept as materialized (
+      select t.id as target_id, date_trunc(${unit}::text, storerank_now() - max(${keep}), 'UTC') as since
+      from target t left join watch_period p on p.target_id = t.id left join project j on j.name = p.project
+      group by t.id having bool_and(${keep} is not null)
+    )` as Fragment
+}
+
+/**
+ * Drops the partition of a month when no target wants any of it. Taking it from its table locks out readers for a moment; when they
+ * leave none, the piece gives up, and the next night tries again.
+ */
+async function dropMonth(tx: Transaction, rule: Rule, { name, begins, ends }: Partition): Promise<boolean> {
+  const [row] = await tx<{ over: boolean }[]>`
+    with ${keptTargets(tx, rule)}
+    select ${ends}::timestamptz <= storerank_now()
+      and not exists (
+        select from target t left join kept k on k.target_id = t.id where k.since is null or k.since < ${ends})
+      and not (${rule.isOfTasks} and exists (select from task where slot >= ${begins} and slot < ${ends})) as over`
+  if (!row?.over) return false
+  await tx`drop table ${tx(name)}`
+  return true
+}
+
+/** In the order of targets, so that no piece reads again what the pieces before it have left. */
+async function pruneMonth(
+  db: Database,
+  rule: Rule,
+  partition: Partition,
+  signal?: AbortSignal,
+): Promise<number> {
+  let total = 0
+  let from = 0
+  for (;;) {
+    signal?.throwIfAborted()
+    const piece = await inPiece(db, rule.name, (tx) => prunePiece(tx, rule, partition, from))
+    total += piece.rows
+    if (piece.rows < rule.rowsAtOnce) return total
+    from = piece.last
+  }
+}
+
+async function prunePiece(
+  tx: Transaction,
+  rule: Rule,
+  { name, begins }: Partition,
+  from: number,
+): Promise<{ rows: number; last: number }> {
+  const hasNoTask = tx`
+    and not exists (
+      select from task k where k.target_id = h.target_id and k.slot = h.slot and k.state <> 'dropped')`
+  const [piece] = await tx<{ rows: number; last: number }[]>`
+    with ${keptTargets(tx, rule)},
+    gone as (
+      delete from ${tx(name)} where ctid = any(array(
+        select h.ctid from kept k join ${tx(name)} h on h.target_id = k.target_id and h.slot < k.since
+        where k.target_id >= ${from} and k.since > ${begins} ${rule.isOfTasks ? hasNoTask : tx``}
+        order by h.target_id limit ${rule.rowsAtOnce}))
+      returning target_id
+    )
+    select count(*) as rows, coalesce(max(target_id), 0) as last from gone`
+  return piece ?? { rows: 0, last: 0 }
+}

@@ -488,6 +488,13 @@ CREATE TABLE "location" (
 	CONSTRAINT "location_store_code_pk" PRIMARY KEY("store","code")
 );
 --> statement-breakpoint
+CREATE TABLE "named_lock" (
+	"name" text PRIMARY KEY NOT NULL,
+	"pid" integer,
+	"key" bigint,
+	"taken_at" timestamp (6) with time zone
+);
+--> statement-breakpoint
 CREATE TABLE "page" (
 	"target_id" integer NOT NULL,
 	"slot" timestamp (6) with time zone NOT NULL,

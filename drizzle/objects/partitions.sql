@@ -14,8 +14,8 @@ begin
     foreach parent in array array['ranking', 'app_snapshot', 'page'] loop
       part := parent || '_' || to_char(first at time zone 'UTC', 'YYYYMM');
       continue when to_regclass(part) is not null;
-      perform pg_advisory_xact_lock(hashtext('storerank'), hashtext('partitions'));
-      -- Not to_regclass again: it remembers what it did not find, and an advisory lock does not remind it.
+      perform wait_for_lock('partitions');
+      -- Not to_regclass again: it remembers what it did not find, and waiting does not remind it.
       continue when exists (
         select from pg_class c where c.relname = part and c.relnamespace = (
           select p.relnamespace from pg_class p where p.oid = parent::regclass)

@@ -36,7 +36,7 @@ export async function compareBooks(
 ): Promise<Compared> {
   return db.begin(async (tx) => {
     // Two audits write the same rows. One after the other, they cannot deadlock.
-    await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('audit'))`
+    await tx`select wait_for_lock('audit')`
     await fillListed(tx, slices)
     await findDifferences(tx, range, aheadMs)
     const adjusted = await adjustCharges(tx)

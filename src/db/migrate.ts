@@ -27,7 +27,9 @@ export interface Schema {
 const PRESENT = readSchema(fileURLToPath(new URL('../../drizzle', import.meta.url)), packageJson.version)
 /** Another object depends on the column or table that was to be changed. */
 const IN_USE = ['2BP01', '0A000']
-/** A process that waits for another one's migration waits without a limit. */
+/** How long a migration waits for one lock: for another migration, or for a transaction that reads what it changes. */
+const LOCKING = { name: 'The migration', lockTimeoutMs: 600_000 }
+/** The migration itself takes as long as it takes. */
 const NO_LIMIT_MS = 2_147_483_647
 
 /** @param folder drizzle/ of that version */
@@ -72,16 +74,18 @@ export async function migrate(url: string, schema: Schema = PRESENT): Promise<bo
   try {
     await refuseUnfitDatabase(client)
     await refusePooler(client, another)
-    return await createBegin(client)((tx) => bringUpToDate(tx, schema), { limitMs: NO_LIMIT_MS })
+    const begin = createBegin(client, { observer: another })
+    // Without the lock first, so that who holds it keeps nobody out of a database that is up to date.
+    if (await begin(async (tx) => isCurrent(await readKnown(tx, schema), schema))) return false
+    return await begin((tx) => bringUpToDate(tx, schema), { ...LOCKING, limitMs: NO_LIMIT_MS })
   } finally {
     await Promise.all([client.end({ timeout: 5 }), another.end({ timeout: 5 })])
   }
 }
 
 async function bringUpToDate(tx: Transaction, schema: Schema): Promise<boolean> {
-  await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('migrate'))`
-  const applied = await readApplied(tx)
-  refuseOtherSchemas(applied, schema)
+  await waitForMigrations(tx)
+  const applied = await readKnown(tx, schema)
   if (isCurrent(applied, schema)) return false
   await refuseMissingRights(tx)
   await makeOwnSchemas(tx)
@@ -172,12 +176,23 @@ export async function refuseNewerSchema({ sql }: Database): Promise<void> {
  */
 export async function grantRoles({ begin }: Database): Promise<string | null> {
   return begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('migrate'))`
+    await waitForMigrations(tx)
     return roles.grantRoles(tx, PRESENT.objects.grants)
-  })
+  }, LOCKING)
+}
+
+/** One migration at a time. An advisory lock, because there may be no table yet whose row could be locked. */
+async function waitForMigrations(tx: Transaction): Promise<void> {
+  await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('migrate'))`
 }
 
 /** @throws ConfigurationError when this version must not touch the schema */
+async function readKnown(tx: Transaction, schema: Schema): Promise<Applied> {
+  const applied = await readApplied(tx)
+  refuseOtherSchemas(applied, schema)
+  return applied
+}
+
 function refuseOtherSchemas(applied: Applied, schema: Schema): void {
   const hashes = new Set(applied.migrations.map(({ hash }) => hash))
   const newest = Math.max(0, ...applied.migrations.map(({ stamp }) => stamp))
@@ -218,12 +233,14 @@ function isLater(version: string, than: string): boolean {
 }
 
 async function readApplied(sql: SqlRunner): Promise<Applied> {
-  const [table] = await sql`select to_regclass('drizzle.__drizzle_migrations') is not null as there,
-    to_regclass('drizzle.objects') is not null as has_objects`
-  if (!table?.there) return { migrations: [], objects: null }
+  // From the catalog: to_regclass remembers what it did not find, and a wait for an advisory lock does not remind it.
+  const tables = await sql<{ name: string }[]>`
+    select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'drizzle'`
+  const has = (table: string) => tables.some(({ name }) => name === table)
+  if (!has('__drizzle_migrations')) return { migrations: [], objects: null }
   const migrations = await sql<{ hash: string; stamp: number }[]>`
     select hash, created_at as stamp from drizzle.__drizzle_migrations`
-  if (!table.has_objects) return { migrations, objects: null }
+  if (!has('objects')) return { migrations, objects: null }
   const [objects = null] = await sql<{ version: string; hash: string; identities: string[] }[]>`
     select version, hash, identities from drizzle.objects`
   return { migrations, objects }

@@ -101,7 +101,7 @@ interface AppRow {
 /** One statement behind a lock: without it two writers could deadlock. */
 async function upsertApps(db: Database, apps: readonly App[]): Promise<AppRow[]> {
   return db.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('dictionary'))`
+    await tx`select wait_for_lock('dictionary')`
     return tx<AppRow[]>`
       with seen as materialized (
         select s.*, a.id from unnest(

@@ -181,7 +181,7 @@ async function withJobLock<T>(db: Database, job: Job, work: () => Promise<T>): P
   const living = setInterval(() => void session`select`.catch(() => {}), SIGN_OF_LIFE_MS).unref()
   try {
     const [row] = await session<{ locked: boolean }[]>`
-      select pg_try_advisory_lock(hashtext('storerank job'), hashtext(${job.name})) as locked`
+      select hold_lock(${`job ${job.name}`}) as locked`
     return row?.locked ? await work() : BUSY
   } finally {
     clearInterval(living)

@@ -210,7 +210,7 @@ describe('another cost', () => {
 test('two audits go one after the other, so that they never wait for each other in a circle', async (t) => {
   const world = await openWorld(t)
   const waiting = await world.db.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('audit'))`
+    await tx`select wait_for_lock('audit')`
     const second = auditAll(world)
     await until('the second audit waits', async () => {
       const waiters = await world.db.sql`

@@ -95,13 +95,10 @@ describe('with an own database and account', () => {
       const open = await database.sql`select from task where state <> 'collected'`
       assert.equal(open.length, 0)
 
-      await database.sql.begin(async (tx) => {
-        await tx`select pg_advisory_xact_lock(hashtext('storerank job'), hashtext('track'))`
-        const { code, stderr } = await callCommand(
-          ['run', 'track'],
-          settings(database, { LOG_LEVEL: 'error' }),
-        )
-        assert.deepEqual([code, stderr], [75, 'Another runner has the job track; nothing was done here.\n'])
-      })
+      const other = await database.sql.reserve()
+      await other`select hold_lock('job track')`
+      const { code, stderr } = await callCommand(['run', 'track'], settings(database, { LOG_LEVEL: 'error' }))
+      assert.deepEqual([code, stderr], [75, 'Another runner has the job track; nothing was done here.\n'])
+      other.release()
     }))
 })

@@ -120,6 +120,37 @@ function untilFree(): Promise<void> {
   return until('the job is free', async () => (await executeJob(second.context, job, SLOT)) !== BUSY)
 }
 
+test('no login that is not the owner can take the lock of a job', async () => {
+  const { job, begun, release } = heldJob()
+  await world.db.begin(async (tx) => {
+    await tx`set local role storerank_editor`
+    await assert.rejects(
+      tx.savepoint((inner) => inner`select hold_lock(${`job ${job.name}`})`),
+      { code: '42501' },
+    )
+    await assert.rejects(
+      tx.savepoint((inner) => inner`select from named_lock for update`),
+      { code: '42501' },
+    )
+    await tx`select pg_advisory_lock(hashtext('storerank job'), hashtext(${job.name}))`
+    const running = executeJob(first.context, job, SLOT)
+    await begun
+    // Nor by the number that its holder has drawn, which any login may read.
+    await tx`reset role`
+    const [held] = await tx<
+      { pid: number; key: string }[]
+    >`select pid, key::text from named_lock where name = ${`job ${job.name}`}`
+    const [taken] = await tx<
+      { taken: boolean }[]
+    >`select pg_try_advisory_lock(${held?.key ?? null}::bigint) as taken`
+    assert.equal(taken?.taken, false)
+    assert.equal(await executeJob(second.context, job, SLOT), BUSY)
+    release()
+    assert.deepEqual(await running, {})
+  })
+  await untilFree()
+})
+
 test('the lock of a killed runner dies with its connection', async () => {
   const killed = await world.openRunner()
   const { job, begun } = heldJob()

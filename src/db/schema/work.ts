@@ -9,7 +9,6 @@ import {
   check,
   index,
   integer,
-  jsonb,
   pgTable,
   primaryKey,
   smallint,
@@ -365,25 +364,6 @@ export const callPlace = pgTable('call_place', {
   /** When the call ends at the latest; its end frees the place before. */
   busyUntil: instant('busy_until').notNull(),
 })
-
-/** One run of a job: (job, slot) once, however many runners enqueue it. */
-export const jobRun = pgTable(
-  'job_run',
-  {
-    job: text('job').notNull(),
-    slot: instant('slot').notNull(),
-    state: text('state').notNull().default('waiting'),
-    runner: text('runner'),
-    startedAt: instant('started_at'),
-    endedAt: instant('ended_at'),
-    summary: jsonb('summary'),
-    error: text('error'),
-  },
-  (t) => [
-    primaryKey({ columns: [t.job, t.slot] }),
-    check('job_run_state_known', sql`state in ('waiting', 'running', 'done', 'failed', 'missed')`),
-  ],
-)
 
 /**
  * Where the service's own list of tasks and our books disagree, found by the audit. `missing` and `unknown` go away when they

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { makeCommandHome, runCommand } from '../support/command.ts'
+import { callCommand, makeCommandHome } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 
 test('an operator sees what is wrong, in a word for the machine and a sentence for people', async (t) => {
@@ -22,35 +22,35 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   const HEARTBEAT_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/id`
   const options = { home, env: { DATABASE_URL: database.url, HEARTBEAT_URL } }
 
-  const well = await runCommand(t, ['status', '--check'], options)
+  const well = await callCommand(['status', '--check'], options)
   assert.deepEqual([well.code, well.stdout], [0, ''])
 
   await database.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code) values ('p', 'ios_store', 'yoga', 2840, 'en')`
-  const idle = await runCommand(t, ['status', '--check'], options)
+  const idle = await callCommand(['status', '--check'], options)
   assert.equal(idle.code, 1)
   assert.match(idle.stdout, /^no_run: Nothing was ever planned, .*Start `storerank start`/)
 
   const file = join(home, 'storerank.prom')
-  const ran = await runCommand(t, ['run', '--metrics', file], options)
+  const ran = await callCommand(['run', '--metrics', file], options)
   assert.equal(ran.code, 0, ran.stderr)
   assert.equal(beats, 1)
   assert.match(readFileSync(file, 'utf8'), /^storerank_due_to_stored_seconds_count 1$/m)
   assert.match(ran.stderr, /"postId":"[^"]+","jobId":"[^"]+","created":1/)
-  const { stdout } = await runCommand(t, ['status', '--check', '--json'], options)
+  const { stdout } = await callCommand(['status', '--check', '--json'], options)
   assert.deepEqual(JSON.parse(stdout), { troubles: [] })
 
   await database.sql`update ledger set recover_from = clock_timestamp() - interval '1 hour'`
-  const held = await runCommand(t, ['run'], options)
+  const held = await callCommand(['run'], options)
   assert.deepEqual([held.code, beats], [2, 1])
   assert.match(held.stderr, /restored from an older copy.*storerank recover/)
-  assert.match((await runCommand(t, ['status', '--check'], options)).stdout, /^restored: /)
-  const recovered = await runCommand(t, ['recover'], options)
+  assert.match((await callCommand(['status', '--check'], options)).stdout, /^restored: /)
+  const recovered = await callCommand(['recover'], options)
   assert.equal(recovered.code, 0, recovered.stderr)
   assert.match(recovered.stdout, /Nothing in it was missing here\./)
-  assert.equal((await runCommand(t, ['status', '--check'], options)).code, 0)
+  assert.equal((await callCommand(['status', '--check'], options)).code, 0)
 
-  const away = await runCommand(t, ['status', '--check'], {
+  const away = await callCommand(['status', '--check'], {
     home,
     env: { DATABASE_URL: 'postgres://x:y@127.0.0.1:9/z' },
   })

@@ -15,6 +15,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { endLeftovers } from './leftovers.ts'
 import { type MovedClock, moveClock } from './moved-clock.ts'
+import { writeEntries } from './processes.ts'
 import { startTestServer, type TestServer } from './test-server.ts'
 
 export interface Suite {
@@ -49,7 +50,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => interrupted.abort())
 }
 
-/** Runs the files, two at once. What they left running counts as a failure. */
+/** Runs the files, three processes at once, for they wait at times. What they left running counts as a failure. */
 export async function runSuite(suite: Suite): Promise<Counts> {
   // Temporary files of all its processes are made in it, so that it tells which processes are its own.
   const folder = await mkdtemp(join((await findMemory()) ?? tmpdir(), 'storerank-test-'))
@@ -130,6 +131,7 @@ async function runFiles(
   environment: Record<string, string>,
 ): Promise<Counts> {
   const countsFile = join(folder, 'counts.json')
+  const entries = await writeEntries(PROJECT, files, await mkdtemp(join(folder, 'entries-')))
   const preloaded = ['load-faster.ts', ...(clock === undefined ? [] : ['moved-date.ts'])]
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
   const child = spawn(
@@ -141,10 +143,10 @@ async function runFiles(
       '--test-reporter-destination=stdout',
       `--test-reporter=${new URL('counts-reporter.ts', SUPPORT)}`,
       `--test-reporter-destination=${countsFile}`,
-      '--test-concurrency=2',
+      '--test-concurrency=3',
       `--test-timeout=${TEST_LIMIT_MS}`,
       ...options,
-      ...files,
+      ...entries,
     ],
     {
       cwd: PROJECT,

@@ -252,9 +252,9 @@ test('--replace disables what the file does not name, of that project and that k
 })
 
 test('a stop is obeyed between two pieces: what is stored stays, and the same file goes on', async () => {
-  const file = csv(HEADER, ...keywords(12_000))
+  const file = csv(HEADER, ...keywords(5_200))
   const stopping = new AbortController()
   const done = await importWatches(db, file, { signal: stopping.signal, onProgress: () => stopping.abort() })
   assert.deepEqual([done.isStopped, done.added], [true, 5_000])
-  assert.deepEqual(await counts(file), [7_000, 0, 5_000, 0])
+  assert.deepEqual(await counts(file), [200, 0, 5_000, 0])
 })

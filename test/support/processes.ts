@@ -1,0 +1,87 @@
+/**
+ * Which files of tests share a process, and in which order the processes start. Loading the product takes a process of tests half a
+ * second, more than most of their tests take: cheap files of one folder run in one process, one after the other.
+ */
+import { globSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** Their processes start first, the longest one before the others: in the end no core waits for one of them. */
+const DEAREST = [
+  'test/crash/crash.proof.ts',
+  'test/crash/guards.proof.ts',
+  'test/flow/runners.test.ts',
+  'test/flow/cycle.test.ts',
+  'test/queue/job.test.ts',
+  'test/queue/scheduler.test.ts',
+  'test/post/recover.test.ts',
+  'test/history/close-slots.test.ts',
+  'test/collect/receiver.test.ts',
+  'test/audit/compare.test.ts',
+  'test/cli/own-account.test.ts',
+  'test/db/migrate.test.ts',
+  'test/db/settings.test.ts',
+  'test/queue/runner.test.ts',
+  'test/flow/postbacks.test.ts',
+  'test/db/transaction.test.ts',
+  'test/watch/import.test.ts',
+  'test/contract/contract.test.ts',
+]
+
+/** So few that a process takes about ten seconds: what is left in the end is short. */
+const FILES_PER_PROCESS = 6
+
+/**
+ * The files of each process, in the order of their start. A proof and a file of `DEAREST` has its own.
+ * @param files paths below the project
+ */
+export function groupFiles(files: readonly string[]): string[][] {
+  const dearest = DEAREST.filter((file) => files.includes(file))
+  const others = files.filter((file) => !DEAREST.includes(file)).sort()
+  const proofs = others.filter((file) => file.endsWith('.proof.ts'))
+  const cheap = Map.groupBy(
+    others.filter((file) => !proofs.includes(file)),
+    (file) => dirname(file),
+  )
+  const shared = [...cheap.values()].flatMap((each) => cut(each, FILES_PER_PROCESS))
+  return [...[...dearest, ...proofs].map((file) => [file]), ...shared]
+}
+
+/** Pieces of almost the same length. */
+function cut(files: readonly string[], longest: number): string[][] {
+  const pieces = Math.ceil(files.length / longest)
+  const bounds = Array.from({ length: pieces + 1 }, (_, n) => Math.round((n * files.length) / pieces))
+  return bounds.slice(1).map((end, n) => files.slice(bounds[n], end))
+}
+
+/**
+ * Writes a module for each process, whose names have the order in which `node --test` starts them. Each file is a suite in it:
+ * what it registers before and after its tests is about its own.
+ * @param patterns files or glob patterns, relative to the project
+ * @param folder where the modules are written
+ * @throws Error when a pattern names no file
+ */
+export async function writeEntries(
+  project: string,
+  patterns: readonly string[],
+  folder: string,
+): Promise<string[]> {
+  const found = patterns.map((pattern) => globSync(pattern, { cwd: project }))
+  const empty = found.findIndex((files) => files.length === 0)
+  if (empty >= 0) throw new Error(`There is no file of tests ${patterns[empty]}.`)
+  const files = [...new Set(found.flat().map((file) => relative(project, join(project, file))))]
+  const entries = groupFiles(files).map((group, n) => ({
+    path: join(folder, `${String(n).padStart(3, '0')}.mjs`),
+    text: [
+      "import { describe } from 'node:test'",
+      ...group.map((file) => {
+        const url = pathToFileURL(join(project, file)).href
+        return `await describe(${JSON.stringify(file)}, () => import(${JSON.stringify(url)}))`
+      }),
+      '',
+    ].join('\n'),
+  }))
+  for (const { path, text } of entries) await writeFile(path, text)
+  return entries.map(({ path }) => path)
+}

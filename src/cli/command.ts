@@ -91,6 +91,8 @@ export interface CommandOptions {
   connect: { readonly isPrinting: boolean }
   dump: { readonly file: string }
   restore: { readonly file: string }
+  /** `before` is a day, `to` a folder. */
+  archive: { readonly before: string; readonly to: string; readonly drop: boolean }
   init: { readonly file: string }
   api: ApiOptions
 }

@@ -19,6 +19,7 @@ export const COMMANDS: CommandModules = {
   start: () => import('./start.ts'),
   run: () => import('./run.ts'),
   recover: () => import('./recover.ts'),
+  archive: () => import('./archive.ts'),
   plan: () => import('./plan.ts'),
   forecast: () => import('./forecast.ts'),
   status: () => import('./status.ts'),

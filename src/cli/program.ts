@@ -5,6 +5,7 @@ import { MONTH_DAYS } from '../demo/days.ts'
 import type { Store } from '../service/functions.ts'
 import { addAlerts } from './alert-commands.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
+import { addArchive } from './archive-command.ts'
 import { type CommandName, type CommandOptions, type Host, JOB_NAMES, type JobName } from './command.ts'
 import {
   collect,
@@ -49,6 +50,7 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   addReport(program, invoke)
   addAlerts(program, invoke, addExample)
   addExport(program, invoke)
+  addArchive(program, invoke, addExample)
   addServers(program, invoke)
   return program
 }

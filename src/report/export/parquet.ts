@@ -1,16 +1,23 @@
 /**
  * Rows as Parquet. Whole numbers, truth values, days and instants (to the microsecond) keep their types, `numeric` becomes a
- * double, and everything else is text as Postgres writes it.
+ * double, and everything else is text as Postgres writes it; in an archive arrays are lists.
  */
 import type { SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { Cells, Column } from './source.ts'
 
-type Value = string | number | bigint | boolean
+/** A value as the file has it, and as hyparquet reads it with PARSERS. */
+export type Value = string | number | bigint | boolean | readonly (Value | null)[]
 
 interface ColumnType {
   readonly element: Omit<SchemaElement, 'name'>
+  readonly isList?: true
   parse(text: string): Value | null
+}
+
+export interface ParquetOptions {
+  /** Arrays are lists, and not text. */
+  readonly lists?: boolean
 }
 
 const DAY_MS = 86_400_000
@@ -39,6 +46,21 @@ const TYPES: Readonly<Record<number, ColumnType>> = {
   1184: timestamp(true),
 }
 
+/** Of one dimension. */
+const LISTS: Readonly<Record<number, ColumnType>> = {
+  1005: list(WHOLE),
+  1007: list(WHOLE),
+  1009: list(TEXT),
+}
+
+function list({ element, parse }: ColumnType): ColumnType {
+  return {
+    element,
+    isList: true,
+    parse: (text) => parseArray(text).map((item) => (item === null ? null : parse(item))),
+  }
+}
+
 function timestamp(isAdjustedToUTC: boolean): ColumnType {
   const element: ColumnType['element'] = {
     type: 'INT64',
@@ -55,16 +77,11 @@ export class ParquetFile {
   #rows: Cells[] = []
   #letters = 0
 
-  constructor(columns: readonly Column[]) {
-    this.#columns = columns.map((column) => ({ ...column, ...(TYPES[column.type] ?? TEXT) }))
-    const fields = this.#columns.map(({ name, element }) => ({
-      ...element,
-      name,
-      repetition_type: 'OPTIONAL' as const,
-    }))
+  constructor(columns: readonly Column[], options: ParquetOptions = {}) {
+    this.#columns = columns.map((column) => ({ ...column, ...typeOf(column, options) }))
     this.#writer = new ParquetWriter({
       writer: this.#bytes,
-      schema: [{ name: 'root', num_children: fields.length }, ...fields],
+      schema: [{ name: 'root', num_children: columns.length }, ...this.#columns.flatMap(describeColumn)],
       createdBy: 'storerank',
     })
   }
@@ -107,6 +124,40 @@ export class ParquetFile {
     this.#bytes.index = 0
     return bytes
   }
+}
+
+function typeOf({ type }: Column, { lists = false }: ParquetOptions): ColumnType {
+  return (lists ? LISTS[type] : undefined) ?? TYPES[type] ?? TEXT
+}
+
+/** How the value of a cell stands in the file. */
+export function valueParser(column: Column, options: ParquetOptions): (cell: string | null) => Value | null {
+  const { parse } = typeOf(column, options)
+  return (cell) => (cell === null ? null : parse(cell))
+}
+
+/** Instants and days as numbers, as they stand in the file: a Date has no microseconds. */
+export const PARSERS = {
+  timestampFromMicroseconds: (micros: bigint) => micros,
+  dateFromDays: (days: number) => days,
+}
+
+function describeColumn({ name, element, isList }: Column & ColumnType): SchemaElement[] {
+  const optional = { repetition_type: 'OPTIONAL' } as const
+  if (!isList) return [{ ...element, ...optional, name }]
+  return [
+    { ...optional, name, converted_type: 'LIST', num_children: 1 },
+    { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
+    { ...element, ...optional, name: 'element' },
+  ]
+}
+
+/** An array of one dimension as Postgres writes it: `{1,NULL,"a \\"b\\""}`. */
+function parseArray(text: string): (string | null)[] {
+  return [...text.slice(1, -1).matchAll(/"((?:[^"\\]|\\.)*)"|([^,]+)/gs)].map(([, quoted, plain = '']) => {
+    if (quoted !== undefined) return quoted.replace(/\\(.)/gs, '$1')
+    return plain === 'NULL' ? null : plain
+  })
 }
 
 /** Days since 1970; infinite ones have no place in the format. */

@@ -1,0 +1,143 @@
+/**
+ * Whole months of the history as Parquet files, one of each table and month, which say without the database what they are of. A month may
+ * be dropped from the database once its file was compared with it.
+ */
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Database, Transaction } from '../db/database.ts'
+import { inPiece } from '../db/pieces.ts'
+import { ConfigurationError } from '../errors.ts'
+import { listPartitions, type Partition } from '../history/partitions.ts'
+import { compareArchive, writeArchive } from './file.ts'
+
+export interface ArchiveOptions {
+  /** Months that end by then. */
+  readonly before: Date
+  readonly folder: string
+  /** Drops each month once its file is verified. */
+  readonly drops: boolean
+  readonly signal: AbortSignal
+}
+
+export interface Archived {
+  readonly file: string
+  readonly rows: number
+  /** False: it was there already, and is the same. */
+  readonly isNew: boolean
+  readonly isDropped: boolean
+}
+
+const TABLES = ['ranking', 'app_snapshot'] as const
+/** Results are awaited for 32 days. */
+const CLOSED_AFTER_DAYS = 33
+
+/**
+ * Archives month by month, the oldest first. It may be broken off at any moment, and run again.
+ * @throws ConfigurationError when a month may still change, when one that is to be dropped is still needed, and when a file stands there that
+ *   differs
+ */
+export async function* archiveMonths(db: Database, options: ArchiveOptions): AsyncGenerator<Archived> {
+  const months = (await Promise.all(TABLES.map((table) => listPartitions(db.sql, table))))
+    .flat()
+    .filter(({ ends }) => ends.getTime() <= options.before.getTime())
+    .sort(
+      (a, b) =>
+        a.begins.getTime() - b.begins.getTime() ||
+        TABLES.indexOf(a.table as 'ranking') - TABLES.indexOf(b.table as 'ranking'),
+    )
+  await refuseUnfinished(db, months, options.drops)
+  await makeFolder(options.folder)
+  for (const month of months) {
+    options.signal.throwIfAborted()
+    const file = join(options.folder, `${month.table}-${month.begins.toISOString().slice(0, 7)}.parquet`)
+    const query = { url: db.url, query: QUERIES[month.table](month.name), signal: options.signal }
+    const isNew = !existsSync(file)
+    const rows = isNew ? await writeArchive(file, query) : await compareArchive(file, query)
+    if (typeof rows === 'string') throw new ConfigurationError(describeDifference(file, rows))
+    if (options.drops)
+      await inPiece(db, 'Dropping a month of the history', (tx) => dropMonth(tx, month, rows))
+    yield { file, rows, isNew, isDropped: options.drops }
+  }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+  } catch (error) {
+    throw new ConfigurationError(`The folder ${folder} cannot be used: ${(error as Error).message}.`, {
+      cause: error,
+    })
+  }
+}
+
+function describeDifference(file: string, difference: string): string {
+  return `${file} stands there and is not what the database has: ${difference}. Nothing was changed. Move it away, or archive to another folder.`
+}
+
+/** A month is final when everything that was due in it is in the history; it is needed while a task of it is there. */
+async function refuseUnfinished(db: Database, months: readonly Partition[], drops: boolean): Promise<void> {
+  const ends = months.at(-1)?.ends
+  if (ends === undefined) return
+  const [row] = await db.sql<{ limit: Date; open: Date | null; tasks: Date | null }[]>`
+    select date_trunc('month', storerank_now() - make_interval(days => ${CLOSED_AFTER_DAYS}), 'UTC') as limit,
+      least(
+        (select min(slot) from task where state in ('planned', 'posting', 'posted') and slot < ${ends}),
+        (select min(slot_of(p.every, greatest(p.first_slot, p.closed_to))) from watch_period p
+          where p.target_id is not null and (p.ended_at is null or p.closed_to < p.ended_at) and slot_of(p.every, greatest(p.first_slot, p.closed_to)) < ${ends})
+      ) as open,
+      (select min(slot) from task where slot < ${ends}) as tasks`
+  const month = (at: Date) => at.toISOString().slice(0, 7)
+  if (row === undefined) return
+  if (ends.getTime() > row.limit.getTime()) {
+    throw new ConfigurationError(
+      `Results of the month before ${month(ends)} may still come. Archive what is before ${month(row.limit)}-01.`,
+    )
+  }
+  if (row.open !== null) {
+    throw new ConfigurationError(
+      `Slots of ${month(row.open)} are not closed yet. Run \`storerank run\`, or archive what is before ${month(row.open)}-01.`,
+    )
+  }
+  if (drops && row.tasks !== null) {
+    throw new ConfigurationError(
+      `Tasks of ${month(row.tasks)} are still there, and looked up in the history: they are kept for 90 days after their end, until the ` +
+        `next housekeeping. Without --drop the month can be archived; with it, what is before ${month(row.tasks)}-01.`,
+    )
+  }
+}
+
+/** Under the lock of the table nothing can have come since it was compared: rows of the history are added and never changed. */
+async function dropMonth(tx: Transaction, { name, begins, ends }: Partition, rows: number): Promise<void> {
+  await tx`lock table ${tx(name)} in access exclusive mode`
+  const [found] = await tx<{ rows: number; tasks: boolean }[]>`
+    select count(*) as rows, exists (select from task where slot >= ${begins} and slot < ${ends}) as tasks from ${tx(name)}`
+  if (found?.rows !== rows || found.tasks) {
+    throw new ConfigurationError(
+      `${name} has changed since it was archived, and was not dropped. Run it again.`,
+    )
+  }
+  await tx`drop table ${tx(name)}`
+}
+
+const TARGET = 't.store, t.function, t.subject, t.category, t.location_code, t.language_code'
+
+const QUERIES: Readonly<Record<Partition['table'], (name: string) => string>> = {
+  ranking: (name) => `
+    select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url,
+      case when h.app_ids is not null then array(
+        select a.app_id from unnest(h.app_ids) with ordinality i (id, place) left join app a on a.id = i.id order by i.place
+      ) end as app_ids, h.absolute
+    from ${name} h left join target t on t.id = h.target_id order by h.slot, h.target_id`,
+  app_snapshot: (name) => `
+    select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, a.app_id, h.found, h.rating, h.votes_count,
+      h.reviews_count, h.price_micros, h.currency, h.is_free, h.version, h.minimum_os_version, h.size, h.main_category,
+      h.installs_count, h.released_at, h.updated_at, h.check_url, l.title, l.description, l.update_notes, l.icon, l.images,
+      l.details
+    from ${name} h left join target t on t.id = h.target_id left join app a on a.id = h.app
+      left join listing l on l.hash = h.listing_hash
+    order by h.slot, h.target_id`,
+  page: () => {
+    throw new Error('Pages are no part of an archive.')
+  },
+}

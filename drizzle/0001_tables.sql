@@ -376,17 +376,21 @@ CREATE TABLE "chart_watch" (
 );
 --> statement-breakpoint
 CREATE TABLE "due_slot" (
-	"plan_id" uuid NOT NULL,
-	"place" integer NOT NULL,
 	"target_id" integer NOT NULL,
 	"slot" timestamp (6) with time zone NOT NULL,
-	"slot_ends_at" timestamp (6) with time zone NOT NULL,
-	"project" text NOT NULL,
-	"depth" smallint,
-	"priority" smallint NOT NULL,
-	"html" boolean NOT NULL,
-	"queued_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
-	CONSTRAINT "due_slot_plan_id_place_project_pk" PRIMARY KEY("plan_id","place","project")
+	"priority_order" smallint NOT NULL,
+	"captured_at" timestamp (6) with time zone NOT NULL,
+	CONSTRAINT "due_slot_target_id_slot_pk" PRIMARY KEY("target_id","slot")
+);
+--> statement-breakpoint
+CREATE TABLE "interval_progress" (
+	"work" text NOT NULL,
+	"every" interval NOT NULL,
+	"slot" timestamp (6) with time zone,
+	"passing" timestamp (6) with time zone,
+	"period_id" bigint DEFAULT 0 NOT NULL,
+	CONSTRAINT "interval_progress_work_every_pk" PRIMARY KEY("work","every"),
+	CONSTRAINT "interval_progress_work_known" CHECK (work in ('open', 'plan', 'close'))
 );
 --> statement-breakpoint
 CREATE TABLE "job_run" (
@@ -503,6 +507,13 @@ CREATE TABLE "page" (
 	"html_gzip" "bytea" NOT NULL,
 	CONSTRAINT "page_target_id_slot_number_pk" PRIMARY KEY("target_id","slot","number")
 ) PARTITION BY RANGE ("slot");
+--> statement-breakpoint
+CREATE TABLE "period_due" (
+	"work" text NOT NULL,
+	"period_id" bigint NOT NULL,
+	"at" timestamp (6) with time zone NOT NULL,
+	CONSTRAINT "period_due_work_known" CHECK (work in ('open', 'plan', 'close'))
+);
 --> statement-breakpoint
 CREATE TABLE "post" (
 	"id" uuid PRIMARY KEY DEFAULT uuid_v7() NOT NULL,
@@ -795,9 +806,13 @@ CREATE INDEX "charge_adjustments" ON "charge" USING btree ("at") WHERE kind = 'a
 --> statement-breakpoint
 CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
+CREATE INDEX "due_slot_by_urgency" ON "due_slot" USING btree ("priority_order","captured_at","slot","target_id");
+--> statement-breakpoint
 CREATE UNIQUE INDEX "keyword_watch_same_row_twice" ON "keyword_watch" USING btree (project,store,subject_key(keyword),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
 CREATE INDEX "location_by_name" ON "location" USING btree ("store",lower(name collate "C"));
+--> statement-breakpoint
+CREATE INDEX "period_due_by_time" ON "period_due" USING btree ("work","at");
 --> statement-breakpoint
 CREATE INDEX "post_open" ON "post" USING btree ("state") WHERE state <> 'settled';
 --> statement-breakpoint
@@ -839,7 +854,13 @@ CREATE INDEX "watch_period_of_app" ON "watch_period" USING btree ("app") WHERE k
 --> statement-breakpoint
 CREATE INDEX "watch_period_of_project" ON "watch_period" USING btree ("project","kind");
 --> statement-breakpoint
+CREATE INDEX "watch_period_of_interval" ON "watch_period" USING btree ("every","id") WHERE ended_at is null and target_id is not null;
+--> statement-breakpoint
 ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERNAL;
+--> statement-breakpoint
+ALTER TABLE "interval_progress" SET UNLOGGED;
+--> statement-breakpoint
+ALTER TABLE "period_due" SET UNLOGGED;
 --> statement-breakpoint
 ALTER TABLE "due_slot" SET UNLOGGED;
 --> statement-breakpoint

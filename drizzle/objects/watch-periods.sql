@@ -96,13 +96,18 @@ revoke execute on function make_targets(text, bigint[]) from public;
 -- cascades to its periods first, so that they have the new name here.
 create or replace function keep_open_periods(of_kind text, of_watches bigint[]) returns void language plpgsql as $$
 begin
-  update watch_period p set ended_at = storerank_now(), last_slot = slot_of(p.every, storerank_now())
-  from unnest(of_watches) i (id)
-  where p.kind = of_kind and p.watch_id = i.id and p.ended_at is null and not exists (
-    select from asked_parts(of_kind, of_watches) w
-    where w.watch_id = p.watch_id and w.project = p.project and w.every = p.every
-      and (w.target_id, w.app) is not distinct from (p.target_id, p.app)
-  );
+  with ended as (
+    update watch_period p set ended_at = storerank_now(), last_slot = slot_of(p.every, storerank_now())
+    from unnest(of_watches) i (id)
+    where p.kind = of_kind and p.watch_id = i.id and p.ended_at is null and not exists (
+      select from asked_parts(of_kind, of_watches) w
+      where w.watch_id = p.watch_id and w.project = p.project and w.every = p.every
+        and (w.target_id, w.app) is not distinct from (p.target_id, p.app)
+    )
+    returning p.id
+  )
+  insert into period_due (work, period_id, at)
+  select work, id, storerank_now() from ended cross join (values ('close'), ('open')) w (work);
 
   update watch_period p set depth = w.depth, html = w.html, priority = w.priority, role = w.role, label = w.label
   from asked_parts(of_kind, of_watches) w
@@ -144,14 +149,20 @@ begin
     update watch_period p set last_slot = s.first - interval '1 microsecond'
     from starting s
     where p.target_id = s.target_id and p.project || '' = s.project and p.kind = of_kind and p.last_slot >= s.first and s.after is null
+  ), started as (
+    insert into watch_period
+      (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at, first_slot, closed_to)
+    select of_kind, s.watch_id, s.project, s.target_id, s.app, s.role, s.label, s.every, s.depth, s.html, s.priority, present,
+      coalesce(s.after, s.first), present
+    from starting s
+    order by s.target_id, s.watch_id
+    on conflict do nothing -- two runners may find it missing at once, and two people may follow one target at once
+    returning id, target_id, every, first_slot
   )
-  insert into watch_period
-    (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at, first_slot, closed_to)
-  select of_kind, s.watch_id, s.project, s.target_id, s.app, s.role, s.label, s.every, s.depth, s.html, s.priority, present,
-    coalesce(s.after, s.first), present
-  from starting s
-  order by s.target_id, s.watch_id
-  on conflict do nothing; -- two runners may find it missing at once, and two people may follow one target at once
+  insert into period_due (work, period_id, at)
+  select w.work, s.id, case w.work when 'plan' then s.first_slot else slot_end(s.every, s.first_slot) end
+  from started s cross join (values ('plan'), ('close')) w (work)
+  where s.target_id is not null;
 end $$;
 comment on function start_periods(text, bigint[]) is
   'Opens the periods of watches that have none, unless another watch of the project follows the same.';
@@ -227,27 +238,50 @@ create or replace trigger keep_periods_of_deleted after delete on app_watch
 referencing old table as stale for each statement execute function keep_periods('app', 'reviews');
 
 -- For watches whose location became known, or whose twin is gone.
-create or replace function start_missing_watch_periods() returns void language plpgsql as $$
+create or replace function start_missing_watch_periods(of_projects text[] default null) returns void language plpgsql as $$
 declare
   of_kind text;
 begin
   foreach of_kind in array array['keyword', 'chart', 'app', 'reviews'] loop
     perform follow_watches(of_kind, array(
       select w.watch_id from watch_part w
-      where w.kind = of_kind and w.is_asked
+      where w.kind = of_kind and w.is_asked and (of_projects is null or w.project = any(of_projects))
         and not exists (select from watch_period p where p.kind = of_kind and p.watch_id = w.watch_id and p.ended_at is null)
     ));
   end loop;
 end $$;
-comment on function start_missing_watch_periods() is 'Opens the periods of all watches that ask for something and have none.';
-revoke execute on function start_missing_watch_periods() from public;
+comment on function start_missing_watch_periods(text[]) is
+  'Opens the periods of the watches that ask for something and have none, of some projects or of all.';
+revoke execute on function start_missing_watch_periods(text[]) from public;
+
+-- Another watch of the project may ask for what a watch followed that is gone now. The first call, also after a crash, looks at all.
+create or replace function start_twins_of_ended() returns void language plpgsql as $$
+declare
+  projects text[];
+begin
+  if not exists (select from interval_progress where work = 'open') then
+    perform begin_progress('open'), start_missing_watch_periods();
+    return;
+  end if;
+  with due as (delete from period_due where work = 'open' returning period_id)
+  select array_agg(distinct p.project) into projects from due d join watch_period p on p.id = d.period_id;
+  if projects is not null then
+    perform start_missing_watch_periods(projects);
+  end if;
+end $$;
+comment on function start_twins_of_ended() is
+  'Opens the periods of watches whose twin in the same project has ended since the last call.';
+revoke execute on function start_twins_of_ended() from public;
 
 -- `truncate` has no transition tables.
 create or replace function stop_all_periods() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
-  update watch_period set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
-  where kind = any(tg_argv) and ended_at is null;
+  with ended as (
+    update watch_period set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
+    where kind = any(tg_argv) and ended_at is null returning id
+  )
+  insert into period_due (work, period_id, at) select 'close', id, storerank_now() from ended;
   return null;
 end $$;
 comment on function stop_all_periods() is 'Ends all open periods of the kinds in its arguments.';
@@ -266,10 +300,13 @@ create or replace function keep_project_periods() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   if new.enabled then
-    perform start_missing_watch_periods();
+    perform start_missing_watch_periods(array[new.name]);
   else
-    update watch_period set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
-    where project = new.name and ended_at is null;
+    with ended as (
+      update watch_period set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
+      where project = new.name and ended_at is null returning id
+    )
+    insert into period_due (work, period_id, at) select 'close', id, storerank_now() from ended;
   end if;
   return null;
 end $$;

@@ -198,16 +198,24 @@ export async function dropTasksOverBudget(
         problem = case when k.status_code is null then k.problem
           else 'No budget was left to post it again after: ' || k.problem end
       from verdict v where k.id = v.id and k.state = 'planned' and (k.status_code is not null or k.attempt > 1)
-      returning k.id, k.target_id, k.slot, k.slot_ends_at, k.status_code, k.estimate_micros, k.payers, k.reserved_at, v.reason
+      returning k.id, k.target_id, k.slot, k.slot_ends_at, k.priority, k.status_code, k.estimate_micros, k.payers, k.reserved_at,
+        v.reason
     ),
     deleted as (
       delete from task k using verdict v
       where k.id = v.id and k.state = 'planned' and k.status_code is null and k.attempt = 1
-      returning k.id, k.target_id, k.slot, k.slot_ends_at, k.status_code, k.estimate_micros, k.payers, k.reserved_at, v.reason
+      returning k.id, k.target_id, k.slot, k.slot_ends_at, k.priority, k.status_code, k.estimate_micros, k.payers, k.reserved_at,
+        v.reason
     ),
     cut as (select * from ended union all select * from deleted),
     moved as (${freed(tx, 'cut')}),
-    ${booked(tx)}
+    ${booked(tx)},
+    due_again as (
+      insert into due_slot (target_id, slot, priority_order, captured_at)
+      select c.target_id, c.slot, -c.priority, coalesce(t.captured_at, '-infinity')
+      from cut c join target t on t.id = c.target_id where c.status_code is null order by 1, 2
+      on conflict (target_id, slot) do nothing
+    )
     insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
     select target_id, slot, slot_ends_at, reason, estimate_micros from cut where status_code is null
     on conflict (target_id, slot) do nothing`

@@ -1,18 +1,22 @@
 /**
- * What is due: the slots that watches ask for now and that have neither a task nor a row in the history. A plan writes them down
- * once, in the order of urgency, and buys them piece by piece.
+ * What is due: the slots that watches ask for now and that have neither a task nor a row in the history. Each is a row of `due_slot`
+ * once, from when its slot begins until it is bought; a plan reads them piece by piece in the order of urgency, and never all watches.
  */
-import type { Database, SqlRunner } from '../db/database.ts'
+import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
+import { withLedgerLock } from '../ledger/lock.ts'
 import type { Fragment } from '../ledger/money.ts'
 
 /** A person's open transaction may lock a watch. Planning does not wait for it: the next plan opens its period. */
 const OPENING_LOCK_TIMEOUT_MS = 2_000
 
-/** Opens the periods of watches whose location or language has become known since they were written. */
-export async function openKnownWatches(db: Database): Promise<void> {
+/** The most periods whose slots one transaction queues. */
+const PIECE_PERIODS = 20_000
+
+/** Opens the periods of watches whose twin in the project is gone. */
+export async function openTwins(db: Database): Promise<void> {
   try {
-    await db.begin(async (tx) => void (await tx`select start_missing_watch_periods()`), {
+    await db.begin(async (tx) => void (await tx`select start_twins_of_ended()`), {
       name: 'Opening watches',
       lockTimeoutMs: OPENING_LOCK_TIMEOUT_MS,
     })
@@ -23,7 +27,8 @@ export async function openKnownWatches(db: Database): Promise<void> {
 
 /**
  * Common table expressions `asked`, one row per (target, slot) and project that asks for it now, and `due`, one row per (target,
- * slot) with its `place` in the order of urgency: priority, then the time since the target was measured last.
+ * slot) with its `place` in the order of urgency: priority, then the time since the target was measured last. They read all
+ * open periods, and are what `due_slot` has to agree with.
  */
 export function dueNow(sql: SqlRunner): Fragment {
   return sql`
@@ -51,34 +56,91 @@ export function dueNow(sql: SqlRunner): Fragment {
     )`
 }
 
-/**
- * Writes down what is due, without any lock.
- * @returns how many (target, slot) there are: the last place
- */
-export async function queueDueSlots(db: Database, planId: string): Promise<number> {
-  return db.begin(async (tx) => {
-    await tx`select set_config('enable_nestloop', 'off', true)`
-    const [row] = await tx<{ due: number }[]>`
-      with ${dueNow(tx)},
-      queued as (
-        insert into due_slot (plan_id, place, target_id, slot, slot_ends_at, project, depth, priority, html)
-        select ${planId}, d.place, d.target_id, d.slot, a.slot_ends_at, a.project, a.depth, a.priority, a.html
-        from due d join asked a using (target_id, slot)
-      )
-      select count(*) as due from due`
-    return row?.due ?? 0
-  })
+/** Queues what has become due since the last plan. Where nothing has it reads a row for each interval of the watches. */
+export async function queueDueSlots(db: Database): Promise<void> {
+  await db.sql`
+    update due_slot d set priority_order = now.priority_order, captured_at = now.captured_at
+    from (
+      select q.target_id, q.slot, coalesce((
+          select -max(p.priority) from watch_period p
+          where p.target_id = q.target_id and p.ended_at is null and slot_of(p.every, q.slot) = q.slot
+        ), q.priority_order) as priority_order,
+        coalesce((select t.captured_at from target t where t.id = q.target_id), '-infinity') as captured_at
+      from due_slot q
+    ) now
+    where (d.target_id, d.slot) = (now.target_id, now.slot)
+      and (d.priority_order, d.captured_at) <> (now.priority_order, now.captured_at)`
+  while (await withLedgerLock(db, 'Planning', queueNextPeriods)) {}
+}
+
+/** Queues the slots of some periods that have to be looked at. Returns whether there were any. */
+async function queueNextPeriods(tx: Transaction): Promise<boolean> {
+  const [taken] = await tx<{ ids: number[] }[]>`select take_due_periods('plan', ${PIECE_PERIODS}) as ids`
+  const { ids = [] } = taken ?? {}
+  if (ids.length === 0) return false
+  await tx`
+    insert into due_slot (target_id, slot, priority_order, captured_at)
+    select d.target_id, d.slot, d.priority_order,
+      coalesce((select t.captured_at from target t where t.id = d.target_id), '-infinity')
+    from (
+      select p.target_id, slot_of(p.every, n.present) as slot, -max(p.priority) as priority_order
+      from watch_period p cross join (select storerank_now() as present offset 0) n
+      where p.id = any(${ids}::bigint[]) and p.ended_at is null and p.target_id is not null
+        and slot_of(p.every, n.present) >= p.first_slot
+      group by 1, 2
+    ) d
+    order by 1, 2
+    on conflict (target_id, slot) do update set priority_order = excluded.priority_order
+    where due_slot.priority_order > excluded.priority_order`
+  return true
+}
+
+/** A due slot by its place in the order of urgency. */
+export interface DueSlot {
+  readonly targetId: number
+  /** Instants as Postgres writes them: -infinity is no Date, and a Date has no microseconds. */
+  readonly slot: string
+  readonly capturedAt: string
+  readonly priorityOrder: number
+}
+
+/** The next due slots after one in the order of urgency, or the first. */
+export async function readDueSlots(sql: SqlRunner, after: DueSlot | null, limit: number): Promise<DueSlot[]> {
+  return sql<DueSlot[]>`
+    select target_id as "targetId", slot::text, captured_at::text as "capturedAt", priority_order as "priorityOrder"
+    from due_slot
+    where ${
+      after === null
+        ? sql`true`
+        : sql`(priority_order, captured_at, slot, target_id)
+          > (${after.priorityOrder}::smallint, ${after.capturedAt}::text::timestamptz, ${after.slot}::text::timestamptz, ${after.targetId}::int)`
+    }
+    order by priority_order, captured_at, slot, target_id limit ${limit}`
+}
+
+/** `piece`: due slots as a relation, with their `place`. */
+function pieceOf(sql: SqlRunner, slots: readonly DueSlot[]): Fragment {
+  return sql`
+    piece as materialized (
+      select * from unnest(${slots.map((due) => due.targetId)}::int[], ${slots.map((due) => due.slot)}::text[]::timestamptz[])
+        with ordinality as p (target_id, slot, place)
+    )`
 }
 
 /**
- * `asked` and `due` of a plan's places from `first` to `last`. Another plan may have bought some of them meanwhile, so each is
- * looked up again: as a subquery per row, which reads a few entries of an index, where a join would read the whole table.
+ * `asked` and `due` of a piece of the due slots. Periods that ended meanwhile ask no more, and another plan may have bought
+ * some of them. Tables that grow with the watches are read by the ids of the piece: a join would read all of them for each piece.
  */
-export function duePiece(sql: SqlRunner, planId: string, first: number, last: number): Fragment {
+export function duePiece(sql: SqlRunner, slots: readonly DueSlot[]): Fragment {
+  const targets = sql`any(${slots.map((due) => due.targetId)}::int[])`
   return sql`
+    ${pieceOf(sql, slots)},
     asked as materialized (
-      select target_id, slot, project, depth, priority, slot_ends_at, html, place from due_slot
-      where plan_id = ${planId} and place between ${first} and ${last}
+      select i.target_id, i.slot, i.place, p.project, max(p.depth) as depth, max(p.priority) as priority,
+        max(i.slot + p.every) as slot_ends_at, bool_or(p.html) as html
+      from watch_period p join piece i on i.target_id = p.target_id and i.slot = slot_of(p.every, (select storerank_now()))
+      where p.target_id = ${targets} and p.ended_at is null and i.slot >= p.first_slot
+      group by 1, 2, 3, 4
     ),
     due as materialized (
       select a.target_id, a.slot, t.store, t.function, t.captured_at, a.depth, a.priority, a.slot_ends_at, a.html, a.place
@@ -87,14 +149,19 @@ export function duePiece(sql: SqlRunner, planId: string, first: number, last: nu
           bool_or(html) as html
         from asked group by target_id, slot, place
       ) a join target t on t.id = a.target_id
-      where (select count(*) from (
+      where t.id = ${targets}
+        and (select count(*) from (
           select from task k where k.target_id = a.target_id and k.slot = a.slot and k.state <> 'dropped' limit 1) k) = 0
         and (select count(*) from (select from ranking r where r.target_id = a.target_id and r.slot = a.slot limit 1) r) = 0
         and (select count(*) from (select from app_snapshot s where s.target_id = a.target_id and s.slot = a.slot limit 1) s) = 0
     )`
 }
 
-/** Deletes what a plan has written down, and what was left by plans that a crash ended. */
-export async function forgetDueSlots(db: Database, planId: string): Promise<void> {
-  await db.sql`delete from due_slot where plan_id = ${planId} or queued_at < clock_timestamp() - interval '1 hour'`
+/** Deletes what a plan has decided of a piece: all but what the budget cut, which the next plan looks at again. */
+export async function forgetDecided(tx: Transaction, slots: readonly DueSlot[]): Promise<void> {
+  await tx`
+    with ${pieceOf(tx, slots)}
+    delete from due_slot d using piece p
+    where (d.target_id, d.slot) = (p.target_id, p.slot) and d.target_id = any(${slots.map((due) => due.targetId)}::int[])
+      and not exists (select from budget_cut c where c.target_id = p.target_id and c.slot = p.slot offset 0)`
 }

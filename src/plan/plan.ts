@@ -2,7 +2,6 @@
  * Planning: due targets become `planned` tasks with their money reserved, all in the database. What the budget cuts is
  * recorded once per slot, and lifted when money comes.
  */
-import { randomUUID } from 'node:crypto'
 import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
@@ -14,7 +13,15 @@ import {
   type OverallBudget,
   type PassedMoney,
 } from './admission.ts'
-import { dueNow, duePiece, forgetDueSlots, openKnownWatches, queueDueSlots } from './due.ts'
+import {
+  type DueSlot,
+  dueNow,
+  duePiece,
+  forgetDecided,
+  openTwins,
+  queueDueSlots,
+  readDueSlots,
+} from './due.ts'
 import { disableNestedLoops } from './joins.ts'
 
 export interface PlanSummary extends PlanTotals {
@@ -38,47 +45,57 @@ export async function planDueTasks(
   enqueuePosts: EnqueuePosts,
   pieceSlots = PIECE_SLOTS,
 ): Promise<PlanSummary> {
-  await openKnownWatches(db)
-  const planId = randomUUID()
-  try {
-    const due = await queueDueSlots(db, planId)
-    let summary: PlanSummary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
-    let passed = NOTHING_PASSED
-    for (let first = 1; first === 1 || first <= due; first += pieceSlots) {
-      const piece = { planId, first, last: first + pieceSlots - 1 }
-      const planned = await planPiece(db, piece, { ...budget, passed }, enqueuePosts)
-      summary = addUp(summary, planned)
-      passed = passOn(passed, planned)
-    }
-    return summary
-  } finally {
-    await forgetDueSlots(db, planId).catch(() => {})
+  await openTwins(db)
+  await queueDueSlots(db)
+  let summary: PlanSummary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
+  let passed = NOTHING_PASSED
+  let after: DueSlot | null = null
+  for (;;) {
+    const piece: PlannedPiece = await planPiece(
+      db,
+      { after, pieceSlots },
+      { ...budget, passed },
+      enqueuePosts,
+    )
+    summary = addUp(summary, piece)
+    passed = passOn(passed, piece)
+    if (piece.last === null) return summary
+    after = piece.last
   }
 }
 
-/** The places of a plan that one transaction plans. */
+/** The due slots that one transaction plans. */
 interface Piece {
-  readonly planId: string
-  readonly first: number
-  readonly last: number
+  readonly after: DueSlot | null
+  readonly pieceSlots: number
 }
 
-type PlannedPiece = Omit<Planned, 'postIds'> & { readonly posts: number }
+type PlannedPiece = Omit<Planned, 'postIds'> & {
+  readonly posts: number
+  /** The last slot of the piece; null when it was the last piece. */
+  readonly last: DueSlot | null
+}
 
 async function planPiece(
   db: Database,
-  { planId, first, last }: Piece,
+  { after, pieceSlots }: Piece,
   budget: OverallBudget & { readonly passed: PassedMoney },
   enqueuePosts: EnqueuePosts,
 ): Promise<PlannedPiece> {
   return withLedgerLock(db, 'Planning', async (tx) => {
+    const slots = await readDueSlots(tx, after, pieceSlots)
     const prices = await readPrices(tx)
     await disableNestedLoops(tx)
-    const due = duePiece(tx, planId, first, last)
+    const due = duePiece(tx, slots)
     const { postIds, ...planned } = await planTasks(tx, admission(tx, due, { ...budget, prices }))
+    if (slots.length > 0) await forgetDecided(tx, slots)
     const allPostIds = [...postIds, ...(await packTasks(tx))]
     await enqueuePosts(tx, allPostIds)
-    return { ...planned, posts: allPostIds.length }
+    return {
+      ...planned,
+      posts: allPostIds.length,
+      last: slots.length < pieceSlots ? null : (slots.at(-1) ?? null),
+    }
   })
 }
 

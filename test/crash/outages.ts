@@ -43,6 +43,8 @@ const WRITTEN = [
   'spend_change',
   'ledger',
   'due_slot',
+  'period_due',
+  'interval_progress',
   'api_call',
   'ranking',
   'budget_cut',

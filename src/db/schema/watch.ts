@@ -316,5 +316,8 @@ export const watchPeriod = pgTable(
     index('watch_period_of_target').on(t.targetId),
     index('watch_period_of_app').on(t.app).where(sql`kind = 'app'`),
     index('watch_period_of_project').on(t.project, t.kind),
+    index('watch_period_of_interval')
+      .on(t.every, t.id)
+      .where(sql`ended_at is null and target_id is not null`),
   ],
 )

@@ -270,27 +270,6 @@ export const chargedPrice = pgTable(
   (t) => [primaryKey({ columns: [t.store, t.function, t.priority] })],
 )
 
-/**
- * What a plan that is going on has found to be due, one row per project that asks, in the order of urgency. Unlogged: it is
- * forgotten when the plan ends, and worth nothing after a crash.
- */
-export const dueSlot = pgTable(
-  'due_slot',
-  {
-    planId: uuid('plan_id').notNull(),
-    place: integer('place').notNull(),
-    targetId: integer('target_id').notNull(),
-    slot: instant('slot').notNull(),
-    slotEndsAt: instant('slot_ends_at').notNull(),
-    project: text('project').notNull(),
-    depth: smallint('depth'),
-    priority: smallint('priority').notNull(),
-    html: boolean('html').notNull(),
-    queuedAt: instant('queued_at').notNull().default(clock),
-  },
-  (t) => [primaryKey({ columns: [t.planId, t.place, t.project] })],
-)
-
 /** A due slot that the budget did not reach: recorded once, lifted when money comes, a gap when the slot ends. */
 export const budgetCut = pgTable(
   'budget_cut',

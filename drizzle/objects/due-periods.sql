@@ -1,0 +1,66 @@
+-- Which periods planning and closing have to look at. All periods of an interval begin their slots at the same instants, so that
+-- `interval_progress` says with one row an interval that nothing is new. Periods that are new, ended, or wait for something are rows
+-- of `period_due`. A plan that finds nothing reads some forty rows, however many watches there are.
+
+-- The first call, also after a crash, has all periods looked at: of those that ended, what is not closed is a row of `period_due` then.
+create or replace function begin_progress(of_work text) returns void language plpgsql as $$
+begin
+  insert into interval_progress (work, every) values (of_work, '0') on conflict do nothing;
+  if found and of_work = 'close' then
+    insert into period_due (work, period_id, at)
+    select 'close', p.id, storerank_now() from watch_period p
+    where p.target_id is not null and p.ended_at is not null and p.closed_to < p.ended_at;
+  end if;
+end $$;
+comment on function begin_progress(text) is 'Has all periods looked at for a kind of work, unless that was begun already.';
+revoke execute on function begin_progress(text) from public;
+
+-- What it takes counts as looked at when the transaction commits. Periods that begin meanwhile, in transactions that are still open, have
+-- their rows of `period_due`.
+create or replace function take_due_periods(of_work text, at_most integer) returns bigint[] language plpgsql as $$
+declare
+  present timestamptz := storerank_now();
+  interval_of interval := '0';
+  progress record;
+  taken bigint[];
+begin
+  perform begin_progress(of_work);
+  with due as (
+    delete from period_due where ctid = any(array(
+      select ctid from period_due where work = of_work and at <= present order by at limit at_most for update skip locked))
+    returning period_id
+  )
+  select array_agg(distinct period_id) into taken from due;
+  if taken is not null then
+    return taken;
+  end if;
+  loop
+    select min(p.every) into interval_of from watch_period p
+    where p.every > interval_of and p.ended_at is null and p.target_id is not null;
+    exit when interval_of is null;
+    insert into interval_progress (work, every) values (of_work, interval_of) on conflict do nothing;
+    loop
+      select slot, coalesce(passing, slot_of(interval_of, present)) as passing, period_id into progress
+      from interval_progress where work = of_work and every = interval_of for update;
+      exit when progress.slot >= slot_of(interval_of, present);
+      taken := array(
+        select p.id from watch_period p
+        where p.every = interval_of and p.ended_at is null and p.target_id is not null and p.id > progress.period_id
+        order by p.id limit at_most);
+      if cardinality(taken) < at_most then
+        update interval_progress set slot = progress.passing, passing = null, period_id = 0
+        where work = of_work and every = interval_of;
+      else
+        update interval_progress set passing = progress.passing, period_id = taken[at_most]
+        where work = of_work and every = interval_of;
+      end if;
+      if cardinality(taken) > 0 then
+        return taken;
+      end if;
+    end loop;
+  end loop;
+  return '{}';
+end $$;
+comment on function take_due_periods(text, integer) is
+  'The ids of the next periods that a kind of work (plan or close) has to look at, and notes that it did. None: nothing is left.';
+revoke execute on function take_due_periods(text, integer) from public;

@@ -1,0 +1,128 @@
+/** What planning and closing look at: all that is due or over and nothing else, as reading every watch would find it. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { dueNow, queueDueSlots } from '../../src/plan/due.ts'
+import { createPlanning, type Planning } from '../support/planning.ts'
+
+const MINUTE_MS = 60_000
+const START_MS = Date.UTC(2026, 2, 10, 13)
+const EVERY = ['1 hour', '6 hours', '1 day', '3 days']
+const KEYWORDS = ['yoga', 'zen', 'run']
+const CENT = 10_000
+
+let planning: Planning
+before(async () => {
+  planning = await createPlanning()
+})
+after(() => planning.drop())
+
+const project = fc.constantFrom('a', 'b')
+const keyword = fc.constantFrom(...KEYWORDS)
+const step = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('watch' as const),
+      project,
+      keyword,
+      every: fc.constantFrom(...EVERY),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('unwatch' as const), project, keyword }) },
+  fc.record({
+    do: fc.constant('change' as const),
+    project,
+    keyword,
+    every: fc.constantFrom(...EVERY),
+    priority: fc.constantFrom(1, 2),
+  }),
+  fc.record({ do: fc.constant('enable' as const), project, on: fc.boolean() }),
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('wait' as const), minutes: fc.integer({ min: 1, max: 60 * 30 }) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('plan' as const),
+      maxDayMicros: fc.constantFrom(0, CENT, 100 * CENT),
+    }),
+  },
+  fc.record({ do: fc.constant('drop' as const) }),
+  fc.record({ do: fc.constant('measure' as const) }),
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('close' as const) }) },
+  fc.record({ do: fc.constant('crash' as const) }),
+)
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+/** The unlogged tables are empty after it. */
+const crash = () => planning.db.sql`truncate interval_progress, period_due, due_slot`
+
+async function take(each: Step, clock: { ms: number }): Promise<void> {
+  const { sql } = planning.db
+  if (each.do === 'watch')
+    await planning.watch(each.project, [each.keyword], { every: each.every }).catch(() => {})
+  if (each.do === 'unwatch')
+    await sql`delete from keyword_watch where project = ${each.project} and keyword = ${each.keyword}`
+  if (each.do === 'change')
+    await sql`update keyword_watch set every = ${each.every}::interval, priority = ${each.priority}
+      where project = ${each.project} and keyword = ${each.keyword}`
+  if (each.do === 'enable') await sql`update project set enabled = ${each.on} where name = ${each.project}`
+  if (each.do === 'wait') {
+    clock.ms += each.minutes * MINUTE_MS
+    await planning.setNow(new Date(clock.ms))
+  }
+  if (each.do === 'plan') await planning.plan({ maxDayMicros: each.maxDayMicros }, 2)
+  // As a claim does with what no watch asks for any more.
+  if (each.do === 'drop')
+    await sql`update task k set state = 'dropped', post_id = null where state = 'planned' and not exists (
+      select from watch_period p where p.target_id = k.target_id and p.ended_at is null and slot_of(p.every, k.slot) = k.slot)`
+  if (each.do === 'measure') await planning.measure()
+  if (each.do === 'close') await planning.closeSlots()
+  if (each.do === 'crash') await crash()
+}
+
+describe('whatever people and runners did', () => {
+  test('a plan has queued what reading every watch finds due', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
+        const { db } = planning
+        const clock = { ms: START_MS }
+        await planning.clear()
+        await planning.setNow(new Date(clock.ms))
+        for (const each of steps) await take(each, clock)
+        await queueDueSlots(db)
+        const [missing] = await db.sql<{ count: number }[]>`
+          with ${dueNow(db.sql)}
+          select count(*) from due d left join due_slot q using (target_id, slot)
+          where (q.priority_order, q.captured_at) is distinct from (-d.priority, coalesce(d.captured_at, '-infinity'))`
+        assert.equal(missing?.count, 0)
+        const { due } = await planning.preview()
+        assert.equal((await planning.plan()).due, due)
+        assert.equal((await planning.preview()).due, 0)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('closing leaves nothing that reading every period would close', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 14 }),
+        fc.integer({ min: 0, max: 60 * 80 }),
+        async (steps, minutes) => {
+          const clock = { ms: START_MS }
+          await planning.clear()
+          await planning.setNow(new Date(clock.ms))
+          for (const each of steps) await take(each, clock)
+          await take({ do: 'wait', minutes }, clock)
+          await planning.closeSlots()
+          await crash()
+          assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})

@@ -768,10 +768,6 @@ ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_project_project_name_fk" F
 --> statement-breakpoint
 ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
 --> statement-breakpoint
-ALTER TABLE "task" ADD CONSTRAINT "task_target_id_target_id_fk" FOREIGN KEY ("target_id") REFERENCES "public"."target"("id") ON DELETE no action ON UPDATE no action;
---> statement-breakpoint
-ALTER TABLE "task" ADD CONSTRAINT "task_post_id_post_id_fk" FOREIGN KEY ("post_id") REFERENCES "public"."post"("id") ON DELETE no action ON UPDATE no action;
---> statement-breakpoint
 ALTER TABLE "watch_period" ADD CONSTRAINT "watch_period_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
 --> statement-breakpoint
 CREATE UNIQUE INDEX "alert_event_once" ON "alert_event" USING btree ("rule_id","subject","slot");
@@ -832,7 +828,7 @@ CREATE UNIQUE INDEX "target_once" ON "target" USING btree (store,function,md5(su
 --> statement-breakpoint
 CREATE UNIQUE INDEX "task_once_per_slot" ON "task" USING btree ("target_id","slot") WHERE state <> 'dropped';
 --> statement-breakpoint
-CREATE UNIQUE INDEX "task_service_id_once" ON "task" USING btree ("service_id");
+CREATE UNIQUE INDEX "task_service_id_once" ON "task" USING btree ("service_id") WHERE service_id is not null;
 --> statement-breakpoint
 CREATE INDEX "task_of_post" ON "task" USING btree ("post_id");
 --> statement-breakpoint
@@ -857,6 +853,8 @@ CREATE INDEX "watch_period_of_project" ON "watch_period" USING btree ("project",
 CREATE INDEX "watch_period_of_interval" ON "watch_period" USING btree ("every","id") WHERE ended_at is null and target_id is not null;
 --> statement-breakpoint
 ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERNAL;
+--> statement-breakpoint
+ALTER TABLE "watch_period" SET (fillfactor = 50);
 --> statement-breakpoint
 ALTER TABLE "interval_progress" SET UNLOGGED;
 --> statement-breakpoint

@@ -90,11 +90,16 @@ export async function packTasks(tx: Transaction): Promise<string[]> {
   await tx`
     select from task where state = 'planned' and post_id is null and slot_ends_at > storerank_now() order by id for update`
   const rows = await tx<{ id: string }[]>`
-    with waiting as (
+    with unpacked as materialized (
+      select k.id, k.priority, k.planned_at, k.target_id from task k
+      where k.state = 'planned' and k.post_id is null and k.slot_ends_at > storerank_now()
+    ),
+    waiting as (
       select k.id, k.priority, k.planned_at, t.store, t.function,
         row_number() over (partition by t.store, t.function order by k.priority desc, k.planned_at, k.id) - 1 as number
-      from task k join target t on t.id = k.target_id
-      where k.state = 'planned' and k.post_id is null and k.slot_ends_at > storerank_now()
+      from unpacked k join target t on t.id = k.target_id
+      -- Else a plan without nested loops reads all targets.
+      where t.id = any(array(select target_id from unpacked))
     ),
     numbered as materialized (select *, ${newPost(tx)} as new_post_id from waiting),
     packed as materialized (select *, ${postOf(tx)} as post_id from numbered),
@@ -105,7 +110,7 @@ export async function packTasks(tx: Transaction): Promise<string[]> {
       insert into post (id, store, function) select post_id, store, function from pack
     ),
     moved as (
-      update task k set post_id = p.post_id from packed p where k.id = p.id
+      update task k set post_id = p.post_id from packed p where k.id = p.id and k.id = any(array(select id from unpacked))
     )
     select post_id as id from pack order by number, store, function`
   return rows.map((row) => row.id)

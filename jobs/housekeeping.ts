@@ -4,6 +4,7 @@ import { pruneWork } from '../src/history/housekeeping.ts'
 import { makePartitionsAhead } from '../src/history/partitions.ts'
 import { pruneHistory, prunePages } from '../src/history/retention.ts'
 import { pruneMoney } from '../src/ledger/prune.ts'
+import { lookAtAllPeriods } from '../src/plan/due.ts'
 import type { Job } from '../src/queue/job.ts'
 import { logDayBefore } from '../src/report/day.ts'
 
@@ -12,7 +13,7 @@ const MONTHS_AHEAD = 3
 export const housekeeping: Job = {
   name: 'housekeeping',
   description:
-    'Makes the partitions of the coming months, ends what is not awaited any more, and forgets what is too old; sums up the day before in the log.',
+    'Makes the partitions of the coming months, ends what is not awaited any more, forgets what is too old, and has the next plan look at all watches; sums up the day before in the log.',
   cron: '41 2 * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,
@@ -20,6 +21,7 @@ export const housekeeping: Job = {
     const day = await logDayBefore(db, log)
     const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
     const expired = await giveUpExpired(db)
+    await lookAtAllPeriods(db)
     const work = await pruneWork(db, signal)
     const alerts = await pruneAlerts(db, signal)
     const pages = await prunePages(db, keep.pagesMs, signal)

@@ -165,3 +165,8 @@ export async function forgetDecided(tx: Transaction, slots: readonly DueSlot[]):
     where (d.target_id, d.slot) = (p.target_id, p.slot) and d.target_id = any(${slots.map((due) => due.targetId)}::int[])
       and not exists (select from budget_cut c where c.target_id = p.target_id and c.slot = p.slot offset 0)`
 }
+
+/** Has the next plan and the next closing look at all periods, as after a crash: so that nothing is overlooked for longer than a day. */
+export async function lookAtAllPeriods(db: Database): Promise<void> {
+  await db.sql`delete from interval_progress`
+}

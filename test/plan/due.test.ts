@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { dueNow, queueDueSlots } from '../../src/plan/due.ts'
+import { dueNow, lookAtAllPeriods, queueDueSlots } from '../../src/plan/due.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const MINUTE_MS = 60_000
@@ -52,7 +52,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('drop' as const) }),
   fc.record({ do: fc.constant('measure' as const) }),
   { weight: 2, arbitrary: fc.record({ do: fc.constant('close' as const) }) },
-  fc.record({ do: fc.constant('crash' as const) }),
+  fc.record({ do: fc.constantFrom('crash' as const, 'housekeeping' as const) }),
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
@@ -81,6 +81,7 @@ async function take(each: Step, clock: { ms: number }): Promise<void> {
   if (each.do === 'measure') await planning.measure()
   if (each.do === 'close') await planning.closeSlots()
   if (each.do === 'crash') await crash()
+  if (each.do === 'housekeeping') await lookAtAllPeriods(planning.db)
 }
 
 describe('whatever people and runners did', () => {

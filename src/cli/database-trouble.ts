@@ -16,6 +16,8 @@ const REFUSED = /^(28\w{3}|3D000)$/
 const NOT_TRUSTED = /CERT_|_CERT$|UNABLE_TO_VERIFY/
 /** SQLSTATE: protocol violation, by which poolers refuse what they do not pass on. */
 const PROTOCOL = '08P01'
+/** SQLSTATE: read-only transaction. Our sessions may write, so the server is a standby, or its disk was made read-only by its operator. */
+const READ_ONLY = '25006'
 /** SQLSTATE: insufficient privilege. */
 const NOT_ALLOWED = '42501'
 
@@ -44,6 +46,10 @@ export function describeDatabaseTrouble(error: unknown): StorerankError | null {
   }
   if (code === NOT_ALLOWED) {
     const message = `The login of DATABASE_URL may not do that: ${reason}. The work needs the login that owns the tables of storerank, or may make them; those of storerank_editor and storerank_reader use \`storerank sql\`.`
+    return new ConfigurationError(message, options)
+  }
+  if (code === READ_ONLY) {
+    const message = `The database of DATABASE_URL takes no changes, as a standby does that follows another server: ${reason}. status, plan, report, export and sql work on it; what writes needs the address of its primary.`
     return new ConfigurationError(message, options)
   }
   if (NO_ROOM.test(code) && !NOT_NOW.test(code)) {

@@ -91,11 +91,8 @@ async function planPiece(
     if (slots.length > 0) await forgetDecided(tx, slots)
     const allPostIds = [...postIds, ...(await packTasks(tx))]
     await enqueuePosts(tx, allPostIds)
-    return {
-      ...planned,
-      posts: allPostIds.length,
-      last: slots.length < pieceSlots ? null : (slots.at(-1) ?? null),
-    }
+    const last = slots.length < pieceSlots ? null : (slots.at(-1) ?? null)
+    return { ...planned, posts: allPostIds.length, last }
   })
 }
 

@@ -1,8 +1,9 @@
 /**
  * A service as a process of its own that has all its answers ready: the ready list of ios_store/app_searches, and the result of each
- * task. It makes nothing anew, so that what a client of it costs can be measured. One line of JSON in: the tasks. One line out: its URL.
+ * task; posted tasks it creates without keeping them. It makes nothing anew, so that what a client of it costs can be measured. One line of JSON in: the tasks. One line out: its URL.
  */
-import { createServer } from 'node:http'
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { type Delivery, makeBody } from './bodies.ts'
@@ -53,10 +54,30 @@ function listReady(): string {
   return JSON.stringify({ status_code: 20000, status_message: 'Ok.', tasks_count: 1, tasks: [task] })
 }
 
-const server = createServer((request, response) => {
+async function create(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  const posted: { tag: string }[] = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  const created = posted.map(({ tag }) => ({
+    id: randomUUID(),
+    status_code: 20100,
+    status_message: 'Task Created.',
+    cost: 0.0012,
+    data: { tag },
+  }))
+  return JSON.stringify({
+    status_code: 20000,
+    status_message: 'Ok.',
+    tasks_count: created.length,
+    tasks: created,
+  })
+}
+
+const server = createServer(async (request, response) => {
   const path = request.url ?? ''
   const answer = (body: string | Buffer) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+  if (path === `${PREFIX}/task_post`) return answer(await create(request))
   if (path === `${PREFIX}/tasks_ready`) return answer(listReady())
   const task = byId.get(path.slice(path.lastIndexOf('/') + 1))
   if (task === undefined) return response.writeHead(404).end()

@@ -4,9 +4,6 @@
  * else. CPU of this process, CPU and statements of the whole server of the database. It ends by itself, with 1 when a bar is missed and
  * `--strict` is given.
  */
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pLimit from 'p-limit'
@@ -15,13 +12,13 @@ import { type Dispatcher, Pool } from 'undici'
 import { handOutReady, handOutRows } from '../../src/collect/enqueue-results.ts'
 import { createCallGate } from '../../src/db/call-gate.ts'
 import type { Database } from '../../src/db/database.ts'
-import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import type { JobContext } from '../../src/queue/job.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { createClient } from '../../src/service/client.ts'
 import { type Bar, printBars } from './bars.ts'
-import { type Delivery, listKeywords } from './bodies.ts'
+import type { Delivery } from './bodies.ts'
+import { prepareTasks, startService } from './canned-service.ts'
 import { withDatabase } from './database.ts'
 import { readServerLoad } from './server-load.ts'
 import { SETTINGS } from './settings.ts'
@@ -49,49 +46,6 @@ async function measure(results: number, work: () => Promise<void>): Promise<Cost
   await work()
   const { user, system } = process.cpuUsage(before)
   return { results, seconds: (performance.now() - startedMs) / 1000, nodeUs: (user + system) / results }
-}
-
-/** One posted and paid task of each keyword a day. */
-async function prepareTasks(db: Database, results: number): Promise<Delivery[]> {
-  const keywords = listKeywords()
-  await db.sql`insert into project (name) values ('bench')`
-  await db.sql`
-    insert into target (store, function, subject, location_code, language_code)
-    select 'ios_store', 'app_searches', keyword, 2840, 'en' from unnest(${keywords}::text[]) keyword`
-  await makePartitionsAhead(db, 2)
-  const tasks = await db.sql<Delivery[]>`
-    with numbered as (
-      select n, (n / ${keywords.length})::int as day, t.id as target_id, t.subject
-      from generate_series(0, ${results - 1}) n join (
-        select id, subject, row_number() over (order by id) - 1 as place from target) t on t.place = n % ${keywords.length}
-    ),
-    made as (
-      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, service_id, posted_at, ask_at)
-      select target_id, date_trunc('day', now(), 'UTC') + make_interval(days => day), now() + interval '1 year', 'posted', 100, 1, 1200,
-        array(select id from project), gen_random_uuid()::text, now(), now() + interval '1 day'
-      from numbered order by n
-      returning *
-    ),
-    charged as (
-      insert into charge (kind, project_id, amount_micros, target_id, slot, service_id)
-      select 'charge', payers[1], 1200, target_id, slot, service_id from made
-    )
-    select m.service_id as id, m.id || '.1' as tag, t.subject as keyword from made m join target t on t.id = m.target_id order by m.id`
-  await db.sql`select recount_spend()`
-  // What autovacuum does in time; these tables are a second old.
-  await db.sql`vacuum analyze`
-  return [...tasks]
-}
-
-/** The other process. It ends with this one, which holds its standard input. */
-async function startService(tasks: readonly Delivery[]) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'canned.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  child.stdin.write(`${JSON.stringify(tasks)}\n`)
-  const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
-  const { url } = JSON.parse(value ?? '{}')
-  return { url: String(url), end: () => child.kill() }
 }
 
 /** Reads the body of an answer, and nothing else of it. */

@@ -63,6 +63,7 @@ export const SHORTER: readonly Rewrite[] = [
   constant('service/post-tasks.ts', 'MAX_TASKS_PER_POST', '10'),
   constant('ledger/lock.ts', 'FOLD_AT_ROWS', '20'),
   constant('plan/plan.ts', 'PIECE_SLOTS', '40'),
+  constant('plan/due.ts', 'PIECE_PERIODS', '40'),
   {
     file: 'history/close-slots.ts',
     find: /const PIECE: ClosingPiece = [^\n]+/,
@@ -141,23 +142,27 @@ export const GAPS: Readonly<Record<string, Rewrite>> = {
 export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   'plan before its commit': before(
     'plan/plan.ts',
-    'return { ...planned, posts: allPostIds.length }',
+    'return { ...planned, posts: allPostIds.length, last }',
     'plan before its commit',
   ),
   'between two pieces of a plan': after(
     'plan/plan.ts',
-    'summary = addUp(summary, planned)',
+    'summary = addUp(summary, piece)',
     'between two pieces of a plan',
   ),
-  'closing slots before its commit': {
-    file: 'history/close-slots.ts',
-    find: 'return closePiece(tx, isWaiting, limits)',
-    replace:
-      "const piece = await closePiece(tx, isWaiting, limits)\nglobalThis.crashPoint('closing slots before its commit', null)\nreturn piece",
-  },
+  'queueing what is due before its commit': before(
+    'plan/due.ts',
+    'return true',
+    'queueing what is due before its commit',
+  ),
+  'closing slots before its commit': before(
+    'history/close-slots.ts',
+    'total.budget += closed.budget',
+    'closing slots before its commit',
+  ),
   'between two pieces of closing': before(
     'history/close-slots.ts',
-    'return closed.goesOn',
+    'if (!closed.goesOn) break',
     'between two pieces of closing',
   ),
   'claim before its commit': before(

@@ -103,7 +103,7 @@ describe('whatever people and runners did', () => {
         assert.equal((await planning.plan()).due, due)
         assert.equal((await planning.preview()).due, 0)
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 
@@ -123,7 +123,7 @@ describe('whatever people and runners did', () => {
           assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 })

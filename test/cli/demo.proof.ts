@@ -7,6 +7,7 @@ import postgres from 'postgres'
 import { TRY_NEXT } from '../../src/cli/demo-report.ts'
 import { attachEmbedded } from '../../src/embedded/attach.ts'
 import { answerQuestions, readQuestions } from '../demo/questions.ts'
+import { checkColumns, checkLines, choose, fill, readDashboards } from '../grafana/panels.ts'
 import { querySql, runCommand, startCommand } from '../support/command.ts'
 import { isAlive, makeEmptyHome, until } from '../support/embedded.ts'
 
@@ -60,6 +61,28 @@ describe('a whole demo', () => {
     const page = readFileSync(QUESTIONS, 'utf8')
     assert.ok(readQuestions(page).length >= 30)
     assert.equal(await answerQuestions(page, sql), page, 'npm run questions writes it anew')
+  })
+
+  test('shows something in every panel of the dashboard of ranks, to a person who may only read', async (t) => {
+    const server = await attachEmbedded({ home, database: 'storerank_sandbox' })
+    const sql = postgres(server.url, { max: 1, onnotice: () => {} })
+    t.after(async () => {
+      await sql.end()
+      await server.dispose()
+    })
+    await sql`set role storerank_reader`
+    const range = { from: '2026-08-31T00:00:00Z', to: '2026-09-30T23:59:59Z' }
+    for (const [name, dashboard] of readDashboards()) {
+      const { panels, templating } = dashboard
+      const given = name === 'ranks' ? { project: 'fitness', store: 'ios_store' } : {}
+      const chosen = await choose(dashboard, range, given, (query) => sql.unsafe(query))
+      for (const panel of panels) {
+        const rows = await sql.unsafe(fill(panel.targets[0]?.rawSql ?? '', chosen, templating.list))
+        checkColumns(panel, rows)
+        checkLines(panel, rows)
+        if (name === 'ranks') assert.ok(rows.length > 0, panel.title)
+      }
+    }
   })
 
   test('says what to try next, and all of it works', async (t) => {

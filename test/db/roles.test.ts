@@ -62,14 +62,18 @@ async function leaveSomethingInEveryView(): Promise<void> {
     estimate_micros: 1200,
     payers: [1],
   }
-  await owner`insert into task ${owner({ ...task, state: 'failed', problem: 'It failed.' })}`
+  await owner`insert into task ${owner({ ...task, state: 'failed', ended_at: SLOT, problem: 'It failed.' })}`
   const charge = { kind: 'charge', project_id: 1, amount_micros: 1200, target_id: 1, slot: SLOT }
   await owner`insert into charge ${owner({ ...charge, service_id: 'a' })}`
   await owner`select recount_spend()`
   // Not counted, which no transition does: spend_difference has a row of it.
   await owner`insert into charge ${owner({ ...charge, service_id: 'b' })}`
   await owner`insert into audit_difference (service_id, kind, posted_at, our_micros) values ('b', 'missing', ${SLOT}, 1200)`
-  await owner.unsafe(`insert into alert_rule (project, name, kind, app_id) values ('fitness', 'r', 'listing_changed', '999');
+  await owner.unsafe(`insert into account_usage (login, prices) values ('a', '[]');
+    insert into service_status (api, endpoint, status) values ('app_data', '', 'ok');
+    insert into job_run (job, slot, state) values ('track', '${SLOT}', 'done');
+    insert into api_call (id, kind, path, runner, permit_at, deadline_at) values (1, 'task_post', '/', 'r', now(), now());
+    insert into alert_rule (project, name, kind, app_id) values ('fitness', 'r', 'listing_changed', '999');
     insert into alert_event (rule_id, subject, slot, kind, severity) select id, 's', '${SLOT}', kind, 'info' from alert_rule`)
 }
 

@@ -1,0 +1,39 @@
+-- Each count has a partial index of its own, so that a look costs the same however much has been done. Tasks in a post that is being
+-- sent, or whose answer was lost, are found by the post.
+create or replace view open_work as
+select w.kind, w.count, w.since, case when w.count > 0 then w.message end as message
+from (
+  select 'planned' as kind, count(*) as count, min(k.slot) as since, null::text as message from task k where k.state = 'planned'
+  union all
+  select 'posting', count(*), min(k.slot), null
+  from post p join task k on k.post_id = p.id
+  where p.state in ('sending', 'unknown') and k.state = 'posting'
+  union all
+  select 'posted', count(*), min(k.slot), null from task k where k.state = 'posted'
+  union all
+  select 'overdue', count(*), min(k.posted_at), format('%s results are late, and are asked for by their ids: select * from task_problem '
+    'where kind = ''overdue''. When there are many, look at service_state.', count(*))
+  from task k where k.state = 'posted' and k.ask_at < clock_timestamp()
+  union all
+  select 'budget_cut', count(*), min(c.slot), format('The budget does not reach %s slots that are due: raise it, or watch less. '
+    '`storerank plan` says which budget is used up.', count(*))
+  from budget_cut c where c.slot_ends_at > storerank_now()
+  union all
+  select 'unknown_post', count(*), min(p.send_before), format('The answer to %s posts was lost. They are looked for, twice, 20 minutes '
+    'apart; when it lasts for hours, look whether the job reconcile fails.', count(*))
+  from post p where p.state = 'unknown'
+  union all
+  select 'held_post', count(*), min(p.created_at), format('%s posts are not sent. %s', count(*), (array_agg(p.problem order by p.created_at))[1])
+  from post p where p.state = 'ready' and p.problem is not null
+  union all
+  select 'restored', count(*), min(l.recover_from),
+    'The service lists tasks of this database that it does not know, so nothing is posted: run `storerank recover`.'
+  from ledger l where l.recover_from is not null
+) w;
+comment on view open_work is
+  'What has not ended, by kind, one row for each whether there is any or not: what is due, what is late, and what a person should see to.';
+comment on column open_work.kind is 'planned, posting and posted (tasks, by their state), overdue (those of them whose result is late), budget_cut (due slots that the budget does not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready and not sent), or restored (1 while nothing is posted because the database is older than what was bought).';
+comment on column open_work.count is 'How many there are.';
+comment on column open_work.since is 'Of tasks and budget_cut the oldest slot; of overdue when the longest awaited was posted; of the others since when.';
+comment on column open_work.message is 'What it means and what to do, as a sentence; null where there is nothing to do.';
+grant select on open_work to storerank_editor, storerank_reader;

@@ -6,6 +6,7 @@ import type { JobContext } from '../queue/job.ts'
 import { openQueue } from '../queue/queue.ts'
 import { nameRunner } from '../queue/runner.ts'
 import { createClient } from '../service/client.ts'
+import { TIMINGS } from '../timings.ts'
 import type { CommandContext } from './command.ts'
 import { type DatabaseSession, openDatabaseSession } from './database-session.ts'
 import { createOutageLog } from './outage-log.ts'
@@ -20,9 +21,6 @@ export interface WorkSession extends DatabaseSession {
   /** Takes no new work; what is in flight ends, or is handed on after the grace time. */
   drain(): Promise<void>
 }
-
-/** Longer than a POST may take (25.5 s): what is in flight is settled before the runner ends. */
-const GRACE_MS = 30_000
 
 /** Opens everything that work needs. The caller drains it, then closes it. */
 export async function openWorkSession(context: CommandContext): Promise<WorkSession> {
@@ -60,7 +58,7 @@ async function openWork(session: DatabaseSession, context: CommandContext): Prom
     ...session,
     sandboxUrl: sandbox?.url ?? null,
     job: { db: session.db, client, queue, settings, runner, log, signal },
-    drain: () => queue.stop(GRACE_MS),
+    drain: () => queue.stop(TIMINGS.graceMs),
     close: async () => {
       await client.close()
       await sandbox?.dispose()

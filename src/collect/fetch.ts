@@ -23,6 +23,7 @@ import {
 } from '../service/results.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
+import { TIMINGS } from '../timings.ts'
 import { compressBody } from './kept-body.ts'
 
 /** The store's own pages, compressed as soon as they are read: a page has about a megabyte, and a batch hundreds of pages. */
@@ -90,7 +91,6 @@ const TASK_NOT_FOUND = 40401
 const MISSING_RESULT = 'tasks[0].result'
 const WRONG_ID = 'tasks[0].id'
 const NOT_READY_PAUSE_MS = 1_000
-const TROUBLE_PAUSE_MS = 60_000
 const DAY_MS = 86_400_000
 
 /** 40403: the service has deleted the result. */
@@ -161,7 +161,7 @@ export function readFailure(item: FetchItem, error: StorerankError): Fetched {
     }
   }
   // An answer for another task, or trouble on the way, says nothing about this task: it is deferred.
-  const pauseMs = error instanceof RateLimitedError ? error.retryAfterMs : TROUBLE_PAUSE_MS
+  const pauseMs = error instanceof RateLimitedError ? error.retryAfterMs : TIMINGS.troublePauseMs
   return { kind: 'later', item, problem: error.message, pauseMs }
 }
 

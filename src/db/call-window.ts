@@ -5,6 +5,7 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallKind, CallOutcome } from '../service/transport.ts'
+import { TIMINGS } from '../timings.ts'
 import type { Database, SqlRunner } from './database.ts'
 
 export interface CallLimits {
@@ -19,8 +20,6 @@ export interface CallWindowOptions extends CallLimits {
 
 /** A permit is valid for half a second; the window of 60.5 s includes it. */
 export const PERMIT_VALID_MS = 500
-/** Hard total timeout of a request; its row counts as in flight no longer than this. */
-export const CALL_TIMEOUT_MS = 25_000
 /** The longest sleep before it asks again, because the account's limit may rise meanwhile. */
 export const LONGEST_SLEEP_MS = 2_000
 /** The wait for a place in flight, which the end of a call may free: `call_wait` says it. */
@@ -59,7 +58,7 @@ export async function takePermits(
   const [row] = await sql<{ firstId: number | null; given: number; waitMs: number | null }[]>`
     select first_call_id as "firstId", given, wait_ms as "waitMs" from take_call_permits(
       ${calls.map(({ kind }) => kind)}::text[], ${calls.map(({ path }) => path)}::text[], ${runner},
-      ${ended.length === 0 ? null : describeEnds(ended)}::text::jsonb, ${callsPerMinute}, ${maxConcurrentRequests}, ${CALL_TIMEOUT_MS})`
+      ${ended.length === 0 ? null : describeEnds(ended)}::text::jsonb, ${callsPerMinute}, ${maxConcurrentRequests}, ${TIMINGS.callTimeoutMs})`
   const { firstId = null, given = 0, waitMs = LONGEST_SLEEP_MS } = row ?? {}
   const callIds = firstId === null ? [] : Array.from({ length: given }, (_, index) => firstId + index)
   return { callIds, waitMs }

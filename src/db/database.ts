@@ -1,5 +1,6 @@
 /** One runner's connections to Postgres. */
 import type postgres from 'postgres'
+import { TIMINGS } from '../timings.ts'
 import { beginWith, postgresOptions, WORK } from './connection.ts'
 import { createPool, type PoolLoad, type Sql } from './pool.ts'
 import type { Types } from './statement.ts'
@@ -34,8 +35,6 @@ export interface DatabaseOptions {
   readonly maxConnections?: number
 }
 
-/** A transaction whose runner was frozen must not hold its row locks for ever. */
-const IDLE_IN_TRANSACTION_MS = 30_000
 export const CLOSE_TIMEOUT_S = 5
 const OBSERVER_IDLE_S = 10
 const PERMITS_IDLE_S = 60
@@ -54,7 +53,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     connection: {
       application_name: options.name ?? 'storerank',
       options: beginWith(WORK),
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      idle_in_transaction_session_timeout: TIMINGS.idleInTransactionMs,
     },
   }
   // Used when something hangs, which is when the others have no connection left.

@@ -6,6 +6,7 @@ import type { Database, Transaction } from '../db/database.ts'
 import { closeUnsentTasks } from '../ledger/close-unsent.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { disableNestedLoops } from '../plan/joins.ts'
+import { TIMINGS } from '../timings.ts'
 
 export interface ClosedSlots {
   readonly budget: number
@@ -19,7 +20,6 @@ export interface ClosingPiece {
   readonly slotsOfPeriod: number
 }
 
-const PIECE: ClosingPiece = { tasks: 10_000, periods: 5_000, slotsOfPeriod: 24 }
 /** More slots than any period has: a period that waits for a running slot is looked at as a whole. */
 const ALL_SLOTS = 1_000_000
 
@@ -29,7 +29,10 @@ const ALL_SLOTS = 1_000_000
  * task that fails closes its slot itself (trigger `close_failed`).
  * @param piece for tests: smaller pieces
  */
-export async function closeEndedSlots(db: Database, piece = PIECE): Promise<ClosedSlots> {
+export async function closeEndedSlots(
+  db: Database,
+  piece: ClosingPiece = TIMINGS.closing,
+): Promise<ClosedSlots> {
   await ensurePartitionsToClose(db)
   const total = { budget: 0, missed: 0 }
   const waiting: number[] = []

@@ -4,6 +4,7 @@
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { FUNCTION_RULES, type FunctionRule } from '../service/functions.ts'
+import { TIMINGS } from '../timings.ts'
 import { booked, freed } from './money.ts'
 import type { TaskTag } from './tag.ts'
 
@@ -19,9 +20,6 @@ export interface Evidence {
   /** Second service ids of a task: paid twice, and shown in `task_problem`. */
   readonly duplicates: number
 }
-
-/** When a task of high priority is overdue, and asked for by id. */
-const HIGH_PRIORITY_OVERDUE_MS = 5 * 60_000
 
 /** Results in a billing unit, by store and function. */
 const UNITS = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
@@ -62,7 +60,7 @@ export async function adoptTasks(
         state = case when f.is_reserved or (k.state = 'dropped' and not f.has_successor) then 'posted' else k.state end,
         ended_at = case when k.state = 'dropped' and not f.has_successor then null else k.ended_at end,
         ask_at = clock_timestamp() + make_interval(secs =>
-          case k.priority when 2 then ${Math.min(overdueAfterMs, HIGH_PRIORITY_OVERDUE_MS) / 1000}::float8
+          case k.priority when 2 then ${Math.min(overdueAfterMs, TIMINGS.highPriorityOverdueMs) / 1000}::float8
             else ${overdueAfterMs / 1000}::float8 end)
       from known f where f.is_own and k.id = f.task_id
     ),

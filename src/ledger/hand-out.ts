@@ -4,6 +4,7 @@
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import type { ResultForm, ServiceFunction, Store } from '../service/functions.ts'
+import { TIMINGS } from '../timings.ts'
 
 /** One result to fetch, as it travels in a fetch job. */
 export interface FetchItem {
@@ -30,11 +31,7 @@ export interface ReadyTask {
   readonly htmlPath: string | null
 }
 
-/** A fetch job that takes longer is taken for dead. */
-const LEASE_MS = 5 * 60_000
 const OVERDUE_AT_ONCE = 1_000
-/** The first pause before an overdue task is asked for again; each pause is twice as long, at most a day. Asking is free. */
-const ASK_AGAIN_FROM_MS = 5 * 60_000
 
 /** Leases the tasks that are `posted` and not leased. Tasks that another transaction has locked are skipped. */
 export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask[]): Promise<FetchItem[]> {
@@ -49,7 +46,7 @@ export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask
       where k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp())
       for update of k skip locked
     )
-    update task k set fetching_until = clock_timestamp() + make_interval(secs => ${LEASE_MS / 1000})
+    update task k set fetching_until = clock_timestamp() + make_interval(secs => ${TIMINGS.leaseMs / 1000})
     from free f, target t
     where k.id = f.id and t.id = k.target_id
     returning k.service_id as "serviceId", f.path, f.kind, k.html, f.html_path as "htmlPath", t.store, t.function, k.depth`
@@ -68,9 +65,9 @@ export async function leaseOverdueTasks(tx: Transaction, patience: number): Prom
         and (k.fetching_until is null or k.fetching_until < clock_timestamp())
       order by k.ask_at limit ${OVERDUE_AT_ONCE} for update skip locked
     )
-    update task k set fetching_until = clock_timestamp() + make_interval(secs => ${LEASE_MS / 1000}),
+    update task k set fetching_until = clock_timestamp() + make_interval(secs => ${TIMINGS.leaseMs / 1000}),
       ask_at = clock_timestamp() + least(interval '1 day',
-        greatest(make_interval(secs => ${ASK_AGAIN_FROM_MS / 1000}), clock_timestamp() - k.posted_at))
+        greatest(make_interval(secs => ${TIMINGS.askAgainFromMs / 1000}), clock_timestamp() - k.posted_at))
     from overdue o, target t
     where k.id = o.id and t.id = k.target_id
     returning k.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store, t.function,

@@ -4,11 +4,7 @@
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
-
-/** Longer than any holder of the lock needs for one piece. Then the waiting transaction gives up, and names the holder. */
-const LOCK_TIMEOUT_MS = 15_000
-/** With fewer rows of `spend_change`, summing them costs less than folding them. */
-const FOLD_AT_ROWS = 1_000
+import { TIMINGS } from '../timings.ts'
 
 /**
  * Locks the one row of `ledger`, and folds what other transactions have added to `spend_change` into `spend`. Readers and
@@ -27,7 +23,7 @@ export async function lockLedger(tx: Transaction): Promise<void> {
   }
   await tx`
     select set_config('storerank.now',
-      coalesce(nullif(current_setting('storerank.now', true), ''), clock_timestamp()::text), true), fold_spend(${FOLD_AT_ROWS})`
+      coalesce(nullif(current_setting('storerank.now', true), ''), clock_timestamp()::text), true), fold_spend(${TIMINGS.foldAtRows})`
 }
 
 /**
@@ -45,7 +41,7 @@ export function withLedgerLock<T>(
       await lockLedger(tx)
       return work(tx)
     },
-    { name, lockTimeoutMs: LOCK_TIMEOUT_MS },
+    { name, lockTimeoutMs: TIMINGS.ledgerLockMs },
   )
 }
 

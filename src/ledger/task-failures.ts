@@ -3,6 +3,7 @@
  * the trigger `close_failed`.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
+import { TIMINGS } from '../timings.ts'
 import { booked, freed, reserved } from './money.ts'
 import type { TaskTag } from './tag.ts'
 
@@ -55,7 +56,7 @@ export async function askAgain(tx: Transaction, answers: readonly UnusableAnswer
       order by id for update
     ),
     paused as (
-      select k.id, clock_timestamp() + interval '1 minute' * 2 ^ k.unusable_answers as until from open join task k using (id)
+      select k.id, clock_timestamp() + make_interval(secs => ${TIMINGS.unusablePauseMs / 1000}) * 2 ^ k.unusable_answers as until from open join task k using (id)
     )
     update task k set unusable_answers = k.unusable_answers + 1, problem = a.problem, fetching_until = p.until, ask_at = p.until
     from paused p, unnest(${answers.map((answer) => answer.serviceId)}::text[], ${answers.map((answer) => answer.problem)}::text[])

@@ -6,12 +6,10 @@ import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import type { Fragment } from '../ledger/money.ts'
+import { TIMINGS } from '../timings.ts'
 
 /** A person's open transaction may lock a watch. Planning does not wait for it: the next plan opens its period. */
 const OPENING_LOCK_TIMEOUT_MS = 2_000
-
-/** The most periods whose slots one transaction queues. */
-const PIECE_PERIODS = 20_000
 
 /** Opens the periods of watches whose twin in the project is gone. */
 export async function openTwins(db: Database): Promise<void> {
@@ -75,7 +73,7 @@ export async function queueDueSlots(db: Database): Promise<void> {
 
 /** Queues the slots of some periods that have to be looked at. Returns whether there were any. */
 async function queueNextPeriods(tx: Transaction): Promise<boolean> {
-  const [taken] = await tx<{ ids: number[] }[]>`select take_due_periods('plan', ${PIECE_PERIODS}) as ids`
+  const [taken] = await tx<{ ids: number[] }[]>`select take_due_periods('plan', ${TIMINGS.planPeriods}) as ids`
   const { ids = [] } = taken ?? {}
   if (ids.length === 0) return false
   await tx`

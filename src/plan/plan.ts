@@ -6,6 +6,7 @@ import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { type Planned, type PlanTotals, packTasks, planTasks, totals } from '../ledger/plan-tasks.ts'
+import { TIMINGS } from '../timings.ts'
 import {
   type AdmissionInput,
   admission,
@@ -31,9 +32,6 @@ export interface PlanSummary extends PlanTotals {
 /** Called with the new posts in the transaction that makes them, so that no post is without a job. */
 export type EnqueuePosts = (tx: Transaction, postIds: readonly string[]) => Promise<void>
 
-/** The most (target, slot) pairs that one transaction plans: it holds the ledger's lock for less than a second. */
-const PIECE_SLOTS = 5_000
-
 /**
  * Plans what is due now in pieces, the most urgent first, each in a transaction behind the ledger's lock: what a piece has
  * planned is posted while the next one is planned.
@@ -43,7 +41,7 @@ export async function planDueTasks(
   db: Database,
   budget: OverallBudget,
   enqueuePosts: EnqueuePosts,
-  pieceSlots = PIECE_SLOTS,
+  pieceSlots = TIMINGS.planSlots,
 ): Promise<PlanSummary> {
   await openTwins(db)
   await queueDueSlots(db)

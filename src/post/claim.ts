@@ -8,7 +8,7 @@ import { type Price, readPrices } from '../account/prices.ts'
 import { describeOutage, readPostingOutage } from '../account/service-status.ts'
 import type { Secret } from '../config.ts'
 import type { CallWindowOptions } from '../db/call-window.ts'
-import { askForPermit, CALL_TIMEOUT_MS, PERMIT_VALID_MS, readCallWait } from '../db/call-window.ts'
+import { askForPermit, PERMIT_VALID_MS, readCallWait } from '../db/call-window.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import {
   applyMinuteSpendLimit,
@@ -28,6 +28,7 @@ import { formatTag } from '../ledger/tag.ts'
 import type { Priority, ServiceFunction, Store } from '../service/functions.ts'
 import type { TaskToPost } from '../service/post-tasks.ts'
 import type { SendWindow } from '../service/transport.ts'
+import { TIMINGS } from '../timings.ts'
 
 export interface ClaimedPost {
   readonly postId: string
@@ -128,7 +129,7 @@ async function claimLocked(
     token,
     runner: options.window.runner,
     sendWithinMs: PERMIT_VALID_MS,
-    answerWithinMs: PERMIT_VALID_MS + CALL_TIMEOUT_MS,
+    answerWithinMs: PERMIT_VALID_MS + TIMINGS.callTimeoutMs,
   })
   const tasks = claimed.map((task) => toPost(task, options.postbackUrl))
   return { kind: 'claimed', post: { postId, token, callId: permit.callId, ...post, tasks, send } }

@@ -9,6 +9,7 @@ import { lockTasksOfPosts } from '../ledger/lock.ts'
 import { giveUpUnknownPosts, readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { releaseMissing } from '../ledger/release.ts'
 import type { AppDataClient } from '../service/client.ts'
+import { TIMINGS } from '../timings.ts'
 import { type Range, scanTaskHistory, TAGS_KNOWN_DAYS, type TaskHistory, toCreated } from './task-history.ts'
 
 export interface ReconcileOptions {
@@ -25,9 +26,6 @@ export interface Reconciled extends UnknownPosts {
   readonly released: number
 }
 
-/** The scan begins this much before the first sending: a clock may have been set between the sending and the scan. */
-const CLOCK_CHANGE_MS = 5 * 60_000
-
 /** Scans once for all unknown posts, adopts what is found and releases what is proven missing. Free of charge. */
 export async function reconcileUnknownPosts(
   db: Database,
@@ -37,7 +35,7 @@ export async function reconcileUnknownPosts(
   await db.begin((tx) => giveUpUnknownPosts(tx, TAGS_KNOWN_DAYS))
   const [unknown] = await db.sql<{ postIds: string[] | null; from: Date; to: Date }[]>`
     select array_agg(id) as "postIds", clock_timestamp() as "to",
-      min(send_before) - make_interval(secs => ${(PERMIT_VALID_MS + CLOCK_CHANGE_MS) / 1000}) as "from"
+      min(send_before) - make_interval(secs => ${(PERMIT_VALID_MS + TIMINGS.clockChangeMs) / 1000}) as "from"
     from post where state = 'unknown'`
   if (unknown?.postIds == null) {
     return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0 }

@@ -9,6 +9,7 @@ import { CLOSE_TIMEOUT_S, type Database } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import type { ReportSettings } from '../report/write-reports.ts'
 import type { AppDataClient } from '../service/client.ts'
+import { TIMINGS } from '../timings.ts'
 import type { Queue } from './queue.ts'
 
 export interface RunnerSettings {
@@ -52,10 +53,6 @@ export interface Job {
   readonly timeoutMs: number
   run(context: JobContext): Promise<JobSummary>
 }
-
-/** The session that holds the lock of a job sends a statement that often; after a silence that long its runner is taken for frozen. */
-const SIGN_OF_LIFE_MS = 20_000
-const FROZEN_AFTER_MS = 120_000
 
 /** Another runner is running the job. */
 export const BUSY = Symbol('busy')
@@ -177,8 +174,8 @@ async function endRun(
  * server ends it after a silence.
  */
 async function withJobLock<T>(db: Database, job: Job, work: () => Promise<T>): Promise<T | typeof BUSY> {
-  const session = db.openSession(FROZEN_AFTER_MS)
-  const living = setInterval(() => void session`select`.catch(() => {}), SIGN_OF_LIFE_MS).unref()
+  const session = db.openSession(TIMINGS.frozenAfterMs)
+  const living = setInterval(() => void session`select`.catch(() => {}), TIMINGS.signOfLifeMs).unref()
   try {
     const [row] = await session<{ locked: boolean }[]>`
       select hold_lock(${`job ${job.name}`}) as locked`

@@ -9,6 +9,7 @@ import { beginWith, pgOptions, WORK } from '../db/connection.ts'
 import type { Transaction } from '../db/database.ts'
 import { LeaseLostError } from '../errors.ts'
 import type { FetchItem } from '../ledger/hand-out.ts'
+import { TIMINGS } from '../timings.ts'
 
 export type QueueName = 'post' | 'fetch' | 'job' | 'deliver'
 
@@ -42,13 +43,8 @@ export interface Queue {
   stop(graceMs: number): Promise<void>
 }
 
-const RESULTS_PER_FETCH_JOB = 200
-/** Who sends no heartbeat for that long is dead; its job goes to another. */
-const HEARTBEAT_S = 20
 /** Hits live handlers too, so it is far beyond what any needs: the heartbeat finds the dead. */
 const EXPIRE_S = 6 * 3600
-/** How often anybody looks for dead workers. */
-const SUPERVISE_S = 20
 /** Where notifications do not come through, such as behind a pooler of transactions. */
 const POLL_S = 2
 /** One worker of each queue looks for what no notification announces: jobs that are tried again after a while, or were handed on. */
@@ -57,9 +53,9 @@ const SCOUT_S = 10
 const IDLE_S = 600
 const QUEUE_OPTIONS = {
   expireInSeconds: EXPIRE_S,
-  heartbeatSeconds: HEARTBEAT_S,
+  heartbeatSeconds: TIMINGS.heartbeatS,
   retryBackoff: true,
-  retryDelayMax: 60,
+  retryDelayMax: TIMINGS.longestRetryS,
   notify: true,
 }
 
@@ -73,9 +69,9 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
     // `storerank migrate` has made it: the login need not have the right to make schemas.
     createSchema: false,
     schedule: false,
-    superviseIntervalSeconds: SUPERVISE_S,
+    superviseIntervalSeconds: TIMINGS.superviseS,
     // Dead workers are looked for in this pass, which is 60 s by default however often it is tried.
-    monitorIntervalSeconds: SUPERVISE_S,
+    monitorIntervalSeconds: TIMINGS.superviseS,
     useListenNotify: true,
     // No job waits for another one to end.
     flowIntervalSeconds: 3_600,
@@ -94,8 +90,8 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
     },
     enqueueFetch: async (tx, items) => {
       const jobs: { data: QueueData['fetch'] }[] = []
-      for (let from = 0; from < items.length; from += RESULTS_PER_FETCH_JOB) {
-        jobs.push({ data: { items: items.slice(from, from + RESULTS_PER_FETCH_JOB) } })
+      for (let from = 0; from < items.length; from += TIMINGS.resultsPerFetchJob) {
+        jobs.push({ data: { items: items.slice(from, from + TIMINGS.resultsPerFetchJob) } })
       }
       if (jobs.length > 0) await boss.insert('fetch', jobs, { db: within(tx) })
     },

@@ -9,6 +9,7 @@ import { AccountError, LeaseLostError, StorerankError, UnavailableError } from '
 import { createDictionary } from '../history/dictionary.ts'
 import { storeFetched } from '../history/store.ts'
 import { type PostDeps, workPost } from '../post/work-post.ts'
+import { TIMINGS } from '../timings.ts'
 import { BUSY, executeJob, type Job, type JobContext, recordMissedRun } from './job.ts'
 import type { QueueJob } from './queue.ts'
 
@@ -19,13 +20,8 @@ export interface Runner {
   readonly progress: { readonly posted: number; readonly stored: number }
 }
 
-/** Most of them wait for an answer or a permit. The client and the call window bound the requests. */
-const POSTS_AT_ONCE = 10
-const FETCH_JOBS_AT_ONCE = 4
 /** One that hangs takes ten seconds, and keeps no other channel waiting. */
 const CHANNELS_AT_ONCE = 4
-/** How long nothing is posted after the service refused the account: it would refuse each post. */
-const REFUSAL_PAUSE_MS = 60_000
 
 /**
  * Begins to work the queues.
@@ -39,8 +35,8 @@ export async function startRunner(
 ): Promise<Runner> {
   const state = { refusal: null as AccountError | null, progress: { posted: 0, stored: 0 } }
   const { queue } = context
-  if (posts) await queue.work('post', POSTS_AT_ONCE, postHandler(context, state))
-  await queue.work('fetch', FETCH_JOBS_AT_ONCE, fetchHandler(context, state))
+  if (posts) await queue.work('post', TIMINGS.postsAtOnce, postHandler(context, state))
+  await queue.work('fetch', TIMINGS.fetchJobsAtOnce, fetchHandler(context, state))
   await queue.work('deliver', CHANNELS_AT_ONCE, deliveryHandler(context))
   // One worker per job: a long audit keeps no other job waiting.
   if (jobs.length > 0) await queue.work('job', jobs.length, jobHandler(context, jobs))
@@ -83,7 +79,7 @@ function postHandler(context: JobContext, state: RunnerState) {
       }
       state.refusal = error
       context.log.error({ postId: job.data.postId, jobId: job.id, code: error.code }, error.message)
-      void sleep(REFUSAL_PAUSE_MS, undefined, { ref: false, signal: context.signal })
+      void sleep(TIMINGS.refusalPauseMs, undefined, { ref: false, signal: context.signal })
         .then(() => {
           state.refusal = null
         })

@@ -7,6 +7,7 @@ import {
   UnavailableError,
   UnreadableError,
 } from '../errors.ts'
+import { TIMINGS } from '../timings.ts'
 import { adviseOnRefusal } from './account-advice.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import type { ExchangeResult } from './exchange.ts'
@@ -14,8 +15,6 @@ import { readNumber } from './fields.ts'
 import type { Failure } from './retry.ts'
 import { classifyStatus } from './status-codes.ts'
 
-/** The service counts by the minute, and does not say when its minute began. */
-const RATE_LIMIT_PAUSE_MS = 60_000
 /** Requests in flight end within seconds. */
 const CONCURRENCY_PAUSE_MS = 1_000
 const MAX_RETRY_AFTER_MS = 3_600_000
@@ -53,7 +52,7 @@ export function isFailure(answer: Envelope | Failure): answer is Failure {
 export function readPause(result: Answered, statusCode: number): number {
   const seconds = readNumber(result.retryAfter)
   if (seconds !== null && seconds >= 0) return Math.min(seconds * 1000, MAX_RETRY_AFTER_MS)
-  return classifyStatus(statusCode) === 'too_many_at_once' ? CONCURRENCY_PAUSE_MS : RATE_LIMIT_PAUSE_MS
+  return classifyStatus(statusCode) === 'too_many_at_once' ? CONCURRENCY_PAUSE_MS : TIMINGS.rateLimitPauseMs
 }
 
 function readHttpFailure(result: Answered, envelope: Envelope | null): Failure {
@@ -103,7 +102,7 @@ export function errorOf(failure: Failure, what: string, reason: string): Error {
     case 'money':
       return new AccountError(`${message} ${adviseOnRefusal(failure.statusCode)}`, 'account_money')
     case 'rate_limited':
-      return new RateLimitedError(message, failure.retryAfterMs ?? RATE_LIMIT_PAUSE_MS)
+      return new RateLimitedError(message, failure.retryAfterMs ?? TIMINGS.rateLimitPauseMs)
     case 'too_many_at_once':
       return new RateLimitedError(message, failure.retryAfterMs ?? CONCURRENCY_PAUSE_MS)
     case 'rejected':

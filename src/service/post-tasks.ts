@@ -6,6 +6,7 @@
 import type { z } from 'zod'
 
 import { ConfigurationError } from '../errors.ts'
+import { TIMINGS } from '../timings.ts'
 import { parseBody, readPause } from './answer.ts'
 import type { Envelope, TaskReply } from './envelope.ts'
 import type { ExchangeResult } from './exchange.ts'
@@ -16,7 +17,7 @@ import { taskSchema, toWire, type WireTask } from './task-rules.ts'
 import type { SendWindow, Transport } from './transport.ts'
 
 /** spec: Limits */
-export const MAX_TASKS_PER_POST = 100
+export const MAX_TASKS_PER_POST = TIMINGS.tasksPerPost
 
 /** One task as a person thinks of it; the location is named in one way, by code or by name. */
 export interface TaskToPost {

@@ -1,4 +1,5 @@
 /** Whether a free call is repeated: one pure decision, with its reason. Posting tasks never comes here. */
+import { TIMINGS } from '../timings.ts'
 
 /** Why a call brought no answer that can be used. */
 export interface Failure {
@@ -26,7 +27,6 @@ export type RetryDecision =
 export const MAX_ATTEMPTS = 4
 /** No attempt begins later than this after the first one. */
 export const MAX_ELAPSED_MS = 60_000
-const FIRST_DELAY_MS = 500
 const MAX_DELAY_MS = 8_000
 
 /**
@@ -43,7 +43,7 @@ export function decideRetry(
   const hopeless = reasonAgainstRetry(failure.kind)
   if (hopeless !== null) return { retry: false, reason: hopeless }
   if (attempt >= MAX_ATTEMPTS) return { retry: false, reason: `it failed ${attempt} times` }
-  const fullDelayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1))
+  const fullDelayMs = Math.min(MAX_DELAY_MS, TIMINGS.firstRetryMs * 2 ** (attempt - 1))
   const delayMs = Math.max(fullDelayMs * (0.5 + jitter / 2), failure.retryAfterMs ?? 0)
   if (elapsedMs + delayMs > MAX_ELAPSED_MS) {
     return { retry: false, reason: `it kept failing for ${Math.round(elapsedMs / 1000)} s` }

@@ -8,6 +8,7 @@ import { Pool } from 'undici'
 
 import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError, UnavailableError } from '../errors.ts'
+import { TIMINGS } from '../timings.ts'
 import { type Delivered, errorOf, isFailure, readAnswer } from './answer.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Envelope, EnvelopeHead, TaskReply } from './envelope.ts'
@@ -105,7 +106,6 @@ export interface SendWindow {
 
 const OK = 200
 const DEFAULT_MAX_CONCURRENT = 30
-const DEFAULT_TIMEOUT_MS = 25_000
 const CONNECT_TIMEOUT_MS = 10_000
 /** A permit that ran out while a connection was made is replaced; more often than this, something is wrong. */
 const MAX_PERMITS_PER_ATTEMPT = 10
@@ -149,7 +149,7 @@ export class Transport {
     }
     this.#gate = options.gate ?? NO_GATE
     this.#clock = options.clock ?? systemClock
-    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
+    this.#timeoutMs = options.timeoutMs ?? TIMINGS.callTimeoutMs
     this.#onAnswer = options.onAnswer
     this.#limit = pLimit(maxConcurrent)
   }

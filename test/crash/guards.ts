@@ -1,10 +1,12 @@
-/** The guards of the product, each with the rewrites that take it out. How that shows is in `scenarios.ts`. */
+/** The guards of the product, each with the rewrites that take it out, and the times with which that shows soon. How that shows is in `scenarios.ts`. */
+import type { Timings } from '../../src/timings.ts'
 import { type Rewrite, STANDARD } from './rewrite.ts'
 
 export interface Guard {
   readonly rewrites: readonly Rewrite[]
   /** What the scenario changes beside, with the guard and without it. */
   readonly setting?: readonly Rewrite[]
+  readonly timings?: Partial<Timings>
   /** What stands behind the guard in the database and would hide that it is gone. */
   readonly sql?: string
 }
@@ -12,13 +14,7 @@ export interface Guard {
 const replace = (file: string, find: string | RegExp, by = ''): Rewrite => ({ file, find, replace: by })
 
 /** A runner that is frozen in one thing is in the middle of nothing else. */
-const ONE_AT_ONCE: readonly Rewrite[] = [
-  replace('queue/runner.ts', /const POSTS_AT_ONCE = [^\n]+/, 'const POSTS_AT_ONCE = 1'),
-  replace('queue/runner.ts', /const FETCH_JOBS_AT_ONCE = [^\n]+/, 'const FETCH_JOBS_AT_ONCE = 1'),
-]
-
-/** Below the heartbeat: a batch that was handed out again is stored while its first holder still has its job. */
-const LEASED_SHORTLY = replace('ledger/hand-out.ts', /const LEASE_MS = [^\n]+/, 'const LEASE_MS = 2_000')
+const ONE_AT_ONCE: Partial<Timings> = { postsAtOnce: 1, fetchJobsAtOnce: 1 }
 
 /** Long enough between reading and reserving that two of them meet; harmless behind the lock. */
 const SLOW_CLAIM = replace(
@@ -38,14 +34,14 @@ export type GuardName =
 
 export const GUARDS: Readonly<Record<GuardName, Guard>> = {
   outbox: {
-    setting: ONE_AT_ONCE,
+    timings: ONE_AT_ONCE,
     rewrites: [
       replace('post/claim.ts', "and state = 'ready' for update", 'for update'),
       replace('ledger/claim-post.ts', /k\.state = 'planned'/g, 'true'),
     ],
   },
   'send-deadline': {
-    setting: ONE_AT_ONCE,
+    timings: ONE_AT_ONCE,
     rewrites: [
       replace('service/transport.ts', /beginWithinMs: [^\n]+\n/),
       replace('service/transport.ts', /return lateMs > 0 [^\n]+/, 'return null'),
@@ -61,15 +57,16 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
     ],
   },
   fence: {
-    setting: ONE_AT_ONCE,
+    timings: ONE_AT_ONCE,
     rewrites: [
       replace('post/settle.ts', /and token = \$\{claim\.token\} /),
       replace('ledger/release.ts', /and token = \$\{token\} /),
     ],
   },
   'call-window': {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source.
-    rewrites: [replace('db/call-window.ts', '${CALL_TIMEOUT_MS})', "${CALL_TIMEOUT_MS}, '0 seconds')")],
+    rewrites: [
+      replace('db/call-window.ts', 'TIMINGS.callTimeoutMs})', "TIMINGS.callTimeoutMs}, '0 seconds')"),
+    ],
   },
   'budget-lock': {
     rewrites: [
@@ -77,7 +74,8 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
       // It writes the same row, and would lock it as well.
       replace('ledger/lock.ts', /fold_spend\([^)]+\)/, '1'),
     ],
-    setting: [...ONE_AT_ONCE, SLOW_CLAIM],
+    timings: ONE_AT_ONCE,
+    setting: [SLOW_CLAIM],
   },
   'collect-once': {
     rewrites: [
@@ -93,7 +91,8 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
       ),
     ],
     sql: 'alter table charge drop constraint charge_service_id_kind_project_id_pk',
-    setting: [...ONE_AT_ONCE, LEASED_SHORTLY],
+    // Below the heartbeat: a batch that was handed out again is stored while its first holder still has its job.
+    timings: { ...ONE_AT_ONCE, leaseMs: 2_000 },
   },
 }
 

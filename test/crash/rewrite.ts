@@ -1,5 +1,5 @@
 /**
- * What the harness changes in the product while Node loads it: shorter times, fail points, guards taken out. The product
+ * What the harness changes in the text of the product while Node loads it: fail points, and guards taken out. The product
  * knows nothing of it. A rewrite that no longer fits its source is an error, never a silence.
  */
 
@@ -29,48 +29,6 @@ export function checkRewrites(rewrites: readonly Rewrite[]): void {
     rewriteSource(file, readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8'), rewrites)
   }
 }
-
-const constant = (file: string, name: string, value: string): Rewrite => ({
-  file,
-  find: new RegExp(`const ${name} = [^\n]+`),
-  replace: `const ${name} = ${value}`,
-})
-
-/**
- * Everything that takes seconds or minutes, about ten times shorter, in the same order: timeout of a call < a freeze < the
- * quiet time (`QUIET_MS`). Posts, fetch jobs and the pieces of plans and closings are small, so that there are many of them.
- */
-export const SHORTER: readonly Rewrite[] = [
-  constant('db/call-window.ts', 'CALL_TIMEOUT_MS', '2_000'),
-  constant('service/transport.ts', 'DEFAULT_TIMEOUT_MS', '2_000'),
-  constant('db/database.ts', 'IDLE_IN_TRANSACTION_MS', '3_000'),
-  constant('ledger/lock.ts', 'LOCK_TIMEOUT_MS', '1_500'),
-  constant('ledger/hand-out.ts', 'LEASE_MS', '6_000'),
-  constant('ledger/hand-out.ts', 'ASK_AGAIN_FROM_MS', '3_000'),
-  { file: 'ledger/task-failures.ts', find: "interval '1 minute'", replace: "interval '0.5 seconds'" },
-  constant('collect/fetch.ts', 'TROUBLE_PAUSE_MS', '500'),
-  constant('ledger/adopt.ts', 'HIGH_PRIORITY_OVERDUE_MS', '3_000'),
-  constant('post/reconcile.ts', 'CLOCK_CHANGE_MS', '30_000'),
-  constant('queue/job.ts', 'SIGN_OF_LIFE_MS', '1_000'),
-  constant('queue/job.ts', 'FROZEN_AFTER_MS', '5_000'),
-  constant('queue/runner.ts', 'REFUSAL_PAUSE_MS', '1_000'),
-  constant('service/answer.ts', 'RATE_LIMIT_PAUSE_MS', '1_000'),
-  constant('service/retry.ts', 'FIRST_DELAY_MS', '100'),
-  constant('queue/queue.ts', 'HEARTBEAT_S', '10'),
-  constant('queue/queue.ts', 'SUPERVISE_S', '1'),
-  { file: 'queue/queue.ts', find: 'retryDelayMax: 60', replace: 'retryDelayMax: 2' },
-  constant('queue/queue.ts', 'RESULTS_PER_FETCH_JOB', '20'),
-  constant('service/post-tasks.ts', 'MAX_TASKS_PER_POST', '10'),
-  constant('ledger/lock.ts', 'FOLD_AT_ROWS', '20'),
-  constant('plan/plan.ts', 'PIECE_SLOTS', '40'),
-  constant('plan/due.ts', 'PIECE_PERIODS', '40'),
-  {
-    file: 'history/close-slots.ts',
-    find: /const PIECE: ClosingPiece = [^\n]+/,
-    replace: 'const PIECE: ClosingPiece = { tasks: 20, periods: 40, slotsOfPeriod: 2 }',
-  },
-  constant('cli/session.ts', 'GRACE_MS', '5_000'),
-]
 
 const before = (file: string, find: string, point: string, detail = 'null'): Rewrite => ({
   file,
@@ -240,4 +198,4 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
 }
 
 /** Every rewrite of a runner with all its guards. A rewrite that serves several fail points is applied once. */
-export const STANDARD: readonly Rewrite[] = [...SHORTER, ...new Set(Object.values(FAIL_POINTS))]
+export const STANDARD: readonly Rewrite[] = [...new Set(Object.values(FAIL_POINTS))]

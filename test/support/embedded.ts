@@ -174,6 +174,7 @@ export async function copyProject(project: string): Promise<void> {
     'package.json',
     'src/errors.ts',
     'src/suggest.ts',
+    'src/timings.ts',
     'src/db',
     'src/embedded',
     'node_modules/postgres',

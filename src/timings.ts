@@ -1,0 +1,62 @@
+/**
+ * The times that runners wait for each other, for the service and for the database, and the sizes of what they do at once. They stand
+ * together because they hold an order: a call times out < a frozen transaction or job is given up < a lost post is looked for again
+ * (RECONCILE_QUIET). Constants of the product, and no settings: `test/crash/timings.ts` stands in for this file while the crash
+ * harness runs.
+ */
+export const TIMINGS = {
+  /** Hard total timeout of a request; its row counts as in flight no longer than this. */
+  callTimeoutMs: 25_000,
+  /** The pause after the first attempt of a call; each next one is twice as long. */
+  firstRetryMs: 500,
+  /** After 40202. The service counts by the minute, and does not say when its minute began. */
+  rateLimitPauseMs: 60_000,
+  /** How long nothing is posted after the service refused the account: it would refuse each post. */
+  refusalPauseMs: 60_000,
+  /** Before a result is asked for again of a server in trouble. */
+  troublePauseMs: 60_000,
+  /** Before the first repetition of asking for a result that could not be read; each next pause is twice as long. */
+  unusablePauseMs: 60_000,
+
+  /** A transaction whose runner was frozen must not hold its row locks for ever. */
+  idleInTransactionMs: 30_000,
+  /** Longer than any holder of the ledger's lock needs for one piece. Then the waiting transaction gives up, and names the holder. */
+  ledgerLockMs: 15_000,
+  /** A fetch job that takes longer is taken for dead. */
+  leaseMs: 5 * 60_000,
+  /** The first pause before an overdue task is asked for again; each pause is twice as long, at most a day. Asking is free. */
+  askAgainFromMs: 5 * 60_000,
+  /** When a task of high priority is overdue, and asked for by id. */
+  highPriorityOverdueMs: 5 * 60_000,
+  /** The scan for a lost post begins this much before the first sending: a clock may have been set between the sending and the scan. */
+  clockChangeMs: 5 * 60_000,
+
+  /** How often the session that holds a job says that its runner lives, and when it is given up without that. */
+  signOfLifeMs: 20_000,
+  frozenAfterMs: 120_000,
+  /** A worker that sends no heartbeat for that long is dead; its job goes to another. */
+  heartbeatS: 20,
+  /** How often pg-boss looks for dead workers. */
+  superviseS: 20,
+  /** The longest pause before a failed job of the queue is tried again. */
+  longestRetryS: 60,
+  /** Longer than a POST may take (25.5 s): what is in flight is settled before the runner ends. */
+  graceMs: 30_000,
+
+  /** spec: Limits */
+  tasksPerPost: 100,
+  resultsPerFetchJob: 200,
+  /** Most posts wait for an answer or a permit. The client and the call window bound the requests. */
+  postsAtOnce: 10,
+  fetchJobsAtOnce: 4,
+  /** With fewer rows of `spend_change`, summing them costs less than folding them. */
+  foldAtRows: 1_000,
+  /** The most (target, slot) pairs that one transaction plans: it holds the ledger's lock for less than a second. */
+  planSlots: 5_000,
+  /** The most periods whose slots one transaction queues. */
+  planPeriods: 20_000,
+  /** The most that one piece of closing handles: unsent tasks, cuts, periods, and slots of each period. */
+  closing: { tasks: 10_000, periods: 5_000, slotsOfPeriod: 24 },
+}
+
+export type Timings = Readonly<typeof TIMINGS>

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { PERMIT_VALID_MS } from '../src/db/call-window.ts'
+import { TIMINGS, type Timings } from '../src/timings.ts'
+import { TIMINGS as OF_THE_HARNESS } from './crash/timings.ts'
+
+const both: readonly (readonly [string, Timings])[] = [
+  ['the product', TIMINGS],
+  ['the crash harness', OF_THE_HARNESS],
+]
+for (const [whose, timings] of both) {
+  describe(`the times of ${whose}`, () => {
+    test('let a call end before its transaction, its runner and its job are given up', () => {
+      const { callTimeoutMs, idleInTransactionMs, frozenAfterMs, graceMs, leaseMs } = timings
+      assert.ok(callTimeoutMs < idleInTransactionMs && idleInTransactionMs < frozenAfterMs)
+      assert.ok(PERMIT_VALID_MS + callTimeoutMs < graceMs)
+      assert.ok(callTimeoutMs < leaseMs)
+    })
+
+    test('give a job up only after several signs of life were missed', () => {
+      assert.ok(3 * timings.signOfLifeMs < timings.frozenAfterMs)
+    })
+  })
+}
+
+test('no time and no size of the crash harness is greater than that of the product', () => {
+  const flat = ({ closing, ...others }: Timings) => ({ ...others, ...closing })
+  for (const [name, value] of Object.entries(flat(OF_THE_HARNESS))) {
+    assert.ok(value > 0 && value <= flat(TIMINGS)[name as keyof ReturnType<typeof flat>], name)
+  }
+})

@@ -1,15 +1,20 @@
 /** `status --check`, `run --metrics`, `recover` and a heartbeat, as an operator meets them. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { startSandbox } from '../../src/sandbox/server.ts'
 import { callCommand, makeCommandHome } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 
+const LOGIN = 'operator@example.com'
+const PASSWORD = 'hush'
+
 test('an operator sees what is wrong, in a word for the machine and a sentence for people', async (t) => {
   const home = await makeCommandHome(t)
+  mkdirSync(home)
   const database = await createTestDatabase()
   t.after(() => database.drop())
   let beats = 0
@@ -20,7 +25,10 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => void server.close())
   const HEARTBEAT_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/id`
-  const options = { home, env: { DATABASE_URL: database.url, HEARTBEAT_URL } }
+  const sandbox = await startSandbox({ readyMs: 0, login: LOGIN, password: PASSWORD })
+  t.after(() => sandbox.close())
+  const account = { APP_DATA_URL: sandbox.url, APP_DATA_LOGIN: LOGIN, APP_DATA_PASSWORD: PASSWORD }
+  const options = { home, env: { DATABASE_URL: database.url, HEARTBEAT_URL, ...account } }
 
   const well = await callCommand(['status', '--check'], options)
   assert.deepEqual([well.code, well.stdout], [0, ''])

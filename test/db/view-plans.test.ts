@@ -51,7 +51,7 @@ async function explain(query: string): Promise<{ partitions: string[]; pages: nu
 /** Months that a day of the last ones may be of, in whichever time zone, with the days beside it; and those to come, which are empty. */
 async function partitionsOf(days: number): Promise<string[]> {
   const rows = await db.sql<{ name: string }[]>`
-    select distinct 'ranking_' || to_char(current_date - n, 'YYYYMM') as name
+    select distinct 'ranking_' || to_char(now()::date - n, 'YYYYMM') as name
     from generate_series(-60, ${days + 2}::int) n`
   return rows.map(({ name }) => name)
 }

@@ -73,7 +73,9 @@ export async function queueDueSlots(db: Database): Promise<void> {
 
 /** Queues the slots of some periods that have to be looked at. Returns whether there were any. */
 async function queueNextPeriods(tx: Transaction): Promise<boolean> {
-  const [taken] = await tx<{ ids: number[] }[]>`select take_due_periods('plan', ${TIMINGS.planPeriods}) as ids`
+  const [taken] = await tx<
+    { ids: number[] }[]
+  >`select take_due_periods('plan', ${TIMINGS.planPeriods}) as ids`
   const { ids = [] } = taken ?? {}
   if (ids.length === 0) return false
   await tx`

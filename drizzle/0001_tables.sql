@@ -760,15 +760,7 @@ ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_channel_alert_channel_name_f
 --> statement-breakpoint
 ALTER TABLE "annotation" ADD CONSTRAINT "annotation_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
 --> statement-breakpoint
-ALTER TABLE "app_watch" ADD CONSTRAINT "app_watch_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
---> statement-breakpoint
 ALTER TABLE "budget_cut" ADD CONSTRAINT "budget_cut_target_id_target_id_fk" FOREIGN KEY ("target_id") REFERENCES "public"."target"("id") ON DELETE no action ON UPDATE no action;
---> statement-breakpoint
-ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
---> statement-breakpoint
-ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
---> statement-breakpoint
-ALTER TABLE "watch_period" ADD CONSTRAINT "watch_period_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
 --> statement-breakpoint
 CREATE UNIQUE INDEX "alert_event_once" ON "alert_event" USING btree ("rule_id","subject","slot");
 --> statement-breakpoint
@@ -824,7 +816,7 @@ CREATE INDEX "spend_change_by_scope" ON "spend_change" USING btree ("scope");
 --> statement-breakpoint
 CREATE INDEX "target_by_keyword" ON "target" USING hash ((case function when 'app_searches' then subject end));
 --> statement-breakpoint
-CREATE UNIQUE INDEX "target_once" ON "target" USING btree (store,function,md5(subject),coalesce(category, ''),location_code,language_code);
+CREATE UNIQUE INDEX "target_once" ON "target" USING btree (subject_key(subject),location_code,language_code,store,function,coalesce(category, ''));
 --> statement-breakpoint
 CREATE UNIQUE INDEX "task_once_per_slot" ON "task" USING btree ("target_id","slot") WHERE state <> 'dropped';
 --> statement-breakpoint

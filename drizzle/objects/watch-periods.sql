@@ -10,7 +10,7 @@ declare
 begin
   for attempt in 1..2 loop
     select t.id into found_id from target t
-    where t.store = in_store and t.function = in_function and md5(t.subject) = md5(in_subject)
+    where t.store = in_store and t.function = in_function and subject_key(t.subject) = subject_key(in_subject)
       and coalesce(t.category, '') = coalesce(in_category, '')
       and t.location_code = in_location and t.language_code = in_language;
     exit when found_id is not null;
@@ -54,7 +54,7 @@ begin atomic
   select w.watch_id, w.project, t.id, a.id, w.role, w.label, w.every, w.depth, w.html, w.priority
   from unnest(of_watches) i (id)
   join watch_part w on w.watch_id = i.id
-  left join target t on t.store = w.store and t.function = w.function and md5(t.subject) = md5(w.subject)
+  left join target t on t.store = w.store and t.function = w.function and subject_key(t.subject) = subject_key(w.subject)
     and coalesce(t.category, '') = coalesce(w.category, '')
     and t.location_code = w.location_code and t.language_code = w.language_code
   left join app a on a.store = w.store and a.app_id = w.app_id
@@ -82,18 +82,18 @@ begin
   join watch_part w on w.watch_id = i.id
   where w.kind = of_kind and w.is_asked and w.function is not null and not exists (
     select from target t
-    where t.store = w.store and t.function = w.function and md5(t.subject) = md5(w.subject)
+    where t.store = w.store and t.function = w.function and subject_key(t.subject) = subject_key(w.subject)
       and coalesce(t.category, '') = coalesce(w.category, '')
       and t.location_code = w.location_code and t.language_code = w.language_code
   )
-  order by 1, 2, 3, 4, 5, 6
+  order by 3, 5, 6, 1, 2, 4
   on conflict do nothing;
 end $$;
 comment on function make_targets(text, bigint[]) is 'Makes the targets and apps that some watches of a kind ask for and that are missing.';
 revoke execute on function make_targets(text, bigint[]) from public;
 
 -- The open period goes on while project, target, app and `every` stay the same; other changes are written into it. Renaming a project
--- cascades to its periods first, so that they have the new name here.
+-- renames its periods first, so that they have the new name here.
 create or replace function keep_open_periods(of_kind text, of_watches bigint[]) returns void language plpgsql as $$
 begin
   with ended as (
@@ -127,36 +127,36 @@ declare
   present timestamptz := storerank_now();
 begin
   with asked as (
-    select w.*, slot_of(w.every, present) as first,
-      row_number() over (partition by w.project, coalesce(w.target_id, -w.watch_id) order by w.watch_id) as place
+    select w.*, slot_of(w.every, present) as first
     from asked_parts(of_kind, of_watches) w
     where not exists (select from watch_period p where p.kind = of_kind and p.watch_id = w.watch_id and p.ended_at is null)
   ), earlier as (
     -- Seconds, because `+ '1 day'` adds 23 or 25 hours where the session's time zone changes its clocks.
-    select a.watch_id, bool_or(p.ended_at is null) as is_followed,
+    select a.watch_id, a.project, a.target_id, a.first, bool_or(p.ended_at is null) as is_followed,
       max(slot_of(a.every, p.last_slot) + make_interval(secs => extract(epoch from a.every)))
-        filter (where p.every <> a.every and p.last_slot >= a.first) as after
+        filter (where p.every <> a.every and p.last_slot >= a.first) as after,
+      row_number() over (partition by a.project, a.target_id order by a.watch_id) as place
     from asked a
     -- Concatenated, so that no plan without statistics reads all periods of the project for each: it goes by the target.
     join watch_period p on p.target_id = a.target_id and p.project || '' = a.project and p.kind = of_kind
-    where a.place = 1
-    group by a.watch_id
-  ), starting as (
-    select a.*, e.after
-    from asked a left join earlier e on e.watch_id = a.watch_id
-    where a.place = 1 and e.is_followed is not true
+    group by a.watch_id, a.project, a.target_id, a.first
   ), taken_over as (
-    update watch_period p set last_slot = s.first - interval '1 microsecond'
-    from starting s
-    where p.target_id = s.target_id and p.project || '' = s.project and p.kind = of_kind and p.last_slot >= s.first and s.after is null
+    update watch_period p set last_slot = e.first - interval '1 microsecond'
+    from earlier e
+    where e.place = 1 and not e.is_followed and e.after is null
+      and p.target_id = e.target_id and p.project || '' = e.project and p.kind = of_kind and p.last_slot >= e.first
   ), started as (
     insert into watch_period
       (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at, first_slot, closed_to)
-    select of_kind, s.watch_id, s.project, s.target_id, s.app, s.role, s.label, s.every, s.depth, s.html, s.priority, present,
-      coalesce(s.after, s.first), present
-    from starting s
-    order by s.target_id, s.watch_id
-    on conflict do nothing -- two runners may find it missing at once, and two people may follow one target at once
+    select of_kind, a.watch_id, a.project, a.target_id, a.app, a.role, a.label, a.every, a.depth, a.html, a.priority, present,
+      coalesce(e.after, a.first), present
+    from asked a
+    left join earlier e on e.watch_id = a.watch_id
+    where e.is_followed is not true
+    order by a.target_id, a.watch_id
+    -- Of several rows of this statement the oldest comes first; and two runners may find it missing at once, or two people follow one
+    -- target at once.
+    on conflict do nothing
     returning id, target_id, every, first_slot
   )
   insert into period_due (work, period_id, at)

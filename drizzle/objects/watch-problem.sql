@@ -34,7 +34,7 @@ left join lateral (
   from target t
   join watch_period other on other.target_id = t.id
   where p.id is null and w.is_measured and pr.enabled
-    and t.store = w.store and t.function = w.function and md5(t.subject) = md5(w.subject)
+    and t.store = w.store and t.function = w.function and subject_key(t.subject) = subject_key(w.subject)
     and coalesce(t.category, '') = coalesce(w.category, '')
     and t.location_code = w.location_code and t.language_code = w.language_code
     and other.kind = w.kind and other.project = w.project and other.ended_at is null

@@ -29,45 +29,63 @@ return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
 comment on function clean_text(text) is
   'A text in the form that it is stored in: composed (NFC), without outer space and invisible characters, and with single inner spaces.';
 
--- spec: Limits; it says 100 for ios_store, and for android_store 30 is our assumption.
-create or replace function prepare_keyword_watch() returns trigger
+create or replace function is_clean(value text) returns boolean language sql immutable parallel safe
+return value ~ '^[!-~]+( [!-~]+)*$' or value = clean_text(value);
+comment on function is_clean(text) is 'Whether a text has the form that it is stored in; null for none.';
+
+-- Its triggers call it only for rows that need it, because most rows are in their form: to ask costs a twentieth of calling it.
+-- Null is the column's default in a new row, and nothing in one that is there.
+create or replace function prepare_row() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
-  missing text := case when new.project is null then 'project' when new.store is null then 'store'
-    when new.keyword is null then 'keyword' when new.language_code is null then 'language_code' end;
+  given jsonb := to_jsonb(new);
+  changed jsonb := (
+    select coalesce(jsonb_object_agg(c.name, clean_text(given ->> c.name)) filter (where given -> c.name <> 'null'), '{}')
+    from unnest(tg_argv[1]::text[]) c (name)
+  );
+  missing record;
+  value jsonb;
 begin
-  if missing is not null then
-    perform refuse('keyword_watch', missing || '_missing', array[new.project, new.store, new.keyword], 'null');
-  end if;
-  new.project := clean_text(new.project);
-  new.keyword := clean_text(new.keyword);
-  new.location_name := clean_text(new.location_name);
-  new.depth := coalesce(new.depth, case new.store when 'android_store' then 30 else 100 end);
-  if num_nulls(new.every, new.priority, new.weight, new.html, new.enabled, new.tags, new.created_at) > 0 then
-    if tg_op = 'UPDATE' then
-      perform refuse('keyword_watch', case when new.every is null then 'every' when new.priority is null then 'priority' when new.weight is null then 'weight'
-          when new.html is null then 'html' when new.enabled is null then 'enabled' when new.tags is null then 'tags'
-          else 'created_at' end || '_missing', array[new.project, new.store, new.keyword], 'null');
+  for missing in
+    select a.attname::text as name, coalesce(pg_get_expr(d.adbin, d.adrelid),
+      case when a.attidentity <> '' then format('nextval(%L)', pg_get_serial_sequence(tg_relid::regclass::text, a.attname)) end) as value
+    from pg_attribute a
+    left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    where a.attrelid = tg_relid and a.attnum > 0 and not a.attisdropped and a.attnotnull and given -> a.attname = 'null'
+    order by a.attnum
+  loop
+    if tg_op = 'UPDATE' or missing.value is null then
+      perform refuse(tg_table_name, missing.name || '_missing', array(
+        select given ->> c.name from unnest(tg_argv[0]::text[]) with ordinality c (name, place) order by c.place), 'null');
     end if;
-    new.every := coalesce(new.every, '1 day');
-    new.priority := coalesce(new.priority, 1);
-    new.weight := coalesce(new.weight, 1);
-    new.html := coalesce(new.html, false);
-    new.enabled := coalesce(new.enabled, true);
-    new.tags := coalesce(new.tags, '{}');
-    new.created_at := coalesce(new.created_at, storerank_now());
-  end if;
-  if not exists (select from project p where p.name = new.project) then
-    insert into project (name) values (new.project) on conflict do nothing;
-  end if;
+    execute format('select to_jsonb(%s)', missing.value) into value;
+    changed := changed || jsonb_build_object(missing.name, value);
+  end loop;
+  return jsonb_populate_record(new, changed);
+end $$;
+comment on function prepare_row() is
+  'Brings a row into its form: clean texts, and defaults for what is null. Its arguments are the columns by which a person knows the row, and those with such texts.';
+revoke execute on function prepare_row() from public;
+
+-- spec: Limits; it says 100 for ios_store, and for android_store 30 is our assumption.
+create or replace function set_default_depth() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  new.depth := case new.store when 'android_store' then 30 else 100 end;
   return new;
 end $$;
-comment on function prepare_keyword_watch() is
-  'Brings a keyword watch into its form: clean texts, defaults for what is null, and a project that exists.';
-revoke execute on function prepare_keyword_watch() from public;
+comment on function set_default_depth() is 'Gives a keyword watch the depth of its store.';
+revoke execute on function set_default_depth() from public;
+
+create or replace trigger a_default_depth before insert or update on keyword_watch
+for each row when (new.depth is null) execute function set_default_depth();
 
 create or replace trigger a_prepare before insert or update on keyword_watch
-for each row execute function prepare_keyword_watch();
+for each row when (
+  num_nulls(new.id, new.project, new.store, new.keyword, new.language_code, new.html, new.every, new.priority, new.weight, new.enabled,
+    new.tags, new.created_at) > 0
+  or not (is_clean(new.project) and is_clean(new.keyword) and is_clean(new.location_name))
+) execute function prepare_row('{project,store,keyword}', '{project,keyword,location_name}');
 comment on table keyword_watch is
   'Keywords to follow: who is found for them, in which place, day by day. What you write here is measured from then on, and costs money.';
 comment on column keyword_watch.id is 'The number of the row, given by the database.';
@@ -88,48 +106,12 @@ comment on column keyword_watch.tags is 'Words of yours to group by, such as {br
 comment on column keyword_watch.note is 'Whatever you want to say of the row, up to 10000 characters.';
 comment on column keyword_watch.created_at is 'When the row was written; the database fills it in.';
 
-create or replace function prepare_app_watch() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
-declare
-  missing text := case when new.project is null then 'project' when new.store is null then 'store' when new.app_id is null then 'app_id' end;
-begin
-  if missing is not null then
-    perform refuse('app_watch', missing || '_missing', array[new.project, new.store, new.app_id], 'null');
-  end if;
-  new.project := clean_text(new.project);
-  new.app_id := clean_text(new.app_id);
-  new.label := clean_text(new.label);
-  new.location_name := clean_text(new.location_name);
-  if num_nulls(new.every, new.priority, new.role, new.info, new.html, new.reviews, new.reviews_depth, new.enabled, new.tags,
-      new.created_at) > 0 then
-    if tg_op = 'UPDATE' then
-      perform refuse('app_watch', case when new.every is null then 'every' when new.priority is null then 'priority' when new.role is null then 'role'
-          when new.info is null then 'info' when new.html is null then 'html' when new.reviews is null then 'reviews'
-          when new.reviews_depth is null then 'reviews_depth' when new.enabled is null then 'enabled'
-          when new.tags is null then 'tags' else 'created_at' end || '_missing', array[new.project, new.store, new.app_id], 'null');
-    end if;
-    new.every := coalesce(new.every, '1 day');
-    new.priority := coalesce(new.priority, 1);
-    new.role := coalesce(new.role, 'own');
-    new.info := coalesce(new.info, false);
-    new.html := coalesce(new.html, false);
-    new.reviews := coalesce(new.reviews, false);
-    new.reviews_depth := coalesce(new.reviews_depth, 50);
-    new.enabled := coalesce(new.enabled, true);
-    new.tags := coalesce(new.tags, '{}');
-    new.created_at := coalesce(new.created_at, storerank_now());
-  end if;
-  if not exists (select from project p where p.name = new.project) then
-    insert into project (name) values (new.project) on conflict do nothing;
-  end if;
-  return new;
-end $$;
-comment on function prepare_app_watch() is
-  'Brings an app watch into its form: clean texts, defaults for what is null, and a project that exists.';
-revoke execute on function prepare_app_watch() from public;
-
 create or replace trigger a_prepare before insert or update on app_watch
-for each row execute function prepare_app_watch();
+for each row when (
+  num_nulls(new.id, new.project, new.store, new.app_id, new.role, new.info, new.html, new.reviews, new.reviews_depth, new.every,
+    new.priority, new.enabled, new.tags, new.created_at) > 0
+  or not (is_clean(new.project) and is_clean(new.app_id) and is_clean(new.label) and is_clean(new.location_name))
+) execute function prepare_row('{project,store,app_id}', '{project,app_id,label,location_name}');
 comment on table app_watch is
   'Apps of your projects, your own and your competitors''. Each is ranked on every keyword and chart that its project has in the same store.';
 comment on column app_watch.id is 'The number of the row, given by the database.';
@@ -153,45 +135,12 @@ comment on column app_watch.tags is 'Words of yours to group by, such as {brand,
 comment on column app_watch.note is 'Whatever you want to say of the row, up to 10000 characters.';
 comment on column app_watch.created_at is 'When the row was written; the database fills it in.';
 
-create or replace function prepare_chart_watch() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
-declare
-  missing text := case when new.project is null then 'project' when new.collection is null then 'collection'
-    when new.language_code is null then 'language_code' end;
-begin
-  if missing is not null then
-    perform refuse('chart_watch', missing || '_missing', array[new.project, new.collection], 'null');
-  end if;
-  new.project := clean_text(new.project);
-  new.collection := clean_text(new.collection);
-  new.category := clean_text(new.category);
-  new.location_name := clean_text(new.location_name);
-  new.store := coalesce(new.store, 'android_store');
-  new.depth := coalesce(new.depth, 100);
-  if num_nulls(new.every, new.priority, new.html, new.enabled, new.tags, new.created_at) > 0 then
-    if tg_op = 'UPDATE' then
-      perform refuse('chart_watch', case when new.every is null then 'every' when new.priority is null then 'priority' when new.html is null then 'html'
-          when new.enabled is null then 'enabled' when new.tags is null then 'tags'
-          else 'created_at' end || '_missing', array[new.project, new.collection], 'null');
-    end if;
-    new.every := coalesce(new.every, '1 day');
-    new.priority := coalesce(new.priority, 1);
-    new.html := coalesce(new.html, false);
-    new.enabled := coalesce(new.enabled, true);
-    new.tags := coalesce(new.tags, '{}');
-    new.created_at := coalesce(new.created_at, storerank_now());
-  end if;
-  if not exists (select from project p where p.name = new.project) then
-    insert into project (name) values (new.project) on conflict do nothing;
-  end if;
-  return new;
-end $$;
-comment on function prepare_chart_watch() is
-  'Brings a chart watch into its form: clean texts, defaults for what is null, and a project that exists.';
-revoke execute on function prepare_chart_watch() from public;
-
 create or replace trigger a_prepare before insert or update on chart_watch
-for each row execute function prepare_chart_watch();
+for each row when (
+  num_nulls(new.id, new.project, new.store, new.collection, new.language_code, new.depth, new.html, new.every, new.priority, new.enabled,
+    new.tags, new.created_at) > 0
+  or not (is_clean(new.project) and is_clean(new.collection) and is_clean(new.category) and is_clean(new.location_name))
+) execute function prepare_row('{project,collection,category}', '{project,collection,category,location_name}');
 comment on table chart_watch is
   'Charts of the android_store to follow: every app of the project in that store is ranked in them. What you write here costs money.';
 comment on column chart_watch.id is 'The number of the row, given by the database.';
@@ -211,29 +160,9 @@ comment on column chart_watch.tags is 'Words of yours to group by, such as {bran
 comment on column chart_watch.note is 'Whatever you want to say of the row, up to 10000 characters.';
 comment on column chart_watch.created_at is 'When the row was written; the database fills it in.';
 
-create or replace function prepare_project() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
-begin
-  if new.name is null then
-    perform refuse('project', 'name_missing', array[]::text[], 'null');
-  end if;
-  new.name := clean_text(new.name);
-  if num_nulls(new.timezone, new.enabled, new.created_at) > 0 then
-    if tg_op = 'UPDATE' then
-      perform refuse('project', case when new.timezone is null then 'timezone' when new.enabled is null then 'enabled'
-        else 'created_at' end || '_missing', array[new.name], 'null');
-    end if;
-    new.timezone := coalesce(new.timezone, 'UTC');
-    new.enabled := coalesce(new.enabled, true);
-    new.created_at := coalesce(new.created_at, storerank_now());
-  end if;
-  return new;
-end $$;
-comment on function prepare_project() is 'Brings a project into its form: a clean name, and defaults for what is null.';
-revoke execute on function prepare_project() from public;
-
 create or replace trigger a_prepare before insert or update on project
-for each row execute function prepare_project();
+for each row when (num_nulls(new.name, new.timezone, new.enabled, new.created_at) > 0 or not is_clean(new.name))
+execute function prepare_row('{name}', '{name}');
 comment on table project is
   'The apps and keywords that belong together, with a budget and a time zone of their own. The first watch that names a project makes it.';
 comment on column project.name is 'The name, of 1 to 100 characters. It may be changed: everything goes with it.';
@@ -246,10 +175,72 @@ comment on column project.keep_history is 'How long its history is kept, by whol
 comment on column project.keep_pages is 'How long its raw pages are kept, instead of KEEP_PAGES. Only the owner of the database may set it.';
 comment on column project.created_at is 'When the project was made; the database fills it in.';
 
+-- Once per statement instead of a foreign key per row. The lock is that of a foreign key: until this transaction ends, no other deletes
+-- the project or gives it another name. One that did so meanwhile is over when the lock is given, and the project is made again.
+create or replace function keep_projects() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  names text[] := array(select distinct project from fresh order by 1);
+  locked integer;
+begin
+  for attempt in 1..5 loop
+    insert into project (name)
+    select n.name from unnest(names) n (name)
+    where not exists (select from project p where p.name = n.name)
+    order by 1
+    on conflict do nothing;
+    perform from project p where p.name = any(names) order by p.name for key share;
+    get diagnostics locked = row_count;
+    if locked = cardinality(names) then
+      return null;
+    end if;
+  end loop;
+  raise serialization_failure using message = 'The projects of these watches are being deleted or renamed at this moment.',
+    hint = 'Run it again.';
+end $$;
+comment on function keep_projects() is 'Makes the projects that watches name and that are missing, and keeps them there until the transaction ends.';
+revoke execute on function keep_projects() from public;
+
+create or replace trigger a_projects_of_inserted after insert on keyword_watch
+referencing new table as fresh for each statement execute function keep_projects();
+
+create or replace trigger a_projects_of_updated after update on keyword_watch
+referencing new table as fresh for each statement execute function keep_projects();
+
+create or replace trigger a_projects_of_inserted after insert on app_watch
+referencing new table as fresh for each statement execute function keep_projects();
+
+create or replace trigger a_projects_of_updated after update on app_watch
+referencing new table as fresh for each statement execute function keep_projects();
+
+create or replace trigger a_projects_of_inserted after insert on chart_watch
+referencing new table as fresh for each statement execute function keep_projects();
+
+create or replace trigger a_projects_of_updated after update on chart_watch
+referencing new table as fresh for each statement execute function keep_projects();
+
+-- The periods first, so that the triggers of the watches find them under the new name.
+create or replace function rename_project() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  update watch_period set project = new.name where project = old.name;
+  update keyword_watch set project = new.name where project = old.name;
+  update app_watch set project = new.name where project = old.name;
+  update chart_watch set project = new.name where project = old.name;
+  return null;
+end $$;
+comment on function rename_project() is 'Carries the new name of a project on to its watches and their periods.';
+revoke execute on function rename_project() from public;
+
+create or replace trigger a_rename after update of name on project
+for each row when (old.name <> new.name) execute function rename_project();
+
 -- A project that never had a watch goes without a word.
 create or replace function refuse_project_with_history() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
+  -- Waits for statements that write watches of it (keep_projects), so that the next one sees them.
+  perform from project p where p.name = old.name for update;
   if exists (select from watch_period p where p.project = old.name)
     or exists (select from keyword_watch w where w.project = old.name)
     or exists (select from app_watch w where w.project = old.name)

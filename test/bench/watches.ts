@@ -1,11 +1,13 @@
 /**
- * How long one statement takes over many watches, triggers and periods included, and how much memory its server process has at most:
- * `npm run bench:watches`, or `npm run bench:watches -- 10000` for one size. TEST_DATABASE_URL is the server, else a temporary one.
+ * How long one statement takes over many watches, triggers and periods included, how much CPU the server uses, and how much memory the
+ * process of the session has at most: `npm run bench:watches`, or `npm run bench:watches -- 10000` for one size. TEST_DATABASE_URL is
+ * the server, else a temporary one.
  */
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 import type { Database, SqlRunner } from '../../src/db/database.ts'
 import { withDatabase } from './database.ts'
+import { readServerLoad } from './server-load.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
 const PROJECTS = 10
@@ -24,17 +26,19 @@ const STATEMENTS: readonly (readonly [what: string, text: (count: number) => str
   ['delete', () => 'delete from keyword_watch'],
 ]
 
-async function measure({ openSession }: Database, count: number): Promise<void> {
+async function measure(db: Database, count: number): Promise<void> {
   // One session for all of a size: a person's.
-  const sql = openSession(3_600_000)
+  const sql = db.openSession(3_600_000)
   try {
     for (const [what, text] of STATEMENTS) {
+      const before = await readServerLoad(db)
       const from = performance.now()
       await sql.unsafe(text(count))
       const seconds = (performance.now() - from) / 1000
-      const perRow = `${((seconds * 1e6) / count).toFixed(0)} µs`
+      const { cpuMs } = await readServerLoad(db)
+      const perRow = `${(((cpuMs - before.cpuMs) * 1000) / count).toFixed(0)} µs`
       process.stdout.write(
-        `${String(count).padStart(9)} ${what.padEnd(18)} ${seconds.toFixed(2).padStart(8)} s ${perRow.padStart(8)} a row ${await peakMemory(sql)}\n`,
+        `${String(count).padStart(9)} ${what.padEnd(18)} ${seconds.toFixed(2).padStart(8)} s ${perRow.padStart(8)} of CPU a row ${await peakMemory(sql)}\n`,
       )
     }
     await sql`truncate watch_period, target cascade`

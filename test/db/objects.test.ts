@@ -138,7 +138,7 @@ async function leaveOlderObjects({ sql }: TestDatabase): Promise<void> {
     revoke execute on function nearest_name(text, text[]) from public;
     grant execute on function target_of to storerank_reader;
     alter function follow_watches reset all;
-    alter function prepare_keyword_watch security invoker;
+    alter function prepare_row security invoker;
     grant insert on rank_history to storerank_reader;
     comment on column rank_history.rank is 'Another.';
     update drizzle.objects set identities = array(select i from unnest(identities) i where i !~ 'explain_status') || array[

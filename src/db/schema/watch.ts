@@ -18,7 +18,6 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/pg-core'
 import { businessNow, instant } from './columns.ts'
-import { project } from './project.ts'
 import { rulesOf } from './rule.ts'
 
 type Rule = ReturnType<typeof rulesOf>
@@ -81,9 +80,7 @@ export const keywordWatch = pgTable(
   'keyword_watch',
   {
     id: bigint('id', { mode: 'number' }).primaryKey().generatedByDefaultAsIdentity(),
-    project: text('project')
-      .notNull()
-      .references(() => project.name, { onUpdate: 'cascade' }),
+    project: text('project').notNull(),
     store: text('store').notNull(),
     keyword: text('keyword').notNull(),
     locationCode: integer('location_code'),
@@ -141,9 +138,7 @@ export const appWatch = pgTable(
   'app_watch',
   {
     id: bigint('id', { mode: 'number' }).primaryKey().generatedByDefaultAsIdentity(),
-    project: text('project')
-      .notNull()
-      .references(() => project.name, { onUpdate: 'cascade' }),
+    project: text('project').notNull(),
     store: text('store').notNull(),
     appId: text('app_id').notNull(),
     label: text('label'),
@@ -216,9 +211,7 @@ export const chartWatch = pgTable(
   'chart_watch',
   {
     id: bigint('id', { mode: 'number' }).primaryKey().generatedByDefaultAsIdentity(),
-    project: text('project')
-      .notNull()
-      .references(() => project.name, { onUpdate: 'cascade' }),
+    project: text('project').notNull(),
     store: text('store').notNull().default('android_store'),
     collection: text('collection').notNull(),
     category: text('category'),
@@ -284,9 +277,7 @@ export const watchPeriod = pgTable(
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     kind: text('kind').notNull(),
     watchId: bigint('watch_id', { mode: 'number' }).notNull(),
-    project: text('project')
-      .notNull()
-      .references(() => project.name, { onUpdate: 'cascade' }),
+    project: text('project').notNull(),
     /** Of `target` and of `app`. No foreign keys: triggers write it from rows that are never deleted, and each check would cost as much as a row. */
     targetId: integer('target_id'),
     app: integer('app'),

@@ -17,10 +17,25 @@ end $$;
 comment on function is_outdone(text, text, integer, date, timestamptz, boolean, timestamptz) is
   'Whether a project has another slot of a target on the same day as in_slot that counts for the day instead: one that is measured where this one is not, or else one after in_after.';
 
--- The bounds of `slot` with UTC hold the days of whichever time zone: constants, by which partitions are pruned.
+-- `strict` for the same reason as project_lists: else lists are looked up once for each slot.
+create or replace function pending_slots(in_project text, from_day date, to_day date)
+returns table (period_id bigint, target_id integer, slot timestamptz)
+language sql stable strict parallel safe rows 1000
+begin atomic
+  select s.period_id, s.target_id, s.slot
+  from pending_slot s
+  where s.project = in_project and s.slot >= (from_day - 1) + timetz '00:00+00' and s.slot < (to_day + 2) + timetz '00:00+00';
+end;
+comment on function pending_slots(text, date, date) is 'The rows of pending_slot of a project in a range of its days, and some of the days beside it.';
+
+-- The bounds of `slot` with UTC hold the days of whichever time zone: constants, by which partitions are pruned. A day and a time with its
+-- zone make an instant at a third of the cost of `at time zone`, which counts where the day is `current_date`, once a row.
 --
--- Whether another slot counts for the day instead is asked of the history only where there may be one: where the next slot is of the
--- same day too, in the last days of a period, and of a gap, which an earlier measurement of the day goes before.
+-- The interval is compared in `case`, so that the history is joined with lists and slots one after the other: else all lists are joined with
+-- all slots.
+--
+-- Whether another slot counts for the day instead is asked of the history only where there may be one: where the interval has another slot
+-- on the day (after a measurement a later one, beside a gap any), or another period of the project on the same target is near.
 create or replace function list_daily(in_project text, from_day date, to_day date)
 returns table (
   day date, store text, list text, keyword text, collection text, category text, location text, location_code integer,
@@ -28,28 +43,26 @@ returns table (
   results_count bigint, check_url text, app_ids integer[], absolute smallint[], every interval, target_id integer
 ) language sql stable parallel safe
 begin atomic
-  select d.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.check_url, r.app_ids, r.absolute,
+  select c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.check_url, r.app_ids, r.absolute,
     p.every, r.target_id
-  from project_lists(in_project) p
-  join ranking_row r on r.target_id = p.target_id and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
-  cross join lateral (
-    select (r.slot at time zone p.timezone)::date as day, (slot_end(p.every, r.slot) at time zone p.timezone)::date as next_day offset 0
-  ) d
-  where r.slot >= (from_day - 1)::timestamp at time zone 'UTC' and r.slot < (to_day + 2)::timestamp at time zone 'UTC'
-    and d.day between from_day and to_day
-    and case when r.gap is null and p.ended_at is null and d.next_day > d.day then true
-      else not is_outdone(in_project, p.timezone, r.target_id, d.day, r.slot, r.gap is null, r.slot) end
+  from ranking_row r
+  join project_lists(in_project) p on p.target_id = r.target_id
+  join project_slots(in_project, from_day, to_day) c on c.slot = r.slot and case when c.every = p.every then true else false end
+  where r.slot >= (from_day - 1) + timetz '00:00+00' and r.slot < (to_day + 2) + timetz '00:00+00'
+    and case
+      when r.slot < p.first_slot or r.slot > p.last_slot or r.gap = 'missed' and slot_end(p.every, r.slot) > p.ended_at then false
+      when (c.is_only or c.is_last and r.gap is null) and r.slot > p.alone_from and r.slot < p.alone_to then true
+      else not is_outdone(in_project, p.timezone, r.target_id, c.day, r.slot, r.gap is null, r.slot) end
   union all
   select * from (
-    select distinct on (s.target_id, d.day) d.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, s.slot, null::timestamptz,
+    select distinct on (s.target_id, c.day) c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, s.slot, null::timestamptz,
       'pending', null, null::smallint, null::bigint, null, null::integer[], null::smallint[], p.every, s.target_id
-    from pending_slot s
+    from pending_slots(in_project, from_day, to_day) s
     join project_lists(in_project) p on p.period_id = s.period_id
-    cross join lateral (select (s.slot at time zone p.timezone)::date as day offset 0) d
-    where s.project = in_project and d.day between from_day and to_day
-      and s.slot >= (from_day - 1)::timestamp at time zone 'UTC' and s.slot < (to_day + 2)::timestamp at time zone 'UTC'
-      and not is_outdone(in_project, p.timezone, s.target_id, d.day, s.slot, false, '-infinity')
-    order by s.target_id, d.day, s.slot desc
+    join project_slots(in_project, from_day, to_day) c on c.slot = s.slot and case when c.every = p.every then true else false end
+    where case when c.is_only and s.slot > p.alone_from and s.slot < p.alone_to then true
+        else not is_outdone(in_project, p.timezone, s.target_id, c.day, s.slot, false, '-infinity') end
+    order by s.target_id, c.day, s.slot desc
   ) pending;
 end;
 comment on function list_daily(text, date, date) is

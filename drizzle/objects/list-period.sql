@@ -37,19 +37,4 @@ comment on column list_period.every is 'How often it asked for it.';
 comment on column list_period.first_slot is 'The first slot of the period.';
 comment on column list_period.last_slot is 'Its last slot; null while it goes on.';
 comment on column list_period.ended_at is 'When the period ended; null while it goes on.';
-
--- `strict`, so that it is not inlined: the planner takes it for `rows` lists, where without statistics it would expect one, and look all
--- else up once per list.
-create or replace function project_lists(in_project text)
-returns table (
-  period_id bigint, timezone text, target_id integer, store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, every interval, first_slot timestamptz,
-  last_slot timestamptz, ended_at timestamptz
-) language sql stable strict parallel safe rows 1000
-begin atomic
-  select p.period_id, p.timezone, p.target_id, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, p.every, p.first_slot, p.last_slot, p.ended_at
-  from list_period p
-  where p.project = in_project;
-end;
-comment on function project_lists(text) is 'The rows of list_period of one project.';
 grant select on list_period to storerank_editor, storerank_reader;

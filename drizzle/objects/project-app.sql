@@ -34,4 +34,13 @@ begin atomic
   select a.store, a.app_id, a.title, a.label, a.role, a.ended_at, a.app, a.tags from project_app a where a.project = in_project;
 end;
 comment on function project_apps(text) is 'The rows of project_app of one project.';
+
+-- Few columns, those of fixed length first: it is read once for each list and day.
+create or replace function project_app_ids(in_project text)
+returns table (app integer, ended_at timestamptz, store text)
+language sql stable strict parallel safe rows 10
+begin atomic
+  select a.app, coalesce(a.ended_at, 'infinity'), a.store from project_app a where a.project = in_project;
+end;
+comment on function project_app_ids(text) is 'The apps of one project by their numbers in the dictionary, and until when they are ranked: infinity while they are watched.';
 grant select on project_app to storerank_editor, storerank_reader;

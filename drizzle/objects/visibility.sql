@@ -1,5 +1,6 @@
 -- One pass over the ranks. The apps are a lateral, so that they are joined to each list, and not all lists to each app; and in `case`,
--- which the planner takes for half of the rows. Other answers by app and day are columns here, or read from here.
+-- which the planner takes for half of the rows. `any` looks an app up at half the cost of array_position, and most apps are not in most
+-- lists. Other answers by app and day are columns here, or read from here.
 create or replace function visibility(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null
 ) returns table (
@@ -8,12 +9,12 @@ create or replace function visibility(
   beyond integer, not_measured integer, best_rank integer, average_rank double precision, app integer
 ) language sql stable parallel safe
 begin atomic
-  select r.day, a.store, r.list, a.app_id, a.title, a.label, a.role,
+  select r.day, a.store, case when r.is_chart then 'chart' else 'keyword' end, a.app_id, a.title, a.label, a.role,
     100 * r.worth / nullif(r.most, 0), r.measured::double precision / r.due,
     r.due, r.measured, r.ranked, r.top_1, r.top_3, r.top_10, r.top_30, r.top_100, r.measured - r.top_100, r.due - r.measured,
     r.best_rank, r.average_rank, r.app
   from (
-    select s.day, s.list, s.app,
+    select s.day, s.is_chart, s.app,
       coalesce(sum(s.weight * (select rank_weights(in_curve))[s.rank]), 0) as worth,
       sum(s.weight) filter (where s.is_measured) * (select rank_weights(in_curve))[1] as most,
       count(*)::integer as due, count(*) filter (where s.is_measured)::integer as measured, count(s.rank)::integer as ranked,
@@ -22,17 +23,18 @@ begin atomic
       count(*) filter (where s.rank <= 100)::integer as top_100, min(s.rank) as best_rank,
       avg(s.rank)::double precision as average_rank
     from (
-      select d.day, d.list, d.weight, a.app, array_position(d.app_ids, a.app) as rank,
+      select d.day, d.list = 'chart' as is_chart, d.weight, a.app,
+        case when a.app = any(d.app_ids) then array_position(d.app_ids, a.app) end as rank,
         d.gap is null and (d.reason is null or array_position(d.app_ids, a.app) is not null) as is_measured
       from list_daily(in_project, from_day, to_day) d
       cross join lateral (
-        select a.app from project_apps(in_project) a
-        where case when a.store = d.store then d.slot < coalesce(a.ended_at, 'infinity') else false end offset 0
+        select a.app from project_app_ids(in_project) a
+        where case when a.store = d.store then d.slot < a.ended_at else false end offset 0
       ) a
       where in_tag is null or in_tag = any(d.tags)
       offset 0
     ) s
-    group by s.day, s.list, s.app
+    group by s.day, s.is_chart, s.app
   ) r
   join project_apps(in_project) a on a.app = r.app;
 end;

@@ -25,21 +25,16 @@ export async function readCoverage(tx: Transaction, scope: Scope): Promise<Cover
   return { measured: count('captured'), gaps: byGap(count), reasons: await readReasons(tx, scope) }
 }
 
-async function readReasons(
-  tx: Transaction,
-  { project, timezone, from, to, tag, days }: Scope,
-): Promise<GapReason[]> {
+async function readReasons(tx: Transaction, { project, from, to, tag, days }: Scope): Promise<GapReason[]> {
   const rows = await tx<(Omit<GapReason, 'day'> & { day: number })[]>`
     with named as (
       select s.day - ${from}::date as day, s.gap, s.reason, s.function in ('app_info', 'app_reviews') as "isPage", case s.function
           when 'app_info' then 'the page of ' || coalesce(a.title, s.subject)
           when 'app_reviews' then 'the reviews of ' || coalesce(a.title, s.subject)
           else s.subject end as name, count(*) as slots
-      from owed_slot s
+      from owed_slots(${project}, ${from}::date, ${to}::date) s
       left join app_name a on a.store = s.store and a.app_id = s.subject and s.function in ('app_info', 'app_reviews')
-      where s.project = ${project} and s.gap is not null and (${tag}::text is null or ${tag} = any(s.tags))
-        and s.slot >= ${from}::date::timestamp at time zone ${timezone}
-        and s.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
+      where s.gap is not null and (${tag}::text is null or ${tag} = any(s.tags))
       group by 1, 2, 3, 4, 5
     )
     select n.day, n.gap, n.reason, sum(n.slots)::integer as slots,

@@ -61,42 +61,68 @@ async function readLists(
     order by t.list desc, t.store desc, name, place, t.language, t.target_id`
 }
 
-/** The keywords and charts of the range, and every app on every one of its store, by list, then by app. */
-export async function readRanks(
-  tx: Transaction,
-  scope: Scope,
-): Promise<{ lists: RankedList[]; series: RankSeries[] }> {
+/** What all places of a keyword were worth together, by day; 0 where it was not measured. */
+type PlacesWorth = readonly number[]
+
+/** One pass over the history: every further one costs seconds. */
+export interface Ranks {
+  readonly lists: RankedList[]
+  /** Every app on every list of its store, by list, then by app. */
+  readonly series: RankSeries[]
+  /** By list. */
+  readonly worth: PlacesWorth[]
+}
+
+interface RanksRow {
+  readonly targetId: number
+  /** Null: everybody. */
+  readonly app: number | null
+  readonly days: readonly number[]
+  readonly points: readonly Point[] | null
+  readonly worth: PlacesWorth | null
+}
+
+/** The keywords and charts of the range, with the ranks on them. */
+export async function readRanks(tx: Transaction, scope: Scope): Promise<Ranks> {
   const { project, from, to, tag } = scope
-  const rows = await tx<{ targetId: number; app: number; days: number[]; points: Point[] }[]>`
-    select r.target_id as "targetId", r.app, array_agg(r.day - ${from}::date) as days, array_agg(case r.outcome
-        when 'ranked' then r.rank
-        when 'not_in_top' then ${notInTop(0)}::integer - coalesce(r.depth, 0)
-        else (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> r.outcome)::integer
-      end) as points
-    from rank_daily(${project}, ${from}::date - ${PAST_DAYS}::integer, ${to}::date) r
-    where r.app = any(${[...scope.apps]}) and (${tag}::text is null or ${tag} = any(r.tags))
+  const daysBefore = Math.max(0, PAST_DAYS + 1 - scope.days.length)
+  const rows = await tx<RanksRow[]>`
+    select r.target_id as "targetId", r.app, array_agg(r.day - ${from}::date) as days, array_agg(case
+        when r.rank is not null then r.rank
+        when r.gap is null and r.reason is null then ${notInTop(0)}::integer - coalesce(r.depth, 0)
+        else (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> coalesce(r.gap, 'failed'))::integer
+      end) filter (where r.app is not null) as points, array_agg(coalesce(r.worth, 0)) filter (where r.app is null) as worth
+    from rank_worth(${project}, ${from}::date - ${daysBefore}::integer, ${to}::date, ${CURVE}, ${tag}) r
+    where r.app is null or r.app = any(${[...scope.apps]})
     group by 1, 2`
-  // A list that had a slot in the 30 days before alone is none of the range.
+  // A list that had a slot in the days before alone is none of the range.
   const shown = rows.filter(({ days }) => days.some((day) => day >= 0))
-  const lists = await readLists(tx, scope, [...new Set(shown.map(({ targetId }) => targetId))])
+  const ranked = shown.filter(({ app }) => app !== null)
+  const lists = await readLists(tx, scope, [...new Set(ranked.map(({ targetId }) => targetId))])
   const listOf = new Map(lists.map(({ targetId }, index) => [targetId, index]))
   const appOf = new Map(scope.apps.map((id, index) => [id, index]))
-  const series = shown.flatMap((row): RankSeries[] => {
+  const series = ranked.flatMap((row): RankSeries[] => {
     const list = listOf.get(row.targetId)
-    const app = appOf.get(row.app)
+    const app = appOf.get(row.app ?? 0)
     return list === undefined || app === undefined ? [] : [{ list, app, ...spread(row, scope.days.length) }]
   })
+  const everybody = new Map(shown.flatMap((row) => (row.app === null ? [[row.targetId, row]] : [])))
   return {
     lists: lists.map(({ targetId: _, ...list }) => list),
     series: series.toSorted((a, b) => a.list - b.list || a.app - b.app),
+    worth: lists.map(({ targetId }) => {
+      const { days = [], worth } = everybody.get(targetId) ?? {}
+      const all = new Map(days.map((day, n) => [day, worth?.[n] ?? 0]))
+      return scope.days.map((_, day) => all.get(day) ?? 0)
+    }),
   }
 }
 
 function spread(
-  { days, points }: { days: readonly number[]; points: readonly Point[] },
+  { days, points }: Pick<RanksRow, 'days' | 'points'>,
   length: number,
 ): Pick<RankSeries, 'points' | 'past'> {
-  const all = new Map(days.map((day, n) => [day, points[n] ?? NOTHING_DUE]))
+  const all = new Map(days.map((day, n) => [day, points?.[n] ?? NOTHING_DUE]))
   const at = (day: number) => all.get(day) ?? NOTHING_DUE
   const last = length - 1
   return {
@@ -106,20 +132,21 @@ function spread(
 }
 
 /**
- * Share of voice is the function of the database; visibility is its formula over the ranks that were read already, because every pass
- * over the history costs seconds: Σ keyword weight × weight(rank) / Σ keyword weight × weight(1), in percent, over what was measured.
+ * The formulas of the functions visibility and share_of_voice over the ranks that were read already: Σ keyword weight × weight(rank)
+ * / Σ keyword weight × weight(1), and the same sum / that of all places, in percent, over what was measured.
  */
 export async function readStandings(
   tx: Transaction,
   scope: Scope,
-  ranks: { readonly lists: readonly RankedList[]; readonly series: readonly RankSeries[] },
+  ranks: Ranks,
 ): Promise<{ visibility: Visibility[]; shareOfVoice: VoiceShare[] }> {
   const [curve] = await tx<{ weights: number[] | null }[]>`select rank_weights(${CURVE}) as weights`
+  const weights = curve?.weights ?? []
   const visibility = scope.apps.flatMap((_, app): Visibility[] => {
     const own = ranks.series.filter((one) => one.app === app && ranks.lists[one.list]?.kind === 'keyword')
-    return own.length === 0 ? [] : [{ app, ...seeVisibility(scope, ranks.lists, own, curve?.weights ?? []) }]
+    return own.length === 0 ? [] : [{ app, ...seeVisibility(scope, ranks.lists, own, weights) }]
   })
-  return { visibility, shareOfVoice: visibility.length === 0 ? [] : await readVoice(tx, scope) }
+  return { visibility, shareOfVoice: STORES.flatMap((store) => hearVoices(scope, ranks, weights, store)) }
 }
 
 function seeVisibility(
@@ -146,21 +173,33 @@ function seeVisibility(
   return { percent, measuredPercent }
 }
 
-async function readVoice(
-  tx: Transaction,
-  { project, from, to, tag, apps, days }: Scope,
-): Promise<VoiceShare[]> {
-  const heard = await tx<{ store: Store; app: number | null; day: number; share: number | null }[]>`
-    select v.store, v.app, v.day - ${from}::date as day, v.share
-    from share_of_voice(${project}, ${from}::date, ${to}::date, ${CURVE}, ${tag}) v
-    where v.list = 'keyword'`
-  return STORES.flatMap((store) => {
-    const shareOf = (id: number | null, app: number | null): VoiceShare[] => {
-      const rows = heard.filter((row) => row.store === store && row.app === id)
-      const shares = new Map(rows.map(({ day, share }) => [day, share]))
-      const percent = days.map((_, day) => shares.get(day) ?? null)
-      return rows.length === 0 ? [] : [{ store, app, percent }]
-    }
-    return [...apps.flatMap((id, app) => shareOf(id, app)), ...shareOf(null, null)]
+/** One for each app that has a keyword in the store, and one for everybody else. */
+function hearVoices(
+  { days, apps }: Scope,
+  { lists, series, worth }: Ranks,
+  weights: readonly number[],
+  store: Store,
+): VoiceShare[] {
+  const isHeard = (list: number) => lists[list]?.kind === 'keyword' && lists[list]?.store === store
+  const total = days.map((_, day) =>
+    worth.reduce((sum, places, list) => sum + (isHeard(list) ? (places[day] ?? 0) : 0), 0),
+  )
+  const percentOf = (sums: readonly (number | null)[]) =>
+    sums.map((sum, day) => (sum === null || !total[day] ? null : (100 * sum) / total[day]))
+  const heard = apps.flatMap((_, app) => {
+    const own = series.filter((one) => one.app === app && isHeard(one.list))
+    const sums = days.map((_, day) => {
+      const due = own.filter(({ points }) => points[day] !== NOTHING_DUE)
+      const worthAt = ({ list, points }: RankSeries) =>
+        (lists[list]?.weight ?? 0) * (weights[(points[day] ?? 0) - 1] ?? 0)
+      return due.length === 0 ? null : due.reduce((sum, one) => sum + worthAt(one), 0)
+    })
+    return own.length === 0 ? [] : [{ app, sums }]
   })
+  if (heard.length === 0) return []
+  const rest = total.map((sum, day) => heard.reduce((left, { sums }) => left - (sums[day] ?? 0), sum))
+  return [
+    ...heard.map(({ app, sums }) => ({ store, app, percent: percentOf(sums) })),
+    { store, app: null, percent: percentOf(rest) },
+  ]
 }

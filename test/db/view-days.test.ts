@@ -28,7 +28,7 @@ describe('rank_daily', () => {
   async function days(from = '2026-03-01', to = '2026-03-31'): Promise<string[]> {
     const rows = await list.sql<{ text: string }[]>`
       select concat_ws(' ', to_char(day, 'MM-DD'), to_char(slot, 'DD HH24'), rank, outcome) as text
-      from rank_daily('fitness', ${from}, ${to}) order by day, slot`
+      from rank_daily('fitness', ${from}::text::date, ${to}::text::date) order by day, slot`
     return rows.map(({ text }) => text)
   }
 
@@ -80,6 +80,25 @@ describe('rank_daily', () => {
     await captureAt('yoga', '2026-03-10 12:00+00', 2)
     await captureAt('yoga', '2026-03-10 18:00+00', 3)
     assert.deepEqual(await days(), ['03-10 10 18 3 ranked'])
+  })
+
+  test('has one row of a day on which a period ended and the next began, whichever of them was measured', async () => {
+    await list.addApp()
+    await list.addKeyword({ every: '12 hours' })
+    await captureAt('yoga', '2026-03-10 12:00+00', 3)
+    await list.sql`update keyword_watch set every = '4 hours'`
+    await list.leaveGap('yoga', '2026-03-10 16:00+00', 'failed')
+    await list.leaveGap('yoga', '2026-03-10 20:00+00', 'failed')
+    await list.setNow('2026-03-11 00:10+00')
+    assert.deepEqual(await days(), ['03-10 10 12 3 ranked', '03-11 11 00 pending'])
+  })
+
+  test('ends, however far the range goes', async () => {
+    await list.addApp()
+    await list.addKeyword()
+    await captureAt('yoga', '2026-03-10 00:00+00', 1)
+    assert.deepEqual(await days('-infinity', 'infinity'), ['03-10 10 00 1 ranked'])
+    assert.deepEqual(await days('0001-01-01', '9999-12-31'), ['03-10 10 00 1 ranked'])
   })
 
   test('is of the range alone, and of apps for as long as they were watched', async () => {

@@ -159,6 +159,15 @@ describe('a report', () => {
     )
     assert.ok(told.length >= 6)
     assert.deepEqual(shown, [...told])
+    const heard = await list.sql<{ day: string; appId: string | null; percent: number | null }[]>`
+      select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", share as percent
+      from share_of_voice('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}) where list = 'keyword' order by app_id, day`
+    const voices = shareOfVoice.flatMap(({ app, percent }) =>
+      days.map((day, n) => ({ day, appId: apps[app ?? -1]?.appId ?? null, percent: percent[n] ?? null })),
+    )
+    const rounded = (lines: readonly { percent: number | null }[]) =>
+      lines.map((line) => ({ ...line, percent: line.percent?.toFixed(9) }))
+    assert.deepEqual(rounded(voices), rounded(heard))
     await list.sql`update keyword_watch set weight = 1`
     assert.equal(lists.find(({ name }) => name === 'yoga')?.weight, 3)
     // First on both, of 1 + 1/2 + 1/3 + 1/4 on yoga and of 1 on chess.

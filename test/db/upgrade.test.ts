@@ -24,7 +24,7 @@ async function makeDatabase(
   const database = await createEmptyDatabase()
   t.after(() => database.drop())
   assert.equal(await migrate(database.url, readSchema(folder, version)), true)
-  await database.sql.unsafe(readFileSync(data, 'utf8'))
+  await database.sql.unsafe(`set TimeZone = 'UTC'; ${readFileSync(data, 'utf8')}`)
   return database
 }
 

@@ -74,6 +74,8 @@ export interface Figures {
   readonly service: readonly ServiceStatus[]
   readonly outage: Outage | null
   readonly restoreHold: string | null
+  /** Why the server cannot write; null while it can. */
+  readonly noRoom: string | null
 }
 
 export async function readFigures(db: Database, settings: MonitorSettings): Promise<Figures> {
@@ -97,6 +99,28 @@ export async function readFigures(db: Database, settings: MonitorSettings): Prom
     service: await readServiceTroubles(db),
     outage: await readPostingOutage(db.sql),
     restoreHold: await readRestoreHold(db.sql),
+    noRoom: await readRoom(db),
+  }
+}
+
+/** SQLSTATE: out of disk, or of another resource. */
+const NO_ROOM = /^53/
+
+/**
+ * Whether the server has room to write: a full disk refuses writing and nothing else, so that reading alone never notices. A megabyte of
+ * rows goes to a temporary file, which needs no right, leaves nothing behind, and takes 10 ms.
+ */
+async function readRoom(db: Database): Promise<string | null> {
+  try {
+    await db.begin(async (tx) => {
+      await tx`set local work_mem = '64kB'`
+      await tx`select count(*) from generate_series(1, 100000)`
+    })
+    return null
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string }
+    if (!NO_ROOM.test(code ?? '')) throw error
+    return message
   }
 }
 

@@ -5,6 +5,7 @@ import type { Figures, JobFigures } from './figures.ts'
 export interface Trouble {
   /** Stable: monitoring may match it. */
   readonly kind:
+    | 'no_room'
     | 'restored'
     | 'outage'
     | 'not_posted'
@@ -28,11 +29,17 @@ const OVERDUE_TOO_LONG_MS = 6 * HOUR_MS
 
 /** Pure: everything that a person should see to, the most urgent first. */
 export function findTroubles(figures: Figures): Trouble[] {
-  const { at, work, outage, restoreHold } = figures
+  const { at, work, outage, restoreHold, noRoom } = figures
   const troubles: Trouble[] = []
   const add = (kind: Trouble['kind'], message: string | null) => {
     if (message !== null) troubles.push({ kind, message })
   }
+  add(
+    'no_room',
+    noRoom === null
+      ? null
+      : `The database server cannot write: ${noRoom}. Make room on its disk; nothing is lost, and the work goes on by itself.`,
+  )
   add('restored', restoreHold)
   add('outage', outage === null ? null : `${describeOutage(outage)} Nothing is posted until it is over.`)
   add('no_run', describeNoRun(figures))

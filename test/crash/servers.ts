@@ -22,6 +22,8 @@ export interface PostgresServer extends Server {
   restart(mode: 'fast' | 'immediate'): Promise<void>
   /** SIGKILL for the postmaster alone, as the kernel does when memory is short, and a start as soon as it is possible. */
   kill(): Promise<void>
+  /** Away while `work` runs. */
+  stopFor(work: () => Promise<void>): Promise<void>
 }
 
 /** What `PUT /faults` of the sandbox takes, but its clock. */
@@ -52,11 +54,17 @@ const UNLIMITED = 1_000_000
  * A cluster in a temporary folder, removed at the end. Without fsync: a process that is killed loses nothing of what the
  * kernel has, and the machine itself is not switched off here.
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
   const home = await mkdtemp(join(tmpdir(), 'storerank-crash-'))
   // When root runs the harness, another account runs the server.
   await chmod(home, 0o755)
-  const cluster = await openCluster(home, { max_connections: String(MAX_CONNECTIONS), fsync: 'off' })
+  const cluster = await openCluster(home, {
+    max_connections: String(MAX_CONNECTIONS),
+    fsync: 'off',
+    ...settings,
+  })
   // Nobody else's: after a crash it must be the same one.
   await writeFile(join(cluster.folder, 'port'), String(randomInt(...PORTS)))
   const port = await startAgain(cluster).catch(async (error) => {
@@ -76,6 +84,11 @@ export async function startPostgres(): Promise<PostgresServer> {
       const lock = await readLockFile(cluster)
       if (lock !== undefined) process.kill(lock.pid, 'SIGKILL')
       if ((await startAgain(cluster)) !== port) throw new Error('Postgres has lost its port.')
+    },
+    stopFor: async (work) => {
+      await stopServer(cluster)
+      await work().finally(() => startAgain(cluster))
+      if ((await readLockFile(cluster))?.port !== port) throw new Error('Postgres has lost its port.')
     },
     stop: async () => {
       await stopServer(cluster)

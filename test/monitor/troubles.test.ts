@@ -43,6 +43,7 @@ const WELL: Figures = {
   service: [],
   outage: null,
   restoreHold: null,
+  noRoom: null,
 }
 
 const kinds = (changes: Partial<Figures>, work: Partial<Figures['work']> = {}): string[] =>
@@ -53,6 +54,10 @@ test('nothing is wrong while work is on its way', () => {
 })
 
 test('each thing that a person should see to has a line, the most urgent first', () => {
+  assert.deepEqual(kinds({ noRoom: 'No space left on device', jobs: [{ ...JOB, state: 'failed' }] }), [
+    'no_room',
+    'job_failed',
+  ])
   assert.deepEqual(kinds({ restoreHold: 'Run `storerank recover`.' }, { heldPosts: 2, heldBecause: 'x' }), [
     'restored',
   ])

@@ -16,6 +16,13 @@ export function clockAt(instant: Date, timeZone: string): MovedClock {
   return { aheadMs: instant.getTime() - Date.now(), timeZone }
 }
 
+/** Moves it by what a table says, which may change while the database is used. */
+export async function moveClockByTable(sql: postgres.Sql): Promise<void> {
+  await sql`create table moved_clock (ahead interval not null)`
+  await sql`insert into moved_clock values ('0')`
+  await moveClockBy(sql, '(select c.ahead from public.moved_clock c)')
+}
+
 /** Everything that tells the present in SQL: all but the keywords `current_timestamp`, `current_date` and their like. */
 const FUNCTIONS = {
   now: 'stable',
@@ -29,10 +36,14 @@ const FUNCTIONS = {
  * are there keep the clock that they were made with.
  */
 export async function moveClock(sql: postgres.Sql, aheadMs: number): Promise<void> {
+  await moveClockBy(sql, `interval '${aheadMs} milliseconds'`)
+}
+
+async function moveClockBy(sql: postgres.Sql, ahead: string): Promise<void> {
   for (const [name, volatility] of Object.entries(FUNCTIONS)) {
     await sql.unsafe(`
       alter function pg_catalog.${name}() rename to unmoved_${name};
       create function pg_catalog.${name}() returns timestamptz language sql ${volatility} parallel safe
-        return pg_catalog.unmoved_${name}() + interval '${aheadMs} milliseconds'`)
+        return pg_catalog.unmoved_${name}() + ${ahead}`)
   }
 }

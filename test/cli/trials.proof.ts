@@ -1,0 +1,142 @@
+/** What an operator sees of `storerank start` when something is taken away, and that all goes well again by itself. */
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { openDatabase } from '../../src/db/database.ts'
+import { enqueueAgain } from '../../src/queue/job.ts'
+import { openQueue } from '../../src/queue/queue.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { SANDBOX_LOGIN, startPostgres } from '../crash/servers.ts'
+import { callCommand, startCommand } from '../support/command.ts'
+import { until } from '../support/world.ts'
+
+const LIMIT_MS = 150_000
+
+test('each thing that is taken away is told where an operator looks, and when it is back all is well', async (t) => {
+  const server = await startPostgres()
+  t.after(() => server.stop())
+  const options = { readyMs: 0, readyListsPerMinute: 1000, idListsPerMinute: 1000 }
+  let sandbox = await startSandbox(options)
+  t.after(() => sandbox.close())
+  const port = await findPort()
+  const env = {
+    DATABASE_URL: server.url,
+    APP_DATA_URL: sandbox.url,
+    APP_DATA_LOGIN: 'sandbox',
+    APP_DATA_PASSWORD: 'sandbox',
+    OPERATIONS_LISTEN: String(port),
+  }
+  const db = openDatabase(server.url, { name: 'test' })
+  t.after(() => db.close())
+  assert.equal((await callCommand(['migrate'], { env })).code, 0)
+  let watched = 0
+  /** Something to buy. */
+  const watch = async () => {
+    watched += 1
+    await db.sql`
+      insert into keyword_watch (project, store, keyword, location_code, language_code)
+      values ('p', 'ios_store', ${`yoga ${watched}`}, 2840, 'en')`
+  }
+  await watch()
+  const runner = startCommand(t, ['start'], { env })
+  await until('start runs', async () => runner.stderr().includes('job scheduled'), LIMIT_MS)
+  const queue = await openQueue(server.url, pino({ level: 'silent' }))
+  t.after(() => queue.stop(0))
+
+  const ask = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`)
+    return { status: response.status, text: await response.text() }
+  }
+  const wake = async (...jobs: string[]) => {
+    for (const job of jobs) await enqueueAgain(db, queue, job, new Date())
+  }
+  const check = () => callCommand(['status', '--check'], { env })
+  /** Jobs are woken as the schedule would, until an operator is told. */
+  const seen = (what: RegExp, metric: RegExp, jobs: string[] = []) =>
+    until(
+      `${what} is told`,
+      async () => {
+        await wake(...jobs).catch(() => {})
+        const told = await check()
+        return what.test(told.stdout + told.stderr) && metric.test((await ask('/metrics')).text)
+      },
+      LIMIT_MS,
+    )
+  const isWell = async () => {
+    await wake('track', 'collect', 'reconcile', 'account', 'status').catch(() => {})
+    const { code } = await check()
+    const [row] = await db.sql<
+      { captures: number }[]
+    >`select count(*) as captures from ranking where gap is null`
+    const { text } = await ask('/metrics')
+    return (
+      code === 0 &&
+      row?.captures === watched &&
+      (await ask('/readyz')).status === 200 &&
+      !/^storerank_troubles\{.*\} [1-9]/m.test(text)
+    )
+  }
+  const wellAgain = (after: string) =>
+    until(`all is well after ${after}`, () => isWell().catch(() => false), LIMIT_MS)
+  await wellAgain('the start')
+
+  await server.stopFor(async () => {
+    await seen(
+      /unknown: The database cannot be reached.*Check that the server runs/s,
+      /^storerank_database_up 0$/m,
+    )
+    assert.equal((await ask('/readyz')).status, 503)
+  })
+  await wellAgain('the database was away')
+
+  await db.sql.unsafe(`alter role current_user set temp_file_limit = 0`)
+  await db.sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'storerank%'`
+  await seen(
+    /^no_room: The database server cannot write: .*Make room on its disk/,
+    /^storerank_troubles\{kind="no_room"\} 1$/m,
+  )
+  await db.sql.unsafe(`alter role current_user reset temp_file_limit`)
+  await db.sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'storerank%'`
+  await wellAgain('the disk was full')
+
+  const { port: servicePort } = new URL(sandbox.url)
+  await sandbox.close()
+  await watch()
+  await seen(
+    /^job_failed: The last run of the job \w+, at .*, failed: /m,
+    /^storerank_troubles\{kind="job_failed"\} [1-9]/m,
+    ['track', 'collect', 'account'],
+  )
+  sandbox = await startSandbox({ ...options, port: Number(servicePort) })
+  await wellAgain('the service was gone')
+
+  const setFaults = async (faults: object) => {
+    const headers = { 'content-type': 'application/json', ...SANDBOX_LOGIN }
+    const { status } = await fetch(`${sandbox.url}/faults`, {
+      method: 'PUT',
+      headers,
+      body: JSON.stringify(faults),
+    })
+    assert.equal(status, 200)
+  }
+  await setFaults({ insufficientFunds: 1 })
+  await watch()
+  await seen(/^not_posted: 1 posts are not sent\. .*40210/m, /^storerank_troubles\{kind="not_posted"\} 1$/m, [
+    'track',
+  ])
+  await setFaults({})
+  await wellAgain('the money was gone')
+
+  runner.child.kill('SIGTERM')
+  assert.equal((await runner.ended).code, 0)
+})
+
+async function findPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,308 @@
+/**
+ * A long life in a short time: two processes of `storerank start` on a database whose clock leaps from day to day, with that of the sandbox,
+ * while nothing is under way. Everything goes by that clock: slots, money, leases, retention, the queue. Days of trouble come between.
+ */
+import { randomInt } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import postgres from 'postgres'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { readOutstanding } from '../../src/queue/cycle.ts'
+import { enqueueAgain } from '../../src/queue/job.ts'
+import { openQueue, type Queue } from '../../src/queue/queue.ts'
+import {
+  drawPostbackUrl,
+  type PostgresServer,
+  SANDBOX_LOGIN,
+  type SandboxServer,
+  startPostgres,
+  startSandboxProcess,
+} from '../crash/servers.ts'
+import { migrateLater } from '../support/database.ts'
+import { moveClockByTable } from '../support/moved-clock.ts'
+import type { Life } from './checks.ts'
+import { countConnections, type DayReport, readTables, readWork } from './measure.ts'
+import { type SoakRunner, startSoakRunner } from './runners.ts'
+
+export interface SoakOptions {
+  readonly days: number
+  /** Due each day. */
+  readonly tasks: number
+  /** The day on which a newer version migrates; 0 for none. It takes up to a minute until the runners see it. */
+  readonly upgradeOn: number
+  readonly logFile: string
+  readonly onDay: (report: DayReport) => void
+  /** Ends it, and leaves nothing running. */
+  readonly signal: AbortSignal
+}
+
+interface World {
+  readonly options: SoakOptions
+  readonly server: PostgresServer
+  readonly sandbox: SandboxServer
+  readonly url: string
+  readonly env: Readonly<Record<string, string>>
+  db: Database
+  queue: Queue
+  readonly runners: Map<'first' | 'second', SoakRunner>
+  /** How often each was started: another process is another life. */
+  starts: number
+}
+
+const SETTINGS = { shared_preload_libraries: 'pg_stat_statements', track_activity_query_size: '4096' }
+const DAY_MS = 86_400_000
+const LOOK_EVERY_MS = 250
+const COLLECT_EVERY_MS = 4_000
+const DAY_LIMIT_MS = 30 * 60_000
+const SILENT = pino({ level: 'silent' })
+const PACE = { callsPerMinute: 1_000_000, quietMs: 2_000 }
+/** So that everything bought or done in the life is older than it is kept. */
+const AGING_DAYS = 135
+
+export async function liveLong(options: SoakOptions): Promise<Life> {
+  const server = await startPostgres(SETTINGS)
+  const folder = await mkdtemp(join(tmpdir(), 'storerank-soak-'))
+  const sandbox = await startSandboxProcess({ seed: 1, readyMs: 200, clockOffsetMs: 0 })
+  const world = await openWorld(options, server, sandbox, folder)
+  try {
+    const days: DayReport[] = []
+    for (let day = 1; day <= options.days; day += 1) {
+      const report = await liveOneDay(world, day)
+      days.push(report)
+      options.onDay(report)
+    }
+    const bloat = await measureBloat(world)
+    const aged = await age(world)
+    const differences = (await world.db.sql`select from spend_difference`).count
+    return { days, bloat, aged, differences }
+  } finally {
+    await Promise.all([...world.runners.values()].map((runner) => runner.stop('SIGKILL')))
+    await world.queue.stop(0)
+    await world.db.close()
+    await sandbox.stop()
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function openWorld(
+  options: SoakOptions,
+  server: PostgresServer,
+  sandbox: SandboxServer,
+  folder: string,
+): Promise<World> {
+  const url = Object.assign(new URL(server.url), { pathname: '/soak' }).href
+  const admin = postgres(server.url, { max: 1, onnotice: () => {} })
+  await admin`create database soak`
+  await admin.end()
+  const clock = postgres(url, { max: 1, onnotice: () => {} })
+  await moveClockByTable(clock)
+  await clock.end()
+  await migrate(url)
+  const db = openDatabase(url, { name: 'soak' })
+  const queue = await openQueue(url, SILENT)
+  const env = {
+    DATABASE_URL: url,
+    APP_DATA_URL: sandbox.url,
+    APP_DATA_LOGIN: 'sandbox',
+    APP_DATA_PASSWORD: 'sandbox',
+    POSTBACK_URL: drawPostbackUrl(),
+    MAX_USD_PER_DAY: '1000000',
+    RECONCILE_QUIET: `${PACE.quietMs}ms`,
+    KEEP_HISTORY: '92d',
+    KEEP_MONEY: '92d',
+    KEEP_PAGES: '7d',
+    STORERANK_HOME: folder,
+    LOG_LEVEL: 'info',
+  }
+  const world: World = { options, server, sandbox, url, env, db, queue, runners: new Map(), starts: 0 }
+  await watch(db, options.tasks)
+  // To noon, so that a day that takes half an hour ends on its day.
+  await leap(world, DAY_MS - ((await readClock(db)).getTime() % DAY_MS) + DAY_MS / 2)
+  await startRunner(world, 'first')
+  await startRunner(world, 'second')
+  return world
+}
+
+/** Keywords of five projects, every tenth in two of them; some with raw pages; an app's page and reviews. */
+async function watch({ sql }: Database, tasks: number): Promise<void> {
+  const pages = Math.ceil(tasks / 50)
+  await sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
+    select 'project ' || n % 5, 'ios_store', (array['yoga', 'puzzle', 'budget', 'piano', 'recipes'])[1 + n % 5] || ' ' || n, 2840, 'en', 100
+    from generate_series(1, ${tasks - pages - 2}::int) n`
+  await sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
+    select 'project ' || (n + 1) % 5, 'ios_store', (array['yoga', 'puzzle', 'budget', 'piano', 'recipes'])[1 + n % 5] || ' ' || n, 2840, 'en', 100
+    from generate_series(1, ${tasks - pages - 2}::int, 10) n`
+  await sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code, html)
+    select 'pages', 'android_store', 'page ' || n, 2840, 'en', true from generate_series(1, ${pages}::int) n`
+  await sql`
+    insert into app_watch (project, store, app_id, info, reviews, location_code, language_code)
+    values ('project 0', 'ios_store', '1480010017', true, true, 2840, 'en')`
+}
+
+async function startRunner(world: World, name: 'first' | 'second'): Promise<void> {
+  world.starts += 1
+  const args = name === 'first' ? ['--listen', String(new URL(world.env.POSTBACK_URL ?? '').port)] : []
+  const { env, options } = world
+  const runner = await startSoakRunner({ name: `${name} (${world.starts})`, env, args, ...options })
+  world.runners.set(name, runner)
+}
+
+async function readClock({ sql }: Database): Promise<Date> {
+  const [row] = await sql<{ now: Date }[]>`select clock_timestamp() as now`
+  if (row === undefined) throw new Error('A select without a table returned no row.')
+  return row.now
+}
+
+/** Nothing may be under way. */
+async function leap({ db, sandbox }: World, ms: number, faults: object = {}): Promise<void> {
+  await db.sql`update moved_clock set ahead = ahead + make_interval(secs => ${ms / 1000}::float8)`
+  const [row] = await db.sql<{ ms: number }[]>`
+    select extract(epoch from ahead)::float8 * 1000 as ms from moved_clock`
+  const response = await fetch(`${sandbox.url}/faults`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json', ...SANDBOX_LOGIN },
+    body: JSON.stringify({ ...faults, clockOffsetMs: Math.round(row?.ms ?? 0) }),
+  })
+  if (!response.ok) throw new Error(`The sandbox refuses its clock: ${await response.text()}`)
+}
+
+interface Trouble {
+  readonly name: string
+  readonly faults?: object
+  strike?(world: World): Promise<void>
+}
+
+const QUIET: Trouble = { name: '' }
+const TROUBLES: Readonly<Record<number, Trouble>> = {
+  3: { name: 'the service fails', faults: { http500: 0.02, slow: 0.02, reset: 0.01 } },
+  4: {
+    name: 'the second runner is killed',
+    strike: async (world) => {
+      await world.runners.get('second')?.stop('SIGKILL')
+      await startRunner(world, 'second')
+    },
+  },
+  5: { name: 'the database restarts', strike: ({ server }) => server.restart('fast') },
+  6: {
+    name: 'the second runner is restarted',
+    strike: async (world) => {
+      await world.runners.get('second')?.stop()
+      await startRunner(world, 'second')
+    },
+  },
+}
+
+const UPGRADE: Trouble = {
+  name: 'a newer version migrates',
+  strike: async (world) => {
+    await migrateLater(world.db.sql)
+    const codes = await Promise.all([...world.runners.values()].map(({ ended }) => ended))
+    if (codes.some((code) => code !== 2))
+      throw new Error(`Runners of the old version ended with ${codes.join(' and ')}.`)
+    await world.db.sql`delete from drizzle.__drizzle_migrations where hash = 'later'`
+    await startRunner(world, 'first')
+    await startRunner(world, 'second')
+  },
+}
+
+async function liveOneDay(world: World, day: number): Promise<DayReport> {
+  const trouble = day === world.options.upgradeOn ? UPGRADE : (TROUBLES[day % 8] ?? QUIET)
+  const before = await readWork(world.db)
+  await leap(world, DAY_MS, trouble.faults)
+  for (const job of ['housekeeping', 'account', 'status', 'track']) await wake(world, job)
+  await trouble.strike?.(world)
+  if (trouble.name !== '') await wake(world, 'track')
+  await waitUntilDone(world, day)
+  const after = await readWork(world.db)
+  const held = await Promise.all(
+    [...world.runners.values()].map(async (runner) => [runner.name, await runner.hold()] as const),
+  )
+  const part = (what: keyof typeof after) => (after[what] - before[what]) / world.options.tasks
+  return {
+    day,
+    tasks: await countStored(world.db),
+    cpuMs: part('cpuMs'),
+    statements: part('statements'),
+    buffers: part('buffers'),
+    connections: await countConnections(world.db),
+    runners: Object.fromEntries(held),
+    tables: await readTables(world.db),
+    trouble: trouble.name,
+  }
+}
+
+/** As the scheduler of a runner enqueues it, which looks once a minute. */
+async function wake({ db, queue }: World, job: string): Promise<void> {
+  await enqueueAgain(db, queue, job, await readClock(db)).catch((error) => {
+    // The database restarts.
+    if (!/CONNECTION|57P0/.test(String(error.code))) throw error
+  })
+}
+
+/** Captures of the slot of the day. */
+async function countStored({ sql }: Database): Promise<number> {
+  const [row] = await sql<{ tasks: number }[]>`
+    select (select count(*) from ranking where slot = date_trunc('day', storerank_now()) and gap is null)
+      + (select count(*) from app_snapshot where slot = date_trunc('day', storerank_now()) and gap is null) as tasks`
+  return row?.tasks ?? 0
+}
+
+async function waitUntilDone(world: World, day: number): Promise<void> {
+  const startedMs = performance.now()
+  let collectAtMs = startedMs + COLLECT_EVERY_MS
+  for (;;) {
+    if (await isDone(world).catch(() => false)) return
+    const nowMs = performance.now()
+    if (nowMs - startedMs > DAY_LIMIT_MS) throw new Error(`Day ${day} did not end.`)
+    if (nowMs >= collectAtMs) {
+      for (const job of ['track', 'collect', 'reconcile']) await wake(world, job)
+      collectAtMs = nowMs + COLLECT_EVERY_MS
+    }
+    await sleep(LOOK_EVERY_MS, undefined, { signal: world.options.signal })
+  }
+}
+
+async function isDone({ db, queue, options }: World): Promise<boolean> {
+  const { planned, posting, posted } = await readOutstanding(db, PACE.quietMs)
+  if (planned + posting + posted > 0 || (await countStored(db)) < options.tasks) return false
+  return (await queue.countOpen()) === 0 && (await queue.countOpen('job')) === 0
+}
+
+/** What each table would have if it were written anew. */
+async function measureBloat({ db }: World): Promise<Life['bloat']> {
+  const before = await readTables(db)
+  const writes = postgres(db.url, { max: 1, onnotice: () => {} })
+  await writes.unsafe('vacuum full').finally(() => writes.end())
+  const fresh = new Map((await readTables(db)).map(({ table, bytes }) => [table, bytes]))
+  return before.map(({ table, bytes }) => ({ table, bytes, freshBytes: fresh.get(table) ?? 0 }))
+}
+
+/** Watches end, and so much time passes that all is too old. */
+async function age(world: World): Promise<Life['aged']> {
+  const { db } = world
+  await db.sql`update keyword_watch set enabled = false`
+  await db.sql`update app_watch set enabled = false`
+  await wake(world, 'track')
+  await waitForJobs(world)
+  await leap(world, AGING_DAYS * DAY_MS)
+  for (const job of ['track', 'housekeeping']) {
+    await wake(world, job)
+    await waitForJobs(world)
+  }
+  return readTables(db)
+}
+
+async function waitForJobs({ queue, options: { signal } }: World): Promise<void> {
+  while ((await queue.countOpen('job')) > 0) await sleep(LOOK_EVERY_MS, undefined, { signal })
+}
+
+/** Where logs of runners go unless told otherwise. */
+export const defaultLogFile = () => join(tmpdir(), `storerank-soak-${randomInt(1_000_000)}.log`)

@@ -1,0 +1,62 @@
+/** What a day has cost and what it has left: of the server, the tables and the runners. */
+import type { Database } from '../../src/db/database.ts'
+import { readServerLoad } from '../bench/server-load.ts'
+import type { Held } from './hook.ts'
+
+export interface TableSize {
+  readonly table: string
+  readonly rows: number
+  readonly bytes: number
+}
+
+export interface DayReport {
+  readonly day: number
+  readonly tasks: number
+  /** Of the server, for each task. */
+  readonly cpuMs: number
+  readonly statements: number
+  readonly buffers: number
+  readonly connections: number
+  readonly runners: Readonly<Record<string, Held>>
+  readonly tables: readonly TableSize[]
+  readonly trouble: string
+}
+
+export interface Work {
+  readonly cpuMs: number
+  readonly statements: number
+  readonly buffers: number
+}
+
+export async function readWork(db: Database): Promise<Work> {
+  const { cpuMs, statements } = await readServerLoad(db)
+  const [row] = await db.sql<{ buffers: number }[]>`
+    select blks_hit + blks_read as buffers from pg_stat_database where datname = current_database()`
+  return { cpuMs, statements: statements ?? 0, buffers: row?.buffers ?? 0 }
+}
+
+/** Connections of storerank, without those of the driver. */
+export async function countConnections({ sql }: Database): Promise<number> {
+  const [row] = await sql<{ connections: number }[]>`
+    select count(*) as connections from pg_stat_activity
+    where datname = current_database() and application_name like 'storerank%'`
+  return row?.connections ?? 0
+}
+
+/** Partitions are counted with their table. */
+export async function readTables({ sql }: Database): Promise<TableSize[]> {
+  const names = await sql<{ table: string }[]>`
+    select case c.relnamespace when 'pgboss'::regnamespace then 'pgboss.' else '' end || c.relname as table
+    from pg_class c where c.relkind in ('r', 'p') and not c.relispartition and (
+      c.relnamespace = 'public'::regnamespace or c.relnamespace = 'pgboss'::regnamespace and c.relname = 'job')
+      and c.relname not in ('moved_clock') order by 1`
+  const sizes: TableSize[] = []
+  for (const { table } of names) {
+    const [row] = await sql<{ rows: number; bytes: number }[]>`
+      select (select count(*) from ${sql(table)}) as rows,
+        coalesce((select sum(pg_total_relation_size(relid)) from pg_partition_tree(${table}::text::regclass)),
+          pg_total_relation_size(${table}::text::regclass))::bigint as bytes`
+    sizes.push({ table, rows: row?.rows ?? 0, bytes: row?.bytes ?? 0 })
+  }
+  return sizes
+}

@@ -1,0 +1,63 @@
+/** `npm run soak` in a minute: a few days of few tasks, with the troubles of a week but the upgrade, for which a runner may take a minute. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findExcesses, type Life } from './checks.ts'
+import { defaultLogFile, liveLong } from './life.ts'
+import type { DayReport } from './measure.ts'
+
+const TASKS = 60
+
+test('nothing piles up from day to day, and everything goes when it is too old', async (t) => {
+  const life = await liveLong({
+    days: 7,
+    tasks: TASKS,
+    upgradeOn: 0,
+    logFile: defaultLogFile(),
+    onDay: () => {},
+    signal: t.signal,
+  })
+  assert.deepEqual(
+    life.days.map(({ tasks }) => tasks),
+    Array(7).fill(TASKS),
+  )
+  assert.deepEqual(findExcesses(life), [])
+})
+
+const HELD = { heapBytes: 40_000_000, resources: { Timeout: 3 }, listeners: 5, warnings: [] }
+const day = (number: number, changes: Partial<DayReport> = {}): DayReport => ({
+  day: number,
+  tasks: TASKS,
+  cpuMs: 10,
+  statements: 3,
+  buffers: 100,
+  connections: 8,
+  runners: { first: HELD },
+  tables: [],
+  trouble: '',
+  ...changes,
+})
+
+test('what piles up is found', () => {
+  const find = (last: Partial<DayReport>, rest: Partial<Life> = {}) =>
+    findExcesses({
+      days: [day(1), day(2), day(3, last)],
+      aged: [],
+      bloat: [],
+      differences: 0,
+      ...rest,
+    }).join()
+  const held = (changes: object) => ({ runners: { first: { ...HELD, ...changes } } })
+  assert.equal(find({}), '')
+  assert.match(find(held({ heapBytes: 45_000_000 })), /first holds 42\.9 MiB, and held 38\.1/)
+  assert.match(find(held({ resources: { Timeout: 9 } })), /9 × Timeout, and had 3/)
+  assert.match(find(held({ listeners: 6 })), /6 listeners, and had 5/)
+  assert.match(find(held({ warnings: ['MaxListenersExceededWarning: x'] })), /first was warned/)
+  assert.match(find({ connections: 11 }), /11 connections, and 8 on day 2/)
+  assert.match(find({ statements: 4 }), /A task costs 4\.00 statements in the end, and 3\.00/)
+  assert.match(find({}, { differences: 2 }), /differ from the charges in 2 places/)
+  assert.match(find({}, { aged: [{ table: 'task', rows: 1, bytes: 0 }] }), /task has 1 rows that are older/)
+  assert.match(
+    find({}, { bloat: [{ table: 'task', bytes: 3e7, freshBytes: 1e7 }] }),
+    /task has .* freshly written/,
+  )
+})

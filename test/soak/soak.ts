@@ -1,0 +1,52 @@
+/**
+ * `npm run soak`: ninety days of 20,000 tasks each. It ends with 1 when anything piled up, or became dearer.
+ * `--days`, `--tasks` and `--upgrade-on` (0 for none) make it smaller.
+ */
+import { parseArgs } from 'node:util'
+import { findExcesses } from './checks.ts'
+import { defaultLogFile, liveLong } from './life.ts'
+
+const { values } = parseArgs({
+  options: {
+    days: { type: 'string', default: '90' },
+    tasks: { type: 'string', default: '20000' },
+    'upgrade-on': { type: 'string', default: '30' },
+    log: { type: 'string', default: defaultLogFile() },
+  },
+})
+const MIB = 1024 * 1024
+const stopping = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
+process.stdout.write(
+  `Logs of the runners: ${values.log}\n day  tasks  CPU ms, statements and buffers a task   connections  MiB of heap\n`,
+)
+const life = await liveLong({
+  days: Number(values.days),
+  tasks: Number(values.tasks),
+  upgradeOn: Number(values['upgrade-on']),
+  logFile: values.log,
+  signal: stopping.signal,
+  onDay: ({ day, tasks, cpuMs, statements, buffers, connections, runners, trouble }) => {
+    const heaps = Object.entries(runners).map(
+      ([name, { heapBytes }]) => `${name} ${(heapBytes / MIB).toFixed(1)}`,
+    )
+    process.stdout.write(
+      `${String(day).padStart(4)} ${String(tasks).padStart(6)}  ${cpuMs.toFixed(2)}  ${statements.toFixed(2)}  ${buffers.toFixed(0)}   ${connections}   ${heaps.join(', ')}  ${trouble}\n`,
+    )
+  },
+})
+process.stdout.write(
+  '\n table, rows, MiB after the last day, MiB freshly written, rows when all is too old\n',
+)
+for (const { table, rows, bytes } of life.days.at(-1)?.tables ?? []) {
+  const fresh = life.bloat.find((each) => each.table === table)?.freshBytes ?? 0
+  const aged = life.aged.find((each) => each.table === table)?.rows ?? 0
+  if (rows + aged > 0)
+    process.stdout.write(
+      `${table}  ${rows}  ${(bytes / MIB).toFixed(1)}  ${(fresh / MIB).toFixed(1)}  ${aged}\n`,
+    )
+}
+const excesses = findExcesses(life)
+for (const excess of excesses) process.stdout.write(`${excess}\n`)
+process.stdout.write(excesses.length === 0 ? '\nNothing piled up.\n' : '')
+process.exitCode = excesses.length === 0 ? 0 : 1

@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/db/database.ts'
 import { enqueueAgain } from '../../src/queue/job.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
-import { SANDBOX_LOGIN, startPostgres } from '../crash/servers.ts'
+import { startPostgres } from '../crash/servers.ts'
 import { callCommand, startCommand } from '../support/command.ts'
 import { until } from '../support/world.ts'
 
@@ -112,21 +112,18 @@ test('each thing that is taken away is told where an operator looks, and when it
   sandbox = await startSandbox({ ...options, port: Number(servicePort) })
   await wellAgain('the service was gone')
 
-  const setFaults = async (faults: object) => {
-    const headers = { 'content-type': 'application/json', ...SANDBOX_LOGIN }
-    const { status } = await fetch(`${sandbox.url}/faults`, {
-      method: 'PUT',
-      headers,
-      body: JSON.stringify(faults),
-    })
-    assert.equal(status, 200)
+  const restart = async (balanceUsd: number) => {
+    await sandbox.close()
+    sandbox = await startSandbox({ ...options, port: Number(servicePort), balanceUsd })
   }
-  await setFaults({ insufficientFunds: 1 })
+  await restart(0)
   await watch()
-  await seen(/^not_posted: 1 posts are not sent\. .*40210/m, /^storerank_troubles\{kind="not_posted"\} 1$/m, [
-    'track',
-  ])
-  await setFaults({})
+  await seen(
+    /^budget: The budget does not reach 1 slots that are due\..*\nbalance: What is left of the account's balance is no more than/m,
+    /^storerank_troubles\{kind="balance"\} 1$/m,
+    ['account', 'track'],
+  )
+  await restart(1_000)
   await wellAgain('the money was gone')
 
   runner.child.kill('SIGTERM')

@@ -16,7 +16,12 @@ const MEMORY_GROWTH = 1.1
 /** A runner has so many connections at most, and an embedded driver beside. */
 const MORE_CONNECTIONS = 2
 const MORE_RESOURCES = 4
+/** Those of the database are counted there; the service keeps those of its deliveries open for a minute. */
+const SOCKETS = /^TCP/
+const MOST_SOCKETS = 256
 const COST_GROWTH = 1.3
+/** With fewer in a day, what runners ask while nothing is due outweighs their work. */
+const FEWEST_TASKS = 1_000
 const BLOAT = 2
 const MIB = 1024 * 1024
 /** Below that the pages that every table and index has outweigh its rows. */
@@ -39,6 +44,7 @@ const TEMPORARY = [
 export function findExcesses({ days, aged, bloat, differences }: Life): string[] {
   return [
     ...findGrowth(days),
+    ...findConnections(days),
     ...findDearer(days),
     ...(differences > 0
       ? [`The totals differ from the charges in ${differences} places: select * from spend_difference.`]
@@ -55,26 +61,30 @@ export function findExcesses({ days, aged, bloat, differences }: Life): string[]
   ]
 }
 
-/** Each runner against its own first whole day. */
+/** Each runner against its own first whole day: the one after that on which it was started. */
 function findGrowth(days: readonly DayReport[]): string[] {
-  const excesses: string[] = []
-  const first = new Map<string, Held>()
-  const connections = days[1]?.connections ?? Number.POSITIVE_INFINITY
-  for (const report of days.slice(1)) {
-    if (report.connections > connections + MORE_CONNECTIONS)
-      excesses.push(`Day ${report.day}: ${report.connections} connections, and ${connections} on day 2.`)
-    for (const [name, held] of Object.entries(report.runners)) {
-      for (const warning of held.warnings) excesses.push(`Day ${report.day}: ${name} was warned: ${warning}`)
-      const before = first.get(name)
-      if (before === undefined) first.set(name, held)
-      else excesses.push(...compareHeld(`Day ${report.day}: ${name}`, before, held))
-    }
-  }
-  return excesses
+  const names = new Set(days.flatMap(({ runners }) => Object.keys(runners)))
+  return [...names].flatMap((name) => {
+    const [, first, ...later] = days.flatMap(({ day, runners: { [name]: held } }) =>
+      held === undefined ? [] : [{ who: `Day ${day}: ${name}`, held }],
+    )
+    return later.flatMap(({ who, held }) => (first === undefined ? [] : compareHeld(who, first.held, held)))
+  })
+}
+
+function findConnections(days: readonly DayReport[]): string[] {
+  const allowed = (days[1]?.connections ?? 0) + MORE_CONNECTIONS
+  return days
+    .slice(2)
+    .filter(({ connections }) => connections > allowed)
+    .map(
+      ({ day, connections }) =>
+        `Day ${day}: ${connections} connections, and ${allowed} are allowed after day 2.`,
+    )
 }
 
 function compareHeld(who: string, before: Held, now: Held): string[] {
-  const excesses: string[] = []
+  const excesses = now.warnings.map((warning) => `${who} was warned: ${warning}`)
   if (now.heapBytes > before.heapBytes * MEMORY_GROWTH)
     excesses.push(
       `${who} holds ${(now.heapBytes / MIB).toFixed(1)} MiB, and held ${(before.heapBytes / MIB).toFixed(1)}.`,
@@ -83,14 +93,15 @@ function compareHeld(who: string, before: Held, now: Held): string[] {
     excesses.push(`${who} has ${now.listeners} listeners, and had ${before.listeners}.`)
   for (const [resource, count] of Object.entries(now.resources)) {
     const had = before.resources[resource] ?? 0
-    if (count > had + MORE_RESOURCES) excesses.push(`${who} has ${count} × ${resource}, and had ${had}.`)
+    if (SOCKETS.test(resource) ? count > MOST_SOCKETS : count > had + MORE_RESOURCES)
+      excesses.push(`${who} has ${count} × ${resource}, and had ${had}.`)
   }
   return excesses
 }
 
 /** The last quiet days against the first ones, by what a task costs. */
 function findDearer(days: readonly DayReport[]): string[] {
-  const quiet = days.slice(1).filter(({ trouble }) => trouble === '')
+  const quiet = days.slice(1).filter(({ trouble, tasks }) => trouble === '' && tasks >= FEWEST_TASKS)
   if (quiet.length < 2) return []
   const some = Math.max(1, Math.min(3, Math.floor(quiet.length / 2)))
   return (['cpuMs', 'statements', 'buffers'] as const).flatMap((what) => {

@@ -1,4 +1,4 @@
-/** `storerank export`: a view, SQL that selects, or the watches, as a file or on stdout, however many rows there are. */
+/** `storerank export`: a view, SQL that selects, the watches, or the rules of alerts, as a file or on stdout, however many rows there are. */
 import { extname, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -8,6 +8,7 @@ import { toPrintable } from '../log.ts'
 import { type Export, type ExportFormat, openExport } from '../report/export/export.ts'
 import { writeWholeFile } from '../report/write-file.ts'
 import { openWatchExport } from '../watch/export.ts'
+import { ALERTS, WATCHES, type Watch } from '../watch/kinds.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
 import { formatCount } from './print.ts'
@@ -19,14 +20,21 @@ const FORMATS_BY_NAME: Readonly<Record<string, ExportFormat>> = {
   '.parquet': 'parquet',
 }
 
+/** What is exported as the file that `storerank import` reads. */
+const FILES_BY_NAME: ReadonlyMap<string, readonly Watch[]> = new Map<string, readonly Watch[]>([
+  ['watches', WATCHES],
+  ['alerts', ALERTS],
+])
+
 export async function run(options: CommandOptions['export'], context: CommandContext): Promise<number> {
   const format = chooseFormat(options, context)
+  const kinds = FILES_BY_NAME.get(options.what)
   const session = await openDatabaseSession(context, { migrates: false })
   try {
     await requireCurrentSchema(session.db)
     const opened =
-      options.what === 'watches'
-        ? await openWatchExport(session.db)
+      kinds !== undefined
+        ? await openWatchExport(session.db, kinds)
         : await openExport(session.db.url, options.what, { format, signal: context.signal })
     try {
       if (options.out === undefined) await toStdout(opened, context)
@@ -45,8 +53,8 @@ function chooseFormat(
   { stdout }: CommandContext,
 ): ExportFormat {
   const chosen = format ?? FORMATS_BY_NAME[extname(out ?? '').toLowerCase()] ?? 'csv'
-  if (what === 'watches' && chosen !== 'csv') {
-    throw new ConfigurationError('Watches are exported as CSV, which `storerank import` reads.')
+  if (FILES_BY_NAME.has(what) && chosen !== 'csv') {
+    throw new ConfigurationError('Watches and alerts are exported as CSV, which `storerank import` reads.')
   }
   if (chosen === 'parquet' && out === undefined && stdout.isTTY) {
     throw new ConfigurationError('Parquet is nothing for a terminal: give a file with --out.')

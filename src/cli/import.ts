@@ -1,4 +1,4 @@
-/** `storerank import`: watches from CSV files. Exit code 1 when a row was refused or it was stopped; what came before is in. */
+/** `storerank import`: watches, or rules and channels of alerts, from CSV files. Exit code 1 when a row was refused or it was stopped; what came before is in. */
 import type { SqlRunner } from '../db/database.ts'
 import { toPrintable } from '../log.ts'
 import { readTotal } from '../plan/forecast.ts'
@@ -111,12 +111,16 @@ function report(
 }
 
 function tellCost(
-  { cost, added, changed, disabled }: Import,
+  { tables, cost, added, changed, disabled }: Import,
   { isTrial }: { isTrial: boolean },
   stdout: CommandContext['stdout'],
 ): void {
   const isChange = added + changed + (disabled ?? 0) > 0
   if (!isChange) return
+  if (tables.every((table) => table === 'alert_rule' || table === 'alert_channel')) {
+    if (!isTrial) stdout.write('`storerank alerts --trial` says what the rules would have told.\n')
+    return
+  }
   if (cost !== null) {
     const { before, after } = cost
     const difference = after.monthMicros - before.monthMicros

@@ -134,10 +134,12 @@ function addReports(program: Command, invoke: Invoke) {
 
   const importing = program
     .command('import')
-    .description('bring watches in from CSV files: adds and changes what they name, deletes nothing')
+    .description(
+      'bring watches or rules of alerts in from CSV files: adds and changes what they name, deletes nothing',
+    )
     .argument(
       '<file...>',
-      'CSV whose first line names columns of keyword_watch, app_watch or chart_watch; - is stdin',
+      'CSV whose first line names columns of keyword_watch, app_watch or chart_watch, or what `export alerts` has; - is stdin',
     )
     .option('--trial', 'say what would happen and what it would cost, and change nothing', false)
     .option('--replace <project>', 'disable what the files do not name of this project')
@@ -177,7 +179,10 @@ function addExport(program: Command, invoke: Invoke) {
   const exporting = program
     .command('export')
     .description('stream a view, SQL that selects, or the watches: to a file or stdout, of any size')
-    .argument('<what>', 'the name of a view, a SELECT, or `watches`, which `storerank import` reads')
+    .argument(
+      '<what>',
+      'the name of a view, a SELECT, or `watches` or `alerts`, which `storerank import` reads',
+    )
     .addOption(
       new Option('--format <format>', 'default: by the name of the file, else csv').choices([
         'csv',

@@ -1,8 +1,8 @@
-/** The watches as a CSV file that `importWatches` reads: brought in where they came from, it changes nothing. */
+/** The watches, or the rules and channels of alerts, as a CSV file that `importWatches` reads: brought in where they came from, it changes nothing. */
 import { stringify } from 'csv-stringify/sync'
 import type { Database } from '../db/database.ts'
 import { defuse } from './cells.ts'
-import { WATCHES, type Watch } from './kinds.ts'
+import { fileColumnsOf, WATCHES, type Watch } from './kinds.ts'
 
 const ROWS_AT_ONCE = 1000
 /** A reader that pauses for longer loses the session. */
@@ -18,15 +18,21 @@ export interface WatchExport {
   close(): Promise<void>
 }
 
-/** Only columns that some watch there is has, so that a watchlist of keywords has none of apps. */
-export async function openWatchExport({ openSession }: Pick<Database, 'openSession'>): Promise<WatchExport> {
+/**
+ * Only columns that some watch there is has, so that a watchlist of keywords has none of apps.
+ * @param of WATCHES or ALERTS
+ */
+export async function openWatchExport(
+  { openSession }: Pick<Database, 'openSession'>,
+  of: readonly Watch[] = WATCHES,
+): Promise<WatchExport> {
   const sql = openSession(IDLE_MS)
   const kinds: Watch[] = []
-  for (const kind of WATCHES) {
+  for (const kind of of) {
     const [row] = await sql<{ some: boolean }[]>`select exists (select from ${sql(kind.table)}) as some`
     if (row?.some) kinds.push(kind)
   }
-  const columns = [...new Set((kinds.length === 0 ? WATCHES.slice(0, 1) : kinds).flatMap(columnsOf))]
+  const columns = [...new Set((kinds.length === 0 ? of.slice(0, 1) : kinds).flatMap(fileColumnsOf))]
   let rows = 0
   const chunks = async function* () {
     yield stringify([columns])
@@ -44,17 +50,16 @@ export async function openWatchExport({ openSession }: Pick<Database, 'openSessi
   return { chunks: chunks(), rows: () => rows, close: () => sql.end({ timeout: 1 }) }
 }
 
-function columnsOf({ identity, settings }: Watch): string[] {
-  return [...identity, ...settings]
-}
-
 function readWatches(sql: Database['sql'], kind: Watch): AsyncIterable<readonly WatchRow[]> {
-  const columns = columnsOf(kind).map((name) =>
+  const columns = fileColumnsOf(kind).map((name) => {
     // As JSON, where no tag can be taken for two.
-    name === 'tags' ? sql`to_jsonb(tags)::text as tags` : sql`${sql(name)}::text`,
-  )
+    if (name === 'tags') return sql`to_jsonb(tags)::text as tags`
+    return sql`${sql(name === kind.subject ? kind.key : name)}::text as ${sql(name)}`
+  })
   const list = columns.flatMap((column, n) => (n === 0 ? [column] : [sql`,`, column]))
-  return sql<WatchRow[]>`select ${list} from ${sql(kind.table)} order by project, id`.cursor(ROWS_AT_ONCE)
+  return sql<WatchRow[]>`select ${list} from ${sql(kind.table)} order by ${sql(kind.identity[0])}, id`.cursor(
+    ROWS_AT_ONCE,
+  )
 }
 
 function toCell(name: string, value: string | null): string {

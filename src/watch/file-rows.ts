@@ -1,5 +1,5 @@
 /**
- * The rows of a CSV file of watches. The header decides what the file is for; a row that does not fit it is a misfit with its line, and the
+ * The rows of a CSV file of watches, or of alerts. The header decides what the file is for; a row that does not fit it is a misfit with its line, and the
  * others go on. Separated by comma, semicolon or tab.
  */
 import { Readable } from 'node:stream'
@@ -7,9 +7,9 @@ import { type Info, parse } from 'csv-parse'
 import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
 import { fuse } from './cells.ts'
-import { WATCHES, type Watch } from './kinds.ts'
+import { ALERTS, fileColumnsOf, WATCHES, type Watch } from './kinds.ts'
 
-/** A row of the file: its cells that say something, by column. */
+/** A row of the file: its cells that say something, by column of the table. */
 export interface FileRow {
   readonly file: string
   readonly line: number
@@ -20,7 +20,7 @@ export interface FileRow {
 export interface RefusedRow {
   readonly file: string
   readonly line: number
-  /** The keyword, app or collection; empty when the row does not say. */
+  /** The keyword, app, collection, rule or channel; empty when the row does not say. */
   readonly subject: string
   readonly reason: string
 }
@@ -138,15 +138,17 @@ function quoteRule(delimiter: string): RegExp {
 }
 
 function chooseWatches(file: string, header: readonly string[]): readonly Watch[] {
-  const watches = WATCHES.filter(({ subject }) => header.includes(subject))
+  const alerts = ALERTS.filter(({ subject }) => header.includes(subject))
+  const watches: readonly Watch[] =
+    alerts.length > 0 ? alerts : WATCHES.filter(({ subject }) => header.includes(subject))
   if (watches.length === 0) {
     const subjects = WATCHES.map(({ subject }) => subject)
     const near = header.map((name) => didYouMean(name, subjects, 2)).find((text) => text !== '') ?? ''
     throw new ConfigurationError(
-      `The first line of ${file} must name the columns, and among them one of keyword, app_id and collection: by that one it is known what is watched.${near}`,
+      `The first line of ${file} must name the columns, and among them one of keyword, app_id and collection: by that one it is known what is watched. Of a file of alerts it names rule or channel.${near}`,
     )
   }
-  const columns = [...new Set(watches.flatMap(columnsOf))]
+  const columns = [...new Set(watches.flatMap(fileColumnsOf))]
   const unknown = header.find((name) => name !== '' && !columns.includes(name))
   if (unknown !== undefined) {
     const tables = watches.map(({ table }) => table).join(' and ')
@@ -160,10 +162,6 @@ function chooseWatches(file: string, header: readonly string[]): readonly Watch[
   const twice = header.find((name, index) => name !== '' && header.indexOf(name) !== index)
   if (twice !== undefined) throw new ConfigurationError(`The column ${twice} is in ${file} twice.`)
   return watches
-}
-
-function columnsOf({ identity, settings }: Watch): readonly string[] {
-  return [...identity, ...settings]
 }
 
 async function* readRows(
@@ -184,7 +182,9 @@ function fitRow(
   watches: readonly Watch[],
 ): FileRow | RefusedRow {
   const cells = new Map(header.flatMap((name, index) => (record[index] ? [[name, fuse(record[index])]] : [])))
-  const named = watches.filter(({ subject }) => cells.has(subject))
+  const all = watches.filter(({ subject }) => cells.has(subject))
+  // A rule may name the channel that tells it.
+  const named = cells.has('rule') ? all.filter((each) => each.subject === 'rule') : all
   const subject = named.map((each) => cells.get(each.subject)).join(', ')
   const refuse = (reason: string) => ({ file, line, subject, reason })
   // Spreadsheets fill a table up with empty cells.
@@ -196,7 +196,9 @@ function fitRow(
   if (watch === undefined || other !== undefined) {
     return refuse(`it must name one of ${watches.map((each) => each.subject).join(', ')}, and one alone`)
   }
-  const foreign = [...cells.keys()].find((name) => !columnsOf(watch).includes(name))
+  const foreign = [...cells.keys()].find((name) => !fileColumnsOf(watch).includes(name))
   if (foreign !== undefined) return refuse(`${watch.table} has no column ${foreign}`)
-  return { file, line, watch, cells }
+  if (watch.key === watch.subject) return { file, line, watch, cells }
+  const renamed = [...cells].map(([name, cell]) => [name === watch.subject ? watch.key : name, cell] as const)
+  return { file, line, watch, cells: new Map(renamed) }
 }

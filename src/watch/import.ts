@@ -1,5 +1,5 @@
 /**
- * Upserts watches from CSV files: rows that are new are inserted, rows that exist are updated, and none is deleted. Importing the same
+ * Upserts watches, or rules and channels of alerts, from CSV files: rows that are new are inserted, rows that exist are updated, and none is deleted. Importing the same
  * file again is idempotent. A row that breaks a rule is refused alone, with its line and the rule. The files are read and stored in
  * pieces, so that neither memory nor a transaction grows with them; only a trial, and what replaces a project, is one transaction.
  */
@@ -73,7 +73,7 @@ const ROW_AT_FAULT = /^(21|22|23|P0)/
 
 /**
  * Brings CSV files in: the header of each names columns of keyword_watch, app_watch or chart_watch, or of several of them, when each row
- * is of the one whose subject it names. An empty cell says nothing.
+ * is of the one whose subject it names; or of alert_rule and alert_channel. An empty cell says nothing.
  * @param given the files, or the text of one
  * @throws ConfigurationError when a file cannot be read as a whole; what came before it stays
  */
@@ -252,8 +252,11 @@ class Waiting {
     return piece
   }
 
+  /** Channels before the rules that name them. */
   rest(): Iterable<readonly FileRow[]> {
-    return this.#byColumns.values()
+    const isChannel = ([row]: readonly FileRow[]) => row?.watch.table === 'alert_channel'
+    const pieces = [...this.#byColumns.values()]
+    return [...pieces.filter(isChannel), ...pieces.filter((piece) => !isChannel(piece))]
   }
 }
 
@@ -294,7 +297,7 @@ async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally
     if (!ROW_AT_FAULT.test(code) || first === undefined) throw error
     if (second === undefined) {
       const { file, line, watch, cells } = first
-      tally.refuse({ file, line, subject: cells.get(watch.subject) ?? '', reason: explain(error, cells) })
+      tally.refuse({ file, line, subject: cells.get(watch.key) ?? '', reason: explain(error, cells) })
       return
     }
     const half = rows.length >> 1
@@ -311,7 +314,11 @@ function explain(error: unknown, cells: ReadonlyMap<string, string>): string {
     detail?: string
     hint?: string
   }
-  return [explainForm(message, cells) ?? message, BREAKS_RULE.test(code ?? '') ? '' : detail, hint]
+  return [
+    explainForm(message, cells) ?? explainKey(message, detail) ?? message,
+    BREAKS_RULE.test(code ?? '') ? '' : detail,
+    hint,
+  ]
     .filter((text) => text !== undefined && text !== '')
     .join(' ')
     .replace(/\.$/, '')
@@ -323,11 +330,12 @@ const FORMS: Readonly<Record<string, string>> = {
   integer: 'is no whole number',
   smallint: 'is no whole number',
   numeric: 'is no number',
+  'double precision': 'is no number',
 }
 
 /** Postgres says what it could not read, and not of which column. */
 function explainForm(message: string, cells: ReadonlyMap<string, string>): string | null {
-  const [, type = '', value] = /^invalid input syntax for type (\w+): "(.*)"$/s.exec(message) ?? []
+  const [, type = '', value] = /^invalid input syntax for type ([a-z ]+): "(.*)"$/s.exec(message) ?? []
   const column = [...cells].find(([, cell]) => cell === value)?.[0]
   const form = FORMS[type]
   if (column === undefined || form === undefined) return null
@@ -335,7 +343,18 @@ function explainForm(message: string, cells: ReadonlyMap<string, string>): strin
   return `${column} is ${JSON.stringify(value)}, which ${form}${instead}`
 }
 
-/** Disables what the files do not name. A row that was refused may be one that is there: then nothing is disabled. */
+/** What is left out, or names a row of another table that is not there, where no trigger of the table says so. */
+function explainKey(message: string, detail = ''): string | null {
+  const [, missing] = /^null value in column "(\w+)"/.exec(message) ?? []
+  if (missing !== undefined) return `${missing} is missing`
+  const [, column, value, table] =
+    /^Key \((\w+)\)=\((.*)\) is not present in table "(\w+)"/s.exec(detail) ?? []
+  return column === undefined
+    ? null
+    : `${column} is ${JSON.stringify(value)}, and there is none of that name in ${table}`
+}
+
+/** Disables what the files do not name. A channel is of no project. A row that was refused may be one that is there: then nothing is disabled. */
 async function replaceProject(tx: Transaction, project: string, tally: Tally): Promise<void> {
   if (!tally.projects.has(project)) {
     const meant = didYouMean(project, [...tally.projects])
@@ -346,6 +365,7 @@ async function replaceProject(tx: Transaction, project: string, tally: Tally): P
   if (tally.refusedCount > 0 || tally.isStopped) return
   tally.disabled = 0
   for (const table of tally.tables) {
+    if (table === 'alert_channel') continue
     const { count } = await tx`
       update ${tx(table)} set enabled = false
       where project = ${project} and enabled

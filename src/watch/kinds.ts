@@ -1,14 +1,18 @@
-/** The three kinds of watches, as files have them. */
+/** The kinds of watches, and of what alerts are made of, as files have them. */
 import type { SqlRunner } from '../db/database.ts'
 
 const SETTINGS = ['every', 'priority', 'enabled', 'tags', 'note', 'html'] as const
 const PLACE = ['location_code', 'location_name', 'language_code'] as const
 
-/** `subject` is the column by which a row of a file is known to be such a watch; `unique` is what their unique index is of. */
+/**
+ * `subject` is the column by which a row of a file is known to be such a watch, and `key` the same column of the table; `unique` is what
+ * their unique index is of.
+ */
 export const WATCHES = [
   {
     table: 'keyword_watch',
     subject: 'keyword',
+    key: 'keyword',
     identity: ['project', 'store', 'keyword', ...PLACE],
     unique: (sql: SqlRunner) => sql`
       project, store, subject_key(keyword), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), language_code`,
@@ -17,6 +21,7 @@ export const WATCHES = [
   {
     table: 'app_watch',
     subject: 'app_id',
+    key: 'app_id',
     identity: ['project', 'store', 'app_id', ...PLACE],
     unique: (sql: SqlRunner) => sql`
       project, store, app_id, coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), coalesce(language_code, '')`,
@@ -25,6 +30,7 @@ export const WATCHES = [
   {
     table: 'chart_watch',
     subject: 'collection',
+    key: 'collection',
     identity: ['project', 'store', 'collection', 'category', ...PLACE],
     unique: (sql: SqlRunner) => sql`
       project, store, collection, coalesce(category, ''), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"),
@@ -32,4 +38,59 @@ export const WATCHES = [
     settings: [...SETTINGS, 'depth'],
   },
 ] as const
-export type Watch = (typeof WATCHES)[number]
+
+/** Channels first, because rules name them. A row with a rule in it is one, and one with a channel alone is that channel. */
+export const ALERTS = [
+  {
+    table: 'alert_channel',
+    subject: 'channel',
+    key: 'name',
+    identity: ['name'],
+    unique: (sql: SqlRunner) => sql`name`,
+    settings: [
+      'kind',
+      'address',
+      'secret_variable',
+      'digest',
+      'hour',
+      'max_lines',
+      'report',
+      'enabled',
+      'note',
+    ],
+  },
+  {
+    table: 'alert_rule',
+    subject: 'rule',
+    key: 'name',
+    identity: ['project', 'name'],
+    unique: (sql: SqlRunner) => sql`project, name`,
+    settings: [
+      'kind',
+      'store',
+      'app_id',
+      'role',
+      'keyword',
+      'tag',
+      'direction',
+      'threshold',
+      'threshold_11_to_30',
+      'threshold_beyond',
+      'top',
+      'compared_with',
+      'base',
+      'window_days',
+      'channel',
+      'severity',
+      'cooldown',
+      'enabled',
+      'note',
+    ],
+  },
+] as const
+export type Watch = (typeof WATCHES)[number] | (typeof ALERTS)[number]
+
+/** The columns of a file for it, in their order. */
+export function fileColumnsOf({ subject, key, identity, settings }: Watch): readonly string[] {
+  return [...identity, ...settings].map((name) => (name === key ? subject : name))
+}

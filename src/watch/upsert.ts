@@ -26,10 +26,10 @@ export async function upsert(
 export async function findIds(tx: Transaction, rows: readonly FileRow[]): Promise<number[]> {
   const [first] = rows
   if (first === undefined) return []
-  const { table, unique } = first.watch
+  const { table, unique, key } = first.watch
   const found = await tx<{ id: number }[]>`
     insert into ${tx(table)} as w ${valuesOf(tx, rows)}
-    on conflict (${unique(tx)}) do update set project = w.project returning id`
+    on conflict (${unique(tx)}) do update set ${tx(key)} = w.${tx(key)} returning id`
   return found.map(({ id }) => id)
 }
 

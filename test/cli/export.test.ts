@@ -53,5 +53,5 @@ test('watches come as the file that import reads', async () => {
   assert.equal(code, 0)
   assert.equal(stdout, 'keyword_watch: 0 added, 0 changed, 1 as they were, 0 refused.\n')
   const refused = await callCommand(['export', 'watches', '--format', 'parquet'], { env })
-  assert.match(refused.stderr, /Watches are exported as CSV/)
+  assert.match(refused.stderr, /Watches and alerts are exported as CSV/)
 })

@@ -29,7 +29,7 @@ const SHARED = {
 
 const RULES: Record<string, readonly object[]> = {
   ...SHARED,
-  kind_known: [of('rank_fell', { threshold: 5 })],
+  kind_of_rule: [of('rank_fell', { threshold: 5 })],
   store_known: [{ store: 'ios' }],
   app_id_form: [{ app_id: 'acme' }, { app_id: '12 ' }],
   role_own_competitor_or_any: [{ role: 'mine' }],
@@ -78,7 +78,7 @@ const RULES: Record<string, readonly object[]> = {
 const email = (address: string) => ({ kind: 'email', address, secret_variable: null })
 const CHANNELS: Record<string, readonly object[]> = {
   ...SHARED,
-  kind_known: [{ kind: 'sms' }],
+  kind_of_channel: [{ kind: 'sms' }],
   address_of_webhook_and_email: [{ address: null }, { kind: 'slack', address: 'https://hooks.example.com' }],
   webhook_https_unless_loopback: [
     'http://example.com/hook',

@@ -2,7 +2,7 @@
  * Alerts: the rules and channels that people write, the events that rules found, and the messages that tell them. Every mistake in a rule
  * or a channel is refused at the INSERT, by a CHECK with a telling name.
  */
-import { type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import {
   bigint,
   boolean,
@@ -21,19 +21,28 @@ import {
 } from 'drizzle-orm/pg-core'
 import { businessNow, instant } from './columns.ts'
 import { project } from './project.ts'
+import { rulesOf } from './rule.ts'
 
 const clock = sql`clock_timestamp()`
+type Rule = ReturnType<typeof rulesOf>
+const ofChannel = rulesOf('alert_channel', ['name'])
+const ofRule = rulesOf('alert_rule', ['project', 'name'])
 
 /** What a name, a note and a switch have to be, in both tables that people write. */
-function sharedRules(table: 'alert_rule' | 'alert_channel') {
-  const rule = (name: string, condition: SQL) => check(`${table}_${name}`, condition)
+function sharedRules(rule: Rule) {
   return [
-    rule('name_1_to_100_trimmed', sql`char_length(name) between 1 and 100 and name = btrim(name)`),
-    rule('name_without_control_characters', sql`not has_control_characters(name)`),
-    rule('note_at_most_10000_characters', sql`char_length(note) <= 10000`),
+    rule(
+      'name_1_to_100_trimmed',
+      sql`char_length(name) between 1 and 100 and name = btrim(name)`,
+      'name',
+      'char_length(name)',
+    ),
+    rule('name_without_control_characters', sql`not has_control_characters(name)`, 'name'),
+    rule('note_at_most_10000_characters', sql`char_length(note) <= 10000`, 'note', 'char_length(note)'),
     rule(
       'note_without_control_characters',
       sql`not has_control_characters(translate(note, E'\\t\\r\\n', ''))`,
+      'note',
     ),
   ]
 }
@@ -49,8 +58,8 @@ export const alertChannel = pgTable(
     secretVariable: text('secret_variable'),
     digest: text('digest').notNull().default('instant'),
     /** Of the project's day, for a digest. */
-    hour: smallint('hour').notNull().default(8),
-    maxLines: smallint('max_lines').notNull().default(20),
+    hour: integer('hour').notNull().default(8),
+    maxLines: integer('max_lines').notNull().default(20),
     /** Attaches the page of the report to a digest by e-mail. */
     report: boolean('report').notNull().default(false),
     enabled: boolean('enabled').notNull().default(true),
@@ -58,71 +67,90 @@ export const alertChannel = pgTable(
     createdAt: instant('created_at').notNull().default(businessNow),
   },
   () => [
-    ...sharedRules('alert_channel'),
-    check('alert_channel_kind_known', sql`kind in ('webhook', 'slack', 'email')`),
-    check('alert_channel_address_of_webhook_and_email', sql`(address is null) = (kind = 'slack')`),
-    check(
-      'alert_channel_webhook_https_unless_loopback',
+    ...sharedRules(ofChannel),
+    ofChannel('kind_of_channel', sql`kind in ('webhook', 'slack', 'email')`, 'kind'),
+    ofChannel('address_of_webhook_and_email', sql`(address is null) = (kind = 'slack')`, 'kind'),
+    ofChannel(
+      'webhook_https_unless_loopback',
       sql`kind <> 'webhook' or address ~ '^(https://[^/?#@[:space:]]+|http://(localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|[[]::1[]])(:[0-9]{1,5})?)([/?][^[:space:]]*)?$'`,
+      'kind',
     ),
-    check(
-      'alert_channel_email_1_to_20_addresses',
+    ofChannel(
+      'email_1_to_20_addresses',
       sql`kind <> 'email' or address ~ '^[A-Za-z0-9.!#$%&*+/=?^_|~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+( *, *[A-Za-z0-9.!#$%&*+/=?^_|~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+){0,19}$'`,
+      'address',
     ),
-    check('alert_channel_address_at_most_2000', sql`char_length(address) <= 2000`),
-    check('alert_channel_secret_of_webhook_and_slack', sql`(secret_variable is null) = (kind = 'email')`),
-    check('alert_channel_secret_variable_form', sql`secret_variable ~ '^ALERT_[A-Z0-9_]{1,100}$'`),
-    check('alert_channel_digest_known', sql`digest in ('instant', 'daily', 'weekly')`),
-    check('alert_channel_hour_0_to_23', sql`hour between 0 and 23`),
-    check('alert_channel_max_lines_1_to_40', sql`max_lines between 1 and 40`),
-    check(
-      'alert_channel_report_only_of_digest_by_email',
+    ofChannel('address_at_most_2000', sql`char_length(address) <= 2000`, 'char_length(address)'),
+    ofChannel(
+      'secret_of_webhook_and_slack',
+      sql`(secret_variable is null) = (kind = 'email')`,
+      'secret_variable',
+      'kind',
+    ),
+    ofChannel('secret_variable_form', sql`secret_variable ~ '^ALERT_[A-Z0-9_]{1,100}$'`, 'kind'),
+    ofChannel('digest_known', sql`digest in ('instant', 'daily', 'weekly')`, 'digest'),
+    ofChannel('hour_0_to_23', sql`hour between 0 and 23`, 'hour'),
+    ofChannel('max_lines_1_to_40', sql`max_lines between 1 and 40`, 'max_lines'),
+    ofChannel(
+      'report_only_of_digest_by_email',
       sql`not report or (kind = 'email' and digest <> 'instant')`,
+      'kind',
+      'digest',
     ),
   ],
 )
 
 /** What a rule is about, and of what it speaks. */
-function scopeRules() {
+function scopeRules(rule: Rule) {
   return [
-    ...sharedRules('alert_rule'),
-    check(
-      'alert_rule_kind_known',
+    ...sharedRules(rule),
+    rule(
+      'kind_of_rule',
       sql`kind in ('rank_moved', 'top_crossed', 'overtaken', 'not_measured', 'visibility_moved', 'share_of_voice_moved',
         'top_count_moved', 'new_app', 'rating_below', 'rating_dropped', 'review_low', 'listing_changed', 'budget_used',
         'balance_low', 'job_late', 'outage')`,
+      'kind',
     ),
-    check('alert_rule_store_known', sql`store in ('ios_store', 'android_store')`),
-    check(
-      'alert_rule_app_id_form',
+    rule('store_known', sql`store in ('ios_store', 'android_store')`, 'store'),
+    rule(
+      'app_id_form',
       sql`app_id ~ '^([1-9][0-9]{2,18}|[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+)$' and char_length(app_id) <= 255`,
+      'app_id',
     ),
-    check('alert_rule_role_own_competitor_or_any', sql`role in ('own', 'competitor', 'any')`),
-    check('alert_rule_keyword_1_to_700', sql`char_length(keyword) between 1 and 700`),
-    check('alert_rule_tag_1_to_100', sql`char_length(tag) between 1 and 100`),
-    check(
-      'alert_rule_keyword_and_tag_only_of_ranks',
+    rule('role_own_competitor_or_any', sql`role in ('own', 'competitor', 'any')`, 'role'),
+    rule('keyword_1_to_700', sql`char_length(keyword) between 1 and 700`, 'keyword', 'char_length(keyword)'),
+    rule('tag_1_to_100', sql`char_length(tag) between 1 and 100`, 'tag', 'char_length(tag)'),
+    rule(
+      'keyword_and_tag_only_of_ranks',
       sql`num_nonnulls(keyword, tag) = 0 or kind in ('rank_moved', 'top_crossed', 'overtaken', 'not_measured',
         'visibility_moved', 'share_of_voice_moved', 'top_count_moved', 'new_app')`,
+      'kind',
+      'keyword',
+      'tag',
     ),
-    check(
-      'alert_rule_store_and_app_not_of_money_and_service',
+    rule(
+      'store_and_app_not_of_money_and_service',
       sql`num_nonnulls(store, app_id) = 0 or kind not in ('budget_used', 'balance_low', 'job_late', 'outage')`,
+      'kind',
+      'store',
+      'app_id',
     ),
   ]
 }
 
-/** From where on it is told, and compared with what. */
-function thresholdRules() {
+/** From where on it is told. */
+function thresholdRules(rule: Rule) {
   return [
-    check('alert_rule_direction_any_up_or_down', sql`direction in ('any', 'up', 'down')`),
-    check(
-      'alert_rule_threshold_of_kind',
+    rule('direction_any_up_or_down', sql`direction in ('any', 'up', 'down')`, 'direction'),
+    rule(
+      'threshold_of_kind',
       sql`(threshold is null) = (kind in ('top_crossed', 'overtaken', 'listing_changed', 'outage'))`,
+      'threshold',
+      'kind',
     ),
     // NaN is greater than every number.
-    check(
-      'alert_rule_threshold_in_range_of_kind',
+    rule(
+      'threshold_in_range_of_kind',
       sql`case kind
         when 'rank_moved' then threshold between 1 and 700
         when 'not_measured' then threshold between 1 and 366
@@ -130,38 +158,65 @@ function thresholdRules() {
         when 'rating_dropped' then threshold between 0.01 and 4
         when 'review_low' then threshold between 1 and 5
         else threshold > 0 and threshold <= 1000000 end`,
+      'threshold',
+      'kind',
     ),
-    check(
-      'alert_rule_bands_only_of_rank_moved',
+    rule(
+      'bands_only_of_rank_moved',
       sql`num_nonnulls(threshold_11_to_30, threshold_beyond) = 0 or kind = 'rank_moved'`,
+      'kind',
     ),
-    check(
-      'alert_rule_bands_1_to_700',
+    rule(
+      'bands_1_to_700',
       sql`coalesce(threshold_11_to_30, 1) between 1 and 700 and coalesce(threshold_beyond, 1) between 1 and 700`,
+      'threshold_11_to_30',
+      'threshold_beyond',
     ),
-    check(
-      'alert_rule_top_of_kind',
+    rule(
+      'top_of_kind',
       sql`case kind when 'top_crossed' then top is not null when 'new_app' then top is not null
         when 'top_count_moved' then top is not null when 'overtaken' then true else top is null end`,
+      'top',
+      'kind',
     ),
-    check('alert_rule_top_1_to_700', sql`top between 1 and 700`),
-    check(
-      'alert_rule_compared_with_known',
+    rule('top_1_to_700', sql`top between 1 and 700`, 'top'),
+  ]
+}
+
+/** What is compared, how grave it is, and how often it is told. */
+function comparisonRules(rule: Rule) {
+  return [
+    rule(
+      'compared_with_known',
       sql`compared_with in ('1 day', '7 days', '30 days', 'best', 'base')`,
+      'compared_with',
     ),
-    check(
-      'alert_rule_best_and_base_only_of_rank_moved',
+    rule(
+      'best_and_base_only_of_rank_moved',
       sql`compared_with not in ('best', 'base') or kind = 'rank_moved'`,
+      'compared_with',
+      'kind',
     ),
-    check('alert_rule_base_where_compared_with_base', sql`(base is null) = (compared_with <> 'base')`),
-    check('alert_rule_base_1_to_700', sql`base between 1 and 700`),
-    check('alert_rule_window_days_only_of_best', sql`window_days is null or compared_with = 'best'`),
-    check('alert_rule_window_days_2_to_400', sql`window_days between 2 and 400`),
-    check('alert_rule_severity_known', sql`severity in ('info', 'warning', 'critical')`),
-    check(
-      'alert_rule_cooldown_0_to_366_days',
+    rule(
+      'base_where_compared_with_base',
+      sql`(base is null) = (compared_with <> 'base')`,
+      'base',
+      'compared_with',
+    ),
+    rule('base_1_to_700', sql`base between 1 and 700`, 'base'),
+    rule(
+      'window_days_only_of_best',
+      sql`window_days is null or compared_with = 'best'`,
+      'window_days',
+      'compared_with',
+    ),
+    rule('window_days_2_to_400', sql`window_days between 2 and 400`, 'window_days'),
+    rule('severity_known', sql`severity in ('info', 'warning', 'critical')`, 'severity'),
+    rule(
+      'cooldown_0_to_366_days',
       sql`extract(year from cooldown) = 0 and extract(month from cooldown) = 0
         and extract(epoch from cooldown) between 0 and 31622400`,
+      'cooldown',
     ),
   ]
 }
@@ -186,10 +241,10 @@ export const alertRule = pgTable(
     /** Of `rank_moved`, where the better of the two ranks is 11 to 30, and beyond. */
     threshold11To30: doublePrecision('threshold_11_to_30'),
     thresholdBeyond: doublePrecision('threshold_beyond'),
-    top: smallint('top'),
+    top: integer('top'),
     comparedWith: text('compared_with').notNull().default('1 day'),
     base: doublePrecision('base'),
-    windowDays: smallint('window_days'),
+    windowDays: integer('window_days'),
     channel: text('channel').references(() => alertChannel.name, { onUpdate: 'cascade' }),
     severity: text('severity').notNull().default('warning'),
     cooldown: interval('cooldown').notNull().default('0 seconds'),
@@ -198,8 +253,9 @@ export const alertRule = pgTable(
     createdAt: instant('created_at').notNull().default(businessNow),
   },
   (t) => [
-    ...scopeRules(),
-    ...thresholdRules(),
+    ...scopeRules(ofRule),
+    ...thresholdRules(ofRule),
+    ...comparisonRules(ofRule),
     uniqueIndex('alert_rule_same_row_twice').on(t.project, t.name),
   ],
 )

@@ -1,0 +1,191 @@
+/** Rules and channels of alerts as a file: brought in where it came from it changes nothing, and what is wrong is refused by its line. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { openWatchExport } from '../../src/watch/export.ts'
+import { importWatches } from '../../src/watch/import.ts'
+import { ALERTS } from '../../src/watch/kinds.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+const GUIDE = join(import.meta.dirname, '../../docs/alerts.md')
+
+let from: TestDatabase
+let to: TestDatabase
+let source: Database
+let target: Database
+before(async () => {
+  from = await createTestDatabase()
+  to = await createTestDatabase()
+  source = openDatabase(from.url)
+  target = openDatabase(to.url)
+  for (const { sql } of [source, target])
+    await sql`insert into project (name) values ('fitness'), ('learning')`
+})
+after(async () => {
+  await source.close()
+  await target.close()
+  await from.drop()
+  await to.drop()
+})
+
+async function exportAll(db: Database): Promise<string> {
+  let csv = ''
+  const { chunks, close } = await openWatchExport(db, ALERTS)
+  for await (const chunk of chunks) csv += chunk
+  await close()
+  return csv
+}
+
+async function readAll({ sql }: Database): Promise<object[]> {
+  return sql`
+    select to_jsonb(c) - 'id' - 'created_at' as row from alert_channel c
+    union all
+    select to_jsonb(r) - 'id' - 'created_at' from alert_rule r order by 1`
+}
+
+const count = async (db: Database, csv: string, options = {}) => {
+  const { added, changed, unchanged, refused, disabled } = await importWatches(db, csv, options)
+  return {
+    added,
+    changed,
+    unchanged,
+    refused: refused.map(({ line, reason }) => `${line}: ${reason}`),
+    disabled,
+  }
+}
+const NOTHING = { added: 0, changed: 0, unchanged: 0, refused: [], disabled: null }
+
+const CHANNELS = [
+  {
+    name: 'ops',
+    kind: 'webhook',
+    address: 'https://example.com/a?b=c',
+    secret_variable: 'ALERT_OPS',
+    max_lines: 5,
+  },
+  { name: '=slack', kind: 'slack', secret_variable: 'ALERT_SLACK', enabled: false, note: ' two\nlines' },
+  {
+    name: 'mail',
+    kind: 'email',
+    address: 'a@example.com, b@example.com',
+    digest: 'weekly',
+    hour: 0,
+    report: true,
+  },
+]
+const RULES = [
+  { name: 'plain', kind: 'outage' },
+  {
+    name: 'all of it, "quoted"',
+    kind: 'rank_moved',
+    store: 'ios_store',
+    app_id: '1001',
+    role: 'any',
+    keyword: '=1+1',
+    tag: 'a, b',
+    direction: 'down',
+    threshold: 0.1 + 2,
+    threshold_11_to_30: 5,
+    threshold_beyond: 20,
+    compared_with: 'base',
+    base: 3,
+    channel: 'ops',
+    severity: 'critical',
+    cooldown: '36 hours',
+    enabled: false,
+    note: "'",
+  },
+  {
+    name: 'best',
+    kind: 'rank_moved',
+    threshold: 3,
+    compared_with: 'best',
+    window_days: 30,
+    channel: '=slack',
+  },
+  { name: 'plain', project: 'learning', kind: 'top_crossed', top: 10, cooldown: '7 days', channel: 'mail' },
+]
+
+test('an empty file of alerts is a header', async () => {
+  assert.match(await exportAll(source), /^channel,kind,address,[\w,]+\n$/)
+})
+
+test('brought in where it came from it changes nothing, and elsewhere it makes the same', async () => {
+  const { sql } = source
+  for (const channel of CHANNELS) await sql`insert into alert_channel ${sql(channel)}`
+  for (const rule of RULES) await sql`insert into alert_rule ${sql({ project: 'fitness', ...rule })}`
+  const csv = await exportAll(source)
+  const rows = await readAll(source)
+  assert.equal(rows.length, CHANNELS.length + RULES.length)
+  assert.deepEqual(await count(source, csv), { ...NOTHING, unchanged: rows.length })
+  assert.deepEqual(await count(target, csv), { ...NOTHING, added: rows.length })
+  assert.deepEqual(await readAll(target), rows)
+  assert.equal(await exportAll(target), csv)
+  assert.doesNotMatch(csv, /(^|,)"?[=+@]/m, 'no cell is a formula')
+  // Rules may stand before the channels that they name.
+  const [header = '', ...lines] = csv.trimEnd().split('\n')
+  await to.sql`truncate alert_rule, alert_channel cascade`
+  const turned = [header, lines.slice(-1), ...lines.slice(0, -1)].join('\n')
+  assert.deepEqual(await count(target, turned), { ...NOTHING, added: rows.length })
+})
+
+test('a row that breaks a rule is refused alone, in a sentence', async () => {
+  const csv = [
+    'rule,channel,project,kind,threshold,top,cooldown,address,secret_variable',
+    'good,,fitness,rank_moved,5,,,,',
+    'bands,,fitness,rank_fell,5,,,,',
+    'none,,fitness,rank_moved,,,,,',
+    'text,,fitness,rank_moved,many,,,,',
+    'far,,fitness,top_crossed,,99999,,,',
+    'long,,fitness,outage,,,1 month,,',
+    'whose,,fitnes,outage,,,,,',
+    'where,nowhere,fitness,outage,,,,,',
+    'of what,,fitness,,,,,,',
+    ',pager,,pager,,,,https://example.com,ALERT_PAGER',
+    ',hook,,webhook,,,,http://example.com/secret,ALERT_HOOK',
+    ',hook,fitness,webhook,,,,https://example.com,ALERT_HOOK',
+    ',,fitness,outage,,,,,',
+    'address,,fitness,outage,,,,https://example.com,',
+  ].join('\n')
+  const { added, refused } = await count(target, csv)
+  assert.equal(added, 1)
+  const expected = [
+    /^3: There is no kind of rule "rank_fell"\. It is rank_moved, /,
+    /^4: threshold is null\. Rules of the kinds .*; the kind is "rank_moved"\./,
+    /^5: threshold is "many", which is no number$/,
+    /^6: top is 99999, and may be 1 to 700\./,
+    /^7: cooldown is .*, and may be 0 to 366 days/,
+    /^8: project is "fitnes", and there is none of that name in project$/,
+    /^9: channel is "nowhere", and there is none of that name in alert_channel$/,
+    /^10: kind is missing$/,
+    /^11: There is no kind of channel "pager"\. It is webhook, slack or email$/,
+    /^12: The address of a "webhook" is no URL that begins with https/,
+    /^13: alert_channel has no column project$/,
+    /^14: it must name one of channel, rule, and one alone$/,
+    /^15: alert_rule has no column address$/,
+  ]
+  for (const [n, pattern] of expected.entries()) assert.match(refused[n] ?? '', pattern)
+  assert.equal(refused.length, expected.length)
+  assert.doesNotMatch(refused.join(), /example\.com\/secret/)
+})
+
+test('what replaces a project disables its other rules, and no channel', async () => {
+  const csv = 'rule,channel,project,kind\nplain,ops,fitness,outage\n'
+  const { disabled } = await count(target, csv, { replace: 'fitness' })
+  const rows = await to.sql`select name, enabled from alert_rule where project = 'fitness' order by 1`
+  assert.deepEqual(
+    rows.filter(({ enabled }) => enabled).map(({ name }) => name),
+    ['plain'],
+  )
+  assert.equal(disabled, 2)
+  const [channel] = await to.sql`select enabled from alert_channel where name = 'mail'`
+  assert.equal(channel?.enabled, true)
+})
+
+test('the file in docs/alerts.md comes in as it stands', async () => {
+  const [, csv = ''] = /```csv\n(.*?)```/s.exec(readFileSync(GUIDE, 'utf8')) ?? []
+  const { added, changed, refused } = await count(target, csv)
+  assert.deepEqual([added, changed, refused], [1, 1, []])
+})

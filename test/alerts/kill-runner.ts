@@ -1,0 +1,60 @@
+/**
+ * A runner that looks at the rules and delivers what they found, and ends itself by SIGKILL at the place that it is given: the process of
+ * test/alerts/kills.proof.ts. The places are all those between two commits: see PLACES there.
+ */
+import process from 'node:process'
+import { pino } from 'pino'
+import { deliverChannel } from '../../src/alerts/deliver.ts'
+import { runAlerts } from '../../src/alerts/run.ts'
+import { send } from '../../src/alerts/send.ts'
+import { NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
+import { Secret } from '../../src/config.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+
+const [, , url = '', secret = '', place = ''] = process.argv
+const die = (at: string): void => {
+  if (at === place) process.kill(process.pid, 'SIGKILL')
+}
+
+/** Which transaction comes next. */
+let next = ''
+const real = openDatabase(url)
+const db: Database = {
+  ...real,
+  begin: async (work, options) => {
+    const name = options?.name === 'Looking at the rules of alerts' ? 'evaluation' : next
+    const result = await real.begin(async (tx) => {
+      const done = await work(tx)
+      die(`${name}: before its commit`)
+      return done
+    }, options)
+    die(`${name}: after its commit`)
+    if (name === 'gathering') next = 'enqueueing'
+    return result
+  },
+}
+const settings = { ...NO_ALERT_SETTINGS, secrets: new Map([['ALERT_OPS', new Secret(secret)]]) }
+const { signal } = new AbortController()
+const channels: number[] = []
+
+next = 'gathering'
+await runAlerts({
+  db,
+  settings,
+  budget: { maxDayMicros: 5_000_000, maxMonthMicros: null, maxRunMicros: null },
+  enqueue: async (_tx, ids) => {
+    channels.push(...ids)
+  },
+  signal,
+})
+next = 'composing'
+for (const id of channels) {
+  const sending: typeof send = async (...args) => {
+    die('delivery: before it is sent')
+    await send(...args)
+    die('delivery: taken, and not recorded')
+  }
+  await deliverChannel({ db, settings, log: pino({ level: 'silent' }), send: sending }, id, signal)
+}
+die('delivery: recorded')
+await real.close()

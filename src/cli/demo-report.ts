@@ -42,6 +42,10 @@ export const TRY_NEXT: readonly (readonly [question: string, command: string])[]
     'What is missing, and why?',
     `sql "select day, gap, reason, sum(slots) as slots from gap_reasons('fitness', '2026-08-31', '2026-09-30') group by 1, 2, 3 order by 1"`,
   ],
+  [
+    'What were you told of?',
+    `sql "select slot::date as day, rule, keyword, app, before, after from alert_history where rule <> 'not measured' order by slot"`,
+  ],
   ['What did it cost?', 'sql "select project, sum(spent_usd) as usd from spend_daily group by 1"'],
   ['The latest day, in the terminal:', 'report --project fitness'],
 ]

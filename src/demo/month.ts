@@ -107,6 +107,7 @@ async function liveOneDay(context: MonthContext, day: StoryDay, isFirst: boolean
     if (day.turns) await refreshServiceStatus(job, 0)
     for (const name of isFirst ? FIRST_JOBS : DAILY_JOBS) await run(name)
     await waitUntilDone(job, await startRunner(job, []), run)
+    await run('alerts')
   } finally {
     stopping.abort()
     await receiver?.close()

@@ -7,7 +7,7 @@ import type { StoreEventInput } from '../sandbox/events.ts'
 import type { FaultSettingsInput } from '../sandbox/faults.ts'
 import { importWatches } from '../watch/import.ts'
 import { FIRST_DAY } from './days.ts'
-import { ADDED_CSV, APPS_CSV, CHARTS_CSV, ENTRANT_CSV, KEYWORDS_CSV } from './watchlist.ts'
+import { ADDED_CSV, ALERTS_CSV, APPS_CSV, CHARTS_CSV, ENTRANT_CSV, KEYWORDS_CSV } from './watchlist.ts'
 
 const ASHLUNE = '1480010017'
 const SLOWBARROW = '1480010041'
@@ -89,7 +89,7 @@ export const EVENTS: readonly StoreEventInput[] = [
 /** What the people of the projects do on a day, before the jobs of the day run. */
 const ACTIONS: Readonly<Record<string, (db: Database) => Promise<unknown>>> = {
   [FIRST_DAY]: async (db) => {
-    for (const csv of [KEYWORDS_CSV, APPS_CSV, CHARTS_CSV]) await addWatches(db, csv)
+    for (const csv of [KEYWORDS_CSV, APPS_CSV, CHARTS_CSV, ALERTS_CSV]) await addWatches(db, csv)
     await db.sql`update project set timezone = 'Europe/Berlin', daily_usd = 0.1, monthly_usd = 3 where name = 'fitness'`
   },
   '2026-09-05': (db) => note(db, '2026-09-05', 'Search ads begin', null),

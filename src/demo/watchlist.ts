@@ -1,5 +1,5 @@
 /**
- * The watchlists of the demo, as `storerank import` reads them: a yoga app and its competitors in two stores and three countries, and
+ * The watchlists and rules of the demo, as `storerank import` reads them: a yoga app and its competitors in two stores and three countries, and
  * a second project that shares some of the keywords.
  */
 
@@ -69,4 +69,21 @@ export const ADDED_CSV = `project,store,location_code,language_code,keyword,weig
 fitness,ios_store,2840,en,yoga for back pain,5,autumn
 fitness,ios_store,2840,en,face yoga,3,autumn
 fitness,ios_store,2840,en,somatic pilates,2,autumn
+`
+
+/** What the people of the yoga app want to be told of. Without a channel it is kept in alert_history alone. */
+export const ALERTS_CSV = `rule,project,kind,store,app_id,role,keyword,tag,top,direction,threshold,compared_with,severity
+a page changed,fitness,listing_changed,,,any,,,,,,,info
+yoga left the top 10,fitness,top_crossed,ios_store,1480010017,,yoga,,10,down,,,critical
+Slowbarrow is in the top 30,fitness,top_crossed,ios_store,1480010041,,yoga,,30,up,,7 days,
+Slowbarrow overtook us,fitness,overtaken,ios_store,,,chair yoga,,,,,,
+visibility halved,fitness,visibility_moved,,,,,,,down,50,7 days,critical
+the rating is below 4.5,fitness,rating_below,ios_store,1480010017,,,,,,4.5,,
+the rating fell by 0.1,fitness,rating_dropped,ios_store,1480010017,,,,,,0.1,7 days,
+autumn keywords moved,fitness,top_count_moved,,,,,autumn,10,,2,,info
+not measured,fitness,not_measured,,,,,,,,1,,
+the budget is nearly used,fitness,budget_used,,,,,,,,90,,
+the balance is low,fitness,balance_low,,,,,,,,3,,critical
+a job is late,fitness,job_late,,,,,,,,24,,
+the service is out,fitness,outage,,,,,,,,,,critical
 `

@@ -12,21 +12,27 @@ import { join } from 'node:path'
  * @returns their command lines
  */
 export async function endLeftovers(folder: string): Promise<string[]> {
-  const folders = [folder, ...(await linkedServers(folder))]
-  const ended: string[] = []
-  for (const entry of await readdir('/proc').catch(() => [])) {
-    const pid = Number(entry)
-    if (!(pid > 0) || pid === process.pid) continue
-    const command = await commandOf(pid, folders)
-    if (command === null) continue
+  const found = await findProcesses([folder, ...(await linkedServers(folder))])
+  return found.flatMap(({ pid, command }) => {
     try {
       process.kill(pid, 'SIGKILL')
-      ended.push(`${pid} ${command}`)
+      return [`${pid} ${command}`]
     } catch {
       // It has ended by itself meanwhile.
+      return []
     }
+  })
+}
+
+/** The processes, without this one, that name or work in one of the folders. */
+export async function findProcesses(folders: readonly string[]): Promise<{ pid: number; command: string }[]> {
+  const pids = (await readdir('/proc').catch(() => [])).map(Number)
+  const found: { pid: number; command: string }[] = []
+  for (const pid of pids.filter((each) => each > 0 && each !== process.pid)) {
+    const command = await commandOf(pid, folders)
+    if (command !== null) found.push({ pid, command })
   }
-  return ended
+  return found
 }
 
 /** The command line of a process of the run; null of another one, and of one that has ended. */

@@ -56,6 +56,7 @@ export async function runSuite(suite: Suite): Promise<Counts> {
   const folder = await mkdtemp(join((await findMemory()) ?? tmpdir(), 'storerank-test-'))
   // When root runs the tests, another account runs the server.
   await chmod(folder, 0o755)
+  const guardian = startGuardian(folder)
   try {
     const { passed, failed } = await runIn(folder, suite)
     const left = await endLeftovers(folder)
@@ -64,7 +65,20 @@ export async function runSuite(suite: Suite): Promise<Counts> {
   } finally {
     await endLeftovers(folder)
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+    guardian.stdin?.end()
   }
+}
+
+/** Ends what a killed run leaves. It learns the folder by a pipe: a process that has it in its command line is one of the run. */
+function startGuardian(folder: string): ChildProcess {
+  const guardian = spawn(process.execPath, [join(import.meta.dirname, 'guardian.ts')], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  guardian.unref()
+  guardian.stdin?.write(folder)
+  return guardian
 }
 
 /**

@@ -108,7 +108,13 @@ async function refuseUnfinished(db: Database, months: readonly Partition[], drop
 }
 
 /** Under the lock of the table nothing can have come since it was compared: rows of the history are added and never changed. */
-async function dropMonth(tx: Transaction, { name, begins, ends }: Partition, rows: number): Promise<void> {
+async function dropMonth(
+  tx: Transaction,
+  { table, name, begins, ends }: Partition,
+  rows: number,
+): Promise<void> {
+  // As readers lock them, and DROP TABLE would: the table first.
+  await tx`lock table only ${tx(table)} in access exclusive mode`
   await tx`lock table ${tx(name)} in access exclusive mode`
   const [found] = await tx<{ rows: number; tasks: boolean }[]>`
     select count(*) as rows, exists (select from task where slot >= ${begins} and slot < ${ends}) as tasks from ${tx(name)}`

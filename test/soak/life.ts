@@ -56,7 +56,7 @@ interface World {
 const SETTINGS = { shared_preload_libraries: 'pg_stat_statements', track_activity_query_size: '4096' }
 const DAY_MS = 86_400_000
 const LOOK_EVERY_MS = 250
-const COLLECT_EVERY_MS = 4_000
+const COLLECT_EVERY_MS = 2_000
 const DAY_LIMIT_MS = 30 * 60_000
 const SILENT = pino({ level: 'silent' })
 const PACE = { callsPerMinute: 1_000_000, quietMs: 2_000 }

@@ -45,7 +45,7 @@ export const TIMINGS = {
 
   /** spec: Limits */
   tasksPerPost: 100,
-  resultsPerFetchJob: 200,
+  resultsPerFetchJob: 400,
   /** Most posts wait for an answer or a permit. The client and the call window bound the requests. */
   postsAtOnce: 10,
   fetchJobsAtOnce: 4,

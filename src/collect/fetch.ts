@@ -107,10 +107,10 @@ export function whyUnusable(fetched: Fetched): string | null {
   return `${fetched.statusCode}: ${fetched.message}`
 }
 
-/** Whether the dictionary has an app already, so that the texts of a ranked item need not be read. */
-export type IsKnown = (store: Store, appId: string) => boolean
+/** The id of an app that the dictionary has already, so that the texts of a ranked item need not be read; null for others. */
+export type FindKnown = (store: Store, appId: string) => string | null
 
-const NOTHING_KNOWN: IsKnown = () => false
+const NOTHING_KNOWN: FindKnown = () => null
 
 /** Fetches and reads results, at most `maxConcurrent` at once. A result that cannot be had now is deferred, for any reason. */
 export function fetchResults(
@@ -118,33 +118,33 @@ export function fetchResults(
   items: readonly FetchItem[],
   maxConcurrent: number,
   signal: AbortSignal,
-  isKnown = NOTHING_KNOWN,
+  findKnown = NOTHING_KNOWN,
 ): Promise<Fetched[]> {
   const limit = pLimit(maxConcurrent)
   return limit.map(items, async (item) => {
     signal.throwIfAborted()
-    return fetchOne(client, item, isKnown)
+    return fetchOne(client, item, findKnown)
   })
 }
 
-async function fetchOne(client: AppDataClient, item: FetchItem, isKnown: IsKnown): Promise<Fetched> {
+async function fetchOne(client: AppDataClient, item: FetchItem, findKnown: FindKnown): Promise<Fetched> {
   try {
-    return await fetchForms(client, item, isKnown)
+    return await fetchForms(client, item, findKnown)
   } catch (error) {
     if (!(error instanceof StorerankError)) throw error
     // A task that was asked for by id may have raw pages only, which a ready list would have said.
     const mayBeHtml =
       item.path === null && item.kind === 'advanced' && hasForm(item.store, item.function, 'html')
     if (error instanceof RejectedError && mayBeHtml)
-      return fetchOne(client, { ...item, kind: 'html' }, isKnown)
+      return fetchOne(client, { ...item, kind: 'html' }, findKnown)
     return readFailure(item, error)
   }
 }
 
 /** The result, and the raw pages beside it where they are wanted. */
-async function fetchForms(client: AppDataClient, item: FetchItem, isKnown: IsKnown): Promise<Fetched> {
+async function fetchForms(client: AppDataClient, item: FetchItem, findKnown: FindKnown): Promise<Fetched> {
   const outcome = await client.getResult(item.path ?? addressOf(item, item.kind))
-  const fetched = readOutcome(item, outcome, isKnown)
+  const fetched = readOutcome(item, outcome, findKnown)
   if (!item.html || item.kind === 'html') return fetched
   return fetched.kind === 'ranking' || fetched.kind === 'snapshot' ? addPages(client, fetched) : fetched
 }
@@ -205,7 +205,7 @@ function isFinal(error: unknown): error is Error {
 }
 
 /** Pure: the outcome of a task by its answer. */
-export function readOutcome(item: FetchItem, outcome: ResultOutcome, isKnown = NOTHING_KNOWN): Fetched {
+export function readOutcome(item: FetchItem, outcome: ResultOutcome, findKnown = NOTHING_KNOWN): Fetched {
   switch (outcome.kind) {
     case 'pending':
       return { kind: 'later', item, problem: null, pauseMs: NOT_READY_PAUSE_MS }
@@ -219,7 +219,7 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome, isKnown = N
     }
     case 'done':
       try {
-        return readDone(item, outcome.statusCode, outcome.result, isKnown)
+        return readDone(item, outcome.statusCode, outcome.result, findKnown)
       } catch (error) {
         // Reading is pure, so an error is about this one result: it must not fail the batch.
         const path = error instanceof UnreadableError ? error.path : MISSING_RESULT
@@ -229,7 +229,7 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome, isKnown = N
   }
 }
 
-function readDone(item: FetchItem, statusCode: number, result: unknown, isKnown: IsKnown): Fetched {
+function readDone(item: FetchItem, statusCode: number, result: unknown, findKnown: FindKnown): Fetched {
   const unitsOf = (count: number) => billingUnits(item.store, item.function, count)
   const unitsPosted = unitsOf(item.depth ?? 1)
   const done = { item, statusCode, unitsPosted, html: null }
@@ -247,8 +247,8 @@ function readDone(item: FetchItem, statusCode: number, result: unknown, isKnown:
   switch (item.function) {
     case 'app_searches':
     case 'app_list': {
-      const isKnownHere = (appId: string) => isKnown(item.store, appId)
-      const search = result === null ? null : withinPresent(parseSearchResult(result, isKnownHere))
+      const findKnownHere = (appId: string) => findKnown(item.store, appId)
+      const search = result === null ? null : withinPresent(parseSearchResult(result, findKnownHere))
       return { ...countReturned(search), kind: 'ranking', search }
     }
     case 'app_info': {

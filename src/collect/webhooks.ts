@@ -12,7 +12,7 @@ import { parseTag } from '../ledger/tag.ts'
 import { OVERSIZED, readPostback } from '../service/postback.ts'
 import type { ResultOutcome } from '../service/task-result.ts'
 import { type EnqueueFetch, handOutRows, toCreated } from './enqueue-results.ts'
-import { type Fetched, type IsKnown, readFailure, readOutcome } from './fetch.ts'
+import { type Fetched, type FindKnown, readFailure, readOutcome } from './fetch.ts'
 
 export interface Pingback {
   readonly id: string
@@ -27,7 +27,7 @@ export interface WebhookDeps {
   readonly db: Database
   readonly overdueAfterMs: number
   readonly enqueue: EnqueueFetch
-  readonly isKnown?: IsKnown
+  readonly findKnown?: FindKnown
   /** Stores a batch of results that are all of different tasks. */
   readonly store: (batch: readonly Fetched[]) => Promise<unknown>
 }
@@ -58,7 +58,7 @@ export async function storePostbacks(deps: WebhookDeps, postbacks: readonly Post
   const opened = postbacks.map(({ body, ...webhook }) => openBody(webhook, body, known.get(webhook.id)))
   const proven = opened.filter((postback) => !known.has(postback.id) && isProof(postback))
   const tasks = new Map([...known, ...(await adoptTasks(deps, proven))])
-  const readings = opened.map((postback) => readOpened(postback, tasks.get(postback.id), deps.isKnown))
+  const readings = opened.map((postback) => readOpened(postback, tasks.get(postback.id), deps.findKnown))
   const fetched = takeOnePerTask(readings.flatMap((reading) => reading.fetched ?? []))
   if (fetched.length > 0) await deps.store(fetched)
   return readings.map((reading) => reading.verdict)
@@ -129,13 +129,13 @@ function isProof(opened: Opened): boolean {
 function readOpened(
   opened: Opened,
   task: KnownTask | undefined,
-  isKnown?: IsKnown,
+  findKnown?: FindKnown,
 ): { fetched?: Fetched; verdict: Verdict } {
   if ('verdict' in opened) return { verdict: opened.verdict }
   if (task === undefined) return { verdict: 404 }
   if ('trouble' in opened) return { fetched: readFailure(task, opened.trouble), verdict: 503 }
   if (!task.isOpen) return { verdict: 200 }
-  const fetched = readOutcome(task, opened.outcome, isKnown)
+  const fetched = readOutcome(task, opened.outcome, findKnown)
   return { fetched, verdict: fetched.kind === 'later' ? 503 : 200 }
 }
 

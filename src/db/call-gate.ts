@@ -22,6 +22,8 @@ import type { Database } from './database.ts'
 const LIMITED_KINDS: ReadonlySet<CallKind> = new Set(['tasks_ready', 'id_list', 'status'])
 /** How long a call waits for others to ask with, while some are in flight. */
 const COMPANY_MS = 40
+/** So large a share of the calls that may be in flight is enough to ask for: the others go on meanwhile. */
+const ENOUGH_SHARE = 2 / 3
 /** The window opens for one call after the other. So long it opens for several, which ask together: 0.1 % of its 60.5 s. */
 const WINDOW_PAUSE_MS = 60
 /** How long the end of a call may go unwritten, when no other call asks. */
@@ -76,7 +78,7 @@ class Turns {
     this.#db = db
     this.#options = options
     this.#signal = signal
-    this.#enough = Math.max(1, options.maxConcurrentRequests >> 1)
+    this.#enough = Math.max(1, Math.floor(options.maxConcurrentRequests * ENOUGH_SHARE))
     signal.addEventListener('abort', () => this.#rejectAll(signal.reason))
   }
 

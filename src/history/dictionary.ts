@@ -25,8 +25,11 @@ export type AppIds = (store: Store, appId: string) => number | undefined
 export interface Dictionary {
   /** Upserts these apps and returns their ids. */
   resolveAppIds(seen: readonly SeenApps[]): Promise<AppIds>
-  /** Whether an app has an id and its texts were looked at lately: until then its texts need not be read. */
-  isKnown(store: Store, appId: string): boolean
+  /**
+   * The id in its store of an app that is in the dictionary and whose texts were looked at lately, so that they need not be read; else null.
+   * It is one string for each app: look-ups by it compare no characters.
+   */
+  findKnown(store: Store, appId: string): string | null
 }
 
 /** Ids are cached after their commit only. When the bound is reached the cache is emptied. */
@@ -36,6 +39,7 @@ const REFRESH_AFTER_MS = 20 * 3_600_000
 
 interface CachedApp {
   readonly id: number
+  readonly appId: string
   readonly checkedAtMs: number
 }
 
@@ -56,18 +60,21 @@ export function createDictionary(
   maxCached = MAX_CACHED,
 ): Dictionary {
   let cache = emptyCache()
-  const isFresh = (app: CachedApp | undefined) =>
-    app !== undefined && nowMs() - app.checkedAtMs < REFRESH_AFTER_MS
   return {
-    isKnown: (store, appId) => isFresh(cache[store].get(appId)),
+    findKnown: (store, appId) => {
+      const app = cache[store].get(appId)
+      return app !== undefined && nowMs() - app.checkedAtMs < REFRESH_AFTER_MS ? app.appId : null
+    },
     resolveAppIds: async (seen) => {
       const known = cache
-      const missing = onePerApp(seen, (store, appId) => !isFresh(known[store].get(appId)))
+      const freshFromMs = nowMs() - REFRESH_AFTER_MS
+      const isStale = (app: CachedApp | undefined) => app === undefined || app.checkedAtMs <= freshFromMs
+      const missing = onePerApp(seen, (store, appId) => isStale(known[store].get(appId)))
       if (missing.length > 0) {
         // A cache that is full is replaced and not emptied: another batch may still read its ids out of it.
         if (sizeOf(cache) + missing.length > maxCached) cache = emptyCache()
         for (const { store, appId, id } of await upsertApps(db, missing)) {
-          const app = { id, checkedAtMs: nowMs() }
+          const app = { id, appId, checkedAtMs: nowMs() }
           known[store].set(appId, app)
           cache[store].set(appId, app)
         }

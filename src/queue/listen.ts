@@ -19,7 +19,7 @@ export async function listen(job: JobContext, address: ListenAddress | null): Pr
     log,
     overdueAfterMs: settings.overdueAfterMs,
     enqueue: queue.enqueueFetch,
-    isKnown: dictionary.isKnown,
+    findKnown: dictionary.findKnown,
     store: async (batch: readonly Fetched[]) => {
       const stored = await storeFetched(stores, batch, async () => {})
       log.debug({ ...stored }, 'deliveries stored')

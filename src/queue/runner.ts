@@ -100,7 +100,7 @@ function fetchHandler(context: JobContext, state: RunnerState) {
         items,
         context.settings.maxConcurrentRequests,
         signal,
-        dictionary.isKnown,
+        dictionary.findKnown,
       )
       const stored = await storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
       state.progress.stored += stored.stored

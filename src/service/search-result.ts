@@ -68,23 +68,26 @@ const organicItem = z.object({
   url: optionalText,
 })
 
-/** Whether the texts of an app are known already, so that they need not be read: then they are null. */
-export type IsKnownApp = (appId: string) => boolean
+/**
+ * The id of an app whose texts are known already, so that they need not be read and are null in the result; null for any other text. It
+ * gives one and the same string each time, by which later look-ups are cheap.
+ */
+export type FindKnownApp = (appId: string) => string | null
 
 /**
  * Reads `result[0]` of an app_searches task. Items that are not organic (paid, bundles) are not ranked; unknown
  * fields are ignored.
- * @param isKnown default: no app is
+ * @param findKnown default: no app is known
  * @throws UnreadableError with the path of the field that breaks the contract, also when no item can be read
  */
-export function parseSearchResult(result: unknown, isKnown: IsKnownApp = () => false): SearchResult {
+export function parseSearchResult(result: unknown, findKnown: FindKnownApp = () => null): SearchResult {
   const page: Page = isPage(result) ? result : readWith(searchPage, result)
   const counted = readCount(page.items_count)
   if (page.items == null && counted !== 0) {
     throw unreadable(['items'], 'it is missing, and items_count is not 0')
   }
   const items = page.items ?? []
-  const usual = readUsual(items, isKnown)
+  const usual = readUsual(items, findKnown)
   return {
     keyword: textIfReadable(page.keyword, MAX_NAME_LENGTH * 2),
     checkUrl: textIfReadable(page.check_url, MAX_URL_LENGTH),
@@ -111,14 +114,20 @@ function textIfReadable(value: unknown, maxLength: number): string | null {
  * The usual case, at a tenth of the cost: each item keeps the contract, they come in the order of their ranks, and no app comes twice.
  * Null in every other case, which `readRanks` reads; where both can read they agree.
  */
-function readUsual(sent: readonly unknown[], isKnown: IsKnownApp): SearchItem[] | null {
+function readUsual(sent: readonly unknown[], findKnown: FindKnownApp): SearchItem[] | null {
   const items: SearchItem[] = []
   const seen = new Set<string>()
   let lastRank = 0
+  let type = ''
+  let store: Store | null = null
   for (const value of sent) {
     if (!isObject(value) || typeof value.type !== 'string') return null
-    if (!value.type.endsWith('_organic')) continue
-    const item = readUsualItem(value, storeOfType(value.type), isKnown)
+    if (value.type !== type) {
+      type = value.type
+      store = type.endsWith('_organic') ? storeOfType(type) : null
+    }
+    if (store === null) continue
+    const item = readUsualItem(value, store, findKnown)
     if (item === null || item.rank <= lastRank || seen.has(item.appId)) return null
     lastRank = item.rank
     seen.add(item.appId)
@@ -130,14 +139,16 @@ function readUsual(sent: readonly unknown[], isKnown: IsKnownApp): SearchItem[] 
 function readUsualItem(
   sent: Readonly<Record<string, unknown>>,
   store: Store,
-  isKnown: IsKnownApp,
+  findKnown: FindKnownApp,
 ): SearchItem | null {
-  const { rank_group: rank, rank_absolute: absolute, title, developer, icon, url } = sent
-  const appId = readAppId(sent.app_id, store)
-  if (appId === null || !isRank(rank) || !isRank(absolute)) return null
+  const { rank_group: rank, rank_absolute: absolute, app_id: id, title, developer, icon, url } = sent
+  if (!isRank(rank) || !isRank(absolute)) return null
   if (!isText(title) || !isText(developer) || !isText(icon) || !isText(url)) return null
-  if (isKnown(appId)) return { rank, absolute, appId, title: null, developer: null, icon: null, url: null }
-  return { rank, absolute, appId, ...readTexts(title, developer, icon, url) }
+  const appId = readAppId(id, store)
+  if (appId === null) return null
+  const known = findKnown(appId)
+  if (known === null) return { rank, absolute, appId, ...readTexts(title, developer, icon, url) }
+  return { rank, absolute, appId: known, title: null, developer: null, icon: null, url: null }
 }
 
 type SentText = string | null | undefined

@@ -60,7 +60,7 @@ export async function deliver(db: Database, results: number): Promise<DeliveryRe
     log,
     overdueAfterMs: OVERDUE_AFTER_MS,
     enqueue: async () => {},
-    isKnown: dictionary.isKnown,
+    findKnown: dictionary.findKnown,
     store,
   }
   const secret = randomBytes(24).toString('hex')

@@ -267,7 +267,7 @@ describe('the quick way through a usual search', () => {
   test('leaves out the texts of apps that are known, and nothing else', () => {
     const body = makeSearch(3)
     const all = parseSearchResult(body)
-    const some = parseSearchResult(body, (appId) => appId === '1002')
+    const some = parseSearchResult(body, (appId) => (appId === '1002' ? appId : null))
     const unnamed = { title: null, developer: null, icon: null, url: null }
     assert.deepEqual(some, {
       ...all,

@@ -1,0 +1,220 @@
+/** What views say of money, ratings and events, against cases that were computed by hand; and their prices against those of the client. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { FUNCTION_RULES, type FunctionRule } from '../../src/service/functions.ts'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+let list: Watchlist
+before(async () => {
+  list = await createWatchlist()
+})
+after(() => list.drop())
+beforeEach(async () => {
+  await list.clear()
+  await list.setNow('2026-03-10 13:00+00')
+})
+
+interface Charge {
+  readonly project?: string
+  readonly subject?: string
+  readonly kind?: string
+  readonly micros: number
+  readonly id: string
+  readonly at: string
+}
+
+async function charge({ project = 'fitness', subject = 'yoga', kind = 'charge', micros, id, at }: Charge) {
+  await list.sql`
+    insert into charge (kind, project_id, amount_micros, target_id, slot, service_id, at)
+    select ${kind}, p.id, ${micros}, t.id, ${at}, ${id}, ${at} from project p, target t
+    where p.name = ${project} and t.subject = ${subject}`
+}
+
+describe('unit_price', () => {
+  const readPrices = () => list.sql<{ key: string; results: number; micros: number }[]>`
+    select concat_ws(' ', store, function, priority) as key, unit_results as results, unit_micros as micros from unit_price order by 1`
+
+  test('has the billing units and prices of the client, at priority 2 twice as dear', async () => {
+    const expected = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
+      Object.entries(rules as Record<string, FunctionRule>).flatMap(([name, rule]) =>
+        [1, 2].map((priority) => ({
+          key: `${store} ${name} ${priority}`,
+          results: rule.billingUnitResults,
+          micros: rule.unitCostMicros * priority,
+        })),
+      ),
+    )
+    assert.deepEqual(
+      [...(await readPrices())],
+      expected.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
+    )
+  })
+
+  test('is the greatest of the specification, the price list of the account, and what was charged', async () => {
+    const prices = [
+      { function: 'app_searches', normalMicros: 1500, highMicros: 2000 },
+      { function: 'app_info', normalMicros: 100, highMicros: 5000 },
+    ]
+    await list.sql`insert into account_usage (login, prices) values ('a@example.com', ${list.sql.json(prices)})`
+    await list.sql`
+      insert into charged_price (store, function, priority, unit_micros) values ('android_store', 'app_searches', 1, 1700)`
+    const micros = new Map((await readPrices()).map((row) => [row.key, row.micros]))
+    assert.equal(micros.get('ios_store app_searches 1'), 1500)
+    assert.equal(micros.get('ios_store app_searches 2'), 3000)
+    assert.equal(micros.get('android_store app_searches 1'), 1700)
+    assert.equal(micros.get('ios_store app_info 1'), 600)
+    assert.equal(micros.get('ios_store app_info 2'), 5000)
+    assert.equal(micros.get('ios_store app_reviews 1'), 750)
+  })
+})
+
+describe('watch_cost_at', () => {
+  /** `subject monthly now`, in dollars. */
+  const readCosts = async (every: string | null, depth: number | null) => {
+    const rows = await list.sql<{ text: string }[]>`
+      select concat_ws(' ', coalesce(keyword, app_id), trim_scale(round(monthly_usd, 6)), trim_scale(round(monthly_usd_now, 6))) as text
+      from watch_cost_at('fitness', ${every}::interval, ${depth}) order by 1`
+    return rows.map(({ text }) => text)
+  }
+
+  test('counts 30 days of begun units of 100 results at $0.0012, of pages at $0.0006', async () => {
+    await list.addKeyword()
+    await list.addKeyword({ keyword: 'chess', depth: 250, priority: 2, every: '12 hours' })
+    await list.addApp({ info: true, location_code: 2840, language_code: 'en' })
+    // 30 × 1 × 0.0012; 60 × 3 × 0.0024; 30 × 0.0006.
+    assert.deepEqual(await readCosts(null, null), [
+      '1001 0.018 0.018',
+      'chess 0.432 0.432',
+      'yoga 0.036 0.036',
+    ])
+    assert.deepEqual(await readCosts('6 hours', null), [
+      '1001 0.072 0.018',
+      'chess 0.864 0.432',
+      'yoga 0.144 0.036',
+    ])
+    // Two units each; a page has no depth.
+    assert.deepEqual(await readCosts(null, 101), [
+      '1001 0.018 0.018',
+      'chess 0.288 0.432',
+      'yoga 0.072 0.036',
+    ])
+  })
+})
+
+describe('money in a range of days of the project', () => {
+  beforeEach(async () => {
+    await list.sql`insert into project (name, timezone) values ('fitness', 'America/New_York'), ('learning', 'UTC')`
+    await list.addKeyword({ tags: ['brand'] })
+    await list.addKeyword({ keyword: 'chess' })
+    await list.addKeyword({ project: 'learning' })
+  })
+
+  test('spend_by_target adds up what was charged, refunded and charged twice on each', async () => {
+    await charge({ micros: 1200, id: 'a', at: '2026-03-02 05:00+00' })
+    await charge({ micros: -200, kind: 'refund', id: 'a', at: '2026-03-02 06:00+00' })
+    await charge({ micros: 600, kind: 'duplicate', id: 'b', at: '2026-03-03 12:00+00' })
+    await charge({ micros: -50, kind: 'adjustment', id: 'a', at: '2026-03-04 12:00+00' })
+    // March 4 ends in New York at 05:00 in UTC, and March 1 likewise.
+    await charge({ micros: 1300, id: 'c', at: '2026-03-05 04:59+00' })
+    await charge({ micros: 9000, id: 'd', at: '2026-03-05 05:00+00' })
+    await charge({ micros: 9000, id: 'e', at: '2026-03-02 04:59+00' })
+    await charge({ micros: 2400, subject: 'chess', id: 'f', at: '2026-03-03 12:00+00' })
+    await charge({ micros: 700, project: 'learning', id: 'g', at: '2026-03-03 12:00+00' })
+    const rows = await list.sql`
+      select keyword, tags, tasks, spent_usd::text as spent, charged_usd::text as charged, refunded_usd::text as refunded,
+        duplicate_usd::text as duplicate, adjusted_usd::text as adjusted
+      from spend_by_target('fitness', '2026-03-02', '2026-03-04') order by keyword`
+    assert.deepEqual(
+      rows.map((row) => Object.values(row).flat().map(String).join(' ')),
+      [
+        'chess 1 0.002400 0.002400 0.000000 0.000000 0.000000',
+        'yoga brand 2 0.002850 0.002500 0.000200 0.000600 -0.000050',
+      ],
+    )
+  })
+
+  test('sharing_savings are the shares of the others, of tasks that were shared', async () => {
+    // One task of 1200 that two projects paid, with a refund of 200; and one that was paid by one alone.
+    await charge({ micros: 600, id: 'a', at: '2026-03-03 12:00+00' })
+    await charge({ micros: 600, project: 'learning', id: 'a', at: '2026-03-03 12:00+00' })
+    await charge({ micros: -100, kind: 'refund', id: 'a', at: '2026-03-03 12:01+00' })
+    await charge({ micros: -100, kind: 'refund', project: 'learning', id: 'a', at: '2026-03-03 12:01+00' })
+    await charge({ micros: 1200, id: 'b', at: '2026-03-04 12:00+00' })
+    await charge({ micros: 400, id: 'c', at: '2026-03-08 12:00+00' })
+    await charge({ micros: 800, project: 'learning', id: 'c', at: '2026-03-08 12:00+00' })
+    const read = (project: string, to: string) => list.sql<{ text: string }[]>`
+      select concat_ws(' ', keyword, shared_tasks, spent_usd, full_usd, saved_usd) as text
+      from sharing_savings(${project}, '2026-03-02', ${to})`
+    const texts = async (project: string, to: string) => (await read(project, to)).map(({ text }) => text)
+    assert.deepEqual(await texts('fitness', '2026-03-04'), ['yoga 1 0.000500 0.001000 0.000500'])
+    assert.deepEqual(await texts('fitness', '2026-03-09'), ['yoga 2 0.000900 0.002200 0.001300'])
+    assert.deepEqual(await texts('learning', '2026-03-09'), ['yoga 2 0.001300 0.002200 0.000900'])
+  })
+})
+
+describe('of the page of an app', () => {
+  beforeEach(async () => {
+    await list.addApp({
+      label: 'Mine',
+      info: true,
+      every: '12 hours',
+      location_code: 2840,
+      language_code: 'en',
+    })
+    await list.setNow('2026-03-14 13:00+00')
+  })
+
+  test('ratings_daily has the last measurement of each day, and the change since the one before', async () => {
+    await list.describeApp('1001', '2026-03-10 12:00+00', {
+      rating: 4.5,
+      votes_count: 100,
+      reviews_count: 10,
+    })
+    await list.describeApp('1001', '2026-03-11 00:00+00', {
+      rating: 4.25,
+      votes_count: 101,
+      reviews_count: 11,
+    })
+    await list.describeApp('1001', '2026-03-11 12:00+00', {
+      rating: 4.75,
+      votes_count: 110,
+      reviews_count: 14,
+    })
+    await list.describeApp('1001', '2026-03-12 00:00+00', { gap: 'failed' })
+    await list.describeApp('1001', '2026-03-13 00:00+00', {
+      rating: 4.5,
+      votes_count: 108,
+      reviews_count: 14,
+    })
+    const rows = await list.sql<{ text: string }[]>`
+      select concat_ws(' ', to_char(day, 'DD'), label, rating, coalesce(rating_change::text, '-'), votes_count,
+        coalesce(votes_change::text, '-'), reviews_count, coalesce(reviews_change::text, '-')) as text
+      from ratings_daily('fitness', '2026-03-10', '2026-03-14') order by day`
+    assert.deepEqual(
+      rows.map(({ text }) => text),
+      ['10 Mine 4.5 - 100 - 10 -', '11 Mine 4.75 0.25 110 10 14 4', '13 Mine 4.5 -0.25 108 -2 14 0'],
+    )
+  })
+
+  test('project_event has a release once, whichever pages show it, beside the notes', async () => {
+    await list.describeApp('1001', '2026-03-10 12:00+00', { version: '1.0' })
+    await list.describeApp('1001', '2026-03-11 00:00+00', { version: '1.0' })
+    await list.describeApp('1001', '2026-03-12 00:00+00', { version: '2.0' })
+    await list.setNow('2026-03-10 12:00+00')
+    await list.addApp({ info: true, every: '12 hours', location_code: 2276, language_code: 'de' })
+    await list.setNow('2026-03-14 13:00+00')
+    const { count } = await list.sql`
+      insert into app_snapshot (target_id, slot, captured_at, found, version)
+      select t.id, s.slot, s.captured_at, s.found, s.version from app_snapshot s, target t where t.location_code = 2276`
+    assert.equal(count, 3)
+    await list.sql`insert into annotation (project, day, app_id, text) values ('fitness', '2026-03-11', '1001', 'Campaign'),
+      ('fitness', '2026-03-13', null, 'Outage')`
+    const rows = await list.sql<{ text: string }[]>`
+      select concat_ws(' ', to_char(day, 'DD'), kind, coalesce(label, 'all'), text) as text
+      from project_event where project = 'fitness' order by day`
+    assert.deepEqual(
+      rows.map(({ text }) => text),
+      ['11 annotation Mine Campaign', '12 release Mine 1.0 → 2.0', '13 annotation all Outage'],
+    )
+  })
+})

@@ -2,14 +2,19 @@
 -- asked for at the time.
 -- Grouped by its keys, so that the planner makes the dictionary before it joins the history, with or without statistics: else it
 -- looks target and location up once a slot. Conditions on any column go inside.
+-- A period that goes on has its own watch; of one that ended, list_watch says which watch it is now, at five times the cost.
 create or replace view list_period as
 select p.id as period_id, p.project, j.timezone, p.target_id, t.store,
   case t.function when 'app_list' then 'chart' else 'keyword' end as list,
   case t.function when 'app_searches' then t.subject end as keyword,
   case t.function when 'app_list' then t.subject end as collection, t.category,
   coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language,
-  (select w.tags from list_watch w where w.project = p.project and w.target_id = p.target_id) as tags,
-  (select w.weight from list_watch w where w.project = p.project and w.target_id = p.target_id) as weight,
+  case when p.ended_at is not null then (select w.tags from list_watch w where w.project = p.project and w.target_id = p.target_id)
+    when p.kind = 'chart' then (select c.tags from chart_watch c where c.id = p.watch_id)
+    else (select k.tags from keyword_watch k where k.id = p.watch_id) end as tags,
+  case when p.ended_at is not null then (select w.weight from list_watch w where w.project = p.project and w.target_id = p.target_id)
+    when p.kind = 'chart' then 1
+    else (select k.weight from keyword_watch k where k.id = p.watch_id) end as weight,
   p.every, p.first_slot, p.last_slot, p.ended_at
 from watch_period p
 join project j on j.name = p.project

@@ -201,7 +201,13 @@ describe('of the page of an app', () => {
     await list.describeApp('1001', '2026-03-11 00:00+00', { version: '1.0' })
     await list.describeApp('1001', '2026-03-12 00:00+00', { version: '2.0' })
     await list.setNow('2026-03-10 12:00+00')
-    await list.addApp({ info: true, every: '12 hours', location_code: 2276, language_code: 'de' })
+    await list.addApp({
+      label: 'Mine',
+      info: true,
+      every: '12 hours',
+      location_code: 2276,
+      language_code: 'de',
+    })
     await list.setNow('2026-03-14 13:00+00')
     const { count } = await list.sql`
       insert into app_snapshot (target_id, slot, captured_at, found, version)

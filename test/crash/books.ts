@@ -6,7 +6,7 @@ import type postgres from 'postgres'
 import type { Random } from './random.ts'
 import type { SandboxServer } from './servers.ts'
 import { type Arrival, WIRE_LIMITS, type Wire } from './wire.ts'
-import { WINDOW_MS, type World } from './world.ts'
+import { PERIODS_BEHIND, WINDOW_MS, type World } from './world.ts'
 
 export interface Findings {
   readonly tasks: number
@@ -219,10 +219,8 @@ const SILENT = `
     and not exists (
       select from task k where k.target_id = p.target_id and k.slot = s.slot and k.state <> 'dropped')`
 
-/** `closed_to` is ours: were it never moved, no slot would seem to have ended. Longer than any slot and any leap. */
-const NOT_CLOSED = `
-  select 'not closed' as what, p.* from watch_period p
-  where p.kind = 'keyword' and p.closed_to < least(storerank_now() - interval '2 days', p.ended_at)`
+/** `closed_to` is ours: were it never moved, no slot would seem to have ended. */
+const NOT_CLOSED = `select 'not closed' as what, p.* from (${PERIODS_BEHIND}) p`
 
 /** A minute that nobody had the time to wake a job in is on record as missed. */
 const JUMPED_OVER = `

@@ -275,6 +275,6 @@ async function settle(world: World, runners: Runner[], start: () => Runner, with
 }
 
 async function countAllOpen(world: World): Promise<number> {
-  const { planned, posting, posted, dropped, posts } = await world.countOpen()
-  return planned + posting + posted + dropped + posts
+  const { behind, planned, posting, posted, dropped, posts } = await world.countOpen()
+  return behind + planned + posting + posted + dropped + posts
 }

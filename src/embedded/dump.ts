@@ -1,12 +1,15 @@
 /**
  * The data of a database as one file, for the embedded server, whose packages bring no pg_dump: plain SQL as pg_dump writes it, with the
  * rows as COPY writes them. The tables themselves are not in it: `migrate` makes them. A restore goes into an empty database of the same
- * tables only, in one transaction.
+ * tables only, in one transaction. Its session may write nothing else: when it is lost, the driver would send what comes next on another
+ * one, where each statement is committed at once.
  */
 import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import postgres from 'postgres'
 import { postgresOptions } from '../db/connection.ts'
-import { ConfigurationError } from '../errors.ts'
+import { endsSession } from '../db/statement.ts'
+import { ConfigurationError, UnavailableError } from '../errors.ts'
 
 const FORMAT = 1
 const HEADER = '-- storerank dump '
@@ -28,6 +31,13 @@ const TELLING = [
   'charge',
   'ranking',
 ]
+
+/** SQLSTATE: a statement before it in the same transaction has failed. */
+const TRANSACTION_ABORTED = '25P02'
+
+const LOST = 'The connection to the database was lost. Nothing was changed: run it again.'
+const UNKNOWN =
+  'The connection to the database was lost, and whether all is restored is not known: run it again, and it says so.'
 
 interface Header {
   readonly format: number
@@ -67,34 +77,71 @@ export async function* dumpDatabase(url: string, version: string): AsyncGenerato
  * Puts a dump into a database that has the tables and nothing in them.
  * @returns how many tables were filled
  * @throws ConfigurationError when the file is no whole dump, is of other tables, or the database is in use; nothing has changed then
+ * @throws UnavailableError when the session was lost and nothing was changed
  */
 export async function restoreDatabase(url: string, file: AsyncIterable<Buffer>): Promise<number> {
+  const lost = Promise.withResolvers<never>()
+  lost.promise.catch(() => {})
+  let isLost = false
+  const sql = openSession(url, { default_transaction_read_only: 'on' }, () => {
+    isLost = true
+    lost.reject(new UnavailableError(LOST))
+  })
+  const filling: Filling = { transaction: null, tables: 0 }
+  try {
+    await Promise.race([restore(sql, file, filling), lost.promise])
+  } catch (error) {
+    if (!isLost && !endsSession(error)) throw error
+    const committed = await isCommitted(url, filling).catch(() => null)
+    if (committed === true) return filling.tables
+    throw new UnavailableError(committed === null ? UNKNOWN : LOST, { cause: error })
+  } finally {
+    await sql.end({ timeout: 1 })
+  }
+  return filling.tables
+}
+
+interface Filling {
+  /** By which the server knows it; null before it began. */
+  transaction: string | null
+  tables: number
+}
+
+async function restore(sql: Session, file: AsyncIterable<Buffer>, filling: Filling): Promise<void> {
+  const lines = linesOf(file)
+  const first = await lines.next()
+  await refuseUnfit(sql, first.done ? '' : first.value.toString())
+  await sql`begin read write`
+  const [row] = await sql<{ id: string }[]>`select pg_current_xact_id()::text as id`
+  filling.transaction = row?.id ?? null
+  await sql`set local session_replication_role = replica`
+  await emptyTables(sql)
+  await fill(sql, lines, filling)
+}
+
+/** The answer to COMMIT may be what was lost. */
+async function isCommitted(url: string, { transaction }: Filling): Promise<boolean> {
+  if (transaction === null) return false
   const sql = openSession(url)
   try {
-    const lines = linesOf(file)
-    const first = await lines.next()
-    await refuseUnfit(sql, first.done ? '' : first.value.toString())
-    await sql`begin`
-    await sql`set local session_replication_role = replica`
-    await emptyTables(sql)
-    return await fill(sql, lines)
+    const [row] = await sql<{ status: string }[]>`select pg_xact_status(${transaction}::xid8) as status`
+    return row?.status === 'committed'
   } finally {
     await sql.end({ timeout: 1 })
   }
 }
 
-async function fill(sql: Session, lines: AsyncGenerator<Buffer>): Promise<number> {
-  let tables = 0
+async function fill(sql: Session, lines: AsyncGenerator<Buffer>, filling: Filling): Promise<void> {
   for await (const line of lines) {
     const text = line.toString()
     if (text === END) {
       await sql`commit`
-      return tables
+      return
     }
     const statement = text.trimEnd()
     if (COPY.test(statement)) {
       await copyRows(sql, statement.slice(0, -1), lines)
-      tables += 1
+      filling.tables += 1
     } else if (STATEMENT.test(statement)) await sql.unsafe(statement)
     else throw new ConfigurationError('The file is damaged, or no dump of storerank. Nothing was changed.')
   }
@@ -108,8 +155,10 @@ async function copyRows(sql: Session, statement: string, lines: AsyncGenerator<B
   let piece: Buffer[] = []
   let bytes = 0
   const send = async () => {
-    if (bytes > 0 && !writable.write(Buffer.concat(piece)))
-      await Promise.race([once(writable, 'drain'), failed])
+    if (bytes > 0) {
+      const sent = new Promise<void>((done) => writable.write(Buffer.concat(piece), () => done()))
+      await Promise.race([sent, failed])
+    }
     piece = []
     bytes = 0
   }
@@ -117,13 +166,26 @@ async function copyRows(sql: Session, statement: string, lines: AsyncGenerator<B
     if (next.value.length === 3 && next.value.toString() === '\\.\n') {
       await send()
       writable.end()
-      await Promise.race([once(writable, 'finish'), failed])
+      // By then the driver has taken the end of the COPY, and takes the next statement.
+      await setImmediate()
+      await Promise.race([refuseMisfits(sql, statement), failed])
       return
     }
     piece.push(next.value)
     bytes += next.value.length
     if (bytes > PIECE_BYTES) await send()
   }
+}
+
+/** postgres.js 3.4.9 does not tell what COPY refuses at its end, but the next statement is refused then. */
+async function refuseMisfits(sql: Session, statement: string): Promise<void> {
+  await sql`select`.catch((cause: Error & { code?: string }) => {
+    if (cause.code !== TRANSACTION_ABORTED) throw cause
+    const table = /"(\w+)"/.exec(statement)?.[1]
+    throw new ConfigurationError(
+      `The rows of ${table} in the file do not fit: it is damaged. Nothing was changed.`,
+    )
+  })
 }
 
 async function refuseUnfit(sql: Session, line: string): Promise<void> {
@@ -149,7 +211,11 @@ async function emptyTables(sql: Session): Promise<void> {
   await sql.unsafe(`truncate ${names.join(', ')}`)
 }
 
-function openSession(url: string): Session {
+function openSession(
+  url: string,
+  settings: Readonly<Record<string, string>> = {},
+  onLost: () => void = () => {},
+): Session {
   return postgres({
     ...postgresOptions(url),
     max: 1,
@@ -157,7 +223,8 @@ function openSession(url: string): Session {
     max_lifetime: null,
     fetch_types: false,
     onnotice: () => {},
-    connection: { application_name: 'storerank dump', TimeZone: 'UTC', DateStyle: 'ISO' },
+    onclose: onLost,
+    connection: { application_name: 'storerank dump', TimeZone: 'UTC', DateStyle: 'ISO', ...settings },
   })
 }
 
@@ -168,13 +235,15 @@ async function readMigrations(sql: Session): Promise<string[]> {
   return rows.map(({ hash }) => hash)
 }
 
-/** Without partitions, whose rows come with their table, and columns that are computed. */
+/** Without partitions, whose rows come with their table, locks, which are those of a moment, and columns that are computed. */
 async function listTables(sql: Session): Promise<{ table: string; columns: string[] }[]> {
   return sql<{ table: string; columns: string[] }[]>`
     select c.relname::text as table, (select json_agg(a.attname order by a.attnum) from pg_attribute a
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') as columns
     from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      and c.relname <> 'named_lock'
+    order by 1`
 }
 
 async function listSequences(sql: Session): Promise<string[]> {

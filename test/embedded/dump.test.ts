@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { dumpDatabase, restoreDatabase } from '../../src/embedded/dump.ts'
-import { ConfigurationError } from '../../src/errors.ts'
+import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { until } from '../support/embedded.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 let list: Watchlist
@@ -82,6 +83,14 @@ test('what is no whole dump, of other tables, or for a database in use is refuse
   const text = file.toString()
   await refused(Buffer.from(text.replace(/\n/, '\ndrop table project;\n')), /damaged/)
   await refused(
+    Buffer.from(text.replace(/(copy public\."project" .*\n)(.*\n)/, '$1$2$2')),
+    /rows of project .* damaged/,
+  )
+  await refused(
+    Buffer.from(text.replace(/(copy public\."project" .*\n)/, '$1x\n')),
+    /rows of project .* damaged/,
+  )
+  await refused(
     Buffer.from(text.replace(/"migrations":\["/, '"migrations":["x')),
     /made by storerank 0\.0\.0 with other tables/,
   )
@@ -90,4 +99,38 @@ test('what is no whole dump, of other tables, or for a database in use is refuse
     restoreDatabase(target.url, pieces(file)),
     /The database is not empty: project has rows\./,
   )
+})
+
+/** Pieces that end the session of the restore behind so many bytes. */
+async function* cutAfter(bytes: number, sql: TestDatabase['sql']): AsyncGenerator<Buffer> {
+  const sessions = () => sql<{ pid: number }[]>`
+    select pid from pg_stat_activity where datname = current_database() and application_name = 'storerank dump'`
+  let sent = 0
+  let isCut = false
+  for await (const piece of pieces(file)) {
+    if (sent >= bytes && !isCut) {
+      isCut = true
+      const [session] = await sessions()
+      assert.ok(session)
+      await sql`select pg_terminate_backend(${session.pid})`
+      const isGone = async () => !(await sessions()).some(({ pid }) => pid === session.pid)
+      await until('the session is gone', isGone)
+    }
+    yield piece
+    sent += piece.length
+  }
+}
+
+test('a restore whose session is lost in the middle changes nothing, and may be run again', async (t) => {
+  const target = await createTestDatabase()
+  t.after(() => target.drop())
+  const untouched = await readAll(target.sql)
+  for (const part of [0.2, 0.5, 0.9]) {
+    await assert.rejects(
+      restoreDatabase(target.url, cutAfter(file.length * part, target.sql)),
+      (error) => error instanceof UnavailableError && /Nothing was changed/.test(error.message),
+    )
+    assert.deepEqual(await readAll(target.sql), untouched)
+  }
+  assert.ok((await restoreDatabase(target.url, pieces(file))) > 20)
 })

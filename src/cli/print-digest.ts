@@ -18,7 +18,7 @@ const MOVES_SHOWN = 10
 const REASONS_SHOWN = 10
 const SPARKLINE_WIDTH = 30
 /** On a terminal that is narrower than such a table with a long course. */
-const SHORT_SPARKLINE_WIDTH = 10
+const SHORT_SPARKLINE_WIDTH = 8
 const WIDE_TERMINAL = 120
 
 interface Printer {
@@ -94,13 +94,13 @@ function printVisibility({ visibility }: Digest, output: Printer): void {
     app: line.app,
     store: nameStore(line.store),
     role: line.role,
-    visibility: formatPercent(line.percent),
+    visible: formatPercent(line.percent),
     '7 days': line.changeInWeek === null ? '–' : formatDifference(line.changeInWeek),
     measured: formatPercent(line.measuredPercent),
     course: drawSparkline(line.course, width),
   }))
   const texts = ['app', 'store', 'role'].map((key) => ({ key }))
-  const numbers = ['visibility', '7 days', 'measured'].map((key) => ({ key, align: 'right' as const }))
+  const numbers = ['visible', '7 days', 'measured'].map((key) => ({ key, align: 'right' as const }))
   printTable(rows, [...texts, ...numbers, { key: 'course' }], output)
 }
 

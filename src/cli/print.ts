@@ -151,10 +151,14 @@ function fitColumns(cells: readonly (readonly string[])[], terminalWidth: number
   return widths
 }
 
-/** An upper bound of the columns that a text takes on a terminal: all that may be wide or an emoji counts two. */
+/**
+ * An upper bound of the columns that a text takes on a terminal: all that may be wide or an emoji counts two. Dashes, quotes, arrows,
+ * lines and blocks (U+2010 to U+22FF, U+2500 to U+259F) are never wide.
+ */
 function measureWidth(text: string): number {
   let width = 0
-  for (const character of text) width += (character.codePointAt(0) ?? 0) >= 0x1100 ? 2 : 1
+  for (const character of text)
+    width += /[\u1100-\u200f\u2300-\u24ff\u25a0-\u{10ffff}]/u.test(character) ? 2 : 1
   return width
 }
 

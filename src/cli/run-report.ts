@@ -161,7 +161,7 @@ function printWhereNext(session: WorkSession, context: CommandContext): void {
   say('  npx storerank sql "select outcome, count(*) from rank_history group by 1"')
   say('Watch another keyword:')
   say(
-    `  npx storerank sql "insert into keyword_watch (project, store, keyword, location_code, language_code) values ('fitness', 'ios_store', 'sleep sounds', 2840, 'en')"`,
+    `  npx storerank sql "insert into keyword_watch (project, store, keyword, location_code, language_code) values ('fitness', 'ios_store', 'your keyword', 2840, 'en')"`,
   )
   if (session.embedded !== null) {
     say('Any client connects while `npm start` runs:')

@@ -43,6 +43,26 @@ describe('printTable', () => {
     )
   })
 
+  test('keeps the words and the course of the visibility of an app whole on 80 columns', () => {
+    const row = {
+      app: 'Numberwren: Maths for Children',
+      store: 'Android',
+      role: 'competitor',
+      visible: '100 %',
+      '7 days': '+12.4 %',
+      measured: '99.5 %',
+      course: '▁▂▃▄▅▆▇█',
+    }
+    const text = print(
+      [row],
+      Object.keys(row).map((key) => ({ key })),
+      { isTTY: true, columns: 80 },
+    )
+    for (const word of ['Numberwren:', 'competitor', 'visible', 'measured', '+12.4 %', '▁▂▃▄▅▆▇█'])
+      assert.ok(text.includes(word), word)
+    for (const line of text.trimEnd().split('\n')) assert.ok(line.length <= 80, line)
+  })
+
   test('says so when there is no row', () => {
     assert.equal(print([], [{ key: 'a' }]), '(no rows)\n')
   })

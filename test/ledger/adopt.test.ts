@@ -7,7 +7,7 @@ import { adoptOrphans, adoptTasks, type CreatedTask } from '../../src/ledger/ado
 import { parseTag } from '../../src/ledger/tag.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { countStates, countWaiting, depsOf, forgetAll, planPost, readMoney, watch } from '../post/posting.ts'
-import { readSpendDifferences, recount } from '../support/ledger.ts'
+import { readSpendDifferences, recount, rememberPrices } from '../support/ledger.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
 let world: World
@@ -208,4 +208,23 @@ describe('evidence', () => {
       { numRuns: 6 },
     )
   })
+})
+
+test('what the service took is learned by the billing unit, rounded up, and by the dearest of several answers', async (t) => {
+  t.after(async () => {
+    await world.db.sql`delete from charged_price`
+    await rememberPrices(world.db.sql)
+  })
+  const postId = await planPost(world, ['yoga', 'pilates'], { depth: 300 })
+  const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+  assert.ok(claim.kind === 'claimed')
+  const created = claim.post.tasks.map((task, n) => {
+    const tag = parseTag(task.tag)
+    assert.ok(tag !== null)
+    return { ...tag, serviceId: `s-${n}`, costMicros: 3601 - n }
+  })
+  await record(created)
+  const [price] = await world.db.sql`
+    select unit_micros from charged_price where store = 'ios_store' and function = 'app_searches' and priority = 1`
+  assert.equal(price?.unit_micros, 1201)
 })

@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import { packTasks } from '../../src/ledger/plan-tasks.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { countStates, depsOf, forgetAll, planPost, work } from './posting.ts'
+import { countStates, depsOf, forgetAll, planPost, planPosts, watch, work } from './posting.ts'
 
 let world: World
 before(async () => {
@@ -48,9 +48,23 @@ describe("the account's spending limit per minute", () => {
     await limitMinuteTo(1_200)
     const postId = await planPost(world, ['a', 'b'])
     await work(world, postId)
-    await world.db.sql`update post set settled_at = settled_at - interval '61 seconds'`
-    const [rest] = await world.db.begin((tx) => packTasks(tx))
-    await work(world, rest ?? '')
+    const [rest = ''] = await world.db.begin((tx) => packTasks(tx))
+    const settledAgo = (seconds: number) =>
+      world.db
+        .sql`update post set settled_at = clock_timestamp() - make_interval(secs => ${seconds}) where state = 'settled'`
+    await settledAgo(30)
+    assert.equal((await claimPost(world.db, rest, randomUUID(), depsOf(world))).kind, 'wait')
+    await settledAgo(61)
+    await work(world, rest)
     assert.deepEqual(await countStates(world.db), { posted: 2 })
+  })
+
+  test('lets through what is of high priority first', async () => {
+    await limitMinuteTo(2_400)
+    await watch(world, ['a', 'b'])
+    await watch(world, ['c'], { priority: 2 })
+    const [postId] = await planPosts(world)
+    const claim = await claimPost(world.db, postId ?? '', randomUUID(), depsOf(world))
+    assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['c'])
   })
 })

@@ -1,4 +1,7 @@
-/** `storerank import`: watches, or rules and channels of alerts, from CSV files. Exit code 1 when a row was refused or it was stopped; what came before is in. */
+/**
+ * `storerank import`: watches, or rules and channels of alerts, from CSV files. Exit code 1 when a row was refused or it was stopped;
+ * what came before is in.
+ */
 import type { SqlRunner } from '../db/database.ts'
 import { toPrintable } from '../log.ts'
 import { readTotal } from '../plan/forecast.ts'

@@ -178,7 +178,9 @@ function addReports(program: Command, invoke: Invoke) {
 function addExport(program: Command, invoke: Invoke) {
   const exporting = program
     .command('export')
-    .description('stream a view, SQL that selects, or the watches: to a file or stdout, of any size')
+    .description(
+      'stream a view, SQL that selects, the watches or the rules of alerts: to a file or stdout, of any size',
+    )
     .argument(
       '<what>',
       'the name of a view, a SELECT, or `watches` or `alerts`, which `storerank import` reads',

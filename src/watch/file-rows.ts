@@ -1,6 +1,6 @@
 /**
- * The rows of a CSV file of watches, or of alerts. The header decides what the file is for; a row that does not fit it is a misfit with its line, and the
- * others go on. Separated by comma, semicolon or tab.
+ * The rows of a CSV file of watches, or of alerts. The header decides what the file is for; a row that does not fit it is a misfit with
+ * its line, and the others go on. Separated by comma, semicolon or tab.
  */
 import { Readable } from 'node:stream'
 import { type Info, parse } from 'csv-parse'

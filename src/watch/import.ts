@@ -1,6 +1,6 @@
 /**
- * Upserts watches, or rules and channels of alerts, from CSV files: rows that are new are inserted, rows that exist are updated, and none is deleted. Importing the same
- * file again is idempotent. A row that breaks a rule is refused alone, with its line and the rule. The files are read and stored in
+ * Upserts watches, or rules and channels of alerts, from CSV files: rows that are new are inserted, rows that exist are updated, and none
+ * is deleted. Importing the same file again is idempotent. A row that breaks a rule is refused alone, with its line and the rule. The files are read and stored in
  * pieces, so that neither memory nor a transaction grows with them; only a trial, and what replaces a project, is one transaction.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'

@@ -77,7 +77,7 @@ a page changed,fitness,listing_changed,,,any,,,,,,,info
 yoga left the top 10,fitness,top_crossed,ios_store,1480010017,,yoga,,10,down,,,critical
 Slowbarrow is in the top 30,fitness,top_crossed,ios_store,1480010041,,yoga,,30,up,,7 days,
 Slowbarrow overtook us,fitness,overtaken,ios_store,,,chair yoga,,,,,,
-visibility halved,fitness,visibility_moved,,,,,,,down,50,7 days,critical
+visibility fell by a third,fitness,visibility_moved,,,,,,,down,33,7 days,critical
 the rating is below 4.5,fitness,rating_below,ios_store,1480010017,,,,,,4.5,,
 the rating fell by 0.1,fitness,rating_dropped,ios_store,1480010017,,,,,,0.1,7 days,
 autumn keywords moved,fitness,top_count_moved,,,,,autumn,10,,2,,info

@@ -16,6 +16,32 @@ const RANKS = `
   select project, store, keyword, location_code, app_id, slot, rank, outcome, reason from rank_history order by 1, 2, 3, 4, 5, 6`
 const MONEY = 'select project, day, spent_usd, refunded_usd from spend_daily order by 1, 2'
 
+/** What happened in the month that the rules of the demo are about, and what was told of it: one event each. */
+const TOLD: readonly (readonly [day: string, happened: string, rule: string, about: string])[] = [
+  ['09-09', 'Ashlune releases 3.2.0', 'a page changed', 'ios_store 1480010017'],
+  ['09-14', 'Ashlune on Android releases 9.5.0', 'a page changed', 'android_store com.ashlune.yoga'],
+  ['09-15', 'the service is out of order all day', 'the service is out', ''],
+  [
+    '09-16',
+    'Slowbarrow has climbed, in Germany',
+    'Slowbarrow is in the top 30',
+    'ios_store 1480010041 yoga 2276',
+  ],
+  ['09-16', 'and in the United States', 'Slowbarrow is in the top 30', 'ios_store 1480010041 yoga 2840'],
+  ['09-16', 'Stilmora releases 2.5.0', 'a page changed', 'ios_store 1480010025'],
+  ['09-20', 'the budget is too small for the day', 'the budget is nearly used', ''],
+  ['09-23', 'Ashlune releases 3.3.0', 'a page changed', 'ios_store 1480010017'],
+  ['09-23', 'which crashes: the ranks fall', 'visibility fell by a third', 'ios_store 1480010017'],
+  ['09-24', 'more than a place each day', 'Slowbarrow overtook us', 'ios_store 1480010017 chair yoga 2840'],
+  ['09-24', 'in Germany', 'yoga left the top 10', 'ios_store 1480010017 yoga 2276'],
+  ['09-24', 'in the United States', 'yoga left the top 10', 'ios_store 1480010017 yoga 2840'],
+  ['09-25', 'Slowbarrow releases 1.5.2', 'a page changed', 'ios_store 1480010041'],
+  ['09-27', 'the reviews are bad', 'the rating is below 4.5', 'ios_store 1480010017'],
+  ['09-28', 'Ashlune releases 3.3.1', 'a page changed', 'ios_store 1480010017'],
+  ['09-28', 'the rating of a week before was better', 'the rating fell by 0.1', 'ios_store 1480010017'],
+  ['09-29', 'Ashlune on Android releases 9.5.1', 'a page changed', 'android_store com.ashlune.yoga'],
+]
+
 /** Begun and ended by the tests of this file, which share it. */
 const owner: TestContext & { end(): Promise<void> } = (() => {
   const ends: (() => unknown)[] = []
@@ -83,6 +109,28 @@ describe('a whole demo', () => {
         if (name === 'ranks') assert.ok(rows.length > 0, panel.title)
       }
     }
+  })
+
+  test('tells each planned event once and nothing else, and of each gap by its reason', async (t) => {
+    const told = await querySql(
+      t,
+      `select to_char(slot at time zone 'Europe/Berlin', 'MM-DD') as day, rule,
+        concat_ws(' ', store, app_id, keyword, case when keyword is not null then location_code end) as about
+      from alert_history where rule <> 'not measured' order by 1, 2, 3`,
+      { home },
+    )
+    const planned = TOLD.map(([day, , rule, about]) => ({ day, rule, about }))
+    const inOrder = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).sort()
+    assert.deepEqual(inOrder(told), inOrder(planned))
+    // Neither the outage nor the short budget is told as a fall, and the keywords that are added are told as nothing.
+    const gaps = `select slot::text, target_id, gap from ranking
+      where gap is not null and target_id in (select target_id from watch_period where project = 'fitness')`
+    const toldGaps = `select slot::text, target_id, detail ->> 'gap' as gap from alert_event where kind = 'not_measured'`
+    const expected = await querySql(t, `${gaps} order by 1, 2`, { home })
+    assert.ok(expected.length > 20)
+    assert.deepEqual(await querySql(t, `${toldGaps} order by 1, 2`, { home }), expected)
+    const [others] = await querySql(t, `select count(*)::int from alert_due`, { home })
+    assert.deepEqual(others, { count: 0 })
   })
 
   test('says what to try next, and all of it works', async (t) => {

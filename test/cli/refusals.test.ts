@@ -86,7 +86,7 @@ describe('describeDatabaseTrouble', () => {
   })
 
   test('takes a refused login for a setting', () => {
-    for (const code of ['28P01', '28000', '3D000', '42501']) {
+    for (const code of ['28P01', '28000', '3D000', '42501', '25006']) {
       assert.ok(describeDatabaseTrouble(coded(code)) instanceof ConfigurationError, code)
     }
   })

@@ -66,7 +66,7 @@ export async function readRestoreState(sql: SqlRunner): Promise<RestoreState> {
 /** Why nothing may be posted, as a sentence for a person and for the posts that stay `ready`; null when posting is allowed. */
 export async function readRestoreHold(sql: SqlRunner): Promise<string | null> {
   const [row] = await sql<{ recoverFrom: Date | null; isNew: boolean }[]>`
-    select l.recover_from as "recoverFrom", 
+    select l.recover_from as "recoverFrom",
       not exists (select from charge) and not exists (select from pruned_charge) as "isNew"
     from ledger l`
   if (row === undefined || row.recoverFrom === null) return null

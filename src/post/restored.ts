@@ -61,7 +61,7 @@ async function check(db: Database, client: AppDataClient, signal?: AbortSignal):
   const range = await rangeSinceLastCharge(client, state)
   const isForgotten =
     state.lastChargeAt === null
-      ? await standsIn(client, range, state, signal)
+      ? await standsIn(db, client, range, state, signal)
       : await listsForgotten(db, client, range, state, signal)
   if (isForgotten) await holdForRecovery(db.sql, range.from)
   else await recordCheck(db.sql)
@@ -101,15 +101,23 @@ async function listsForgotten(
   )
 }
 
-/** Nothing was ever bought here. When the account has tasks of a storerank, this database may stand in for the one that posted them. */
+/**
+ * No charge is known here. When the account has tasks of another storerank, this database may stand in for the one that posted them. Its own
+ * tasks may be of its first posts, whose answers did not come yet: only those that the ledger does not know were bought by another copy.
+ */
 async function standsIn(
+  db: Database,
   client: AppDataClient,
   range: Range,
   { isApart, installation }: RestoreState,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const installations = await readInstallations(client, range, signal)
-  return installations.some((found) => found.installation === installation || !isApart)
+  for await (const page of readNewestPages(client, range, signal)) {
+    const others = page.map(installationOf).filter((found) => found !== null && found !== installation)
+    if (others.length > 0 && !isApart) return true
+    if ((await findForgotten(db.sql, installation, page)).length > 0) return true
+  }
+  return false
 }
 
 /** A database of storerank, as far as the tags of its tasks tell of it. */
@@ -127,19 +135,33 @@ export async function readInstallations(
   signal?: AbortSignal,
 ): Promise<Installation[]> {
   const found = new Map<string, Installation>()
+  for await (const page of readNewestPages(client, range, signal)) {
+    for (const row of page) {
+      const installation = installationOf(row)
+      if (installation === null) continue
+      const { tasks = 0, lastPostedAt = row.datetimePosted } = found.get(installation) ?? {}
+      const latest = lastPostedAt > row.datetimePosted ? lastPostedAt : row.datetimePosted
+      found.set(installation, { installation, tasks: tasks + 1, lastPostedAt: latest })
+    }
+  }
+  return [...found.values()]
+}
+
+function installationOf({ tag }: TaskIdRow): string | null {
+  return parseTag(tag)?.origin?.installation ?? null
+}
+
+async function* readNewestPages(
+  client: AppDataClient,
+  range: Range,
+  signal?: AbortSignal,
+): AsyncGenerator<TaskIdRow[]> {
   for (let page = 0; page < PAGES_OF_A_NEW_DATABASE; page += 1) {
     signal?.throwIfAborted()
     const rows = await readPage(client, range, page * MAX_TASK_ID_ROWS)
-    for (const { tag, datetimePosted } of rows) {
-      const installation = parseTag(tag)?.origin?.installation
-      if (installation === undefined) continue
-      const { tasks = 0, lastPostedAt = datetimePosted } = found.get(installation) ?? {}
-      const latest = lastPostedAt > datetimePosted ? lastPostedAt : datetimePosted
-      found.set(installation, { installation, tasks: tasks + 1, lastPostedAt: latest })
-    }
-    if (rows.length < MAX_TASK_ID_ROWS) break
+    yield rows
+    if (rows.length < MAX_TASK_ID_ROWS) return
   }
-  return [...found.values()]
 }
 
 function readPage(client: AppDataClient, range: Range, offset: number): Promise<TaskIdRow[]> {

@@ -3,15 +3,8 @@
  * its books and history are what they would have been.
  */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { after, afterEach, beforeEach, describe, test } from 'node:test'
-import { promisify } from 'node:util'
 import { pino } from 'pino'
-import postgres from 'postgres'
 import { auditPosted } from '../../src/audit/audit.ts'
 import { handOutOverdue, handOutReady } from '../../src/collect/enqueue-results.ts'
 import { fetchResults } from '../../src/collect/fetch.ts'
@@ -29,10 +22,11 @@ import { workPost } from '../../src/post/work-post.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { type AppDataClient, createClient } from '../../src/service/client.ts'
 import type { TaskIdRow } from '../../src/service/history.ts'
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { findPrograms, restoreCopy } from '../support/copy.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { readSpendDifferences, rememberPrices } from '../support/ledger.ts'
+import { startLossyProxy } from './lossy-proxy.ts'
 
-const execute = promisify(execFile)
 const DAY_MS = 86_400_000
 /** The list has tags for a month. */
 const MONTH_MS = 27 * DAY_MS
@@ -74,49 +68,9 @@ async function openTestDatabase(): Promise<TestDatabase> {
   return database
 }
 
-/** The folder of the programs of this server's own version; null where they are not installed. */
-async function findPrograms({ sql }: TestDatabase): Promise<string | null> {
-  const [row] = await sql<
-    { major: number }[]
-  >`select current_setting('server_version_num')::int / 10000 as major`
-  const folder = `/usr/lib/postgresql/${row?.major}/bin`
-  return existsSync(join(folder, 'pg_dump')) ? folder : null
-}
-
-/** A backup that is restored at once: by pg_dump and psql where they are of the server's version, else as a copy within the server. */
 async function copy(original: TestDatabase): Promise<TestDatabase> {
-  const programs = await findPrograms(original)
-  if (programs === null) return copyWithin(original)
-  const target = await createEmptyDatabase()
+  const target = await restoreCopy(original)
   opened.push(target)
-  const file = join(await mkdtemp(join(tmpdir(), 'backup-')), 'backup.sql')
-  await execute(join(programs, 'pg_dump'), ['--dbname', original.url, '--no-owner', '--file', file])
-  await execute(join(programs, 'psql'), [
-    '--quiet',
-    '--dbname',
-    target.url,
-    '--set',
-    'ON_ERROR_STOP=1',
-    '--file',
-    file,
-  ])
-  await rm(dirname(file), { recursive: true })
-  return target
-}
-
-async function copyWithin(original: TestDatabase): Promise<TestDatabase> {
-  const target = await createTestDatabase()
-  opened.push(target)
-  const nameOf = (database: TestDatabase) => new URL(database.url).pathname.slice(1)
-  const admin = postgres(process.env.TEST_DATABASE_URL ?? '', { max: 1, onnotice: () => undefined })
-  try {
-    const [from, to] = [nameOf(original), nameOf(target)]
-    await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname in ${admin([from, to])}`
-    await admin`drop database ${admin(to)} with (force)`
-    await admin`create database ${admin(to)} template ${admin(from)}`
-  } finally {
-    await admin.end()
-  }
   return target
 }
 
@@ -140,9 +94,16 @@ async function plan(db: Database): Promise<string[]> {
   return postIds
 }
 
-async function post(db: Database, postIds: readonly string[]): Promise<void> {
+async function post(db: Database, postIds: readonly string[], through = client): Promise<void> {
   const window = { callsPerMinute: 2000, maxConcurrentRequests: 30, runner: 'test' }
-  const deps = { db, client, window, log: pino({ level: 'silent' }), budget: BUDGET, overdueAfterMs: 60_000 }
+  const deps = {
+    db,
+    client: through,
+    window,
+    log: pino({ level: 'silent' }),
+    budget: BUDGET,
+    overdueAfterMs: 60_000,
+  }
   for (const postId of postIds) await workPost({ ...deps, postbackUrl: null }, postId, SIGNAL)
 }
 
@@ -391,6 +352,26 @@ describe('an empty database', () => {
       await refuseRestored(db, client)
     })
   })
+})
+
+test('the first post of a database, whose answer was lost, is no other copy at work when its server starts again', async (t) => {
+  const database = await openTestDatabase()
+  await watch(database)
+  const proxy = await startLossyProxy(t, sandbox.url)
+  proxy.lose = 'answer'
+  await at(database, async (db) => post(db, await plan(db), proxy.client))
+  const bought = await database.sql`select from task where state = 'posting'`
+  assert.ok(bought.count > 0)
+  assert.equal((await database.sql`select from charge`).count, 0)
+  await database.sql`delete from restore_check`
+  await at(database, (db) => refuseRestored(db, client))
+  // A copy from before that post knows nothing of its tasks.
+  await database.sql`delete from restore_check`
+  await database.sql`delete from task`
+  await assert.rejects(
+    at(database, (db) => refuseRestored(db, client)),
+    /nothing is paid for twice/,
+  )
 })
 
 async function setFaults(faults: object): Promise<void> {

@@ -14,10 +14,11 @@ export async function run(options: CommandOptions['archive'], context: CommandCo
     const folder = resolve(options.to)
     const before = new Date(`${options.before}T00:00:00Z`)
     let months = 0
-    for await (const each of archiveMonths(session.db, { before, folder, drops: options.drop, signal })) {
+    const archived = archiveMonths(session.db, { before, folder, drops: options.drop, signal })
+    for await (const { file, rows, isNew, isDropped } of archived) {
       months += 1
-      const became = `${each.isNew ? 'written' : 'there already'} and verified${each.isDropped ? ', dropped from the database' : ''}`
-      stdout.write(`${each.file}: ${formatCount(each.rows)} rows, ${became}\n`)
+      const became = `${isNew ? 'written' : 'there already'} and verified${isDropped ? ', dropped from the database' : ''}`
+      stdout.write(`${file}: ${formatCount(rows)} rows, ${became}\n`)
     }
     if (months === 0) stdout.write(`No month of the history ends before ${options.before}.\n`)
     return 0

@@ -60,6 +60,13 @@ select id, '2026-03-11', '2026-03-12', 'project_budget', 600 from target where s
 insert into audit_difference (service_id, kind, posted_at, path, task_id, service_micros, our_micros) values
   ('s-3', 'cost', '2026-03-11 00:01+00', '/v3/app_data/google/app_list/task_post', '00000000-0000-7000-8001-000000000003', 1500, 1200);
 insert into account_usage (login, balance_micros, prices) values ('me', 100000000, '[]');
+insert into job_run (job, slot, state, runner, started_at, ended_at)
+values ('audit', '2026-03-11 00:45+00', 'done', 'runner', '2026-03-11 00:45+00', '2026-03-11 00:46+00');
+insert into service_status (api, endpoint, status, since, checked_at) values ('app_data', '', 'ok', '2026-03-10', '2026-03-11');
+-- Of the past hour by the clock of the server: call_minute shows no other.
+insert into api_call (id, kind, path, runner, permit_at, deadline_at, ended_at, http_status)
+select 1, 'task_post', '/v3/app_data/google/app_searches/task_post', 'runner', at, at + interval '1 minute', at, 200
+from (select clock_timestamp() - interval '10 minutes' as at) call;
 insert into alert_channel (name, kind, address) values ('team', 'email', 'team@example.com');
 insert into alert_rule (project, name, kind, threshold, keyword, channel) values
   ('fitness', 'moved', 'rank_moved', 3, 'yoga', 'team'), ('fitness', 'nothing of it', 'rank_moved', 3, 'no such keyword', 'team');

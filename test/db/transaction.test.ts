@@ -374,8 +374,8 @@ test('nothing but the dump of an embedded server begins a transaction of the dri
   )
   assert.deepEqual(found, [
     "src/db/transaction.ts: const running = client.begin(options.isReadOnlySnapshot ? SNAPSHOT : '', (tx) =>",
-    // COPY needs a session of the driver. A restore goes into an empty database only, which is thrown away when it fails.
+    // COPY needs a session of the driver. That of a restore is read-only outside of this one transaction.
     'src/embedded/dump.ts: await sql`begin isolation level repeatable read read only`',
-    'src/embedded/dump.ts: await sql`begin`',
+    'src/embedded/dump.ts: await sql`begin read write`',
   ])
 })

@@ -157,7 +157,8 @@ describe('a person who changes watches and does not commit', () => {
       [...gaps],
       ['pilates', 'yoga'].map((subject) => ({ subject, gaps: 2 })),
     )
-    const lagging = await later.sql`select from watch_period where closed_to < storerank_now() - interval '1 minute'`
+    const lagging =
+      await later.sql`select from watch_period where closed_to < storerank_now() - interval '1 minute'`
     assert.equal(lagging.count, 0)
     await Promise.all([person, runner, later].map((db) => db.close()))
     await world.setNow('2026-03-10 13:00+00')

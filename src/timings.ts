@@ -45,7 +45,8 @@ export const TIMINGS = {
 
   /** spec: Limits */
   tasksPerPost: 100,
-  resultsPerFetchJob: 400,
+  /** Four jobs of these share the calls of a minute: with 160 calls a minute or more they end before their lease does. */
+  resultsPerFetchJob: 200,
   /** Most posts wait for an answer or a permit. The client and the call window bound the requests. */
   postsAtOnce: 10,
   fetchJobsAtOnce: 4,

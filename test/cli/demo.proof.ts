@@ -86,7 +86,10 @@ describe('a whole demo', () => {
     })
     const page = readFileSync(QUESTIONS, 'utf8')
     assert.ok(readQuestions(page).length >= 30)
-    assert.equal(await answerQuestions(page, sql), page, 'npm run questions writes it anew')
+    const answered = await answerQuestions(page, sql)
+    const changed = readQuestions(answered).filter(({ answer }, n) => answer !== readQuestions(page)[n]?.answer)
+    assert.deepEqual(changed, [], 'npm run questions writes them anew')
+    assert.equal(answered, page)
   })
 
   test('shows something in every panel of the dashboard of ranks, to a person who may only read', async (t) => {

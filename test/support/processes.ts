@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url'
 
 /** Their processes start first, the longest one before the others: in the end no core waits for one of them. */
 const DEAREST = [
+  'test/flow/faults.proof.ts',
   'test/crash/crash.proof.ts',
   'test/crash/guards.proof.ts',
   'test/flow/runners.test.ts',

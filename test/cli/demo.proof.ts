@@ -87,7 +87,9 @@ describe('a whole demo', () => {
     const page = readFileSync(QUESTIONS, 'utf8')
     assert.ok(readQuestions(page).length >= 30)
     const answered = await answerQuestions(page, sql)
-    const changed = readQuestions(answered).filter(({ answer }, n) => answer !== readQuestions(page)[n]?.answer)
+    const changed = readQuestions(answered).filter(
+      ({ answer }, n) => answer !== readQuestions(page)[n]?.answer,
+    )
     assert.deepEqual(changed, [], 'npm run questions writes them anew')
     assert.equal(answered, page)
   })

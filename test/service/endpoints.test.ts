@@ -221,11 +221,11 @@ describe('the task history', () => {
   })
 
   test('lacks what nothing hangs on where it cannot be read, or is nested too deep to be shown', async (t) => {
-    const deep = JSON.parse('{"a":'.repeat(9_000) + '1' + '}'.repeat(9_000))
+    const deep = JSON.parse(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`)
     const odd = { ...row, url: 7, status: { code: 1 }, cost: -1, datetime_done: '9999-01-01 00:00:00 +00:00' }
     const long = { ...row, status: 'x'.repeat(1_000), metadata: { tag: 'x.1', deep: 'DEEP' } }
     const text = JSON.stringify({ status_code: 20000, tasks: [taskWith([odd, long])] })
-    const deepText = text.replace('"DEEP"', '{"a":'.repeat(9_000) + '1' + '}'.repeat(9_000))
+    const deepText = text.replace('"DEEP"', `${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`)
     const { value } = await ask(t, plainBody(200, deepText), list)
     const [first, second] = value
     assert.deepEqual(

@@ -6,6 +6,7 @@ import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { adoptOrphans, adoptTasks, type CreatedTask } from '../../src/ledger/adopt.ts'
 import { parseTag } from '../../src/ledger/tag.ts'
 import { claimPost } from '../../src/post/claim.ts'
+import { TIMINGS } from '../../src/timings.ts'
 import { countStates, countWaiting, depsOf, forgetAll, planPost, readMoney, watch } from '../post/posting.ts'
 import { readSpendDifferences, recount, rememberPrices } from '../support/ledger.ts'
 import { createWorld, until, type World } from '../support/world.ts'
@@ -144,6 +145,35 @@ describe('evidence', () => {
       [
         { project: 'fitness', amount_micros: 600, subject: 'yoga' },
         { project: 'health', amount_micros: 600, subject: 'yoga' },
+      ],
+    )
+  })
+
+  test('of a dropped task whose slot another one has by now is a duplicate, and changes neither of them', async () => {
+    const [fact] = await claimKeywords(['yoga'])
+    assert.ok(fact !== undefined)
+    await world.db.sql`update post set state = 'ready', token = null`
+    await world.db.sql`update task set state = 'planned', attempt = 2`
+    await world.db.sql`delete from keyword_watch`
+    const [post] = await world.db.sql<{ id: string }[]>`select id from post`
+    await claimPost(world.db, post?.id ?? '', randomUUID(), depsOf(world))
+    await planPost(world, ['yoga'])
+    assert.deepEqual({ ...(await adopt([fact])) }, { adopted: 1, duplicates: 0 })
+    assert.deepEqual(await countStates(world.db), { dropped: 1, planned: 1 })
+    assert.deepEqual(await readMoney(world.db), { duplicate: 1200, reserved: 1200 })
+  })
+
+  test('of a task of high priority has its result asked for by id earlier', async () => {
+    await watch(world, ['urgent'], { priority: 2 })
+    const facts = await claimKeywords(['yoga'])
+    await world.db.begin((tx) => adoptTasks(tx, facts, 3_600_000))
+    const tasks = await world.db.sql`
+      select priority, round(extract(epoch from ask_at - posted_at))::int as seconds from task order by priority`
+    assert.deepEqual(
+      [...tasks],
+      [
+        { priority: 1, seconds: 3600 },
+        { priority: 2, seconds: TIMINGS.highPriorityOverdueMs / 1000 },
       ],
     )
   })

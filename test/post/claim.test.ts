@@ -176,6 +176,17 @@ describe('a claim', () => {
     assert.deepEqual([...cuts], [{ reason: 'project_budget', price_micros: 1200 }])
   })
 
+  test('leaves what it cut to the next plan, which buys it when there is money again', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    await world.db.sql`update project set daily_usd = 0`
+    assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
+    assert.deepEqual(await planPosts(world), [])
+    await world.db.sql`update project set daily_usd = 1`
+    assert.equal((await planPosts(world)).length, 1)
+    assert.deepEqual(await countStates(world.db), { planned: 2 })
+    assert.equal((await world.db.sql`select from budget_cut`).count, 0)
+  })
+
   test('ends a task that was charged before and has no budget left as failed, not as cut', async () => {
     const postId = await planPost(world, ['yoga'])
     await failAtService()

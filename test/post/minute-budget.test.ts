@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import { packTasks } from '../../src/ledger/plan-tasks.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { countStates, depsOf, forgetAll, planPost, planPosts, watch, work } from './posting.ts'
+import { countStates, depsOf, forgetAll, planPost, planPosts, readMoney, watch, work } from './posting.ts'
 
 let world: World
 before(async () => {
@@ -57,6 +57,18 @@ describe("the account's spending limit per minute", () => {
     await settledAgo(61)
     await work(world, rest)
     assert.deepEqual(await countStates(world.db), { posted: 2 })
+  })
+
+  test('sets aside what costs more than a whole minute allows, and sends the rest', async () => {
+    await watch(world, ['huge'], { depth: 400 })
+    const postId = await planPost(world, ['a', 'b'])
+    await limitMinuteTo(3_600)
+    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+    assert.ok(claim.kind === 'claimed')
+    assert.deepEqual(claim.post.tasks.map((task) => task.subject).toSorted(), ['a', 'b'])
+    assert.deepEqual(await readMoney(world.db), { reserved: 2_400 })
+    const cuts = await world.db.sql`select reason, price_micros from budget_cut`
+    assert.deepEqual([...cuts], [{ reason: 'dearer_than_overall_budget', price_micros: 4_800 }])
   })
 
   test('lets through what is of high priority first', async () => {

@@ -105,3 +105,12 @@ test('a task whose slot runs on when its watch is deleted leaves nothing, and is
   assert.equal((await planning.plan()).planned, 1)
   assert.equal((await claim()).kind, 'claimed')
 })
+
+test('a task whose slot runs on when its watch is asked for in other slots is not bought', async () => {
+  await planning.setNow('2026-03-10 16:10+00')
+  await planning.watch('a', ['yoga'], { every: '4 hours' })
+  assert.equal((await planning.plan()).planned, 1)
+  await planning.db.sql`update keyword_watch set every = '12 hours'`
+  assert.equal((await claim()).kind, 'empty')
+  assert.equal((await readReservations(planning.db.sql)).length, 0)
+})

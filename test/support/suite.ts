@@ -23,6 +23,8 @@ export interface Suite {
   readonly files: readonly string[]
   /** More options of `node --test`. */
   readonly options?: readonly string[]
+  /** Processes at once: three where it is not said. */
+  readonly processes?: number
   /** How `node --test` tells of the tests. */
   readonly reporter?: 'spec' | 'dot'
   /** The URL of a superuser on a server that is there already; without it a temporary one is started. */
@@ -37,6 +39,9 @@ export interface Counts {
   readonly failed: number
 }
 
+/** How many of the longest files a run names. */
+const LONGEST = 5
+
 const PROJECT = join(import.meta.dirname, '..', '..')
 const SUPPORT = pathToFileURL(`${import.meta.dirname}/`)
 /** Generous, because a slow machine is no reason to fail: a test that hangs ends. */
@@ -50,7 +55,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => interrupted.abort())
 }
 
-/** Runs the files, three processes at once, for they wait at times. What they left running counts as a failure. */
+/** Runs the files, some processes at once, for they wait at times. What they left running counts as a failure. */
 export async function runSuite(suite: Suite): Promise<Counts> {
   // Temporary files of all its processes are made in it, so that it tells which processes are its own.
   const folder = await mkdtemp(join((await findMemory()) ?? tmpdir(), 'storerank-test-'))
@@ -141,7 +146,7 @@ async function dropDatabases(serverUrl: string, template: string): Promise<void>
 
 async function runFiles(
   folder: string,
-  { files, options = [], reporter = 'spec', clock }: Suite,
+  { files, options = [], processes = 3, reporter = 'spec', clock }: Suite,
   environment: Record<string, string>,
 ): Promise<Counts> {
   const countsFile = join(folder, 'counts.json')
@@ -157,7 +162,7 @@ async function runFiles(
       '--test-reporter-destination=stdout',
       `--test-reporter=${new URL('counts-reporter.ts', SUPPORT)}`,
       `--test-reporter-destination=${countsFile}`,
-      '--test-concurrency=3',
+      `--test-concurrency=${processes}`,
       `--test-timeout=${TEST_LIMIT_MS}`,
       ...options,
       ...entries,
@@ -183,8 +188,18 @@ async function runFiles(
 /** A run that ended early has counted nothing, or not all. */
 async function readCounts(file: string, succeeded: boolean): Promise<Counts> {
   const text = await readFile(file, 'utf8').catch(() => '')
-  const { passed, failed } = text === '' ? { passed: 0, failed: 0 } : (JSON.parse(text) as Counts)
+  const { passed, failed, seconds }: Counts & { readonly seconds: Readonly<Record<string, number>> } =
+    text === '' ? { passed: 0, failed: 0, seconds: {} } : JSON.parse(text)
+  tellLongest(seconds)
   return { passed, failed: succeeded ? failed : Math.max(failed, 1) }
+}
+
+function tellLongest(seconds: Readonly<Record<string, number>>): void {
+  const longest = Object.entries(seconds)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, LONGEST)
+  if (longest.length === 0) return
+  process.stdout.write(`\nlongest: ${longest.map(([file, time]) => `${file} ${time} s`).join(', ')}\n`)
 }
 
 /** SIGINT lets `node --test` end its test processes and print what it has. */

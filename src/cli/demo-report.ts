@@ -32,21 +32,21 @@ export const TRY_NEXT: readonly (readonly [question: string, command: string])[]
   ],
   [
     'Which keywords fell most in the last week?',
-    `sql "select keyword, store, rank_before, rank_after from movers('fitness', '2026-09-23', '2026-09-30') where role = 'own' and change < 0 order by change limit 5"`,
+    `sql "select keyword, store, rank_before, rank_after from movers('fitness', '2026-09-23', '2026-09-30') where role = 'own' and change < 0 order by change, keyword limit 5"`,
   ],
   [
     'Who overtook us?',
-    `sql "select day, keyword, competitor_label, own_rank, competitor_rank from overtakes('fitness', '2026-08-31', '2026-09-30') where overtaken_by = 'competitor' order by day"`,
+    `sql "select day, keyword, competitor_label, own_rank, competitor_rank from overtakes('fitness', '2026-08-31', '2026-09-30') where overtaken_by = 'competitor' order by day, keyword"`,
   ],
   [
     'What is missing, and why?',
-    `sql "select day, gap, reason, sum(slots) as slots from gap_reasons('fitness', '2026-08-31', '2026-09-30') group by 1, 2, 3 order by 1"`,
+    `sql "select day, gap, reason, sum(slots) as slots from gap_reasons('fitness', '2026-08-31', '2026-09-30') group by 1, 2, 3 order by 1, 2, 3"`,
   ],
   [
     'What were you told of?',
-    `sql "select slot::date as day, rule, keyword, app, before, after from alert_history where rule <> 'not measured' order by slot"`,
+    `sql "select slot::date as day, rule, keyword, app, before, after from alert_history where rule <> 'not measured' order by slot, rule, keyword"`,
   ],
-  ['What did it cost?', 'sql "select project, sum(spent_usd) as usd from spend_daily group by 1"'],
+  ['What did it cost?', 'sql "select project, sum(spent_usd) as usd from spend_daily group by 1 order by 1"'],
   ['The latest day, in the terminal:', 'report --project fitness'],
 ]
 

@@ -94,8 +94,10 @@ begin atomic
     coalesce(sum(s.micros) filter (where s.ends_at > d.month_begins), 0)::bigint
   from project p
   cross join lateral (
+    -- Once for each project: pulled up, it would be computed for each of its days.
     select date_trunc('day', at_time at time zone p.timezone) at time zone p.timezone as day_begins,
       date_trunc('month', at_time at time zone p.timezone) at time zone p.timezone as month_begins
+    offset 0
   ) d
   left join (
     select t.scope, t.ends_at,

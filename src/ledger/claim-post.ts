@@ -67,7 +67,7 @@ function staleTasks(tx: Transaction, postId: string): Fragment {
 
 /**
  * `outdated`: tasks of a post whose reservation stands in another day, by UTC or by a payer's time zone, or is less than they
- * would cost now.
+ * would cost now. The latest day of all payers comes first: it is computed once, and most reservations stand in it.
  */
 function outdatedTasks(tx: Transaction, postId: string, prices: readonly Price[]): Fragment {
   return tx`
@@ -92,7 +92,8 @@ function outdatedTasks(tx: Transaction, postId: string, prices: readonly Price[]
       where k.post_id = ${postId} and k.state = 'planned' and (
         k.estimate_micros < task_price(k.depth, p.unit_results,
           case k.priority when 2 then p.high_micros else p.normal_micros end)
-        or k.reserved_at < (select max(begins_at) from today where project_id = any (k.payers)))
+        or (k.reserved_at < (select max(begins_at) from today)
+          and k.reserved_at < (select max(begins_at) from today where project_id = any (k.payers))))
     )`
 }
 

@@ -14,23 +14,26 @@ import { claimPost } from '../../src/post/claim.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import type { TaskAnswer } from '../../src/service/post-tasks.ts'
 import { rememberPrices } from '../support/ledger.ts'
+import { printBars } from './bars.ts'
 import { withDatabase } from './database.ts'
+import { measureClaims } from './runners.ts'
 
 const PROJECTS = 50
 const TASKS_PER_POST = 100
-/** Linux counts the CPU of a process in hundredths of a second. */
-const TICK_MS = 10
+const RUNNERS = 4
 
 const { values } = parseArgs({
   options: {
     charges: { type: 'string', default: '6000000' },
     tasks: { type: 'string', default: '300000' },
     posts: { type: 'string', default: '200' },
+    claims: { type: 'string', default: '300' },
   },
 })
 const CHARGES = Number(values.charges)
 const TASKS = Number(values.tasks)
 const POSTS = Number(values.posts)
+const CLAIMS = Number(values.claims)
 const CLAIM_OPTIONS = {
   budget: { maxDayMicros: 1_000_000_000_000, maxMonthMicros: 1_000_000_000_000 },
   window: { callsPerMinute: 200_000, maxConcurrentRequests: 1_000, runner: 'bench' },
@@ -44,13 +47,14 @@ interface Measured {
   readonly claimBuffers: number
 }
 
-/** CPU that the one backend of a database with one connection has used, in ms. */
+/** CPU that the one backend of a database with one connection has used, in ms. Linux counts it in nanoseconds. */
 async function readCpuMs(pid: number): Promise<number> {
-  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+  return Number((await readFile(`/proc/${pid}/schedstat`, 'utf8')).split(' ')[0]) / 1_000_000
 }
 
+/** A session reports what it has read once a second at most, unless it is told to. */
 async function readBuffers(db: Database): Promise<number> {
+  await db.sql`select pg_stat_force_next_flush()`
   const [row] = await db.sql<{ buffers: number }[]>`
     select (blks_hit + blks_read)::bigint as buffers from pg_stat_database where datname = current_database()`
   return row?.buffers ?? 0
@@ -110,16 +114,17 @@ async function measure(db: Database): Promise<Measured> {
   let settleCpuMs = 0
   let claimBuffers = 0
   for (const { id } of ids) {
-    const before = await readCpuMs(pid)
     const buffers = await readBuffers(db)
+    const before = await readCpuMs(pid)
     const claim = await claimPost(db, id, randomUUID(), CLAIM_OPTIONS)
     if (claim.kind !== 'claimed') throw new Error(`The post ${id} was not claimed: ${claim.kind}.`)
     const claimed = await readCpuMs(pid)
     claimBuffers += (await readBuffers(db)) - buffers
+    const settling = await readCpuMs(pid)
     await settlePost(db, claim.post, created(claim.post.tasks.map(({ tag }) => tag)), 60_000, null)
     await endCall(db, claim.post.callId, { httpStatus: 200 })
     claimCpuMs += claimed - before
-    settleCpuMs += (await readCpuMs(pid)) - claimed
+    settleCpuMs += (await readCpuMs(pid)) - settling
   }
   const each = (total: number) => total / ids.length
   return { claimCpuMs: each(claimCpuMs), settleCpuMs: each(settleCpuMs), claimBuffers: each(claimBuffers) }
@@ -169,6 +174,26 @@ await withDatabase(async (db) => {
       line('claim: buffers', 'claimBuffers', ''),
     ]),
   )
+  const ready = await db.sql<
+    { id: string }[]
+  >`select id from post where state = 'ready' order by id limit ${CLAIMS}`
+  const claimsPerSecond = await measureClaims(
+    db,
+    ready.map(({ id }) => id),
+    RUNNERS,
+  )
+  const whole = ({ claimCpuMs, settleCpuMs }: Measured) => claimCpuMs + settleCpuMs
+  printBars('a post of 100 tasks', [
+    { what: 'claim and settle: CPU of the database', value: whole(full), unit: 'ms', atMost: 30 },
+    { what: 'of it behind the lock', value: full.claimCpuMs, unit: 'ms', atMost: 10 },
+    { what: 'against empty books', value: whole(full) / whole(empty), unit: '×', atMost: 1.3 },
+    {
+      what: `claimed, sent and settled by ${RUNNERS} runners`,
+      value: claimsPerSecond,
+      unit: '/s',
+      atLeast: 30,
+    },
+  ])
   await db.sql`update task set state = 'dropped', ended_at = now() - interval '100 days', post_id = null where state = 'planned'`
   let pruned = 0
   for (;;) {

@@ -2,22 +2,17 @@
  * What more runners on one database gain: results a second of one, two and four processes, with the service and its limits out of
  * the way, and posts that four of them claim. Each stage begins when its runners are ready. It ends by itself.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { cpus } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { pino } from 'pino'
 import { handOutRows } from '../../src/collect/enqueue-results.ts'
 import type { Database } from '../../src/db/database.ts'
-import { recordCheck } from '../../src/ledger/restored.ts'
-import { openQueue, type Queue } from '../../src/queue/queue.ts'
+import type { Queue } from '../../src/queue/queue.ts'
 import { rememberPrices } from '../support/ledger.ts'
 import { type Bar, printBars } from './bars.ts'
 import type { Delivery } from './bodies.ts'
 import { prepareTasks, startService } from './canned-service.ts'
 import { withDatabase } from './database.ts'
+import { measureClaims, openQuietQueue, startRunners, stopRunners, untilNone } from './runners.ts'
 import { SETTINGS } from './settings.ts'
 
 const { values } = parseArgs({
@@ -29,32 +24,12 @@ const PROCESSES = [1, 2, 4]
 /** Before anything is measured, each process has compiled its code and knows the apps. */
 const WARM_UP = 600
 const TASKS_PER_POST = 100
-const LOOK_EVERY_MS = 20
 
-async function startRunners(db: Database, serviceUrl: string, processes: number): Promise<ChildProcess[]> {
-  const children = Array.from({ length: processes }, () =>
-    spawn(process.execPath, [join(import.meta.dirname, 'runner.ts'), db.url, serviceUrl], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    }),
-  )
-  await Promise.all(children.map((child) => once(child.stdout as NodeJS.ReadableStream, 'data')))
-  return children
-}
-
-async function stop(children: readonly ChildProcess[]): Promise<void> {
-  const ended = children.map((child) => once(child, 'exit'))
-  for (const child of children) child.stdin?.end()
-  await Promise.all(ended)
-}
-
-/** Seconds until no task of a state is left. */
-async function untilNone(db: Database, state: 'posted' | 'planned', left: number): Promise<number> {
+/** Seconds until so many posted tasks are left. */
+async function untilCollected(db: Database, left: number): Promise<number> {
   const startedMs = performance.now()
-  for (;;) {
-    const [row] = await db.sql<{ open: number }[]>`select count(*) as open from task where state = ${state}`
-    if ((row?.open ?? 0) <= left) return (performance.now() - startedMs) / 1000
-    await sleep(LOOK_EVERY_MS)
-  }
+  await untilNone(() => db.sql`select count(*) as open from task where state = 'posted'`, left)
+  return (performance.now() - startedMs) / 1000
 }
 
 async function handOut(db: Database, queue: Queue, tasks: readonly Delivery[]): Promise<void> {
@@ -75,16 +50,16 @@ async function collectBy(processes: number): Promise<{ rate: number; lateShare: 
     const warm = WARM_UP * processes
     const tasks = await prepareTasks(db, warm + RESULTS)
     const service = await startService(tasks)
-    const queue = await openQueue(db.url, pino({ level: 'warn' }, pino.destination(2)))
-    const children = await startRunners(db, service.url, processes)
+    const queue = await openQuietQueue(db)
+    const runners = await startRunners(db, service.url, processes)
     await handOut(db, queue, tasks.slice(0, warm))
-    await untilNone(db, 'posted', RESULTS)
+    await untilCollected(db, RESULTS)
     await handOut(db, queue, tasks.slice(warm))
-    const seconds = await untilNone(db, 'posted', 0)
+    const seconds = await untilCollected(db, 0)
     const [calls] = await db.sql<{ late: number }[]>`
       select avg((error is not null and http_status is null)::int)::float8 as late from api_call where ended_at is not null`
     measured = { rate: RESULTS / seconds, lateShare: calls?.late ?? 0 }
-    await stop(children)
+    await stopRunners(runners)
     await queue.stop(1_000)
     service.end()
   })
@@ -109,7 +84,6 @@ async function preparePosts(db: Database, posts: number): Promise<string[]> {
       (${ids}::uuid[])[1 + (t.id - 1) % ${posts}::int] from target t`
   await db.sql`select recount_spend()`
   await rememberPrices(db.sql)
-  await recordCheck(db.sql)
   await db.sql`vacuum analyze`
   return ids
 }
@@ -119,14 +93,7 @@ async function claimBy(processes: number): Promise<number> {
   let rate = Number.NaN
   await withDatabase(async (db) => {
     const ids = await preparePosts(db, POSTS)
-    const service = await startService([])
-    const queue = await openQueue(db.url, pino({ level: 'warn' }, pino.destination(2)))
-    const children = await startRunners(db, service.url, processes)
-    await db.begin((tx) => queue.enqueuePosts(tx, ids))
-    rate = POSTS / (await untilNone(db, 'planned', 0))
-    await stop(children)
-    await queue.stop(1_000)
-    service.end()
+    rate = await measureClaims(db, ids, processes)
   })
   return rate
 }

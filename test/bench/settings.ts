@@ -2,7 +2,7 @@
 import type { RunnerSettings } from '../../src/queue/job.ts'
 
 export const SETTINGS: RunnerSettings = {
-  budget: { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null },
+  budget: { maxDayMicros: 1_000_000_000_000, maxMonthMicros: null, maxRunMicros: null },
   callsPerMinute: 2_000,
   maxConcurrentRequests: 30,
   maxAttempts: 3,

@@ -8,13 +8,17 @@ import { lockLedger } from '../../src/ledger/lock.ts'
 import { parseTag, type TaskTag } from '../../src/ledger/tag.ts'
 import { postAgain } from '../../src/ledger/task-failures.ts'
 import { claimPost } from '../../src/post/claim.ts'
+import { readReservations, readSpendDifferences, recount } from '../support/ledger.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 import {
   answered,
   answerOf,
+  claimAt,
   clientThat,
+  countStates,
   countWaiting,
   depsOf,
+  failAtService,
   forgetAll,
   planPost,
   planPosts,
@@ -28,7 +32,11 @@ let world: World
 before(async () => {
   world = await createWorld()
 })
-afterEach(() => forgetAll(world))
+afterEach(async () => {
+  const differences = await readSpendDifferences(world.db.sql)
+  await forgetAll(world)
+  assert.deepEqual(differences, [])
+})
 after(() => world.close())
 
 /** Watches a keyword, plans it and claims its post; returns its task. */
@@ -38,6 +46,22 @@ async function claimNext(db: Database, keyword: string): Promise<TaskTag> {
   const tag = parseTag(claim.kind === 'claimed' ? (claim.post.tasks[0]?.tag ?? null) : null)
   assert.ok(tag !== null)
   return tag
+}
+
+/** Reserves a minute before, and claims a minute after, this long before the day's end by UTC. Was it moved to the claim? */
+async function chargedWhenClaimedAt(postId: string, beforeMidnight: string): Promise<boolean> {
+  const { sql } = world.db
+  const [at] = await sql<{ planned: Date; claimed: Date }[]>`
+    select m - interval '1 minute' as planned, m + interval '1 minute' as claimed
+    from (select date_trunc('day', slot_ends_at, 'UTC') - ${beforeMidnight}::interval as m from task) as midnight`
+  assert.ok(at !== undefined)
+  await sql`update task set reserved_at = ${at.planned}`
+  await recount(sql)
+  assert.equal((await claimAt(world, postId, at.claimed.toISOString())).kind, 'claimed')
+  const [reserved] = await readReservations(sql)
+  if (reserved?.at.getTime() === at.planned.getTime()) return false
+  assert.equal(reserved?.at.getTime(), at.claimed.getTime())
+  return true
 }
 
 describe('a claim', () => {
@@ -104,6 +128,136 @@ describe('a claim', () => {
     const claim = await claimPost(world.db, again ?? '', randomUUID(), { ...depsOf(world), budget })
     assert.deepEqual(claim, { kind: 'empty' })
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+  })
+
+  test('moves the reservation to the day of sending, by UTC', async () => {
+    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
+    const postId = await planPost(world, ['yoga'], { every: '31 days' })
+    // Midnight by UTC is 9 in the morning in Tokyo: planned just before, sent just after, on one and the same day there.
+    assert.equal(await chargedWhenClaimedAt(postId, '24 hours'), true)
+  })
+
+  test('moves the reservation to the day of sending, by the time zone of its project', async () => {
+    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
+    const postId = await planPost(world, ['yoga'], { every: '31 days' })
+    // Midnight in Tokyo is 15:00 UTC: planned just before, sent just after, on one and the same day by UTC.
+    assert.equal(await chargedWhenClaimedAt(postId, '9 hours'), true)
+  })
+
+  test('moves the reservation of several projects when the day of only one of them has ended', async () => {
+    await world.db.sql`insert into project (name, timezone) values ('health', 'Asia/Tokyo')`
+    await watch(world, ['yoga'], { project: 'health', every: '31 days' })
+    const postId = await planPost(world, ['yoga'], { every: '31 days' })
+    assert.equal(await chargedWhenClaimedAt(postId, '9 hours'), true)
+  })
+
+  test('raises the reservation of high priority to its own price, and lowers none', async () => {
+    await watch(world, ['urgent'], { priority: 2 })
+    const postId = await planPost(world, ['yoga'])
+    await world.db.sql`update charged_price set unit_micros = 4000 where priority = 2`
+    await world.db
+      .sql`update task set estimate_micros = 5000, reserved_at = reserved_at - interval '1 day' where priority = 1`
+    await recount(world.db.sql)
+    assert.equal((await claimPost(world.db, postId, randomUUID(), depsOf(world))).kind, 'claimed')
+    const tasks = await world.db.sql`select priority, estimate_micros as micros from task order by 1`
+    assert.deepEqual(
+      [...tasks],
+      [
+        { priority: 1, micros: 5000 },
+        { priority: 2, micros: 4000 },
+      ],
+    )
+  })
+
+  test('leaves the reservation alone within one day, so that it keeps its place in time', async () => {
+    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
+    const postId = await planPost(world, ['yoga'], { every: '31 days' })
+    assert.equal(await chargedWhenClaimedAt(postId, '5 hours'), false)
+  })
+
+  test('cuts what a lowered project budget no longer pays, and records the cut', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates', 'running'])
+    await world.db.sql`update project set daily_usd = 0.0025`
+    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
+    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+    const cuts = await world.db.sql`select reason, price_micros from budget_cut`
+    assert.deepEqual([...cuts], [{ reason: 'project_budget', price_micros: 1200 }])
+  })
+
+  test('cuts what was planned last, among tasks of one priority', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates', 'running'])
+    await world.db.sql`
+      update task set planned_at = planned_at - interval '1 hour'
+      where target_id = (select id from target where subject = 'pilates')`
+    await world.db.sql`update project set daily_usd = 0.0012`
+    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+    assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['pilates'])
+  })
+
+  test('leaves what it cut to the next plan, which buys it when there is money again', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    await world.db.sql`update project set daily_usd = 0`
+    assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
+    assert.deepEqual(await planPosts(world), [])
+    await world.db.sql`update project set daily_usd = 1`
+    assert.equal((await planPosts(world)).length, 1)
+    assert.deepEqual(await countStates(world.db), { planned: 2 })
+    assert.equal((await world.db.sql`select from budget_cut`).count, 0)
+  })
+
+  test('ends a task that was charged before and has no budget left as failed, not as cut', async () => {
+    const postId = await planPost(world, ['yoga'])
+    await failAtService(world)
+    await world.db.sql`update project set daily_usd = 0`
+    assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
+    assert.deepEqual(await countStates(world.db), { failed: 1 })
+    assert.deepEqual(await readMoney(world.db), {})
+    assert.equal((await world.db.sql`select from budget_cut`).count, 0)
+    const gaps = await world.db.sql`select gap, reason from ranking`
+    const reason = 'No budget was left to post it again after: 40101: It failed.'
+    assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
+  })
+
+  test('cuts the least urgent first when the overall budget was lowered', async () => {
+    await watch(world, ['urgent'], { priority: 2 })
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
+    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
+    assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['urgent'])
+    const cuts = await world.db.sql`select distinct reason from budget_cut`
+    assert.deepEqual([...cuts], [{ reason: 'overall_budget' }])
+  })
+
+  test('credits what a project budget frees to the overall one, and cuts no task twice over', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates', 'running'])
+    await world.db.sql`update project set daily_usd = 0.0024`
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
+    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
+    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
+    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+    const cuts = await world.db.sql`select reason from budget_cut`
+    assert.deepEqual([...cuts], [{ reason: 'project_budget' }])
+  })
+
+  test('cuts for all projects together what one project alone does not free', async () => {
+    await watch(world, ['chess', 'go'], { project: 'games' })
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    await world.db.sql`update project set daily_usd = 0.0012 where name = 'fitness'`
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
+    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
+    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
+    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+    const cuts = await world.db.sql`select reason from budget_cut order by reason desc`
+    assert.deepEqual([...cuts], [{ reason: 'project_budget' }, { reason: 'overall_budget' }])
+  })
+
+  test('closes a post of which the budget leaves nothing', async () => {
+    const postId = await planPost(world, ['yoga'])
+    const budget = { maxDayMicros: 0, maxMonthMicros: null, maxRunMicros: null }
+    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
+    assert.deepEqual(claim, { kind: 'empty' })
+    assert.deepEqual(await readMoney(world.db), {})
   })
 })
 

@@ -7,14 +7,16 @@ import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { createClient } from '../../src/service/client.ts'
 import { stall, startWireServer } from '../service/wire-server.ts'
-import { readReservations, readSpendDifferences, recount } from '../support/ledger.ts'
+import { readSpendDifferences } from '../support/ledger.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 import {
   answered,
   answerOf,
+  claimAt,
   clientThat,
   countStates,
   depsOf,
+  failAtService,
   forgetAll,
   openOther,
   type PostCall,
@@ -39,31 +41,6 @@ afterEach(async () => {
 })
 after(() => world.close())
 
-function claimAt(postId: string, now: string) {
-  return runAt(world, now, (db) => claimPost(db, postId, randomUUID(), depsOf(world)))
-}
-
-/** Reserves a minute before, and claims a minute after, this long before the day's end by UTC. Was it moved to the claim? */
-async function chargedWhenClaimedAt(postId: string, beforeMidnight: string): Promise<boolean> {
-  const { sql } = world.db
-  const [at] = await sql<{ planned: Date; claimed: Date }[]>`
-    select m - interval '1 minute' as planned, m + interval '1 minute' as claimed
-    from (select date_trunc('day', slot_ends_at, 'UTC') - ${beforeMidnight}::interval as m from task) as midnight`
-  assert.ok(at !== undefined)
-  await sql`update task set reserved_at = ${at.planned}`
-  await recount(sql)
-  assert.equal((await claimAt(postId, at.claimed.toISOString())).kind, 'claimed')
-  const [reserved] = await readReservations(sql)
-  if (reserved?.at.getTime() === at.planned.getTime()) return false
-  assert.equal(reserved?.at.getTime(), at.claimed.getTime())
-  return true
-}
-
-/** As a task is that the service charged and failed, and that is planned again. */
-async function failAtService(): Promise<void> {
-  await world.db.sql`update task set attempt = 2, status_code = 40101, problem = '40101: It failed.'`
-}
-
 /** When the slot of the only task ends, which is at the same moment as the next one begins. */
 async function readSlotEnd(): Promise<string> {
   const [row] = await world.db.sql<{ at: Date }[]>`select slot_ends_at as at from task`
@@ -82,7 +59,7 @@ describe('a claim', () => {
   test('drops a task whose slot is over, which becomes a gap and frees its money', async () => {
     const postId = await planPost(world, ['yoga'])
     const slotEnd = await readSlotEnd()
-    assert.deepEqual(await claimAt(postId, slotEnd), { kind: 'empty' })
+    assert.deepEqual(await claimAt(world, postId, slotEnd), { kind: 'empty' })
     const [post] = await world.db.sql`select state from post`
     assert.equal(post?.state, 'settled')
 
@@ -105,13 +82,25 @@ describe('a claim', () => {
 
   test('ends a task that was charged before and that nobody watches any more as failed', async () => {
     const postId = await planPost(world, ['yoga'])
-    await failAtService()
+    await failAtService(world)
     await world.db.sql`delete from keyword_watch`
     assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
     assert.deepEqual(await countStates(world.db), { failed: 1 })
     assert.deepEqual(await readMoney(world.db), {})
     const gaps = await world.db.sql`select gap, reason from ranking`
     const reason = 'No watch asks for it any more, and it was not posted again after: 40101: It failed.'
+    assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
+  })
+
+  test('leaves a task that was charged before and whose slot is over to closing, which says both', async () => {
+    const postId = await planPost(world, ['yoga'])
+    await failAtService(world)
+    const slotEnd = await readSlotEnd()
+    assert.deepEqual(await claimAt(world, postId, slotEnd), { kind: 'empty' })
+    assert.deepEqual(await countStates(world.db), { dropped: 1 })
+    await runAt(world, slotEnd, closeEndedSlots)
+    const gaps = await world.db.sql`select gap, reason from ranking`
+    const reason = 'It was planned, but its slot ended before it could be sent. 40101: It failed.'
     assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
   })
 
@@ -144,101 +133,6 @@ describe('a claim', () => {
     const postId = await planPost(world, ['yoga'])
     await world.db.sql`delete from keyword_watch where project = 'health'`
     assert.equal((await claimPost(world.db, postId, randomUUID(), depsOf(world))).kind, 'claimed')
-  })
-
-  test('moves the reservation to the day of sending, by UTC', async () => {
-    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
-    const postId = await planPost(world, ['yoga'], { every: '31 days' })
-    // Midnight by UTC is 9 in the morning in Tokyo: planned just before, sent just after, on one and the same day there.
-    assert.equal(await chargedWhenClaimedAt(postId, '24 hours'), true)
-  })
-
-  test('moves the reservation to the day of sending, by the time zone of its project', async () => {
-    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
-    const postId = await planPost(world, ['yoga'], { every: '31 days' })
-    // Midnight in Tokyo is 15:00 UTC: planned just before, sent just after, on one and the same day by UTC.
-    assert.equal(await chargedWhenClaimedAt(postId, '9 hours'), true)
-  })
-
-  test('leaves the reservation alone within one day, so that it keeps its place in time', async () => {
-    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
-    const postId = await planPost(world, ['yoga'], { every: '31 days' })
-    assert.equal(await chargedWhenClaimedAt(postId, '5 hours'), false)
-  })
-
-  test('cuts what a lowered project budget no longer pays, and records the cut', async () => {
-    const postId = await planPost(world, ['yoga', 'pilates', 'running'])
-    await world.db.sql`update project set daily_usd = 0.0025`
-    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
-    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
-    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
-    const cuts = await world.db.sql`select reason, price_micros from budget_cut`
-    assert.deepEqual([...cuts], [{ reason: 'project_budget', price_micros: 1200 }])
-  })
-
-  test('leaves what it cut to the next plan, which buys it when there is money again', async () => {
-    const postId = await planPost(world, ['yoga', 'pilates'])
-    await world.db.sql`update project set daily_usd = 0`
-    assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
-    assert.deepEqual(await planPosts(world), [])
-    await world.db.sql`update project set daily_usd = 1`
-    assert.equal((await planPosts(world)).length, 1)
-    assert.deepEqual(await countStates(world.db), { planned: 2 })
-    assert.equal((await world.db.sql`select from budget_cut`).count, 0)
-  })
-
-  test('ends a task that was charged before and has no budget left as failed, not as cut', async () => {
-    const postId = await planPost(world, ['yoga'])
-    await failAtService()
-    await world.db.sql`update project set daily_usd = 0`
-    assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
-    assert.deepEqual(await countStates(world.db), { failed: 1 })
-    assert.deepEqual(await readMoney(world.db), {})
-    assert.equal((await world.db.sql`select from budget_cut`).count, 0)
-    const gaps = await world.db.sql`select gap, reason from ranking`
-    const reason = 'No budget was left to post it again after: 40101: It failed.'
-    assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
-  })
-
-  test('cuts the least urgent first when the overall budget was lowered', async () => {
-    await watch(world, ['urgent'], { priority: 2 })
-    const postId = await planPost(world, ['yoga', 'pilates'])
-    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
-    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
-    assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['urgent'])
-    const cuts = await world.db.sql`select distinct reason from budget_cut`
-    assert.deepEqual([...cuts], [{ reason: 'overall_budget' }])
-  })
-
-  test('credits what a project budget frees to the overall one, and cuts no task twice over', async () => {
-    const postId = await planPost(world, ['yoga', 'pilates', 'running'])
-    await world.db.sql`update project set daily_usd = 0.0024`
-    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
-    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
-    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
-    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
-    const cuts = await world.db.sql`select reason from budget_cut`
-    assert.deepEqual([...cuts], [{ reason: 'project_budget' }])
-  })
-
-  test('cuts for all projects together what one project alone does not free', async () => {
-    await watch(world, ['chess', 'go'], { project: 'games' })
-    const postId = await planPost(world, ['yoga', 'pilates'])
-    await world.db.sql`update project set daily_usd = 0.0012 where name = 'fitness'`
-    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
-    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
-    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
-    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
-    const cuts = await world.db.sql`select reason from budget_cut order by reason desc`
-    assert.deepEqual([...cuts], [{ reason: 'project_budget' }, { reason: 'overall_budget' }])
-  })
-
-  test('closes a post of which the budget leaves nothing', async () => {
-    const postId = await planPost(world, ['yoga'])
-    const budget = { maxDayMicros: 0, maxMonthMicros: null, maxRunMicros: null }
-    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
-    assert.deepEqual(claim, { kind: 'empty' })
-    assert.deepEqual(await readMoney(world.db), {})
   })
 
   test('has results delivered where there is an address, and is told of those whose pages are wanted too', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { packTasks } from '../../src/ledger/plan-tasks.ts'
+import { releasePost } from '../../src/ledger/release.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { countStates, depsOf, forgetAll, planPost, planPosts, readMoney, watch, work } from './posting.ts'
@@ -35,13 +36,28 @@ describe("the account's spending limit per minute", () => {
     assert.deepEqual(await countStates(world.db), { planned: 2, posted: 3 })
   })
 
-  test('leaves room for what is being sent, whose charge is not known yet', async () => {
-    await limitMinuteTo(3_600)
-    const sending = await claimPost(world.db, await planPost(world, ['a', 'b']), randomUUID(), depsOf(world))
-    assert.equal(sending.kind, 'claimed')
-    const second = await claimPost(world.db, await planPost(world, ['c', 'd']), randomUUID(), depsOf(world))
-    assert.equal(second.kind === 'claimed' && second.post.tasks.length, 1)
-    assert.deepEqual(await countStates(world.db), { planned: 1, posting: 3 })
+  for (const state of ['sending', 'unknown']) {
+    test(`leaves room for a post that is ${state}, whose charge is not known yet`, async () => {
+      await limitMinuteTo(3_600)
+      const first = await claimPost(world.db, await planPost(world, ['a', 'b']), randomUUID(), depsOf(world))
+      assert.equal(first.kind, 'claimed')
+      await world.db.sql`update post set state = ${state}`
+      const second = await claimPost(world.db, await planPost(world, ['c', 'd']), randomUUID(), depsOf(world))
+      assert.equal(second.kind === 'claimed' && second.post.tasks.length, 1)
+      assert.deepEqual(await countStates(world.db), { planned: 1, posting: 3 })
+    })
+  }
+
+  test('does not count a post that was given back, and whose tasks were dropped since', async () => {
+    await limitMinuteTo(2_400)
+    const token = randomUUID()
+    const postId = await planPost(world, ['a', 'b'])
+    await claimPost(world.db, postId, token, depsOf(world))
+    assert.equal(await releasePost(world.db.sql, postId, token, 'It was not sent.'), true)
+    await world.db.sql`delete from keyword_watch`
+    assert.equal((await claimPost(world.db, postId, randomUUID(), depsOf(world))).kind, 'empty')
+    const next = await claimPost(world.db, await planPost(world, ['c', 'd']), randomUUID(), depsOf(world))
+    assert.equal(next.kind === 'claimed' && next.post.tasks.length, 2)
   })
 
   test('opens again when the minute has passed', async () => {

@@ -3,10 +3,12 @@
  * what we did.
  */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
+import { type Claim, claimPost } from '../../src/post/claim.ts'
 import { type PostDeps, type PostResult, workPost } from '../../src/post/work-post.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { PostOutcome } from '../../src/service/post-tasks.ts'
@@ -220,4 +222,14 @@ export async function runAt<T>(
   } finally {
     await other.close()
   }
+}
+
+/** Claims a post as a runner whose business time is `now`. */
+export function claimAt(world: World, postId: string, now: string): Promise<Claim> {
+  return runAt(world, now, (db) => claimPost(db, postId, randomUUID(), depsOf(world)))
+}
+
+/** All tasks are as one is that the service charged and failed, and that is planned again. */
+export async function failAtService(world: World): Promise<void> {
+  await world.db.sql`update task set attempt = 2, status_code = 40101, problem = '40101: It failed.'`
 }

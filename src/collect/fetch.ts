@@ -1,6 +1,5 @@
 /** Fetches results and reads each of them into an outcome. The outcome of one task never depends on that of another. */
 import { gzipSync } from 'node:zlib'
-import pLimit from 'p-limit'
 import {
   ConfigurationError,
   RateLimitedError,
@@ -18,9 +17,8 @@ import {
   parseHtmlResult,
   parseInfoResult,
   parseReviewsResult,
-  parseSearchResult,
-  type SearchResult,
 } from '../service/results.ts'
+import { type FindKnownApp, parseRankedSearch, type RankedSearch } from '../service/search-result.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import { TIMINGS } from '../timings.ts'
@@ -54,7 +52,7 @@ interface Done {
 
 export type Fetched =
   /** A search or a chart; `search` is null when the store found nothing (40102): a measurement. */
-  | ({ readonly kind: 'ranking'; readonly search: SearchResult | null } & Done)
+  | ({ readonly kind: 'ranking'; readonly search: RankedSearch | null } & Done)
   | ({ readonly kind: 'snapshot'; readonly info: InfoResult | null } & Done)
   | ({ readonly kind: 'reviews'; readonly reviews: AppReviewsResult | null } & Done)
   /** Raw pages, where nothing else is offered. */
@@ -107,24 +105,29 @@ export function whyUnusable(fetched: Fetched): string | null {
   return `${fetched.statusCode}: ${fetched.message}`
 }
 
-/** The id of an app that the dictionary has already, so that the texts of a ranked item need not be read; null for others. */
-export type FindKnown = (store: Store, appId: string) => string | null
+/** The ids of apps of a store that the dictionary has already, so that nothing but their ranks need be read. */
+export type FindKnown = (store: Store) => FindKnownApp
 
-const NOTHING_KNOWN: FindKnown = () => null
+const NOTHING_KNOWN: FindKnown = () => () => null
 
 /** Fetches and reads results, at most `maxConcurrent` at once. A result that cannot be had now is deferred, for any reason. */
-export function fetchResults(
+export async function fetchResults(
   client: AppDataClient,
   items: readonly FetchItem[],
   maxConcurrent: number,
   signal: AbortSignal,
   findKnown = NOTHING_KNOWN,
 ): Promise<Fetched[]> {
-  const limit = pLimit(maxConcurrent)
-  return limit.map(items, async (item) => {
-    signal.throwIfAborted()
-    return fetchOne(client, item, findKnown)
-  })
+  const fetched = new Array<Fetched>(items.length)
+  const waiting = items.entries()
+  const fetchNext = async () => {
+    for (const [index, item] of waiting) {
+      signal.throwIfAborted()
+      fetched[index] = await fetchOne(client, item, findKnown)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(maxConcurrent, items.length) }, fetchNext))
+  return fetched
 }
 
 async function fetchOne(client: AppDataClient, item: FetchItem, findKnown: FindKnown): Promise<Fetched> {
@@ -239,7 +242,7 @@ function readDone(item: FetchItem, statusCode: number, result: unknown, findKnow
     return { ...done, kind: 'pages', html, unitsReturned: unitsPosted, incomplete, problem: incomplete }
   }
   /** The service bills what it returned: items of every type, and an app twice that it names twice. */
-  const countReturned = (read: Pick<SearchResult, 'itemsCount' | 'refused'> | null) => {
+  const countReturned = (read: Pick<RankedSearch, 'itemsCount' | 'refused'> | null) => {
     const incomplete = read === null ? null : describeRefused(read.refused, read.itemsCount)
     const unitsReturned = Math.min(unitsOf(read?.itemsCount ?? 0), unitsPosted)
     return { ...done, unitsReturned, incomplete, problem: incomplete }
@@ -247,8 +250,7 @@ function readDone(item: FetchItem, statusCode: number, result: unknown, findKnow
   switch (item.function) {
     case 'app_searches':
     case 'app_list': {
-      const findKnownHere = (appId: string) => findKnown(item.store, appId)
-      const search = result === null ? null : withinPresent(parseSearchResult(result, findKnownHere))
+      const search = result === null ? null : withinPresent(parseRankedSearch(result, findKnown(item.store)))
       return { ...countReturned(search), kind: 'ranking', search }
     }
     case 'app_info': {

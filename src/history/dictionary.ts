@@ -26,32 +26,24 @@ export interface Dictionary {
   /** Upserts these apps and returns their ids. */
   resolveAppIds(seen: readonly SeenApps[]): Promise<AppIds>
   /**
-   * The id in its store of an app that is in the dictionary and whose texts were looked at lately, so that they need not be read; else null.
-   * It is one string for each app: look-ups by it compare no characters.
+   * The ids of apps of a store that are in the dictionary and whose texts were looked at lately, so that they need not be read; null for
+   * others.
    */
-  findKnown(store: Store, appId: string): string | null
+  findKnown(store: Store): (appId: string) => number | null
 }
 
-/** Ids are cached after their commit only. When the bound is reached the cache is emptied. */
+/** Ids are cached after their commit only. When the bound is reached the cache begins again. */
 const MAX_CACHED = 200_000
-/** Titles differ by country, so every capture would rewrite them: an app is updated at most this often. */
+/**
+ * Titles differ by country, so every capture would rewrite them: an app is updated at most this often. The cache begins again when it is as
+ * old, so that the texts of all apps are looked at then.
+ */
 const REFRESH_AFTER_MS = 20 * 3_600_000
 
-interface CachedApp {
-  readonly id: number
-  readonly appId: string
-  readonly checkedAtMs: number
-}
-
-/** By store and id, without a key string for each look-up. */
-type Cache = Readonly<Record<Store, Map<string, CachedApp>>>
-
-function emptyCache(): Cache {
-  return { ios_store: new Map(), android_store: new Map() }
-}
-
-function sizeOf(cache: Cache): number {
-  return cache.ios_store.size + cache.android_store.size
+/** Ids by store and app id: numbers alone, because an object for each app made a look-up twice as slow. */
+interface Cache {
+  readonly beganAtMs: number
+  readonly ids: Readonly<Record<Store, Map<string, number>>>
 }
 
 export function createDictionary(
@@ -59,27 +51,30 @@ export function createDictionary(
   nowMs: () => number = Date.now,
   maxCached = MAX_CACHED,
 ): Dictionary {
-  let cache = emptyCache()
+  const begin = (): Cache => ({ beganAtMs: nowMs(), ids: { ios_store: new Map(), android_store: new Map() } })
+  let cache = begin()
+  const isFull = (more: number) => cache.ids.ios_store.size + cache.ids.android_store.size + more > maxCached
+  /** A cache that ends is replaced and not emptied: another batch may still read its ids out of it. */
+  const present = (more = 0) => {
+    if (nowMs() - cache.beganAtMs >= REFRESH_AFTER_MS || (more > 0 && isFull(more))) cache = begin()
+    return cache.ids
+  }
   return {
-    findKnown: (store, appId) => {
-      const app = cache[store].get(appId)
-      return app !== undefined && nowMs() - app.checkedAtMs < REFRESH_AFTER_MS ? app.appId : null
+    findKnown: (store) => {
+      const ids = present()[store]
+      return (appId) => ids.get(appId) ?? null
     },
     resolveAppIds: async (seen) => {
-      const known = cache
-      const freshFromMs = nowMs() - REFRESH_AFTER_MS
-      const isStale = (app: CachedApp | undefined) => app === undefined || app.checkedAtMs <= freshFromMs
-      const missing = onePerApp(seen, (store, appId) => isStale(known[store].get(appId)))
+      const known = present()
+      const missing = onePerApp(seen, (store, appId) => !known[store].has(appId))
       if (missing.length > 0) {
-        // A cache that is full is replaced and not emptied: another batch may still read its ids out of it.
-        if (sizeOf(cache) + missing.length > maxCached) cache = emptyCache()
+        const next = present(missing.length)
         for (const { store, appId, id } of await upsertApps(db, missing)) {
-          const app = { id, appId, checkedAtMs: nowMs() }
-          known[store].set(appId, app)
-          cache[store].set(appId, app)
+          known[store].set(appId, id)
+          next[store].set(appId, id)
         }
       }
-      return (store, appId) => known[store].get(appId)?.id
+      return (store, appId) => known[store].get(appId)
     },
   }
 }

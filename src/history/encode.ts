@@ -22,19 +22,15 @@ export function toRanking(fetched: Of<'ranking'>, idOf: AppIds): RankingCapture 
 
 /** One place per organic rank up to the last, holes 0; absolute ranks only where one differs. */
 function encodeRanks({ item: { store }, search }: Of<'ranking'>, idOf: AppIds) {
-  const items = search?.items ?? []
-  let length = 0
-  let isShifted = false
-  for (const { rank, absolute } of items) {
-    if (rank > length) length = rank
-    if (rank !== absolute) isShifted = true
+  const appIds = search?.known.ids.slice() ?? []
+  const absolute = search?.known.absolute.slice() ?? []
+  for (const item of search?.items ?? []) {
+    while (appIds.length < item.rank) absolute.push(appIds.push(0))
+    appIds[item.rank - 1] = idOf(store, item.appId) ?? 0
+    absolute[item.rank - 1] = item.absolute
   }
-  const appIds = new Array<number>(length).fill(0)
-  for (const { rank, appId } of items) appIds[rank - 1] = idOf(store, appId) ?? 0
-  if (!isShifted) return { appIds, absolute: null }
-  const absolute = Array.from(appIds, (_, index) => index + 1)
-  for (const item of items) absolute[item.rank - 1] = item.absolute
-  return { appIds, absolute }
+  const isShifted = absolute.some((rank, index) => rank !== index + 1)
+  return { appIds, absolute: isShifted ? absolute : null }
 }
 
 /** Pure: an app's page as a row of the history. */
@@ -142,7 +138,7 @@ function toPage(info: InfoResult): AppPage {
   }
 }
 
-/** Pure: every app that a result speaks of, for the dictionary. */
+/** Pure: every app that a result speaks of and that was not known when it was read, for the dictionary. */
 export function appsOf(fetched: Fetched): SeenApps {
   const { store } = fetched.item
   switch (fetched.kind) {

@@ -43,6 +43,19 @@ export interface SearchResult {
   readonly refused: readonly RefusedItem[]
 }
 
+/** Ranks of apps that the reader knew already, so that nothing else of them was read. */
+export interface KnownRanks {
+  /** `ids[i]` is the app at organic rank i + 1, by the number that `FindKnownApp` gave for it; 0 where no such app is. */
+  readonly ids: readonly number[]
+  /** Absolute ranks beside them; i + 1 where no such app is. */
+  readonly absolute: readonly number[]
+}
+
+/** As `SearchResult`, with the apps that were known aside: they are not in `items`. */
+export interface RankedSearch extends SearchResult {
+  readonly known: KnownRanks
+}
+
 /** The largest depth is 700; paid items and bundles come on top. */
 const MAX_ITEMS = 5_000
 /** Ranks are stored as smallint. */
@@ -69,32 +82,45 @@ const organicItem = z.object({
 })
 
 /**
- * The id of an app whose texts are known already, so that they need not be read and are null in the result; null for any other text. It
- * gives one and the same string each time, by which later look-ups are cheap.
+ * The number above 0 of an app whose texts are known already, so that they need not be read; null for any other text. Each app has its
+ * own number.
  */
-export type FindKnownApp = (appId: string) => string | null
+export type FindKnownApp = (appId: string) => number | null
+
+const KNOWS_NONE: FindKnownApp = () => null
+const NO_RANKS: KnownRanks = { ids: [], absolute: [] }
 
 /**
  * Reads `result[0]` of an app_searches task. Items that are not organic (paid, bundles) are not ranked; unknown
  * fields are ignored.
- * @param findKnown default: no app is known
  * @throws UnreadableError with the path of the field that breaks the contract, also when no item can be read
  */
-export function parseSearchResult(result: unknown, findKnown: FindKnownApp = () => null): SearchResult {
+export function parseSearchResult(result: unknown): SearchResult {
+  const { known: _, ...search } = parseRankedSearch(result, KNOWS_NONE)
+  return search
+}
+
+/**
+ * As `parseSearchResult`, without an object for each app that is known. When the items need a closer look all of them are in `items`.
+ * @throws as `parseSearchResult` does
+ */
+export function parseRankedSearch(result: unknown, findKnown: FindKnownApp): RankedSearch {
   const page: Page = isPage(result) ? result : readWith(searchPage, result)
   const counted = readCount(page.items_count)
   if (page.items == null && counted !== 0) {
     throw unreadable(['items'], 'it is missing, and items_count is not 0')
   }
   const items = page.items ?? []
-  const usual = readUsual(items, findKnown)
+  const ranks = readUsual(items, findKnown) ?? { ...readRanks(items, readItem), known: NO_RANKS }
   return {
     keyword: textIfReadable(page.keyword, MAX_NAME_LENGTH * 2),
     checkUrl: textIfReadable(page.check_url, MAX_URL_LENGTH),
     datetime: readTimestamp(page.datetime),
     resultsCount: readCount(page.se_results_count),
     itemsCount: Math.max(items.length, counted ?? 0),
-    ...(usual === null ? readRanks(items, readItem) : { items: usual, refused: [] }),
+    items: ranks.items,
+    refused: ranks.refused,
+    known: ranks.known,
   }
 }
 
@@ -110,14 +136,14 @@ function textIfReadable(value: unknown, maxLength: number): string | null {
   return typeof value === 'string' ? cleanText(value, maxLength) : null
 }
 
+type Ranks = Pick<RankedSearch, 'items' | 'refused' | 'known'>
+
 /**
  * The usual case, at a tenth of the cost: each item keeps the contract, they come in the order of their ranks, and no app comes twice.
  * Null in every other case, which `readRanks` reads; where both can read they agree.
  */
-function readUsual(sent: readonly unknown[], findKnown: FindKnownApp): SearchItem[] | null {
-  const items: SearchItem[] = []
-  const seen = new Set<string>()
-  let lastRank = 0
+function readUsual(sent: readonly unknown[], findKnown: FindKnownApp): Ranks | null {
+  const usual = new UsualRanks(findKnown)
   let type = ''
   let store: Store | null = null
   for (const value of sent) {
@@ -126,32 +152,68 @@ function readUsual(sent: readonly unknown[], findKnown: FindKnownApp): SearchIte
       type = value.type
       store = type.endsWith('_organic') ? storeOfType(type) : null
     }
-    if (store === null) continue
-    const item = readUsualItem(value, store, findKnown)
-    if (item === null || item.rank <= lastRank || seen.has(item.appId)) return null
-    lastRank = item.rank
-    seen.add(item.appId)
-    items.push(item)
+    if (store !== null && !usual.add(value, store)) return null
   }
-  return items
+  return usual.isEachOnce() ? usual : null
 }
 
-function readUsualItem(
-  sent: Readonly<Record<string, unknown>>,
-  store: Store,
-  findKnown: FindKnownApp,
-): SearchItem | null {
-  const { rank_group: rank, rank_absolute: absolute, app_id: id, title, developer, icon, url } = sent
-  if (!isRank(rank) || !isRank(absolute)) return null
-  if (!isText(title) || !isText(developer) || !isText(icon) || !isText(url)) return null
-  const appId = readAppId(id, store)
-  if (appId === null) return null
-  const known = findKnown(appId)
-  if (known === null) return { rank, absolute, appId, ...readTexts(title, developer, icon, url) }
-  return { rank, absolute, appId: known, title: null, developer: null, icon: null, url: null }
+class UsualRanks implements Ranks {
+  readonly items: SearchItem[] = []
+  readonly refused = []
+  readonly known = { ids: [] as number[], absolute: [] as number[] }
+  readonly #findKnown: FindKnownApp
+
+  constructor(findKnown: FindKnownApp) {
+    this.#findKnown = findKnown
+  }
+
+  /** False when the item is not as usual. */
+  add(sent: Readonly<Record<string, unknown>>, store: Store): boolean {
+    const { ids, absolute } = this.known
+    const appId = readAppId(sent.app_id, store)
+    if (appId === null || !isUsual(sent) || sent.rank_group <= ids.length) return false
+    const id = this.#findKnown(appId)
+    while (ids.length < sent.rank_group - 1) absolute.push(ids.push(0))
+    ids.push(id ?? 0)
+    absolute.push(id === null ? sent.rank_group : sent.rank_absolute)
+    if (id === null) {
+      this.items.push({ rank: sent.rank_group, absolute: sent.rank_absolute, appId, ...readTexts(sent) })
+    }
+    return true
+  }
+
+  isEachOnce(): boolean {
+    const { ids } = this.known
+    const known = ids.includes(0) ? ids.filter((id) => id > 0) : ids
+    return areDistinct(known) && areDistinct(this.items.map(({ appId }) => appId))
+  }
+}
+
+function areDistinct(values: readonly unknown[]): boolean {
+  return new Set(values).size === values.length
 }
 
 type SentText = string | null | undefined
+
+type SentTexts = Readonly<Partial<Record<'title' | 'developer' | 'icon' | 'url', SentText>>>
+
+interface UsualItem extends SentTexts {
+  readonly rank_group: number
+  readonly rank_absolute: number
+}
+
+/** Its ranks are numbers and its texts are texts. */
+function isUsual(sent: object): sent is UsualItem {
+  const { rank_group, rank_absolute, title, developer, icon, url } = sent as Readonly<Record<string, unknown>>
+  return (
+    isRank(rank_group) &&
+    isRank(rank_absolute) &&
+    isText(title) &&
+    isText(developer) &&
+    isText(icon) &&
+    isText(url)
+  )
+}
 
 function isText(value: unknown): value is SentText {
   return typeof value === 'string' || value == null
@@ -161,7 +223,7 @@ function isRank(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_RANK
 }
 
-function readTexts(title: SentText, developer: SentText, icon: SentText, url: SentText) {
+function readTexts({ title, developer, icon, url }: SentTexts) {
   return {
     title: readText(title, MAX_NAME_LENGTH),
     developer: readText(developer, MAX_NAME_LENGTH),
@@ -213,7 +275,7 @@ export function readItem(value: unknown, index: number): SearchItem | null {
     rank: readRank(item.rank_group) ?? refuse([...at, 'rank_group'], RANK_RULE),
     absolute: readRank(item.rank_absolute) ?? refuse([...at, 'rank_absolute'], RANK_RULE),
     appId: readAppId(item.app_id, storeOfType(value.type)) ?? refuse([...at, 'app_id'], APP_ID_RULE),
-    ...readTexts(item.title, item.developer, item.icon, item.url),
+    ...readTexts(item),
   }
 }
 

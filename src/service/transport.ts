@@ -161,7 +161,7 @@ export class Transport {
   async callFree(call: FreeCall): Promise<Reply> {
     const startedMs = this.#clock.monotonicMs()
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await this.#limit(() => this.#attempt(call))
+      const answer = await this.#attemptInTurn(call)
       if (!isFailure(answer.meaning)) {
         this.announce(call, OK, answer.meaning)
         return toReply(answer.meaning, answer)
@@ -217,6 +217,16 @@ export class Transport {
       .then(() => Promise.all(this.#ending))
       .then(() => {})
     return this.#closed
+  }
+
+  /**
+   * The answer is no result of the limit: its queue, once it is old garbage, would keep the whole bodies of thousands of answers until
+   * the next full collection.
+   */
+  async #attemptInTurn(call: FreeCall): Promise<Attempt> {
+    const { promise, resolve } = Promise.withResolvers<Attempt>()
+    await this.#limit(async () => resolve(await this.#attempt(call)))
+    return promise
   }
 
   async #attempt(call: FreeCall): Promise<Attempt> {

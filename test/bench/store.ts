@@ -94,6 +94,7 @@ function toResult(serviceId: string, keyword: number, day: number): Fetched {
       itemsCount: 100,
       refused: [],
       items,
+      known: { ids: [], absolute: [] },
     },
   }
 }

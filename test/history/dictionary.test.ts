@@ -138,12 +138,12 @@ test('an app in the cache costs no statement, and the cache begins again past it
 test('an app is known from its commit on, in its store alone, until its texts are due again', async () => {
   let nowMs = Date.now()
   const dictionary = createDictionary(db, () => nowMs)
-  assert.equal(dictionary.findKnown('ios_store', '1000'), null)
-  await dictionary.resolveAppIds(ios(seen('1000')))
-  assert.equal(dictionary.findKnown('ios_store', '1000'), '1000')
-  assert.equal(dictionary.findKnown('android_store', '1000'), null)
+  assert.equal(dictionary.findKnown('ios_store')('1000'), null)
+  const idOf = await dictionary.resolveAppIds(ios(seen('1000')))
+  assert.equal(dictionary.findKnown('ios_store')('1000'), idOf('ios_store', '1000'))
+  assert.equal(dictionary.findKnown('android_store')('1000'), null)
   nowMs += 21 * 3_600_000
-  assert.equal(dictionary.findKnown('ios_store', '1000'), null)
+  assert.equal(dictionary.findKnown('ios_store')('1000'), null)
 })
 
 test('ids that a batch has resolved stay, however often the cache begins again meanwhile', async () => {

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { appsOf, toRanking } from '../../src/history/encode.ts'
 import type { Store } from '../../src/service/functions.ts'
+import type { KnownRanks } from '../../src/service/search-result.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 type Ranking = Extract<Fetched, { kind: 'ranking' }>
@@ -13,7 +14,9 @@ interface Place {
   readonly absolute: number
 }
 
-function search(places: readonly Place[]): Ranking {
+const NONE_KNOWN = { ids: [], absolute: [] }
+
+function search(places: readonly Place[], known: KnownRanks = NONE_KNOWN): Ranking {
   const unnamed = { title: null, developer: null, icon: null, url: null }
   return {
     kind: 'ranking',
@@ -41,6 +44,7 @@ function search(places: readonly Place[]): Ranking {
       itemsCount: places.length,
       refused: [],
       items: places.map((place) => ({ ...place, ...unnamed })),
+      known,
     },
   }
 }
@@ -77,6 +81,24 @@ describe('a search result in the history', () => {
       [
         [1, 2],
         [2, 3],
+      ],
+    )
+  })
+
+  test('has the apps that were known when it was read between those that were not', () => {
+    const places = [
+      { appId: '1007', rank: 2, absolute: 2 },
+      { appId: '1009', rank: 5, absolute: 7 },
+    ]
+    const { appIds, absolute } = toRanking(
+      search(places, { ids: [3, 0, 0, 4], absolute: [1, 2, 3, 6] }),
+      idsOf(places),
+    )
+    assert.deepEqual(
+      [appIds, absolute],
+      [
+        [3, 7, 0, 4, 9],
+        [1, 2, 3, 6, 7],
       ],
     )
   })

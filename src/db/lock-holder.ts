@@ -33,7 +33,7 @@ export async function readLockHolders(sql: SqlRunner, waitingPid: number): Promi
     )
     select pid, nullif(a.application_name, '') as application, a.usename as "user", a.state,
       extract(epoch from clock_timestamp() - a.xact_start)::float8 * 1000 as "openForMs", a.query_start as "queryStart",
-      left(regexp_replace(regexp_replace(a.query, '''[^'']*''?', '''…''', 'g'), '\s+', ' ', 'g'), ${QUERY_LENGTH}::int) as query
+      left(regexp_replace(regexp_replace(a.query, '''[^'']*''?', '''…''', 'g'), '\\s+', ' ', 'g'), ${QUERY_LENGTH}::int) as query
     from chain left join pg_stat_activity a using (pid)
     where pid = 0 or cardinality(pg_blocking_pids(pid)) = 0
     order by a.xact_start`

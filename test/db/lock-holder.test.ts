@@ -37,12 +37,15 @@ for (const [what, [hold, wait]] of Object.entries(LOCKS)) {
       await person
         .begin(async (holder) => {
           await holder.unsafe(hold)
+          const holderPid = await pidOf(holder)
+          await holder.unsafe("select\n  'secret' as  sesame")
           for (let place = 1; place <= 2; place += 1) {
             const { pid, waited } = await waitFor(wait)
             waiting.push(waited)
             const [found, ...others] = await readLockHolders(runner.sql, pid)
             assert.equal(others.length, 0)
-            assert.equal(found?.pid, await pidOf(holder))
+            assert.equal(found?.query, "select '…' as sesame")
+            assert.equal(found.pid, holderPid)
             assert.equal(found?.application, 'psql of anna')
             assert.equal(found?.user, database.sql.options.user)
             assert.ok(found?.openForMs !== null && found.openForMs >= 0)

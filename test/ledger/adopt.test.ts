@@ -91,11 +91,13 @@ describe('evidence', () => {
     assert.equal(task?.service_id, 's-yoga')
   })
 
-  test('of two service ids in one batch charges the one and shows the other', async () => {
+  test('of two service ids in one batch charges the first and shows the other', async () => {
     const [fact] = await claimKeywords(['yoga'])
     assert.ok(fact !== undefined)
     await record([fact, { ...fact, serviceId: 's-second' }])
     assert.deepEqual(await readMoney(world.db), { charge: 1200, duplicate: 1200 })
+    const [task] = await world.db.sql`select service_id from task`
+    assert.equal(task?.service_id, 's-yoga')
   })
 
   test('without a cost is charged as estimated', async () => {
@@ -135,7 +137,8 @@ describe('evidence', () => {
     assert.deepEqual(await countStates(world.db), { dropped: 1 })
     assert.deepEqual({ ...(await adopt([fact])) }, { adopted: 1, duplicates: 0 })
     assert.deepEqual({ ...(await adopt([fact])) }, { adopted: 0, duplicates: 0 })
-    assert.deepEqual(await countStates(world.db), { posted: 1 })
+    const [task] = await world.db.sql`select state, ended_at from task`
+    assert.deepEqual({ ...task }, { state: 'posted', ended_at: null })
     const charges = await world.db.sql`
       select p.name as project, c.amount_micros, t.subject
       from charge c join target t on t.id = c.target_id join project p on p.id = c.project_id

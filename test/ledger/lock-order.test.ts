@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Transaction } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
+import { adoptTasks } from '../../src/ledger/adopt.ts'
 import { withLedgerLock } from '../../src/ledger/lock.ts'
 import { packTasks } from '../../src/ledger/plan-tasks.ts'
 import { giveUpUnknownPosts } from '../../src/ledger/posts.ts'
@@ -76,6 +77,13 @@ describe('a transition that waits for its first task holds no other task and no 
   test('settling', async () => {
     const claim = await claimBackwards()
     await assertWaitsWithNothing(claim.postId, () => settlePost(world.db, claim, [], 60_000, null))
+  })
+
+  test('adopting', async () => {
+    const { postId } = await claimBackwards()
+    const tasks = await world.db.sql<{ id: string }[]>`select id from task order by id desc`
+    const created = tasks.map(({ id }) => ({ taskId: id, attempt: 1, serviceId: id, costMicros: 1200 }))
+    await assertWaitsWithNothing(postId, () => world.db.begin((tx) => adoptTasks(tx, created, 60_000)))
   })
 
   test('releasing a post', async () => {

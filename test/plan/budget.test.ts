@@ -85,6 +85,19 @@ describe('a plan', () => {
     assert.equal((await cuts()).length, 0)
   })
 
+  test('reserves no more than MAX_USD_PER_RUN in all its pieces together', async () => {
+    await planning.watch('a', TEN)
+    assert.equal((await planning.plan({ maxRunMicros: 6000 }, 2)).planned, 5)
+  })
+
+  test('buys nothing of a later piece for which something more urgent was cut', async () => {
+    await planning.watch('a', ['urgent'], { depth: 300, priority: 2 })
+    await planning.watch('a', ['yoga'])
+    await planning.spend('a', 1200, '2026-03-10 12:00+00')
+    const { planned, cut } = await planning.plan({ maxDayMicros: 7200 }, 1)
+    assert.deepEqual([planned, cut], [0, 2])
+  })
+
   test('sets aside what is dearer than MAX_USD_PER_RUN, and buys the rest', async () => {
     await planning.watch('b', ['yoga'], { depth: 700 })
     assert.equal(await affordable({ maxRunMicros: 2400 }), 2)
@@ -158,6 +171,16 @@ describe('the account', () => {
     await planning.setBudget('b', {})
     await planning.spend('b', 2400, '2026-03-10 12:01+00')
     assert.equal(await affordable(), 3)
+  })
+
+  test('sets aside what costs more than a minute allows, and leaves the rest to the claims', async () => {
+    await reported({ minute_limit_micros: 2400 })
+    await planning.watch('a', ['huge'], { depth: 300 })
+    assert.equal(await affordable(), 10)
+    assert.deepEqual(
+      (await cuts()).map(({ reason, price_micros }) => [reason, price_micros]),
+      [['dearer_than_overall_budget', 3600]],
+    )
   })
 
   test('forgets at 00:00 UTC what it had spent the day before', async () => {

@@ -114,6 +114,23 @@ describe('a plan', () => {
       assert.equal((await planning.db.sql`select from ${planning.db.sql(table)}`).count, 0, table)
   })
 
+  test('packs a hundred tasks in a post, the most urgent ones together and first', async () => {
+    const keywords = Array.from({ length: 120 }, (_, n) => `keyword ${n}`)
+    await planning.watch('a', keywords)
+    await planning.watch('a', ['urgent'], { priority: 2 })
+    await planDueTasks(planning.db, { ...BUDGET, maxDayMicros: 1_000_000 }, async (tx, [first = '']) => {
+      const posts = await tx`
+        select post_id = ${first} as is_first, count(*) as tasks, max(priority) as priority from task group by 1 order by 1 desc`
+      assert.deepEqual(
+        [...posts],
+        [
+          { is_first: true, tasks: 100, priority: 2 },
+          { is_first: false, tasks: 21, priority: 1 },
+        ],
+      )
+    })
+  })
+
   test('leaves out what is disabled, and the app of which only the rank is asked for', async () => {
     const { sql } = planning.db
     await planning.watch('a', ['yoga'], { enabled: false })

@@ -175,15 +175,17 @@ describe('a claim', () => {
     assert.equal(await chargedWhenClaimedAt(postId, '5 hours'), false)
   })
 
-  test('cuts what a lowered project budget no longer pays, and records the cut', async () => {
-    const postId = await planPost(world, ['yoga', 'pilates', 'running'])
-    await world.db.sql`update project set daily_usd = 0.0025`
-    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
-    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
-    assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
-    const cuts = await world.db.sql`select reason, price_micros from budget_cut`
-    assert.deepEqual([...cuts], [{ reason: 'project_budget', price_micros: 1200 }])
-  })
+  for (const budget of ['daily_usd', 'monthly_usd']) {
+    test(`cuts what a lowered ${budget} of a project no longer pays, and records the cut`, async () => {
+      const postId = await planPost(world, ['yoga', 'pilates', 'running'])
+      await world.db.sql`update project set ${world.db.sql({ [budget]: 0.0025 })}`
+      const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+      assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
+      assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
+      const cuts = await world.db.sql`select reason, price_micros from budget_cut`
+      assert.deepEqual([...cuts], [{ reason: 'project_budget', price_micros: 1200 }])
+    })
+  }
 
   test('cuts what was planned last, among tasks of one priority', async () => {
     const postId = await planPost(world, ['yoga', 'pilates', 'running'])

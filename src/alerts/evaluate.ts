@@ -1,14 +1,15 @@
 /**
- * Rules are looked at in SQL. The measurements that no rule has seen are deleted from `alert_due` in the statement that writes what the
+ * Rules are looked at in SQL. The measurements that no rule has seen are deleted from `alert_due` in the transaction that writes what the
  * rules find in them, so that a runner that is killed loses nothing and repeats nothing; (rule, subject, slot) is unique.
  */
 import type { Fragment } from 'postgres'
 import type { Database, Transaction } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
+import { withoutNestedLoops } from '../plan/joins.ts'
 import { APP_KINDS, pages } from './apps.ts'
 import { comparable, DAY_KINDS } from './days.ts'
-import { pairs, RANK_KINDS } from './ranks.ts'
-import type { AlertProject, DueScope, Kinds } from './scope.ts'
+import { COMPARING, pairs, RANK_KINDS } from './ranks.ts'
+import { type AlertProject, type DueScope, joinAll, type Kinds } from './scope.ts'
 import { SERVICE_KINDS } from './service.ts'
 
 /** A collection that is not over is waited for so long, so that one message tells of all of it. */
@@ -40,27 +41,24 @@ export async function readDueSlot(
 
 /** Evaluates one slot of a project, and returns how many events are new. */
 export async function evaluateSlot(tx: Transaction, scope: DueScope): Promise<number> {
-  const kinds = await readKinds(tx, scope.project)
-  const queries = Object.entries({ ...RANK_KINDS, ...DAY_KINDS, ...APP_KINDS }).flatMap(([kind, query]) =>
-    kinds.has(kind) ? [query(tx, scope)] : [],
-  )
-  await tx`set local work_mem = '64MB'`
-  const due = tx`
-    due as materialized (
-      delete from alert_due where project_id = ${scope.project.id} and slot = ${scope.slot}::timestamptz returning target_id
-    )`
-  if (queries.length === 0) {
-    await tx`with ${due} select`
-    return 0
+  const { project, slot } = scope
+  const rows = await tx<{ targetId: number }[]>`
+    delete from alert_due where project_id = ${project.id} and slot = ${slot}::timestamptz returning target_id as "targetId"`
+  const asked = await readKinds(tx, project)
+  const due =
+    tx`due as materialized (select unnest(${rows.map(({ targetId }) => targetId)}::integer[]) as target_id)` as Fragment
+  const choose = (queries: typeof RANK_KINDS) =>
+    Object.entries(queries).flatMap(([kind, query]) => (asked.kinds.has(kind) ? [query(tx, scope)] : []))
+  const [ofApps, ofDay] = [choose(APP_KINDS), choose(DAY_KINDS)]
+  const ofLists = [...choose(RANK_KINDS), ...ofDay]
+  let events = 0
+  if (ofApps.length > 0) events += await insertEvents(tx, project, [due, pages(tx, scope)], ofApps)
+  if (ofLists.length > 0) {
+    await tx`set local work_mem = '64MB'`
+    const parts = [due, pairs(tx, scope, asked), ...(ofDay.length > 0 ? [comparable(tx)] : [])]
+    events += await withoutNestedLoops(tx, () => insertEvents(tx, project, parts, ofLists))
   }
-  const isRanked = has(kinds, { ...RANK_KINDS, ...DAY_KINDS })
-  const parts = [
-    due,
-    ...(isRanked ? [pairs(tx, scope, kinds)] : []),
-    ...(has(kinds, DAY_KINDS) ? [comparable(tx)] : []),
-    ...(has(kinds, APP_KINDS) ? [pages(tx, scope)] : []),
-  ] as Fragment[]
-  return insertEvents(tx, scope.project, parts, queries)
+  return events
 }
 
 /** What goes by the clock, and not by a measurement. */
@@ -69,7 +67,7 @@ export async function evaluateService(
   project: AlertProject,
   budget: OverallBudget,
 ): Promise<number> {
-  const kinds = await readKinds(tx, project)
+  const { kinds } = await readKinds(tx, project)
   const queries = Object.entries(SERVICE_KINDS).flatMap(([kind, query]) =>
     kinds.has(kind) ? [query(tx, project, budget)] : [],
   )
@@ -77,18 +75,28 @@ export async function evaluateService(
 }
 
 async function readKinds(tx: Transaction, project: AlertProject): Promise<Kinds> {
-  const rows = await tx<{ kind: string }[]>`
-    select distinct kind from alert_rule where project = ${project.name} and enabled`
-  return new Set(rows.map(({ kind }) => kind))
+  const rows = await tx<{ kind: string; days: number | null; isScoped: boolean }[]>`
+    select kind, ${daysOf(tx)} as days, bool_and(num_nonnulls(store, keyword, tag) > 0) as "isScoped"
+    from alert_rule r where project = ${project.name} and enabled group by 1, 2 order by 1, 2`
+  const compared = new Map<number, boolean>()
+  for (const { kind, days, isScoped } of rows) {
+    if (days !== null && COMPARING.includes(kind))
+      compared.set(days, isScoped && compared.get(days) !== false)
+  }
+  return {
+    kinds: new Set(rows.map(({ kind }) => kind)),
+    compared: [...compared].map(([days, isScoped]) => ({ days, isScoped })),
+  }
 }
 
-function has(kinds: Kinds, queries: Readonly<Record<string, unknown>>): boolean {
-  return Object.keys(queries).some((kind) => kinds.has(kind))
+/** How many days before a rule `r` compares with; null where it compares with something else. */
+function daysOf(tx: Transaction): Fragment {
+  return tx`case r.compared_with when '1 day' then 1 when '7 days' then 7 when '30 days' then 30 end` as Fragment
 }
 
 /**
  * An event that lies between the two ends of a comparison, in the same direction, has told it already. In the order of slots: what comes
- * late is told of its own slot.
+ * late is told of its own slot. `offset 0` has it looked up by its key: else the planner reads all events that there ever were.
  */
 async function insertEvents(
   tx: Transaction,
@@ -98,10 +106,10 @@ async function insertEvents(
 ): Promise<number> {
   const rows = await tx`
     with rule as materialized (
-      select r.*, case r.compared_with when '1 day' then 1 when '7 days' then 7 when '30 days' then 30 end as days
+      select r.*, ${daysOf(tx)} as days
       from alert_rule r where r.project = ${project.name} and r.enabled
     )${parts.length === 0 ? tx`` : parts.map((part) => tx`, ${part}`)},
-    found (rule_id, subject, slot, compared_slot, target_id, app, rival, before, after, detail) as (${queries.map((query, n) => (n === 0 ? tx`${query}` : tx` union all ${query}`))})
+    found (rule_id, subject, slot, compared_slot, target_id, app, rival, before, after, detail) as (${joinAll(tx, queries)})
     insert into alert_event (rule_id, subject, slot, compared_slot, kind, severity, target_id, app, rival, before, after, detail)
     select f.rule_id, f.subject, f.slot, f.compared_slot, r.kind, r.severity, f.target_id, f.app, f.rival, f.before, f.after, f.detail
     from found f
@@ -111,6 +119,7 @@ async function insertEvents(
       where e.rule_id = f.rule_id and e.subject = f.subject and e.slot > f.compared_slot and e.slot < f.slot
         and sign(coalesce(e.after, 1000000) - coalesce(e.before, 1000000))
           = sign(coalesce(f.after, 1000000) - coalesce(f.before, 1000000))
+      offset 0
     )
     on conflict (rule_id, subject, slot) do nothing
     returning id`

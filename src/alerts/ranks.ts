@@ -4,32 +4,26 @@
  */
 import type { Fragment } from 'postgres'
 import type { Transaction } from '../db/database.ts'
-import { type DueScope, type Kinds, meansApp, meansList, tellsRank } from './scope.ts'
+import { type Compared, type DueScope, joinAll, type Kinds, meansApp, meansList, tellsRank } from './scope.ts'
 
 /** Kinds that sum up a day, over the lists that were measured in other slots of it too. */
-const OF_DAY = ['visibility_moved', 'share_of_voice_moved', 'top_count_moved', 'new_app']
+export const OF_DAY = ['visibility_moved', 'share_of_voice_moved', 'top_count_moved', 'new_app']
+/** Kinds that compare a measurement, or a day, with the one so many days before. */
+export const COMPARING = ['rank_moved', 'top_crossed', 'overtaken', ...OF_DAY]
 const BEST_WITHIN_DAYS = 90
 
 /**
- * Common table expressions behind `rule` and `due`: `list`, what the project follows now; `apps`, its apps by store; `pair`, two
- * measurements of a list, one of them in the slot (or, for the kinds of a day, the last of its day), with the ranks of all apps in both.
+ * Common table expressions behind `rule` and `due`: `list`, what the project follows now; `apps`, its apps; `present`, what was stored of
+ * the lists in the slot, gaps too; `pair`, two measurements of a list, one of them in the slot (or, for the kinds of a day, the last of its
+ * day); `place`, the ranks of an app in both.
  */
-export function pairs(tx: Transaction, { project, slot }: DueScope, kinds: Kinds): Fragment {
+export function pairs(tx: Transaction, scope: DueScope, { kinds, compared }: Kinds): Fragment {
+  const { project, slot } = scope
   const isOfDay = OF_DAY.some((kind) => kinds.has(kind))
-  const others = tx`
-    union all
-    select l.*, h.slot, h.app_ids, h.depth, h.reason
-    from list l
-    cross join lateral (
-      select n.slot, n.app_ids, n.depth, n.reason from ranking n, day
-      where n.target_id = l.target_id and n.slot >= day.begins_at and n.slot < day.ends_at and n.gap is null
-      order by n.slot desc limit 1
-    ) h
-    where not l.is_due`
-  const heads = kinds.has('new_app')
-    ? tx`m.app_ids[:(select max(top) from rule where kind = 'new_app')] as heads,
-      b.app_ids[:(select max(top) from rule where kind = 'new_app')] as heads_before`
-    : tx`null::integer[] as heads, null::integer[] as heads_before`
+  const pair = compared.flatMap((each) => [
+    pairsOfDue(tx, scope, each),
+    ...(isOfDay ? [pairsOfOthers(tx, each)] : []),
+  ])
   return tx`
     day as materialized (
       select d.day at time zone z.name as begins_at, (d.day + interval '1 day') at time zone z.name as ends_at, d.day, z.name as zone
@@ -48,42 +42,78 @@ export function pairs(tx: Transaction, { project, slot }: DueScope, kinds: Kinds
       where p.project = ${project.name} and p.kind in ('keyword', 'chart') and p.ended_at is null
     ),
     apps as materialized (
-      select a.store, array_agg(a.app) as ids, array_agg(a.role) as roles, array_agg(a.app_id) as app_ids
-      from project_app a where a.project = ${project.name} and a.ended_at is null group by a.store
+      select a.store, a.app, a.role, a.app_id from project_app a where a.project = ${project.name} and a.ended_at is null
     ),
     followed as materialized (
       select p.target_id, p.first_slot, coalesce(p.last_slot, 'infinity') as last_slot
       from watch_period p where p.project = ${project.name} and p.kind in ('keyword', 'chart')
     ),
-    measured as not materialized (
-      select l.*, h.slot, h.app_ids, h.depth, h.reason
-      from list l join ranking h on h.target_id = l.target_id and h.slot = ${slot}::timestamptz and h.gap is null
-      where l.is_due
-      ${isOfDay ? others : tx``}
+    present as materialized (
+      select h.target_id, h.slot, h.gap, h.reason, h.depth, h.app_ids
+      from ranking h where h.target_id = any(array(select l.target_id from list l where l.is_due)) and h.slot = ${slot}::timestamptz
     ),
-    pair as materialized (
-      select m.target_id, m.slot, m.store, m.function, m.keyword, m.tags, m.weight, m.is_due, m.depth, s.days,
-        b.slot as compared_slot, b.depth as depth_before, m.reason is null as is_whole, b.reason is null as was_whole,
-        cardinality(m.app_ids) as size, cardinality(b.app_ids) as size_before,
-        array(select array_position(m.app_ids, app) from unnest(a.ids) app) as ranks,
-        array(select array_position(b.app_ids, app) from unnest(a.ids) app) as ranks_before, ${heads}
-      from measured m
-      cross join (select distinct days from rule where days is not null) s
-      join ranking b on b.target_id = m.target_id and b.slot = m.slot - make_interval(hours => 24 * s.days) and b.gap is null
-      left join apps a on a.store = m.store
-      where exists (
-        select from followed f where f.target_id = m.target_id and b.slot between f.first_slot and f.last_slot
-      )
-    ),
+    pair as materialized (${pair.length === 0 ? noPair(tx) : joinAll(tx, pair)}),
     place as materialized (
-      select l.target_id, l.slot, l.store, l.keyword, l.tags, l.depth, l.days, l.compared_slot, l.depth_before,
-        a.app, a.role, a.app_id, a.rank, a.rank_before
+      select l.target_id, l.is_due, l.slot, l.store, l.function, l.keyword, l.tags, l.weight, l.depth, l.days, l.compared_slot,
+        l.depth_before, l.is_whole and l.was_whole as are_whole, a.app, a.role, a.app_id, n.rank, n.rank_before
       from pair l
-      join apps s on s.store = l.store
-      cross join lateral unnest(s.ids, s.roles, s.app_ids, l.ranks, l.ranks_before) as a (app, role, app_id, rank, rank_before)
-      where l.is_due and (a.rank is not null or a.rank_before is not null)
-        and (a.rank is not null or l.is_whole) and (a.rank_before is not null or l.was_whole)
+      join apps a on a.store = l.store
+      cross join lateral (
+        select array_position(l.app_ids, a.app) as rank, array_position(l.app_ids_before, a.app) as rank_before offset 0
+      ) n
+      where (n.rank is not null or n.rank_before is not null)
+        and (n.rank is not null or l.is_whole) and (n.rank_before is not null or l.was_whole)
     )` as Fragment
+}
+
+/** The columns of `pair`, of a list `l` and its measurements `h` and, before, `b`. */
+function pairColumns(tx: Transaction, days: number): Fragment {
+  return tx`l.target_id, h.slot, l.store, l.function, l.keyword, l.tags, l.weight, l.is_due, h.depth, ${days}::integer as days,
+    b.slot as compared_slot, b.depth as depth_before, h.reason is null as is_whole, b.reason is null as was_whole, h.app_ids,
+    b.app_ids as app_ids_before` as Fragment
+}
+
+/** Read by an array of their ids: the slot is the same for all, and so is the partition. */
+function pairsOfDue(tx: Transaction, { slot }: DueScope, { days, isScoped }: Compared): Fragment {
+  const meant = tx`and exists (select from rule r where r.days = ${days} and ${meansList(tx)})`
+  return tx`
+    select ${pairColumns(tx, days)}
+    from list l
+    join present h on h.target_id = l.target_id and h.gap is null
+    join ranking b on b.target_id = l.target_id
+    where b.target_id = any(array(select l.target_id from list l where l.is_due ${isScoped ? meant : tx``}))
+      and b.slot = ${slot}::timestamptz - make_interval(hours => ${24 * days}) and b.gap is null and ${wasFollowed(tx)}` as Fragment
+}
+
+/** Each by itself: their slots differ. `offset 0` keeps the planner from reading the whole history for them. */
+function pairsOfOthers(tx: Transaction, { days }: Compared): Fragment {
+  return tx`
+    select ${pairColumns(tx, days)}
+    from list l
+    cross join lateral (
+      select n.slot, n.app_ids, n.depth, n.reason from ranking n, day
+      where n.target_id = l.target_id and n.slot >= day.begins_at and n.slot < day.ends_at and n.gap is null
+      order by n.slot desc limit 1
+    ) h
+    cross join lateral (
+      select n.target_id, n.slot, n.app_ids, n.depth, n.reason from ranking n
+      where n.target_id = l.target_id and n.slot = h.slot - make_interval(hours => ${24 * days}) and n.gap is null
+      offset 0
+    ) b
+    where not l.is_due and ${wasFollowed(tx)}` as Fragment
+}
+
+/** Where no rule compares: the queries of other kinds stand beside. */
+function noPair(tx: Transaction): Fragment {
+  return tx`
+    select ${pairColumns(tx, 0)} from list l join present h on false join ranking b on false` as Fragment
+}
+
+/** Whether the project followed the list at the time of the measurement `b`. */
+function wasFollowed(tx: Transaction): Fragment {
+  return tx`exists (
+    select from followed f where f.target_id = b.target_id and b.slot between f.first_slot and f.last_slot
+  )` as Fragment
 }
 
 /** The queries of the kinds that speak of single lists. */
@@ -98,18 +128,18 @@ export const RANK_KINDS: Readonly<Record<string, (tx: Transaction, scope: DueSco
  * Places between two measurements; against the best rank of the days before; or against a base, from when on it was last within
  * reach of it.
  */
-function rankMoved(tx: Transaction, { slot }: DueScope): Fragment {
+function rankMoved(tx: Transaction, { project }: DueScope): Fragment {
   return tx`
     select r.id as rule_id, format('%s:%s', m.target_id, m.app) as subject, m.slot, m.compared_slot, m.target_id, m.app,
       null::integer as rival, m.rank_before::float8 as before, m.rank::float8 as after, '{}'::jsonb as detail
     from (
       select r.id as rule_id, l.target_id, l.slot, l.compared_slot, l.app, l.rank, l.depth, l.rank_before, l.depth_before
-      from rule r join place l on l.days = r.days and ${meansList(tx)} join lateral (select l.*) a on ${meansApp(tx)}
+      from rule r join place l on l.is_due and l.days = r.days and ${meansList(tx)} and ${meansApp(tx, 'l')}
       where r.kind = 'rank_moved'
       union all
-      ${bestRanks(tx, slot)}
+      ${bestRanks(tx, project.name)}
       union all
-      ${baseRanks(tx, slot)}
+      ${baseRanks(tx)}
     ) m
     join rule r on r.id = m.rule_id
     cross join lateral (
@@ -127,35 +157,39 @@ function bandOf(tx: Transaction, rank: Fragment): Fragment {
 }
 
 /** Every app of a rule on every list of it that was measured in the slot. */
-function presentRanks(tx: Transaction, slot: string): Fragment {
+function presentRanks(tx: Transaction): Fragment {
   return tx`
     rule r
     join list l on l.is_due and ${meansList(tx)}
-    join ranking h on h.target_id = l.target_id and h.slot = ${slot}::timestamptz and h.gap is null
-    join apps s on s.store = l.store
-    cross join lateral unnest(s.ids, s.roles, s.app_ids) as a (app, role, app_id)
+    join present h on h.target_id = l.target_id and h.gap is null
+    join apps a on a.store = l.store
     cross join lateral (select array_position(h.app_ids, a.app) as rank offset 0) n` as Fragment
 }
 
-function bestRanks(tx: Transaction, slot: string): Fragment {
+function bestRanks(tx: Transaction, project: string): Fragment {
   return tx`
     select r.id, l.target_id, h.slot, past.slot, a.app, n.rank, h.depth, past.rank, null::smallint
-    from ${presentRanks(tx, slot)}
+    from ${presentRanks(tx)}
     cross join lateral (
       select b.slot, array_position(b.app_ids, a.app) as rank from ranking b
       where b.target_id = l.target_id and b.gap is null and b.slot < h.slot
         and b.slot >= h.slot - make_interval(hours => 24 * coalesce(r.window_days, ${BEST_WITHIN_DAYS}))
         and a.app = any(b.app_ids)
-        and exists (select from followed f where f.target_id = l.target_id and b.slot between f.first_slot and f.last_slot)
+        and exists (
+          select from watch_period f
+          where f.target_id = l.target_id and f.project = ${project} and f.kind in ('keyword', 'chart')
+            and b.slot between f.first_slot and coalesce(f.last_slot, 'infinity')
+          offset 0
+        )
       order by 2, 1 desc limit 1
     ) past
     where r.kind = 'rank_moved' and r.compared_with = 'best' and ${meansApp(tx)} and (n.rank is not null or h.reason is null)` as Fragment
 }
 
-function baseRanks(tx: Transaction, slot: string): Fragment {
+function baseRanks(tx: Transaction): Fragment {
   return tx`
     select r.id, l.target_id, h.slot, within.slot, a.app, n.rank, h.depth, r.base::integer, null::smallint
-    from ${presentRanks(tx, slot)}
+    from ${presentRanks(tx)}
     cross join lateral (
       select coalesce(max(b.slot), '-infinity') as slot from ranking b
       cross join lateral (select coalesce(array_position(b.app_ids, a.app), b.depth + 1) as rank offset 0) o
@@ -171,8 +205,7 @@ function topCrossed(tx: Transaction): Fragment {
     select r.id, format('%s:%s', l.target_id, l.app), l.slot, l.compared_slot, l.target_id, l.app, null::integer,
       l.rank_before, l.rank, jsonb_build_object('top', r.top)
     from rule r
-    join place l on l.days = r.days and ${meansList(tx)}
-    join lateral (select l.*) a on ${meansApp(tx)}
+    join place l on l.is_due and l.days = r.days and ${meansList(tx)} and ${meansApp(tx, 'l')}
     where r.kind = 'top_crossed' and coalesce(l.rank <= r.top, false) <> coalesce(l.rank_before <= r.top, false)
       and (l.rank is not null or l.depth >= r.top) and (l.rank_before is not null or l.depth_before >= r.top)
       and case r.direction when 'up' then coalesce(l.rank <= r.top, false) when 'down' then coalesce(l.rank > r.top, true)
@@ -185,21 +218,21 @@ function overtaken(tx: Transaction): Fragment {
     select r.id, format('%s:%s:%s', l.target_id, l.app, c.app), l.slot, l.compared_slot, l.target_id, l.app, c.app,
       l.rank_before, l.rank, jsonb_build_object('rival_before', c.rank_before, 'rival_after', c.rank)
     from rule r
-    join place l on l.days = r.days and l.role = 'own' and (r.app_id is null or r.app_id = l.app_id) and ${meansList(tx)}
+    join place l on l.is_due and l.days = r.days and l.role = 'own' and (r.app_id is null or r.app_id = l.app_id) and ${meansList(tx)}
     join place c on c.target_id = l.target_id and c.days = l.days and c.role = 'competitor'
     where r.kind = 'overtaken' and c.rank <= coalesce(r.top, c.rank) and c.rank < coalesce(l.rank, l.depth + 1)
       and l.rank_before < coalesce(c.rank_before, l.depth_before + 1)` as Fragment
 }
 
 /** Gaps: how long ago the list was measured last, or began to be followed. Told once, until it is measured again. */
-function notMeasured(tx: Transaction, { slot }: DueScope): Fragment {
+function notMeasured(tx: Transaction): Fragment {
   return tx`
     select r.id, l.target_id::text, h.slot, since.slot, l.target_id, null::integer, null::integer, null::float8, null::float8,
       jsonb_build_object('gap', h.gap, 'reason', left(h.reason, 500),
         'days', floor(extract(epoch from h.slot - since.slot) / 86400))
     from rule r
     join list l on l.is_due and ${meansList(tx)}
-    join ranking h on h.target_id = l.target_id and h.slot = ${slot}::timestamptz and h.gap is not null
+    join present h on h.target_id = l.target_id and h.gap is not null
     cross join lateral (
       select coalesce((
         select c.slot from ranking c where c.target_id = l.target_id and c.slot < h.slot and c.gap is null order by c.slot desc limit 1

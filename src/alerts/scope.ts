@@ -14,8 +14,18 @@ export interface DueScope {
   readonly slot: string
 }
 
-/** The kinds of rules that a project has. */
-export type Kinds = ReadonlySet<string>
+/** How many days before something is compared with. */
+export interface Compared {
+  readonly days: number
+  /** Whether each rule that compares so names a store, a keyword or a tag. */
+  readonly isScoped: boolean
+}
+
+/** What the rules of a project ask for. */
+export interface Kinds {
+  readonly kinds: ReadonlySet<string>
+  readonly compared: readonly Compared[]
+}
 
 /** Whether a rule `r` means a list `l`: its store, keyword and tags. */
 export function meansList(tx: Transaction): Fragment {
@@ -23,9 +33,14 @@ export function meansList(tx: Transaction): Fragment {
     and (r.tag is null or r.tag = any(l.tags))` as Fragment
 }
 
-/** Whether a rule `r` means an app `a`: by its id, else by its role. */
-export function meansApp(tx: Transaction): Fragment {
-  return tx`case when r.app_id is not null then r.app_id = a.app_id else r.role in (a.role, 'any') end` as Fragment
+/** Whether a rule `r` means an app `a`, or that of another row: by its id, else by its role. */
+export function meansApp(tx: Transaction, row = 'a'): Fragment {
+  return tx`case when r.app_id is not null then r.app_id = ${tx(row)}.app_id else r.role in (${tx(row)}.role, 'any') end` as Fragment
+}
+
+/** One query after the other. */
+export function joinAll(tx: Transaction, queries: readonly Fragment[]): Fragment {
+  return tx`${queries.map((query, n) => (n === 0 ? tx`${query}` : tx` union all ${query}`))}` as Fragment
 }
 
 /** Whether a rule `r` tells a change to `after` from `before`, where less is better. */

@@ -8,3 +8,12 @@ import type { Transaction } from '../db/database.ts'
 export async function disableNestedLoops(tx: Transaction): Promise<void> {
   await tx`select set_config('enable_nestloop', 'off', true)`
 }
+
+/** Runs `work` without nested loops, and lets Postgres choose them again for what follows in the transaction. */
+export async function withoutNestedLoops<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
+  const [row] = await tx<{ before: string }[]>`select current_setting('enable_nestloop') as before`
+  await disableNestedLoops(tx)
+  const result = await work()
+  await tx`select set_config('enable_nestloop', ${row?.before ?? 'on'}, true)`
+  return result
+}

@@ -59,7 +59,9 @@ export function pairs(tx: Transaction, scope: DueScope, { kinds, compared }: Kin
       from pair l
       join apps a on a.store = l.store
       cross join lateral (
-        select array_position(l.app_ids, a.app) as rank, array_position(l.app_ids_before, a.app) as rank_before offset 0
+        select case when a.app = any(l.app_ids) then array_position(l.app_ids, a.app) end as rank,
+          case when a.app = any(l.app_ids_before) then array_position(l.app_ids_before, a.app) end as rank_before
+        offset 0
       ) n
       where (n.rank is not null or n.rank_before is not null)
         and (n.rank is not null or l.is_whole) and (n.rank_before is not null or l.was_whole)
@@ -163,7 +165,7 @@ function presentRanks(tx: Transaction): Fragment {
     join list l on l.is_due and ${meansList(tx)}
     join present h on h.target_id = l.target_id and h.gap is null
     join apps a on a.store = l.store
-    cross join lateral (select array_position(h.app_ids, a.app) as rank offset 0) n` as Fragment
+    cross join lateral (select case when a.app = any(h.app_ids) then array_position(h.app_ids, a.app) end as rank offset 0) n` as Fragment
 }
 
 function bestRanks(tx: Transaction, project: string): Fragment {

@@ -1,5 +1,6 @@
 /** A database to measure on: on the server of TEST_DATABASE_URL, else on a temporary one, durable as in production. */
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,21 +10,33 @@ import { migrate } from '../../src/db/migrate.ts'
 import { attachEmbedded } from '../../src/embedded/attach.ts'
 import { openCluster } from '../../src/embedded/cluster.ts'
 
+const ENDS = ['SIGINT', 'SIGTERM'] as const
 /** So that `readServerLoad` can count the statements. */
 const SETTINGS = {
   shared_preload_libraries: 'pg_stat_statements',
   max_wal_size: '4GB',
 }
 
-/** Nothing is left of the database when the work has ended, however it did. */
+/** Nothing is left of the database when the work has ended, however it did: on SIGINT and SIGTERM it is broken off. */
 export async function withDatabase(work: (db: Database) => Promise<void>): Promise<void> {
   const { TEST_DATABASE_URL: givenUrl } = process.env
+  const stopping = new AbortController()
+  const stop = (signal: NodeJS.Signals) => stopping.abort(new Error(`The bench was ended by ${signal}.`))
+  for (const signal of ENDS) process.once(signal, stop)
   const useUrl = async (url: string) => {
+    stopping.signal.throwIfAborted()
     await migrate(url)
     const db = openDatabase(url)
-    await work(db).finally(() => db.close())
+    const broken = once(stopping.signal, 'abort').then(() => {
+      throw stopping.signal.reason
+    })
+    await Promise.race([work(db), broken]).finally(() => db.close())
   }
-  await (givenUrl === undefined ? withServer(useUrl) : withGivenServer(givenUrl, useUrl))
+  try {
+    await (givenUrl === undefined ? withServer(useUrl) : withGivenServer(givenUrl, useUrl))
+  } finally {
+    for (const signal of ENDS) process.off(signal, stop)
+  }
 }
 
 async function withServer(work: (url: string) => Promise<void>): Promise<void> {

@@ -11,9 +11,14 @@ import { interrupted, runSuite, type Suite } from './support/suite.ts'
 /** A name to choose it by, what it is, and the suite; null when this machine has not what it needs. */
 type Step = readonly [name: string, what: string, suite: (() => Suite) | null]
 
-/** Where the database or the calendar has a part. */
-const WITH_DATABASE = 'test/{audit,collect,db,flow,history,ledger,plan,post,queue,report,watch}/**/*.test.ts'
-const WITH_CALENDAR = [WITH_DATABASE, 'test/sandbox/**/*.test.ts', 'test/service/**/*.test.ts']
+const WORK = 'test/{audit,collect,db,flow,history,ledger,plan,post,queue,report,watch}/**/*.test.ts'
+/** Files whose tests ask the database of the run. */
+const WITH_DATABASE = [
+  WORK,
+  'test/{account,alerts,archive,demo,grafana,mistakes,monitor}/*.test.ts',
+  'test/cli/{alerts,export,failure,held-up,import,own-account,refusals,report,sql,status-check}.test.ts',
+]
+const WITH_CALENDAR = [WORK, 'test/sandbox/**/*.test.ts', 'test/service/**/*.test.ts']
 
 /** Each is passed while the tests run, or follows within the hour. */
 const INSTANTS = {
@@ -45,7 +50,7 @@ function listSteps(): Step[] {
   const server: Step =
     programs === undefined
       ? ['server', `the database on a second server: none in ${FOLDER_OF_DEBIAN}`, null]
-      : ['server', `the database on the server of ${programs}`, () => ({ files: [WITH_DATABASE], programs })]
+      : ['server', `the database on the server of ${programs}`, () => ({ files: WITH_DATABASE, programs })]
   const instants = Object.entries(INSTANTS).map(([name, [what, at, timeZone]]): Step => {
     const suite = () => ({ files: WITH_CALENDAR, clock: clockAt(new Date(at), timeZone) })
     return [name, `${what}: ${at}, ${timeZone}`, suite]

@@ -35,7 +35,10 @@ export async function stopRunners(children: readonly ChildProcess[]): Promise<vo
   await Promise.all(ended)
 }
 
-/** Posts a second that so many processes claim, send to a service that creates all their tasks, and settle. */
+/**
+ * Posts a second that so many processes claim, send to a service that creates all their tasks, and settle. The last twentieth is not
+ * measured: a post that is tried again waits for seconds.
+ */
 export async function measureClaims(
   db: Database,
   postIds: readonly string[],
@@ -45,16 +48,18 @@ export async function measureClaims(
   const service = await startService([])
   const queue = await openQuietQueue(db)
   const runners = await startRunners(db, service.url, processes)
+  const last = Math.floor(postIds.length / 20)
   const startedMs = performance.now()
   await db.begin((tx) => queue.enqueuePosts(tx, postIds))
   await untilNone(
     () => db.sql`select count(*) as open from post where id = any(${postIds}::uuid[]) and state <> 'settled'`,
+    last,
   )
   const seconds = (performance.now() - startedMs) / 1000
   await stopRunners(runners)
   await queue.stop(1_000)
   service.end()
-  return postIds.length / seconds
+  return (postIds.length - last) / seconds
 }
 
 /** Returns when no more are open than may be left. */

@@ -93,6 +93,15 @@ describe('the queue', () => {
     )
   })
 
+  test('keeps the place of a target when another project joins with a lower priority', async () => {
+    await planning.watch('a', ['calm'])
+    await planning.watch('a', ['urgent'], { priority: 2 })
+    await planning.plan({ maxDayMicros: 0 })
+    await planning.watch('b', ['urgent'])
+    await planning.plan({ maxDayMicros: 2400 })
+    assert.deepEqual(await planning.plannedKeywords(), ['urgent'])
+  })
+
   test('whoever was not measured for longest goes first, so that with too little money everybody has their turn', async () => {
     const keywords = ['alpha', 'bravo', 'charlie', 'delta', 'echo']
     await planning.setBudget('a', { dailyMicros: 2400 })

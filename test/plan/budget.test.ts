@@ -130,6 +130,8 @@ describe('the day of a project', () => {
     await planning.spend('a', 1200, '2026-03-08 05:00+00')
     await planning.spend('a', 4800, '2026-03-08 04:59+00')
     assert.equal(await affordable(), 4)
+    await planning.setNow('2026-03-09 04:00+00')
+    assert.equal((await planning.plan()).planned, 5)
   })
 
   test('and its month begin together on the first', async () => {

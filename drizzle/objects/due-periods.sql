@@ -2,7 +2,8 @@
 -- `interval_progress` says with one row an interval that nothing is new. Periods that are new, ended, or wait for something are rows
 -- of `period_due`. A plan that finds nothing reads some forty rows, however many watches there are.
 
--- The first call, also after a crash, has all periods looked at: of those that ended, what is not closed is a row of `period_due` then.
+-- `interval_progress` is empty before the first call and after a crash. Then all open periods are looked at by their intervals, and each
+-- ended period that is not closed yet gets a row of `period_due`.
 create or replace function begin_progress(of_work text) returns void language plpgsql as $$
 begin
   insert into interval_progress (work, every) values (of_work, '0') on conflict do nothing;
@@ -15,8 +16,8 @@ end $$;
 comment on function begin_progress(text) is 'Has all periods looked at for a kind of work, unless that was begun already.';
 revoke execute on function begin_progress(text) from public;
 
--- What it takes counts as looked at when the transaction commits. Periods that begin meanwhile, in transactions that are still open, have
--- their rows of `period_due`.
+-- The periods that it returns count as looked at once the transaction of the caller commits. A period that another transaction begins
+-- meanwhile has a row of `period_due` of its own.
 create or replace function take_due_periods(of_work text, at_most integer) returns bigint[] language plpgsql as $$
 declare
   present timestamptz := storerank_now();

@@ -98,9 +98,9 @@ function outdatedTasks(tx: Transaction, postId: string, prices: readonly Price[]
 }
 
 /**
- * Drops tasks whose slot is over and tasks that no watch asks for any more. They leave the post, and closing the slots turns them into
- * gaps. A task with a status code was charged before, and ends as `failed` when its slot goes on: `dropped`, it would be planned anew
- * from the first attempt. A task that is adopted meanwhile is not `planned` any more and is left alone.
+ * Drops tasks whose slot is over and tasks that no watch asks for any more. They leave the post, and `closeEndedSlots` turns them into
+ * gaps. A task with a status code was charged before. While its slot goes on such a task ends as `failed`, because the next plan would
+ * buy the slot of a `dropped` task again from the first attempt. A task that was adopted meanwhile is `posted`, and is left alone.
  */
 export async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
   await tx`
@@ -139,10 +139,11 @@ export async function renewReservations(
 }
 
 /**
- * Drops tasks, the least urgent first, until the reservations fit the budgets again: first the budget of each payer, then, less what
- * that frees, the budgets of all projects together. Tasks dearer than the account's limit per minute are dropped too. Cuts are recorded
- * in `budget_cut`, and the next plan lifts them where another project can pay. A task that was charged before ends as `failed`. A task
- * that was sent before stays as `dropped`, because the service may still name it. Other tasks are deleted.
+ * Drops tasks, the least urgent first, until the reservations fit the budgets again. The budget of each payer comes first. What these
+ * drops free counts for the budgets of all projects together, which come second. Tasks dearer than the account's limit per minute are
+ * dropped too. Each cut is a row of `budget_cut`, and its slot a row of `due_slot`, so that the next plan buys it when a project can pay.
+ * A task that was charged before ends as `failed`. A task that was sent before stays as `dropped`, because the service may still name
+ * it. Other tasks are deleted.
  */
 export async function dropTasksOverBudget(
   tx: Transaction,
@@ -251,7 +252,7 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
   return row?.fits ?? true
 }
 
-/** Settles a post without a `planned` task. Returns whether it did. */
+/** Settles the post if it has no `planned` task. Returns whether it had none. */
 export async function settleEmptyPost(tx: Transaction, postId: string): Promise<boolean> {
   const rows = await tx`
     update post set state = 'settled', settled_at = clock_timestamp(), micros = 0

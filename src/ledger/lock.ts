@@ -10,9 +10,9 @@ import { TIMINGS } from '../timings.ts'
  * Locks the one row of `ledger`, and folds what other transactions have added to `spend_change` into `spend`. Readers and
  * editors have no right to that row, so that no login of theirs can stop the runners.
  *
- * The lock is a statement of its own before the statements that read, so these see what the last holder committed. Business time is
- * set to the instant of the lock and stands still from then on: by the time of its begin, a transaction that waited over midnight
- * would spend money of a day that is over.
+ * The lock is a statement of its own, so that the statements after it see what the last holder committed. The transaction's business time
+ * is the instant of the lock from then on. By the instant of its begin, a transaction that waited past midnight would reserve money of
+ * the day before.
  */
 export async function lockLedger(tx: Transaction): Promise<void> {
   const rows = await tx`select from ledger for update`

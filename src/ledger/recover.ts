@@ -27,7 +27,7 @@ export interface Recovered extends Evidence {
   readonly netMicros: number
 }
 
-/** The payer of what no watch asks for: people who watched it did so after the copy was made. */
+/** The project that pays for a target that no watch of this copy asks for: the watch was made after the copy. */
 const PROJECT_OF_UNWATCHED = 'recovered'
 
 /**
@@ -67,8 +67,8 @@ function toCreated({ taskId, attempt, serviceId, costMicros, isDone }: ListedTas
 }
 
 /**
- * `listed`: the tasks without a charge, with their target, its payers and their price. Projects that ask for the slot pay; else those that
- * ever watched the target; else a project of its own.
+ * Fills the temporary table `listed`: the tasks without a charge, with their target, payers and price. The projects that asked for the
+ * slot pay. Without one, all projects that ever watched the target pay, and without one of these the project `recovered`.
  */
 async function fillListed(
   tx: Transaction,
@@ -125,8 +125,8 @@ async function fillListed(
 }
 
 /**
- * Removes planned tasks for a slot that was bought under another id: the copy had planned it, or a plan did after the copy was restored. One
- * that was sent before stays as `dropped`, because the service may still name its tag.
+ * Removes planned tasks whose slot was bought under another id: they were planned before the copy was made, or after it was restored. A
+ * task that was sent before stays as `dropped`, because the service may still name its tag.
  */
 export async function dropForgottenTwins(tx: Transaction): Promise<void> {
   await tx`
@@ -151,8 +151,8 @@ export async function dropForgottenTwins(tx: Transaction): Promise<void> {
 }
 
 /**
- * Raises known tasks to an attempt that was made after the copy, so that no tag is sent twice. One whose result was awaited, or had
- * failed, was posted again by then: its new service id takes the place of the old one.
+ * Raises the attempt of known tasks to the one that the list names, so that no tag is sent twice. A task that is `posted` or `failed` here
+ * was posted again after the copy was made. It is `planned` again, and adopted with its new service id.
  */
 export async function repeatTasks(tx: Transaction): Promise<void> {
   await tx`
@@ -169,8 +169,8 @@ export async function repeatTasks(tx: Transaction): Promise<void> {
 }
 
 /**
- * Inserts the tasks that are not known, with their price reserved on the day of posting: `adoptTasks` turns it into a charge. One whose slot
- * another task has was paid for beside it: it is `dropped` at once, and its charge a `duplicate`.
+ * Inserts the tasks that are not known, with their price reserved on the day of posting: `adoptTasks` turns it into a charge. When another
+ * task has the slot, both were paid for. Then the task is inserted as `dropped`, and its charge becomes a `duplicate`.
  */
 export async function insertForgottenTasks(tx: Transaction): Promise<void> {
   await tx`
@@ -199,8 +199,8 @@ export async function insertForgottenTasks(tx: Transaction): Promise<void> {
 }
 
 /**
- * Books what the list says came back: its cost of a finished task is net. The row of the refund stands even at 0, so that storing the
- * result books none again. Results that are ready are asked for at once.
+ * Books the refunds that the list implies: the cost that it names of a finished task is net. A refund of 0 is a row as well, because storing
+ * the result books no second refund of a task. Finished tasks are asked for at once.
  * @returns what the tasks cost, net
  */
 async function bookKnownRefunds(tx: Transaction): Promise<number> {

@@ -21,7 +21,7 @@ export interface ListedTag {
   readonly tag: string | null
 }
 
-/** A process looks again after this time, in case that two copies of one database work at once. */
+/** The list is compared again after this time, because two copies of one database may work at once. */
 const CHECK_AGAIN_MINUTES = 60
 
 /** Whether the service's list was compared with this very database within CHECK_AGAIN_MINUTES. */
@@ -101,7 +101,7 @@ export async function findForgotten(
   return rows.map((row) => row.id)
 }
 
-/** Stops posting from now on; the earliest of several findings stands. @param from by the clock of the service */
+/** Stops posting from now on. Of several calls the earliest instant stands. @param from by the clock of the service */
 export async function holdForRecovery(sql: SqlRunner, from: Date): Promise<void> {
   await sql`update ledger set recover_from = least(recover_from, ${from}::timestamptz)`
 }

@@ -8,10 +8,10 @@ import { withLedgerLock } from '../ledger/lock.ts'
 import type { Fragment } from '../ledger/money.ts'
 import { TIMINGS } from '../timings.ts'
 
-/** A person's open transaction may lock a watch. Planning does not wait for it: the next plan opens its period. */
+/** A person's open transaction may hold the lock of a watch. Planning goes on without it, and the next plan opens its period. */
 const OPENING_LOCK_TIMEOUT_MS = 2_000
 
-/** Opens the periods of watches whose twin in the project is gone. */
+/** Of several watches of a project on one target the oldest is followed. When it has ended, this opens the period of the next one. */
 export async function openTwins(db: Database): Promise<void> {
   try {
     await db.begin(async (tx) => void (await tx`select start_twins_of_ended()`), {
@@ -166,7 +166,7 @@ export async function forgetDecided(tx: Transaction, slots: readonly DueSlot[]):
       and not exists (select from budget_cut c where c.target_id = p.target_id and c.slot = p.slot offset 0)`
 }
 
-/** Has the next plan and the next closing look at all periods, as after a crash: so that nothing is overlooked for longer than a day. */
+/** Makes the next plan and the next closing read all periods, as after a crash. The daily call bounds how long a mistake in what is due can last. */
 export async function lookAtAllPeriods(db: Database): Promise<void> {
   await db.sql`delete from interval_progress`
 }

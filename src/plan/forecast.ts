@@ -1,7 +1,7 @@
 /**
- * What the present watches cost a day and a month, or would with another interval, depth or priority, as long as the budgets reach. A
- * month is the next 30 days. Prices and sharing are the plan's own (`drizzle/objects/forecast.sql`); what stores do not have, and is
- * refunded, is not known beforehand.
+ * What the present watches cost a day and a month, and what they would cost with another interval, depth or priority. No budget cuts
+ * anything here. A month is the next 30 days. Prices and shares are those of the plan (`drizzle/objects/forecast.sql`). Refunds are not
+ * in it: how many results a store has is not known beforehand.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import type { Fragment } from '../ledger/money.ts'
@@ -85,7 +85,7 @@ export async function readForecast(db: Database, question: ForecastQuestion): Pr
   )
 }
 
-/** What all watches cost in a month, in a transaction that may have changed some. */
+/** What all watches cost in a month, as the transaction of the caller sees them. */
 export async function readTotal(sql: SqlRunner, question: ForecastQuestion = {}): Promise<ForecastTotal> {
   const [total] = await sql<ForecastTotal[]>`
     select coalesce(sum(slots) filter (where is_first), 0)::bigint as measurements,
@@ -111,7 +111,7 @@ function cost(sql: SqlRunner): Fragment {
     sum(share_micros * slots)::bigint as "monthMicros"`
 }
 
-/** Slots of one interval begin together: what all targets of an interval cost at once is added up before its slots are listed. */
+/** All slots of one interval begin at the same instants. So the targets of an interval are added up first, and its slots listed once. */
 function daysOf(sql: SqlRunner, question: ForecastQuestion): Fragment {
   return sql`
     with line as materialized (${linesOf(sql, question)}),

@@ -64,8 +64,8 @@ const MINUTE_BUDGET_WAIT_MS = 2_000
 const FIRST_PRICE_WAIT_MS = 250
 
 /**
- * A runner makes one claim at a time. Claims would wait for each other at the ledger's lock, and each waiting claim would hold a
- * connection that settling and storing need.
+ * A runner makes one claim at a time: more of them would wait for each other at the ledger's lock, each on a connection that settling and
+ * storing need.
  */
 const turns = new WeakMap<Database, LimitFunction>()
 

@@ -38,7 +38,7 @@ export interface RecoveredTasks {
   readonly unreadable: number
 }
 
-/** A piece of the list is read whole before it is adopted: longer while there are few tasks. */
+/** Each piece of the list is read whole before its tasks are adopted. While pieces have few tasks, the next one is twice as long. */
 const FIRST_PIECE_MS = 6 * 3_600_000
 const LONGEST_PIECE_MS = 48 * 3_600_000
 const FEW_ROWS = 10_000
@@ -47,8 +47,8 @@ const SLICE_TASKS = 500
 
 /**
  * Reads the list from the last charge of the ledger to the present and adopts what is missing. Posts whose answer was lost before the copy
- * was made are reconciled first. While tasks are found that are younger than the quiet time, the list is read again after it: what another
- * copy sent last may still arrive.
+ * was made are reconciled first. When a task is younger than the quiet time, the list is read again after that time, because a post of
+ * another copy may still arrive.
  * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws. What was adopted stays.
  */
 export async function recoverForgottenTasks(
@@ -90,7 +90,7 @@ export async function recoverForgottenTasks(
   }
 }
 
-/** Until no post of the copy is unknown: each is found, or proven to be missing by two scans after the quiet time. */
+/** Reconciles until no post of the copy is unknown: its tasks are found, or proven missing by two scans, the second after the quiet time. */
 async function settleUnknownPosts(
   db: Database,
   client: AppDataClient,

@@ -102,8 +102,9 @@ async function listsForgotten(
 }
 
 /**
- * No charge is known here. When the account has tasks of another storerank, this database may stand in for the one that posted them. Its own
- * tasks may be of its first posts, whose answers did not come yet: only those that the ledger does not know were bought by another copy.
+ * For a database without a single charge: whether another database bought for it. Tasks of another installation mean that this database may
+ * replace the one that posted them, unless a person said that it stands apart. Tasks of its own installation may be those of its first
+ * posts, whose answers have not come yet. Only a task that is unknown to the ledger was bought by another copy.
  */
 async function standsIn(
   db: Database,

@@ -26,13 +26,21 @@ from (
   select 'held_post', count(*), min(p.created_at), format('%s posts are not sent. %s', count(*), (array_agg(p.problem order by p.created_at))[1])
   from post p where p.state = 'ready' and p.problem is not null
   union all
+  select 'refused_task', count(*), min(r.slot), format('%s tasks are not taken. %s', count(*), min(r.problem))
+  from (
+    select k.slot, k.problem from task k where k.state = 'planned' and k.status_code is null and k.problem is not null
+    union all
+    select k.slot, k.problem from post p join task k on k.post_id = p.id
+    where p.state in ('sending', 'unknown') and k.state = 'posting' and k.status_code is null and k.problem is not null
+  ) r
+  union all
   select 'restored', count(*), min(l.recover_from),
     'The service lists tasks of this database that it does not know, so nothing is posted: run `storerank recover`.'
   from ledger l where l.recover_from is not null
 ) w;
 comment on view open_work is
   'What has not ended, by kind, one row for each whether there is any or not: what is due, what is late, and what a person should see to.';
-comment on column open_work.kind is 'planned, posting and posted (tasks, by their state), overdue (those of them whose result is late), budget_cut (due slots that the budget does not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready and not sent), or restored (1 while nothing is posted because the database is older than what was bought).';
+comment on column open_work.kind is 'planned, posting and posted (tasks, by their state), overdue (those of them whose result is late), budget_cut (due slots that the budget does not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready and not sent), refused_task (tasks that the service refused for money or the account, and that are tried again), or restored (1 while nothing is posted because the database is older than what was bought).';
 comment on column open_work.count is 'How many there are.';
 comment on column open_work.since is 'Of tasks and budget_cut the oldest slot; of overdue when the longest awaited was posted; of the others since when.';
 comment on column open_work.message is 'What it means and what to do, as a sentence; null where there is nothing to do.';

@@ -59,6 +59,8 @@ export async function adoptTasks(
       update task k set service_id = f.service_id, posted_at = clock_timestamp(), charged_posts = k.charged_posts + 1,
         state = case when f.is_reserved or (k.state = 'dropped' and not f.has_successor) then 'posted' else k.state end,
         ended_at = case when k.state = 'dropped' and not f.has_successor then null else k.ended_at end,
+        -- Why it was refused before.
+        problem = case when k.state in ('planned', 'posting') and k.status_code is null then null else k.problem end,
         ask_at = clock_timestamp() + make_interval(secs =>
           case k.priority when 2 then ${Math.min(overdueAfterMs, TIMINGS.highPriorityOverdueMs) / 1000}::float8
             else ${overdueAfterMs / 1000}::float8 end)

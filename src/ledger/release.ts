@@ -5,17 +5,27 @@
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import type { TaskTag } from './tag.ts'
 
-/** Releases tasks that the service refused for now. They leave the post, and the next sweep packs them again. Returns how many. */
+/** A task that was not created, and why not, as a sentence with what to do; null where there is nothing to do but to wait. */
+export interface Released extends TaskTag {
+  readonly problem: string | null
+}
+
+/**
+ * Releases tasks that the service refused for now. They leave the post, and the next sweep packs them again. A task that was charged before
+ * keeps the problem of that attempt.
+ * @returns how many
+ */
 export async function releaseTasks(
   tx: SqlRunner,
   postId: string,
-  refused: readonly TaskTag[],
+  refused: readonly Released[],
 ): Promise<number> {
   if (refused.length === 0) return 0
   const rows = await tx`
-    update task k set state = 'planned', attempt = k.attempt + 1, post_id = null
-    from unnest(${refused.map((task) => task.taskId)}::uuid[], ${refused.map((task) => task.attempt)}::int[])
-      as r (task_id, attempt)
+    update task k set state = 'planned', attempt = k.attempt + 1, post_id = null,
+      problem = case when k.status_code is null then r.problem else k.problem end
+    from unnest(${refused.map((task) => task.taskId)}::uuid[], ${refused.map((task) => task.attempt)}::int[],
+      ${refused.map((task) => task.problem)}::text[]) as r (task_id, attempt, problem)
     where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = 'posting'
     returning 1`
   return rows.length

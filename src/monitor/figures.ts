@@ -48,6 +48,9 @@ export interface WorkFigures {
   /** Posts that are not sent, and why the first of them is not. */
   readonly heldPosts: number
   readonly heldBecause: string | null
+  /** Tasks that the service refused by themselves, for money or the account, and why the first of them; they are tried again. */
+  readonly refusedTasks: number
+  readonly refusedBecause: string | null
   /** The shortest `every` of all watches, in seconds; null without a watch. */
   readonly shortestEveryS: number | null
 }
@@ -128,11 +131,11 @@ async function readRoom(db: Database): Promise<string | null> {
 async function readWork({ sql }: Database): Promise<WorkFigures> {
   const [row] = await sql<WorkFigures[]>`
     with open as materialized (
-      select state, slot, posted_at, ask_at from task where state = 'planned'
+      select state, slot, posted_at, ask_at, case when status_code is null then problem end as refusal from task where state = 'planned'
       union all
-      select state, slot, posted_at, ask_at from task where state = 'posted'
+      select state, slot, posted_at, ask_at, null from task where state = 'posted'
       union all
-      select k.state, k.slot, k.posted_at, k.ask_at from post p join task k on k.post_id = p.id
+      select k.state, k.slot, k.posted_at, k.ask_at, case when k.status_code is null then k.problem end from post p join task k on k.post_id = p.id
       where p.state in ('sending', 'unknown') and k.state = 'posting'
     ),
     cut as (select slot from budget_cut where slot_ends_at > storerank_now())
@@ -145,6 +148,7 @@ async function readWork({ sql }: Database): Promise<WorkFigures> {
       (select min(send_before) from post where state = 'unknown') as "unknownSince",
       (select count(*) from post where state = 'ready' and problem is not null) as "heldPosts",
       (select problem from post where state = 'ready' and problem is not null order by created_at limit 1) as "heldBecause",
+      count(refusal) as "refusedTasks", min(refusal) as "refusedBecause",
       (select extract(epoch from least(
         (select min(every) from keyword_watch where enabled), (select min(every) from chart_watch where enabled),
         (select min(every) from app_watch where enabled and (info or reviews))))::float8) as "shortestEveryS"

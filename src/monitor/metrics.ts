@@ -123,6 +123,11 @@ const DEFINITIONS: readonly Definition[] = [
     read: ({ work }) => one(work.heldPosts),
   },
   {
+    name: 'refused_tasks',
+    help: 'Tasks that the service refused for money or the account, and that are tried again.',
+    read: ({ work }) => one(work.refusedTasks),
+  },
+  {
     name: 'calls_last_minute',
     help: 'Calls of the service within the last minute, over all runners.',
     read: ({ callsUsed }) => one(callsUsed),

@@ -47,6 +47,9 @@ export function findTroubles(figures: Figures): Trouble[] {
   if (restoreHold === null && outage === null && work.heldPosts > 0) {
     add('not_posted', `${work.heldPosts} posts are not sent. ${work.heldBecause ?? ''}`.trimEnd())
   }
+  if (restoreHold === null && outage === null && work.refusedTasks > 0) {
+    add('not_posted', `${work.refusedTasks} tasks are not taken. ${work.refusedBecause ?? ''}`.trimEnd())
+  }
   add(
     'unknown_posts',
     isOlder(work.unknownSince, at, UNKNOWN_TOO_LONG_MS)

@@ -6,9 +6,10 @@ import type { Database } from '../db/database.ts'
 import { adoptTasks, type CreatedTask, settleKnownPosts } from '../ledger/adopt.ts'
 import { lockTasksOfPosts } from '../ledger/lock.ts'
 import { markUnknown } from '../ledger/posts.ts'
-import { releaseTasks, wantPages } from '../ledger/release.ts'
+import { type Released, releaseTasks, wantPages } from '../ledger/release.ts'
 import { parseTag } from '../ledger/tag.ts'
 import { failRefusedTasks, type Refusal } from '../ledger/task-failures.ts'
+import { adviseOnRefusal } from '../service/account-advice.ts'
 import type { TaskAnswer } from '../service/post-tasks.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 
@@ -88,7 +89,10 @@ export async function settlePost(
     let releasedCount = 0
     if (holdsClaim.length > 0) {
       const fetchable = await wantPages(tx, claim.postId, undelivered)
-      releasedCount = await releaseTasks(tx, claim.postId, [...refused, ...fetchable])
+      releasedCount = await releaseTasks(tx, claim.postId, [
+        ...refused.map(explainRefusal),
+        ...fetchable.map((task) => ({ ...task, problem: null })),
+      ])
       failedCount = await failRefusedTasks(tx, claim.postId, [...failed, ...undelivered])
       await markUnknown(tx, claim.postId, problem ?? 'The answer was incomplete.')
     }
@@ -96,4 +100,14 @@ export async function settlePost(
     const unknown = await tx`select id from task where post_id = ${claim.postId} and state = 'posting'`
     return { created: created.length, failed: failedCount, released: releasedCount, unknown: unknown.length }
   })
+}
+
+/** What is refused for pace alone is taken a minute later. */
+function explainRefusal({ taskId, attempt, statusCode, message }: Refusal): Released {
+  const cause = classifyStatus(statusCode)
+  const problem =
+    cause === 'money' || cause === 'account'
+      ? `The service refused the task (${statusCode}: ${message.replace(/\.$/, '')}). ${adviseOnRefusal(statusCode)} It is tried again by itself.`
+      : null
+  return { taskId, attempt, problem }
 }

@@ -30,6 +30,8 @@ const WELL: Figures = {
     unknownSince: null,
     heldPosts: 0,
     heldBecause: null,
+    refusedTasks: 0,
+    refusedBecause: null,
     shortestEveryS: 86_400,
   },
   jobs: [JOB],
@@ -63,6 +65,9 @@ test('each thing that a person should see to has a line, the most urgent first',
   ])
   assert.deepEqual(kinds({ outage: { since: before(1), checkedAt: AT } }), ['outage'])
   assert.deepEqual(kinds({}, { heldPosts: 2, heldBecause: 'The service refused the post (40210).' }), [
+    'not_posted',
+  ])
+  assert.deepEqual(kinds({}, { refusedTasks: 2, refusedBecause: 'The service refused the task (40210).' }), [
     'not_posted',
   ])
   assert.deepEqual(kinds({ jobs: [{ ...JOB, state: 'failed', error: 'No.' }] }), ['job_failed'])

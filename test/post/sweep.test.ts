@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, test } from 'node:test'
 import { lockLedger } from '../../src/ledger/lock.ts'
 import { packTasks } from '../../src/ledger/plan-tasks.ts'
+import { readFigures } from '../../src/monitor/figures.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { type Swept, sweepPosts } from '../../src/post/sweep.ts'
@@ -15,6 +16,8 @@ before(async () => {
 })
 afterEach(() => forgetAll(world))
 after(() => world.close())
+
+const NO_BUDGET = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
 
 async function sweep(): Promise<Swept & { enqueued: string[] }> {
   const enqueued: string[] = []
@@ -53,6 +56,37 @@ test('tasks that were given back one by one are packed into a new post', async (
   assert.notEqual(enqueued[0], post.postId)
   assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
   assert.equal((await claim(enqueued[0] ?? '')).tasks.length, 2)
+})
+
+test('what the service refuses for money is told until it is taken, and with the remedy', async () => {
+  const look = async () => {
+    const { work } = await readFigures(world.db, { budget: NO_BUDGET, callsPerMinute: 2000, jobs: [] })
+    const [row] = await world.db.sql<{ count: number; message: string | null }[]>`
+      select count, message from open_work where kind = 'refused_task'`
+    assert.equal(row?.count, work.refusedTasks)
+    return row?.message
+  }
+  const refusal = [answerOf('', 40210), answerOf('', 40202)].map(({ statusCode, message }) => ({
+    statusCode,
+    message,
+  }))
+  const post = await claim(await planPost(world, ['yoga', 'pilates', 'tai chi']))
+  const answers = post.tasks.map((task, n) => ({ ...answerOf(task.tag, 20100), ...refusal[n] }))
+  await settlePost(world.db, post, answers, 60_000, null)
+  // One was created, and one was refused for pace, which passes by itself.
+  assert.match((await look()) ?? '', /^1 tasks are not taken\. .*40210.*Check the balance/)
+  const { enqueued } = await sweep()
+  const again = await claim(enqueued[0] ?? '')
+  assert.match((await look()) ?? '', /40210/)
+  await settlePost(
+    world.db,
+    again,
+    again.tasks.map((task) => answerOf(task.tag, 20100)),
+    60_000,
+    null,
+  )
+  assert.equal(await look(), null)
+  assert.equal((await world.db.sql`select from task_problem`).count, 0)
 })
 
 test('a sweep waits for whoever plans, claims or sweeps, so that no task is packed twice', async () => {

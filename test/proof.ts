@@ -2,9 +2,8 @@
  * What `npm run proof` runs, beside `npm test`: every `*.proof.ts` (kills, faults, guards, scale), and what `npm test` runs with a
  * database once more on an installed PostgreSQL and at odd instants. `npm run proof -- STEP…` runs only these steps.
  */
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import process from 'node:process'
+import { FOLDER_OF_DEBIAN, findInstalled } from './support/installed.ts'
 import { clockAt } from './support/moved-clock.ts'
 import { interrupted, runSuite, type Suite } from './support/suite.ts'
 
@@ -32,21 +31,8 @@ const INSTANTS = {
   autumn: ['the change back from summer time', '2027-11-07T05:59:30Z', 'America/New_York'],
 } as const
 
-const FOLDER_OF_DEBIAN = '/usr/lib/postgresql'
-const OLDEST_SERVER = 15
-
-/** The programs of the newest PostgreSQL that Debian's packages have installed. */
-function findInstalled(): string | undefined {
-  if (!existsSync(FOLDER_OF_DEBIAN)) return undefined
-  return readdirSync(FOLDER_OF_DEBIAN)
-    .filter((version) => Number(version) >= OLDEST_SERVER)
-    .sort((a, b) => Number(b) - Number(a))
-    .map((version) => join(FOLDER_OF_DEBIAN, version, 'bin'))
-    .find((programs) => existsSync(join(programs, 'initdb')))
-}
-
 function listSteps(): Step[] {
-  const programs = findInstalled()
+  const programs = findInstalled('initdb')
   const server: Step =
     programs === undefined
       ? ['server', `the database on a second server: none in ${FOLDER_OF_DEBIAN}`, null]

@@ -1,10 +1,12 @@
-/** What a person most likely meant where Postgres does not know a table or a column. */
+/** What a person most likely meant where Postgres does not know a table or a column, and why a standby writes nothing. */
 import type postgres from 'postgres'
 import { didYouMean } from '../suggest.ts'
 
 const NO_SUCH_TABLE = '42P01'
 const NO_SUCH_COLUMN = '42703'
 const SYNTAX = '42601'
+/** Read-only transaction. */
+const READ_ONLY = '25006'
 /** Enough to see what there is: the views that people read. */
 const NAMES_SHOWN = 40
 
@@ -25,9 +27,18 @@ export async function hintAt(error: unknown, query: string, sql: postgres.Sql): 
       return (await listRelations(sql)).some((relation) => relation.name === query.trim())
         ? `Did you mean "select * from ${query.trim()}"?`
         : ''
+    case READ_ONLY:
+      return (await isStandby(sql))
+        ? 'This database takes no changes: it is a standby that follows another server. Write on its primary.'
+        : ''
     default:
       return ''
   }
+}
+
+async function isStandby(sql: postgres.Sql): Promise<boolean> {
+  const [row] = await sql<{ is: boolean }[]>`select pg_is_in_recovery() as is`
+  return row?.is ?? false
 }
 
 interface Relation {

@@ -77,7 +77,7 @@ async function startInstalled(
 }
 
 /** Who runs the server for root, which PostgreSQL refuses: the account that its package has made, or nobody. */
-async function findAccount(): Promise<Account | undefined> {
+export async function findAccount(): Promise<Account | undefined> {
   if (process.geteuid?.() !== 0) return undefined
   for (const name of ['postgres', 'nobody']) {
     const [uid, gid] = await Promise.all(
@@ -88,7 +88,7 @@ async function findAccount(): Promise<Account | undefined> {
   throw new Error('There is no account, neither postgres nor nobody, to run PostgreSQL for root.')
 }
 
-async function findFreePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   const listener = createServer()
   return new Promise((resolve, reject) => {
     listener.once('error', reject)

@@ -1,0 +1,115 @@
+/** A standby that follows the database: what reads works on it, and what writes says that it is one. */
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import postgres from 'postgres'
+import { callCommand, makeCommandHome, runCommand } from '../support/command.ts'
+import { FOLDER_OF_DEBIAN, findInstalled } from '../support/installed.ts'
+import { startPair } from '../support/standby.ts'
+
+const programs = findInstalled('pg_basebackup')
+
+/** Each takes a project and a range of its days, as `visibility` does. */
+const BY_DAYS = `
+  select p.oid::regproc::text as name from pg_proc p
+  where p.pronamespace = 'public'::regnamespace and p.proretset and p.pronargs >= 3
+    and p.proargtypes[0] = 'text'::regtype and p.proargtypes[1] = 'date'::regtype and p.proargtypes[2] = 'date'::regtype
+    and p.pronargs - p.pronargdefaults <= 3 order by 1`
+
+test('a standby answers sql, status, plan, report, export and every view as its primary does, and refuses what writes', {
+  skip: programs === undefined && `no pg_basebackup in ${FOLDER_OF_DEBIAN}`,
+}, async (t) => {
+  const pair = await startPair(t, programs ?? '')
+  const home = await makeCommandHome(t)
+  const bought = await runCommand(t, ['run'], { home, env: { DATABASE_URL: pair.primary } })
+  assert.equal(bought.code, 0, bought.stderr)
+  await pair.follow()
+  const on = (url: string, ...args: string[]) => callCommand(args, { home, env: { DATABASE_URL: url } })
+
+  await t.test('every view and every function of days gives as many rows as on the primary', async () => {
+    const counts = await Promise.all([pair.primary, pair.standby].map(countRows))
+    assert.ok(Object.keys(counts[0] ?? {}).length > 40)
+    assert.deepEqual(counts[1], counts[0])
+  })
+
+  const reading = [
+    ['sql', 'select project, keyword, rank from rank_latest order by 1, 2, 3', '--json'],
+    ['plan', '--json'],
+    ['forecast', '--json'],
+    ['export', 'rank_history'],
+    ['export', 'watches'],
+    ['alerts'],
+  ]
+  for (const args of reading) {
+    await t.test(`${args.join(' ')} says the same`, async () => {
+      const [primary, standby] = [await on(pair.primary, ...args), await on(pair.standby, ...args)]
+      assert.equal(standby.code, 0, standby.stderr)
+      assert.equal(standby.stdout, primary.stdout)
+      assert.ok(standby.stdout.length > 2)
+    })
+  }
+  for (const args of [['status'], ['status', '--json'], ['report'], ['report', '--json'], ['digest']]) {
+    await t.test(args.join(' '), async () => {
+      const { code, stdout, stderr } = await on(pair.standby, ...args)
+      assert.equal(code, 0, stderr)
+      assert.ok(stdout.length > 2)
+    })
+  }
+  await t.test('the page of a project, and status for monitoring', async () => {
+    const page = join(home, 'page.html')
+    const { code, stderr } = await on(pair.standby, 'report', '--project', 'fitness', '--html', page)
+    assert.equal(code, 0, stderr)
+    assert.match(await readFile(page, 'utf8'), /<html/)
+    const check = await on(pair.standby, 'status', '--check')
+    assert.ok(check.code === 0 || check.code === 1, check.stderr)
+  })
+
+  const watches = join(home, 'watches.csv')
+  await writeFile(
+    watches,
+    'project,store,keyword,location_code,language_code\nfitness,ios_store,swim,2840,en\n',
+  )
+  const writing = [
+    ['run'],
+    ['start'],
+    ['migrate'],
+    ['import', watches],
+    ['watch', 'swim', '--app', '1480010017'],
+    ['recover'],
+  ]
+  for (const args of writing) {
+    await t.test(`${args[0]} ${args[1]?.slice(0, 6) ?? ''} says that it is a standby`, async () => {
+      const { code, stderr } = await runCommand(t, args, { home, env: { DATABASE_URL: pair.standby } })
+      assert.equal(code, 2, stderr)
+      assert.match(stderr, /takes no changes, as a standby does that follows another server/)
+    })
+  }
+  await t.test('sql that writes says so too', async () => {
+    const { code, stderr } = await on(pair.standby, 'sql', 'delete from keyword_watch')
+    assert.equal(code, 1)
+    assert.match(stderr, /read-only transaction\nThis database takes no changes: it is a standby/)
+  })
+})
+
+/** By name: views, and functions of a project and a range of its days. */
+async function countRows(url: string): Promise<Record<string, number>> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    const views = await sql<{ name: string }[]>`
+      select viewname as name from pg_views where schemaname = 'public' order by 1`
+    const questions = await sql.unsafe<{ name: string }[]>(BY_DAYS)
+    const sources = [
+      ...views.map(({ name }) => `"${name}"`),
+      ...questions.map(({ name }) => `${name}('fitness', current_date - 30, current_date)`),
+    ]
+    const counts: Record<string, number> = {}
+    for (const source of sources) {
+      const [row] = await sql.unsafe<{ rows: number }[]>(`select count(*)::int as rows from ${source}`)
+      counts[source] = row?.rows ?? -1
+    }
+    return counts
+  } finally {
+    await sql.end()
+  }
+}

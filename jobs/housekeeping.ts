@@ -3,6 +3,7 @@ import { giveUpExpired } from '../src/collect/give-up.ts'
 import { pruneWork } from '../src/history/housekeeping.ts'
 import { makePartitionsAhead } from '../src/history/partitions.ts'
 import { pruneHistory, prunePages } from '../src/history/retention.ts'
+import { moveOldMonths } from '../src/history/tablespace.ts'
 import { pruneMoney } from '../src/ledger/prune.ts'
 import { lookAtAllPeriods } from '../src/plan/due.ts'
 import type { Job } from '../src/queue/job.ts'
@@ -13,11 +14,11 @@ const MONTHS_AHEAD = 3
 export const housekeeping: Job = {
   name: 'housekeeping',
   description:
-    'Makes the partitions of the coming months, ends what is not awaited any more, forgets what is too old, and has the next plan look at all watches; sums up the day before in the log.',
+    'Makes the partitions of the coming months, ends what is not awaited any more, forgets what is too old, moves old months to their tablespace, and has the next plan look at all watches; sums up the day before in the log.',
   cron: '41 2 * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,
-  run: async ({ db, log, settings: { keep }, signal }) => {
+  run: async ({ db, log, settings: { keep, oldMonthsTablespace = null }, signal }) => {
     const day = await logDayBefore(db, log)
     const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
     const expired = await giveUpExpired(db)
@@ -27,6 +28,7 @@ export const housekeeping: Job = {
     const pages = await prunePages(db, keep.pagesMs, signal)
     const history = await pruneHistory(db, keep.historyMs, signal)
     const charges = await pruneMoney(db, keep.moneyMs, signal)
+    const { moved, left } = await moveOldMonths(db, oldMonthsTablespace, signal)
     return {
       day,
       partitions,
@@ -37,6 +39,8 @@ export const housekeeping: Job = {
       history: history.rows,
       months: pages.months + history.months,
       charges,
+      moved,
+      left,
     }
   },
 }

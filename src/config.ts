@@ -78,6 +78,8 @@ export interface Config {
     /** Of single charges; the totals by day stay. */
     readonly moneyMs: number | null
   }
+  /** The tablespace to which old months of the history are moved; null: they stay. */
+  readonly oldMonthsTablespace: string | null
   /** What channels of alerts name: the variables ALERT_…, the mail server, hosts of private networks. */
   readonly alerts: AlertSettings
   /** Absolute path of the folder for the embedded database and the sandbox; it need not exist. */
@@ -157,6 +159,9 @@ const settings = z.object({
   KEEP_HISTORY: duration('36500d', '92d').optional(),
   KEEP_PAGES: duration('36500d').optional(),
   KEEP_MONEY: duration('36500d', '92d').optional(),
+  OLD_MONTHS_TABLESPACE: setting('must be the name of a tablespace, of 63 bytes at most', (text) =>
+    Buffer.byteLength(text) <= 63 ? text : null,
+  ).optional(),
   SMTP_URL: setting(
     'must be the address of a mail server such as smtps://login:password@mail.example.com or smtp://mail.example.com:587',
     (text) => (isMailServer(parseUrl(text)) ? new Secret(text) : null),
@@ -323,6 +328,7 @@ function freezeConfig(
     operationsListen: values.OPERATIONS_LISTEN === undefined ? null : Object.freeze(values.OPERATIONS_LISTEN),
     heartbeatUrl: values.HEARTBEAT_URL ?? null,
     keep: freezeKeep(values),
+    oldMonthsTablespace: values.OLD_MONTHS_TABLESPACE ?? null,
     reports: freezeReports(values),
     alerts: Object.freeze({
       secrets: collectAlertSecrets(env, (text) => new Secret(text)),

@@ -49,6 +49,7 @@ describe('readConfig', () => {
       heartbeatUrl: null,
       reports: null,
       keep: { historyMs: null, pagesMs: null, moneyMs: null },
+      oldMonthsTablespace: null,
       home: resolve('.storerank'),
       logLevel: 'info',
       pager: 'less',

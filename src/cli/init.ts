@@ -81,6 +81,8 @@ export const TEMPLATE = `# Settings of storerank. Read where it stands in the wo
 #KEEP_PAGES=180d
 #KEEP_HISTORY=800d
 #KEEP_MONEY=800d
+# A tablespace to which months that ended 92 days ago are moved.
+#OLD_MONTHS_TABLESPACE=slow
 
 # --- Folder of the embedded database and the sandbox ------------------------------------------------------------------
 #STORERANK_HOME=.storerank

@@ -17,6 +17,7 @@ export function settingsOf({ config }: CommandContext): RunnerSettings {
     postbackUrl: config.postbackUrl,
     reports: config.reports,
     keep: config.keep,
+    oldMonthsTablespace: config.oldMonthsTablespace,
     alerts: config.alerts,
   }
 }

@@ -25,6 +25,8 @@ export interface RunnerSettings {
   readonly reports: ReportSettings | null
   /** How long the history, raw pages and single charges are kept; null each: for ever. */
   readonly keep: Config['keep']
+  /** Where old months of the history are moved to; null or left out: they stay. */
+  readonly oldMonthsTablespace?: string | null
   /** What channels of alerts take from the environment; left out: nothing. */
   readonly alerts?: AlertSettings
 }

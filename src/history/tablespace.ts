@@ -1,0 +1,91 @@
+/** Old months of the history on a tablespace of their own, such as a larger and slower disk. */
+import type { Database } from '../db/database.ts'
+import { ConfigurationError, UnavailableError } from '../errors.ts'
+
+/** So long after its end nothing but questions and pruning reads a month: recoveries, audits and late results look back 32 days at most. */
+const OLD_AFTER_DAYS = 92
+/** What reads the month at this moment goes first; then the next night moves it. */
+const LOCK_TIMEOUT_MS = 2_000
+/** The job gives up by its own timeout before that. */
+const LIMIT_MS = 3_600_000
+
+export interface MovedMonths {
+  /** Tables and indexes. */
+  readonly moved: number
+  /** Those that were in use. */
+  readonly left: number
+}
+
+interface Relation {
+  readonly name: string
+  readonly kind: 'table' | 'index'
+}
+
+/**
+ * Moves the months that ended 92 days ago, of `ranking`, `app_snapshot` and `page`, with their indexes. Each table or index is moved in a
+ * transaction of its own. While it is copied, what asks about that month waits.
+ * @param tablespace null: nothing is moved
+ * @throws ConfigurationError when there is no such tablespace, or the login may not use it
+ */
+export async function moveOldMonths(
+  db: Database,
+  tablespace: string | null,
+  signal?: AbortSignal,
+): Promise<MovedMonths> {
+  let moved = 0
+  let left = 0
+  if (tablespace === null) return { moved, left }
+  await requireTablespace(db, tablespace)
+  for (const relation of await listOldRelations(db, tablespace)) {
+    signal?.throwIfAborted()
+    if (await moveRelation(db, relation, tablespace)) moved += 1
+    else left += 1
+  }
+  return { moved, left }
+}
+
+async function requireTablespace(db: Database, tablespace: string): Promise<void> {
+  const [row] = await db.sql<{ login: string; mayUse: boolean | null }[]>`
+    select quote_ident(current_user) as login,
+      (select has_tablespace_privilege(oid, 'create') from pg_tablespace where spcname = ${tablespace}) as "mayUse"`
+  if (row?.mayUse) return
+  const problem =
+    row?.mayUse === false
+      ? `the login may not use: grant create on tablespace "${tablespace}" to ${row.login}`
+      : `there is not: create tablespace "${tablespace}" owner ${row?.login} location '/a/folder/of/the/server'`
+  throw new ConfigurationError(
+    `OLD_MONTHS_TABLESPACE names the tablespace "${tablespace}", which ${problem}. Old months stay where they are.`,
+  )
+}
+
+/** Oldest first. The tablespace of a relation is 0 where it is that of the database. */
+async function listOldRelations(db: Database, tablespace: string): Promise<Relation[]> {
+  return db.sql<Relation[]>`
+    with part as (
+      select c.oid, c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent in ('ranking'::regclass, 'app_snapshot'::regclass, 'page'::regclass) and c.relname ~ '_[0-9]{6}$'
+        and (to_timestamp(right(c.relname, 6), 'YYYYMM')::timestamp + interval '1 month') at time zone 'UTC'
+          <= storerank_now() - make_interval(days => ${OLD_AFTER_DAYS})
+    )
+    select c.relname as name, case c.relkind when 'r' then 'table' else 'index' end as kind
+    from part p join pg_class c on c.oid = p.oid or c.oid in (select indexrelid from pg_index where indrelid = p.oid)
+    where coalesce(nullif(c.reltablespace, 0), (select dattablespace from pg_database where datname = current_database()))
+      <> (select oid from pg_tablespace where spcname = ${tablespace})
+    order by right(p.relname, 6), p.relname, c.relkind desc, c.relname`
+}
+
+/** False when it was in use. */
+async function moveRelation(db: Database, { name, kind }: Relation, tablespace: string): Promise<boolean> {
+  try {
+    await db.begin(
+      async (tx) => {
+        await tx`alter ${kind === 'table' ? tx`table` : tx`index`} ${tx(name)} set tablespace ${tx(tablespace)}`
+      },
+      { name: 'Moving an old month', lockTimeoutMs: LOCK_TIMEOUT_MS, limitMs: LIMIT_MS },
+    )
+    return true
+  } catch (error) {
+    if (error instanceof UnavailableError) return false
+    throw error
+  }
+}

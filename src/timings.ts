@@ -37,7 +37,7 @@ export const TIMINGS = {
   /** A worker that sends no heartbeat for that long is dead; its job goes to another. */
   heartbeatS: 20,
   /** How often pg-boss looks for dead workers. */
-  superviseS: 20,
+  superviseS: 30,
   /** The longest pause before a failed job of the queue is tried again. */
   longestRetryS: 60,
   /** Longer than a POST may take (25.5 s): what is in flight is settled before the runner ends. */

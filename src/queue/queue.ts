@@ -48,7 +48,7 @@ const EXPIRE_S = 6 * 3600
 /** Where notifications do not come through, such as behind a pooler of transactions. */
 const POLL_S = 2
 /** One worker of each queue looks for what no notification announces: jobs that are tried again after a while, or were handed on. */
-const SCOUT_S = 10
+const SCOUT_S = 15
 /** The other workers are woken by notifications, by the scout and by each other. */
 const IDLE_S = 600
 const QUEUE_OPTIONS = {
@@ -129,7 +129,10 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
   }
 }
 
-/** Starts workers of one queue, each with a job at a time. */
+/**
+ * Starts workers of one queue, each with a job at a time: the first now, and each other one when all before it were busy for the first time. A
+ * notification wakes all workers that there are, and each asks the database.
+ */
 async function workQueue<Name extends QueueName>(
   boss: PgBoss,
   name: Name,
@@ -137,23 +140,27 @@ async function workQueue<Name extends QueueName>(
   handler: QueueHandler<Name>,
 ): Promise<void> {
   const workers: string[] = []
+  let started = 0
   const wake = (place: number) => boss.notifyWorker(workers[place % workers.length] ?? '')
-  for (let place = 0; place < concurrency; place += 1) {
+  const startNext = async () => {
+    const place = started
+    started += 1
     const options = {
       pollingIntervalSeconds: POLL_S,
       notifyPollingIntervalSeconds: place === 0 ? SCOUT_S : IDLE_S,
     }
-    const worker = await boss.work<QueueData[Name]>(name, options, async (jobs: QueueJob<Name>[]) => {
+    workers[place] = await boss.work<QueueData[Name]>(name, options, async (jobs: QueueJob<Name>[]) => {
       // Where one job was there may be more: the next worker looks now, and this one as soon as it is free.
-      wake(place + 1)
+      if (place + 1 === started && started < concurrency) void startNext().catch(() => {})
+      else wake(place + 1)
       try {
         for (const job of jobs) await handler(job)
       } finally {
         wake(place)
       }
     })
-    workers.push(worker)
   }
+  await startNext()
 }
 
 /** An error of the queue's own pool carries the whole connection along, and would be logged with it. */

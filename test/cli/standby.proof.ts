@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import postgres from 'postgres'
 import { callCommand, makeCommandHome, runCommand } from '../support/command.ts'
 import { FOLDER_OF_DEBIAN, findInstalled } from '../support/installed.ts'
@@ -22,8 +22,7 @@ test('a standby answers sql, status, plan, report, export and every view as its 
 }, async (t) => {
   const pair = await startPair(t, programs ?? '')
   const home = await makeCommandHome(t)
-  const bought = await runCommand(t, ['run'], { home, env: { DATABASE_URL: pair.primary } })
-  assert.equal(bought.code, 0, bought.stderr)
+  await buy(t, home, pair.primary)
   await pair.follow()
   const on = (url: string, ...args: string[]) => callCommand(args, { home, env: { DATABASE_URL: url } })
 
@@ -75,7 +74,7 @@ test('a standby answers sql, status, plan, report, export and every view as its 
     ['start'],
     ['migrate'],
     ['import', watches],
-    ['watch', 'swim', '--app', '1480010017'],
+    ['watch', 'swim', '--project', 'fitness', '--app', '1480010017'],
     ['recover'],
   ]
   for (const args of writing) {
@@ -91,6 +90,22 @@ test('a standby answers sql, status, plan, report, export and every view as its 
     assert.match(stderr, /read-only transaction\nThis database takes no changes: it is a standby/)
   })
 })
+
+/** A day of three keywords and an app. */
+async function buy(t: TestContext, home: string, url: string): Promise<void> {
+  const run = async (...args: string[]) => {
+    const { code, stderr } = await runCommand(t, args, { home, env: { DATABASE_URL: url } })
+    assert.equal(code, 0, stderr)
+  }
+  await run('migrate')
+  const sql = postgres(url, { max: 1 })
+  await sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    select 'fitness', 'ios_store', keyword, 2840, 'en' from unnest(array['yoga', 'running', 'gym']) keyword`
+  await sql`insert into app_watch (project, store, app_id, role) values ('fitness', 'ios_store', '1480010017', 'own')`
+  await sql.end()
+  await run('run')
+}
 
 /** By name: views, and functions of a project and a range of its days. */
 async function countRows(url: string): Promise<Record<string, number>> {

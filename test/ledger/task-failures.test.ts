@@ -3,6 +3,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { compressBody } from '../../src/collect/kept-body.ts'
 import { deferResults, failResults, postAgain, rejectResults } from '../../src/ledger/task-failures.ts'
+import { countWaiting } from '../post/posting.ts'
 import { readReservations } from '../support/ledger.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
@@ -125,6 +126,19 @@ describe('what has ended', () => {
     assert.deepEqual({ state, problem }, { state: 'collected', problem: null })
     const kept = await world.db.sql`select from rejected_result`
     assert.equal(kept.length, 0)
+  })
+
+  test('is not ended otherwise by a runner that could not read the result, and waited', async () => {
+    const bad = { serviceId, path: 'items', problem: 'Bad.', bodyGzip: compressBody(null) }
+    const { rejecting } = await world.db.begin(async (tx) => {
+      await tx`update task set state = 'collected', ended_at = clock_timestamp()`
+      const rejecting = world.db.begin((other) => rejectResults(other, [bad]))
+      await until('the other runner waits', async () => (await countWaiting(world)) === 1)
+      return { rejecting }
+    })
+    await rejecting
+    assert.equal((await readTask()).state, 'collected')
+    assert.equal((await world.db.sql`select from rejected_result`).count, 0)
   })
 
   test('keeps its money: what failed was paid for', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, type TestContext, test } from 'node:test'
 import { RejectedError, UnreadableError } from '../../src/errors.ts'
-import { countSendingPosts } from '../../src/ledger/posts.ts'
+import { countSendingPosts, readUnknownPosts } from '../../src/ledger/posts.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
 import { settlePost } from '../../src/post/settle.ts'
@@ -138,6 +138,13 @@ describe('a POST that never arrived', () => {
     await letPass('19 minutes')
     await reconcile()
     assert.equal((await reconcile()).released, 0)
+  })
+
+  test('is not taken for scanned by a scan that began before the end of its time to send', async (t) => {
+    await loseAnswer(t, 'request', ['yoga'])
+    await world.db.sql`update post set send_before = clock_timestamp() + interval '1 minute'`
+    await reconcile()
+    assert.deepEqual(await readPost(), { state: 'unknown', scannedAt: null })
   })
 
   test('starts anew with its scans when it is lost a second time', async (t) => {
@@ -333,6 +340,18 @@ test('what the service no longer tells of ends as failed, is never bought again,
   assert.equal((await readPost()).state, 'settled')
   const gaps = await world.db.sql`select gap from ranking`
   assert.deepEqual([...gaps], [{ gap: 'failed' }])
+})
+
+test('several unknown posts are awaited until the last of them may be given back', async () => {
+  const { sql } = world.db
+  await sql`
+    insert into post (store, function, state, send_before)
+    select 'ios_store', 'app_searches', 'unknown', timestamptz '2026-03-10 12:00+00' - n * interval '1 hour'
+    from generate_series(0, 2) n`
+  assert.deepEqual(await readUnknownPosts(sql, QUIET_MS), {
+    unknownPosts: 3,
+    waitsUntil: new Date('2026-03-10T12:20:00Z'),
+  })
 })
 
 test('a runner that ends now is told how many of its posts are on the way', async () => {

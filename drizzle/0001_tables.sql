@@ -830,6 +830,8 @@ CREATE INDEX "task_unpacked" ON "task" USING btree ("planned_at") WHERE state = 
 --> statement-breakpoint
 CREATE INDEX "task_posted" ON "task" USING btree ("ask_at") WHERE state = 'posted';
 --> statement-breakpoint
+CREATE INDEX "task_dropped" ON "task" USING btree ("id") WHERE state = 'dropped' and ended_at is null;
+--> statement-breakpoint
 CREATE INDEX "task_ended" ON "task" USING btree ("ended_at") WHERE ended_at is not null;
 --> statement-breakpoint
 CREATE UNIQUE INDEX "watch_period_one_open" ON "watch_period" USING btree ("kind","watch_id") WHERE ended_at is null;

@@ -8,26 +8,28 @@ import { booked, type Fragment, freed } from './money.ts'
  * service may still name it; the others are deleted. The caller holds the ledger's lock.
  */
 export function closeUnsentTasks(tx: Transaction, limit: number): Fragment {
+  // A join without nested loops would read all tasks.
+  const ids = tx`any(array(select id from over))`
   return tx`
     over as materialized (
-      select k.id, k.post_id from task k
-      where k.id in (
+      select k.id, k.post_id, k.state from task k
+      where k.id = any(array(
         (select id from task where state = 'planned' and slot_ends_at <= storerank_now() order by slot_ends_at limit ${limit})
         union all
         (select id from task where state = 'dropped' and ended_at is null limit ${limit})
-      )
+      ))
       order by k.id for update
     ),
     kept as (
       update task k set state = 'dropped', ended_at = clock_timestamp(), post_id = null
       from over o
-      where k.id = o.id and k.attempt > 1
+      where k.id = o.id and k.id = ${ids} and k.attempt > 1
         and ((k.state = 'planned' and k.slot_ends_at <= storerank_now()) or (k.state = 'dropped' and k.ended_at is null))
-      returning k.id, k.target_id, k.slot, k.status_code, k.problem, k.estimate_micros, k.payers, k.reserved_at
+      returning k.id, k.target_id, k.slot, k.status_code, k.problem, k.estimate_micros, k.payers, k.reserved_at, o.state
     ),
     deleted as (
       delete from task k using over o
-      where k.id = o.id and k.attempt = 1
+      where k.id = o.id and k.id = ${ids} and k.attempt = 1
         and ((k.state = 'planned' and k.slot_ends_at <= storerank_now()) or (k.state = 'dropped' and k.ended_at is null))
       returning k.id, k.target_id, k.slot, k.status_code, k.problem, k.estimate_micros, k.payers, k.reserved_at, k.state
     ),
@@ -43,8 +45,7 @@ export function closeUnsentTasks(tx: Transaction, limit: number): Fragment {
     reserving as (
       select estimate_micros, payers, reserved_at from deleted where state = 'planned'
       union all
-      select estimate_micros, payers, reserved_at from kept k
-      where exists (select from task t where t.id = k.id and t.state = 'planned')
+      select estimate_micros, payers, reserved_at from kept where state = 'planned'
     ),
     moved as (${freed(tx, 'reserving')}),
     ${booked(tx)}`

@@ -136,6 +136,8 @@ export const task = pgTable(
     index('task_planned').on(t.slotEndsAt).where(sql`state = 'planned'`),
     index('task_unpacked').on(t.plannedAt).where(sql`state = 'planned' and post_id is null`),
     index('task_posted').on(t.askAt).where(sql`state = 'posted'`),
+    // Those that a claim has dropped, and closing has not seen yet.
+    index('task_dropped').on(t.id).where(sql`state = 'dropped' and ended_at is null`),
     index('task_ended').on(t.endedAt).where(sql`ended_at is not null`),
   ],
 )

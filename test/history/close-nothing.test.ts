@@ -1,0 +1,43 @@
+/** Closing reads what is over, however much is open. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createPlanning, type Planning } from '../support/planning.ts'
+
+const KEYWORDS = 3_000
+let planning: Planning
+before(async () => {
+  planning = await createPlanning()
+  await planning.setNow('2026-11-21 12:00+00')
+  await planning.watch(
+    'fitness',
+    Array.from({ length: KEYWORDS }, (_, index) => `keyword ${index}`),
+  )
+  await planning.plan()
+  await planning.closeSlots()
+  await planning.db.sql`analyze`
+})
+after(() => planning.drop())
+
+/** Rows of `task` that scans of the whole table have read, in this session. */
+async function countRowsScanned(): Promise<number> {
+  const { sql } = planning.db
+  await sql`select pg_stat_force_next_flush()`
+  const [row] = await sql<{ rows: number }[]>`
+    select seq_tup_read as rows from pg_stat_user_tables where relname = 'task'`
+  return row?.rows ?? 0
+}
+
+test('closing when nothing is over scans no tasks', async () => {
+  const scanned = await countRowsScanned()
+  assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
+  assert.equal(await countRowsScanned(), scanned)
+})
+
+test('closing the slots of all tasks takes them out of the ledger, and gives their money back', async () => {
+  await planning.setNow('2026-11-22 12:00+00')
+  assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: KEYWORDS })
+  const [left] = await planning.db.sql`
+    select (select count(*) from task) as tasks,
+      (select sum(reserved_micros) from (select reserved_micros from spend union all select reserved_micros from spend_change) s)::int as micros`
+  assert.deepEqual({ ...left }, { tasks: 0, micros: 0 })
+})

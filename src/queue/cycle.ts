@@ -247,9 +247,9 @@ function isDone({ planned, posting, posted, outage, restoreHold }: Outstanding, 
 /** Tasks by state, what unknown posts wait for, and what holds up the planned ones. */
 export async function readOutstanding(db: Database, quietMs: number): Promise<Outstanding> {
   const [row] = await db.sql<Pick<Outstanding, 'planned' | 'posting' | 'posted'>[]>`
-    select count(*) filter (where state = 'planned') as planned, count(*) filter (where state = 'posting') as posting,
-      count(*) filter (where state = 'posted') as posted
-    from task where state in ('planned', 'posting', 'posted')`
+    select sum(count) filter (where kind = 'planned')::bigint as planned, sum(count) filter (where kind = 'posting')::bigint as posting,
+      sum(count) filter (where kind = 'posted')::bigint as posted
+    from open_work where kind in ('planned', 'posting', 'posted')`
   const unknown = await readUnknownPosts(db.sql, quietMs)
   const outage = await readPostingOutage(db.sql)
   const restoreHold = await readRestoreHold(db.sql)

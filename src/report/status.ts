@@ -24,11 +24,15 @@ export interface BacklogLine {
   readonly oldest: Date | null
 }
 
-/** Tasks that have not ended, by state, and slots that wait for money. */
+/** Tasks that have not ended, by state, and slots that wait for money. The tasks that ended are many more, and are not read. */
 export async function readBacklog(db: Database): Promise<BacklogLine[]> {
   return db.sql<BacklogLine[]>`
-    select state, count(*) as tasks, min(planned_at) as oldest
-    from task where state in ('planned', 'posting', 'posted') group by state
+    select 'planned' as state, count(*) as tasks, min(planned_at) as oldest from task where state = 'planned' having count(*) > 0
+    union all
+    select 'posting', count(*), min(k.planned_at) from post p join task k on k.post_id = p.id
+    where p.state in ('sending', 'unknown') and k.state = 'posting' having count(*) > 0
+    union all
+    select 'posted', count(*), min(planned_at) from task where state = 'posted' having count(*) > 0
     union all
     select 'cut by the budget', count(*), min(cut_at) from budget_cut having count(*) > 0`
 }

@@ -25,66 +25,59 @@ comment on function target_of(text, text, text, integer, text, text) is
   'The id of one target, which is made when it is missing. Watches make theirs many at once: make_targets.';
 revoke execute on function target_of(text, text, text, integer, text, text) from public;
 
--- Plans that do not stand on statistics, which are missing after a bulk load: a few watches are looked up by indexes alone, in plans
--- that a session keeps; many are joined by hash, in plans of their own. Nested loops over many would read all watches for each one, and so
--- would a merge join by the project alone, which the planner likes because an index has that order.
--- A function that calls it has these settings in its own definition, so that they end with it.
-create or replace function plan_for(watches integer) returns void language plpgsql as $$
-begin
-  -- A period takes about 150 bytes: an eighth of them is worth reading all.
-  if watches > 1000 and watches > pg_relation_size('watch_period') / 1200 then
-    perform set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_nestloop', 'off', true),
-      set_config('enable_mergejoin', 'off', true);
-  else
-    perform set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
-      set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
-  end if;
-end $$;
-comment on function plan_for(integer) is 'Has the statements of the calling function planned for so many watches.';
-revoke execute on function plan_for(integer) from public;
-
--- Parts of watches that are asked for, with the target and the app that they point at. Inlined, so that it takes the plan of its caller.
-create or replace function asked_parts(of_kind text, of_watches bigint[])
+-- What a watch asks for, with the target and the app that it points at. Each `offset 0` keeps the planner from joining: it looks up one row
+-- by its key, for one watch as for a million, in a plan that does not stand on statistics. Those are missing after a bulk load, and with
+-- a wrong guess each watch reads all others.
+create or replace function asked_part(of_kind text, of_watch bigint)
 returns table (
-  watch_id bigint, project text, target_id integer, app integer, role text, label text, every interval, depth integer, html boolean,
-  priority integer
+  project text, target_id integer, app integer, role text, label text, every interval, depth integer, html boolean, priority integer
 )
 language sql stable
 begin atomic
-  select w.watch_id, w.project, t.id, a.id, w.role, w.label, w.every, w.depth, w.html, w.priority
-  from unnest(of_watches) i (id)
-  join watch_part w on w.watch_id = i.id
-  left join target t on t.store = w.store and t.function = w.function and subject_key(t.subject) = subject_key(w.subject)
-    and coalesce(t.category, '') = coalesce(w.category, '')
-    and t.location_code = w.location_code and t.language_code = w.language_code
-  left join app a on a.store = w.store and a.app_id = w.app_id
-  where w.kind = of_kind and w.is_asked;
+  select w.project, t.id, a.id, w.role, w.label, w.every, w.depth, w.html, w.priority
+  from watch_part w
+  left join lateral (
+    select t.id from target t
+    where t.store = w.store and t.function = w.function and subject_key(t.subject) = subject_key(w.subject)
+      and coalesce(t.category, '') = coalesce(w.category, '')
+      and t.location_code = w.location_code and t.language_code = w.language_code
+    offset 0
+  ) t on true
+  left join lateral (select a.id from app a where a.store = w.store and a.app_id = w.app_id offset 0) a on true
+  where w.kind = of_kind and w.watch_id = of_watch and w.is_asked
+  offset 0;
 end;
-comment on function asked_parts(text, bigint[]) is 'What some watches of a kind ask for now, as rows of watch_period have it.';
-revoke execute on function asked_parts(text, bigint[]) from public;
+comment on function asked_part(text, bigint) is 'What a watch of a kind asks for now, as a row of watch_period has it.';
+revoke execute on function asked_part(text, bigint) from public;
 
 -- Anti-joins before it inserts, for the same reason. In one order, so that two
 -- statements that make the same rows wait for each other and never deadlock.
 create or replace function make_targets(of_kind text, of_watches bigint[]) returns void language plpgsql as $$
 begin
-  insert into app (store, app_id)
-  select distinct w.store, w.app_id
-  from unnest(of_watches) i (id)
-  join watch_part w on w.watch_id = i.id
-  where w.kind = of_kind and w.is_asked and w.app_id is not null
-    and not exists (select from app a where a.store = w.store and a.app_id = w.app_id)
-  order by 1, 2
-  on conflict do nothing;
+  if of_kind = 'app' then
+    insert into app (store, app_id)
+    select distinct w.store, w.app_id
+    from unnest(of_watches) i (id)
+    cross join lateral (
+      select w.store, w.app_id from watch_part w where w.kind = of_kind and w.watch_id = i.id and w.is_asked offset 0
+    ) w
+    where not exists (select from app a where a.store = w.store and a.app_id = w.app_id offset 0)
+    order by 1, 2
+    on conflict do nothing;
+  end if;
 
   insert into target (store, function, subject, category, location_code, language_code)
   select distinct w.store, w.function, w.subject, w.category, w.location_code, w.language_code
   from unnest(of_watches) i (id)
-  join watch_part w on w.watch_id = i.id
-  where w.kind = of_kind and w.is_asked and w.function is not null and not exists (
+  cross join lateral (
+    select w.* from watch_part w where w.kind = of_kind and w.watch_id = i.id and w.is_asked and w.function is not null offset 0
+  ) w
+  where not exists (
     select from target t
     where t.store = w.store and t.function = w.function and subject_key(t.subject) = subject_key(w.subject)
       and coalesce(t.category, '') = coalesce(w.category, '')
       and t.location_code = w.location_code and t.language_code = w.language_code
+    offset 0
   )
   order by 3, 5, 6, 1, 2, 4
   on conflict do nothing;
@@ -94,28 +87,38 @@ revoke execute on function make_targets(text, bigint[]) from public;
 
 -- The open period goes on while project, target, app and `every` stay the same; other changes are written into it. Renaming a project
 -- renames its periods first, so that they have the new name here.
-create or replace function keep_open_periods(of_kind text, of_watches bigint[]) returns void language plpgsql as $$
+create or replace function keep_open_periods(of_kind text, of_watches bigint[]) returns bigint[] language plpgsql as $$
+declare
+  left_over bigint[];
 begin
-  with ended as (
-    update watch_period p set ended_at = storerank_now(), last_slot = slot_of(p.every, storerank_now())
+  with kept as materialized (
+    select i.id as watch_id, p.id, w.project is not null as is_asked, w.depth, w.html, w.priority, w.role, w.label,
+      w.project = p.project and w.every = p.every and (w.target_id, w.app) is not distinct from (p.target_id, p.app) as goes_on,
+      (p.depth, p.html, p.priority, p.role, p.label) is distinct from (w.depth, w.html, w.priority, w.role, w.label) as is_changed
     from unnest(of_watches) i (id)
-    where p.kind = of_kind and p.watch_id = i.id and p.ended_at is null and not exists (
-      select from asked_parts(of_kind, of_watches) w
-      where w.watch_id = p.watch_id and w.project = p.project and w.every = p.every
-        and (w.target_id, w.app) is not distinct from (p.target_id, p.app)
-    )
+    left join lateral (
+      select p.* from watch_period p where p.kind = of_kind and p.watch_id = i.id and p.ended_at is null offset 0
+    ) p on true
+    left join lateral asked_part(of_kind, case when p.id is not null then i.id end) w on true
+  ), changed as (
+    update watch_period p set depth = k.depth, html = k.html, priority = k.priority, role = k.role, label = k.label
+    from kept k
+    where p.id = k.id and k.goes_on and k.is_changed
+  ), ended as (
+    update watch_period p set ended_at = storerank_now(), last_slot = slot_of(p.every, storerank_now())
+    from kept k
+    -- A project that is disabled meanwhile ends them too. In `coalesce`, so that no index of the open ones is read as a whole.
+    where p.id = k.id and k.goes_on is not true and coalesce(p.ended_at, 'infinity') = 'infinity'
     returning p.id
+  ), noted as (
+    insert into period_due (work, period_id, at)
+    select work, id, storerank_now() from ended cross join (values ('close'), ('open')) w (work)
   )
-  insert into period_due (work, period_id, at)
-  select work, id, storerank_now() from ended cross join (values ('close'), ('open')) w (work);
-
-  update watch_period p set depth = w.depth, html = w.html, priority = w.priority, role = w.role, label = w.label
-  from asked_parts(of_kind, of_watches) w
-  where p.kind = of_kind and p.watch_id = w.watch_id and p.ended_at is null
-    and (p.depth, p.html, p.priority, p.role, p.label) is distinct from (w.depth, w.html, w.priority, w.role, w.label);
+  select array_agg(watch_id) into left_over from kept where id is null or (is_asked and not goes_on);
+  return left_over;
 end $$;
 comment on function keep_open_periods(text, bigint[]) is
-  'Ends the open periods of watches that ask for something else now, and brings the others to what their watches ask for.';
+  'Ends the open periods of watches that ask for something else now, brings the others to what their watches ask for, and returns the watches that may ask for a period and have none.';
 revoke execute on function keep_open_periods(text, bigint[]) from public;
 
 -- Two periods of one project on one target never hold the same slot: with the same `every` the new period takes the
@@ -126,33 +129,37 @@ create or replace function start_periods(of_kind text, of_watches bigint[]) retu
 declare
   present timestamptz := storerank_now();
 begin
-  with asked as (
-    select w.*, slot_of(w.every, present) as first
-    from asked_parts(of_kind, of_watches) w
-    where not exists (select from watch_period p where p.kind = of_kind and p.watch_id = w.watch_id and p.ended_at is null)
-  ), earlier as (
-    -- Seconds, because `+ '1 day'` adds 23 or 25 hours where the session's time zone changes its clocks.
-    select a.watch_id, a.project, a.target_id, a.first, bool_or(p.ended_at is null) as is_followed,
-      max(slot_of(a.every, p.last_slot) + make_interval(secs => extract(epoch from a.every)))
-        filter (where p.every <> a.every and p.last_slot >= a.first) as after,
-      row_number() over (partition by a.project, a.target_id order by a.watch_id) as place
-    from asked a
-    -- Concatenated, so that no plan without statistics reads all periods of the project for each: it goes by the target.
-    join watch_period p on p.target_id = a.target_id and p.project || '' = a.project and p.kind = of_kind
-    group by a.watch_id, a.project, a.target_id, a.first
+  with asked as materialized (
+    select i.id as watch_id, w.*, f.first, earlier.is_followed, earlier.after, earlier.running
+    from unnest(of_watches) i (id)
+    cross join lateral asked_part(of_kind, i.id) w
+    cross join lateral (select slot_of(w.every, present) as first offset 0) f
+    -- Without any earlier period all three are null.
+    cross join lateral (
+      select bool_or(p.ended_at is null) as is_followed,
+        -- Seconds, because `+ '1 day'` adds 23 or 25 hours where the session's time zone changes its clocks.
+        max(slot_of(w.every, p.last_slot) + make_interval(secs => extract(epoch from w.every)))
+          filter (where p.every <> w.every and p.last_slot >= f.first) as after,
+        array_agg(p.id) filter (where p.last_slot >= f.first) as running
+      from watch_period p
+      -- Concatenated, so that no plan without statistics reads all periods of the project or kind: it goes by the target.
+      where p.target_id = w.target_id and p.project || '' = w.project and p.kind || '' = of_kind
+    ) earlier
   ), taken_over as (
-    update watch_period p set last_slot = e.first - interval '1 microsecond'
-    from earlier e
-    where e.place = 1 and not e.is_followed and e.after is null
-      and p.target_id = e.target_id and p.project || '' = e.project and p.kind = of_kind and p.last_slot >= e.first
+    update watch_period p set last_slot = oldest.first - interval '1 microsecond'
+    from (
+      select distinct on (project, target_id) first, is_followed, after, running
+      from asked where is_followed is not null order by project, target_id, watch_id
+    ) oldest
+    cross join lateral unnest(oldest.running) r (id)
+    where p.id = r.id and not oldest.is_followed and oldest.after is null
   ), started as (
     insert into watch_period
       (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at, first_slot, closed_to)
     select of_kind, a.watch_id, a.project, a.target_id, a.app, a.role, a.label, a.every, a.depth, a.html, a.priority, present,
-      coalesce(e.after, a.first), present
+      coalesce(a.after, a.first), present
     from asked a
-    left join earlier e on e.watch_id = a.watch_id
-    where e.is_followed is not true
+    where a.is_followed is not true
     order by a.target_id, a.watch_id
     -- Of several rows of this statement the oldest comes first; and two runners may find it missing at once, or two people follow one
     -- target at once.
@@ -165,26 +172,22 @@ begin
   where s.target_id is not null;
 end $$;
 comment on function start_periods(text, bigint[]) is
-  'Opens the periods of watches that have none, unless another watch of the project follows the same.';
+  'Opens the periods of watches that have none, where they ask for one and no other watch of the project follows the same.';
 revoke execute on function start_periods(text, bigint[]) from public;
 
 -- The ids of watches, because a function that takes the rows of a table keeps PostgreSQL from changing some of its columns. What the
--- watches ask for is read from their tables, so that it does not matter which statement wrote them last.
+-- watches ask for is read from their tables, so that it does not matter which statement wrote them last. The settings leave look-ups by
+-- index alone, and one plan for all calls.
 create or replace function follow_watches(of_kind text, of_watches bigint[]) returns void language plpgsql
-set jit = off set plan_cache_mode = auto set enable_nestloop = on set enable_seqscan = on set enable_hashjoin = on set enable_mergejoin = on as $$
+set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off set enable_memoize = off as $$
+declare
+  left_over bigint[] := keep_open_periods(of_kind, of_watches);
 begin
-  if cardinality(of_watches) = 0 then
-    return;
+  if left_over is not null then
+    perform make_targets(of_kind, left_over);
+    perform start_periods(of_kind, left_over);
   end if;
-  perform plan_for(cardinality(of_watches));
-  perform make_targets(of_kind, of_watches);
-  if exists (
-    select from unnest(of_watches) i (id)
-    join watch_period p on p.kind = of_kind and p.watch_id = i.id and p.ended_at is null
-  ) then
-    perform keep_open_periods(of_kind, of_watches);
-  end if;
-  perform start_periods(of_kind, of_watches);
 end $$;
 comment on function follow_watches(text, bigint[]) is 'Brings the open periods of watches of a kind to what the watches ask for.';
 revoke execute on function follow_watches(text, bigint[]) from public;

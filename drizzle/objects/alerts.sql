@@ -114,5 +114,18 @@ comment on column alert_channel_problem.channel_id is 'The channel.';
 comment on column alert_channel_problem.problem is 'What is wrong, and what to do, as a sentence.';
 comment on column alert_channel_problem.seen_at is 'When it was seen.';
 
+create or replace trigger a_prepare before insert or update on alert_channel
+for each row when (
+  num_nulls(new.id, new.name, new.kind, new.digest, new.hour, new.max_lines, new.report, new.enabled, new.created_at) > 0
+) execute function prepare_row('{name}', '{}');
+
+-- Its texts are compared with those of watches.
+create or replace trigger a_prepare before insert or update on alert_rule
+for each row when (
+  num_nulls(new.id, new.project, new.name, new.kind, new.role, new.direction, new.compared_with, new.severity, new.cooldown, new.enabled,
+    new.created_at) > 0
+  or not (is_clean(new.project) and is_clean(new.app_id) and is_clean(new.keyword) and is_clean(new.tag))
+) execute function prepare_row('{project,name}', '{project,app_id,keyword,tag}');
+
 grant select, insert, update, delete on alert_rule, alert_channel to storerank_editor;
 grant select on alert_rule to storerank_reader;

@@ -1,9 +1,9 @@
 -- What each watch asks for now, one row per part: an app watch has two, the app with its page, and its reviews. `function` is null for an app
 -- of which no page is read. Neither targets nor apps are joined: they may not be there yet.
 create or replace view watch_part as
-select w.kind, w.watch_table, w.watch_id, w.project, w.store, w.function, w.subject, w.category, w.place as location_code,
-  w.location_code as given_code, w.location_name as given_name, w.language_code, w.app_id, w.role, w.label, w.every, w.depth, w.html,
-  w.priority, w.needs_place, w.is_wanted, w.is_wanted and pr.enabled and (w.place is not null or not w.needs_place) as is_asked
+select w.kind, w.watch_table, w.watch_id, w.project, w.store, w.function, w.subject, w.category, w.place::integer as location_code,
+  w.location_code::integer as given_code, w.location_name as given_name, w.language_code, w.app_id, w.role, w.label, w.every,
+  w.depth::integer as depth, w.html, w.priority::integer as priority, w.needs_place, w.is_wanted, w.is_wanted and pr.enabled and (w.place is not null or not w.needs_place) as is_asked
 from (
   select 'keyword' as kind, 'keyword_watch' as watch_table, k.id as watch_id, k.project, k.store, 'app_searches' as function,
     k.keyword as subject, null as category, k.location_code, k.location_name,

@@ -7,11 +7,19 @@ with place as materialized (
 ), language as materialized (
   select n.store, n.language_code, unknown_language(n.store, n.language_code) as message
   from (select distinct store, language_code from watch_part where is_wanted) n
+), spelled as (
+  select w.store, w.location_code, w.language_code, lower(lower(w.subject collate "C") collate "default") as folded
+  from watch_part w
+  where w.kind = 'keyword' and w.is_asked
+  group by 1, 2, 3, 4
+  having min(w.subject collate "C") <> max(w.subject collate "C")
 ), spelling as (
-  select w.store, w.location_code, w.language_code, lower(lower(w.subject collate "C") collate "default") as folded, w.subject,
+  select s.store, s.location_code, s.language_code, s.folded, w.subject,
     min(w.watch_id) as watch_id, min(w.project) as project,
     max(task_price(w.depth::smallint, u.unit_results, u.unit_micros) * 2592000 / extract(epoch from w.every)) as micros
-  from watch_part w
+  from spelled s
+  join watch_part w on w.store = s.store and w.location_code = s.location_code and w.language_code = s.language_code
+    and lower(lower(w.subject collate "C") collate "default") = s.folded
   join unit_price u on u.store = w.store and u.function = w.function and u.priority = w.priority
   where w.kind = 'keyword' and w.is_asked
   group by 1, 2, 3, 4, 5
@@ -106,7 +114,6 @@ select 'keyword_watch', (array_agg(s.watch_id order by s.watch_id desc))[1], (ar
     dollars((sum(s.micros) - (array_agg(s.micros order by s.watch_id))[1])::bigint))
 from spelling s
 group by s.store, s.location_code, s.language_code, s.folded
-having count(*) > 1
 union all
 select 'project', p.project_id, p.project, null, p.project, p.problem, p.message
 from project_problem p

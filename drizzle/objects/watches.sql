@@ -17,14 +17,16 @@ return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
   regexp_replace(
     regexp_replace(
       regexp_replace(
-        regexp_replace(value, '[\u00ad\u061c\u180e\u200b\u200e\u200f\u2060-\u2064\ufeff]', '', 'g'),
-        '[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+', ' ', 'g'),
-      '([\u200c\u200d])[\u200c\u200d]+', '\1', 'g'),
-    '(?<![\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1aff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc'
-      '\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f])[\u200c\u200d]'
-      '|[\u200c\u200d](?![\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1aff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc'
-      '\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f])',
-    '', 'g'),
+        regexp_replace(value,
+          '[\u00ad\u034f\u061c\u17b4\u17b5\u180e\u200b\u200e\u200f\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\U0001d173-\U0001d17a]', '', 'g'),
+        '([\u200c\u200d])[\u200c\u200d]+', '\1', 'g'),
+      '(?<![\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1aff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc'
+        '\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f])[\u200c\u200d]'
+        '|[\u200c\u200d](?![\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1aff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc'
+        '\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f])',
+      '', 'g'),
+    -- Last, because what is taken off may have stood between two spaces.
+    '[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+', ' ', 'g'),
   E' \t\r\n'), nfc) end;
 comment on function clean_text(text) is
   'A text in the form that it is stored in: composed (NFC), without outer space and invisible characters, and with single inner spaces.';
@@ -310,7 +312,7 @@ begin
   if tg_op = 'INSERT' then
     places := array(select u.sentence
       from (select distinct n.store, n.location_code, n.location_name from fresh n) n
-      cross join lateral unknown_location(n.store, n.location_code, n.location_name) u (sentence)
+      cross join lateral unknown_location(n.store, n.location_code::integer, n.location_name) u (sentence)
       where u.sentence is not null limit 5);
     languages := array(select u.sentence
       from (select distinct n.store, n.language_code from fresh n) n
@@ -319,7 +321,7 @@ begin
   else
     places := array(select u.sentence
       from (select store, location_code, location_name from fresh except select store, location_code, location_name from stale) n
-      cross join lateral unknown_location(n.store, n.location_code, n.location_name) u (sentence)
+      cross join lateral unknown_location(n.store, n.location_code::integer, n.location_name) u (sentence)
       where u.sentence is not null limit 5);
     languages := array(select u.sentence
       from (select store, language_code from fresh except select store, language_code from stale) n

@@ -7,6 +7,7 @@ const NO_SUCH_COLUMN = '42703'
 const SYNTAX = '42601'
 /** Read-only transaction. */
 const READ_ONLY = '25006'
+const DUPLICATE = '23505'
 /** Enough to see what there is: the views that people read. */
 const NAMES_SHOWN = 40
 
@@ -31,6 +32,8 @@ export async function hintAt(error: unknown, query: string, sql: postgres.Sql): 
       return (await isStandby(sql))
         ? 'This database takes no changes: it is a standby that follows another server. Write on its primary.'
         : ''
+    case DUPLICATE:
+      return nameTwin(error as postgres.PostgresError, sql)
     default:
       return ''
   }
@@ -74,4 +77,22 @@ async function nameColumns(name: string, query: string, sql: postgres.Sql): Prom
   const columns = rows.map((row) => row.name)
   if (columns.length === 0) return ''
   return didYouMean(column, columns).trim() || `Columns: ${columns.join(', ')}.`
+}
+
+/** The row that has the key already, by its id. The index says the values of the key and not which row it is. */
+async function nameTwin(
+  { table_name: table, constraint_name: index, detail = '' }: postgres.PostgresError,
+  sql: postgres.Sql,
+): Promise<string> {
+  const values = /\)=\((.*)\) already exists\.$/s.exec(detail)?.[1]
+  if (table === undefined || index === undefined || values === undefined) return ''
+  const keys = await sql<{ text: string }[]>`
+    select pg_get_indexdef(to_regclass(${index}), n, true) as text
+    from pg_index cross join generate_series(1, indnkeyatts) n where indexrelid = to_regclass(${index}) order by n`
+  const [twin] = await sql<{ id: string | null }[]>`
+    select to_jsonb(t) ->> 'id' as id from ${sql(table)} t
+    where concat_ws(', ', ${sql.unsafe(keys.map(({ text }) => `(${text})`).join(', '))}) = ${values} limit 1`
+  return twin === undefined || twin.id === null
+    ? ''
+    : `The row that has it is: select * from ${table} where id = ${twin.id};`
 }

@@ -52,7 +52,8 @@ export async function run(options: CommandOptions['sql'], context: CommandContex
     await print(statements.map(readAnswer), options, context)
     return 0
   } catch (error) {
-    const hint = await hintAt(error, options.query, client)
+    // Within a transaction that has failed, nothing can be asked.
+    const hint = await hintAt(error, options.query, client).catch(() => '')
     stderr.write(`${toPrintable([explain(error), hint].filter(Boolean).join('\n'))}\n`)
     return 1
   } finally {

@@ -197,27 +197,34 @@ async function storeFiles(
   { signal, onProgress = () => {} }: ImportOptions,
 ): Promise<void> {
   const waiting = new Waiting()
+  let stored = Promise.resolve()
+  // The next piece is read while this one is stored.
   const store = async (rows: readonly FileRow[]) => {
+    await stored
     if (signal?.aborted) return
-    await inPiece((tx) => storePiece(tx, rows, tally))
-    onProgress(tally.rows)
+    stored = inPiece((tx) => storePiece(tx, rows, tally)).then(() => onProgress(tally.rows))
+    stored.catch(() => {})
   }
-  for (const { name, text } of files) {
-    if (signal?.aborted) break
-    const { watches, rows } = await readFileRows(name, text())
-    for (const { table } of watches) tally.tables.add(table)
-    const before = tally.read
-    for await (const piece of waiting.fill(rows, tally)) {
-      await store(piece)
+  try {
+    for (const { name, text } of files) {
       if (signal?.aborted) break
+      const { watches, rows } = await readFileRows(name, text())
+      for (const { table } of watches) tally.tables.add(table)
+      const before = tally.read
+      for await (const piece of waiting.fill(rows, tally)) {
+        await store(piece)
+        if (signal?.aborted) break
+      }
+      if (tally.read === before) {
+        throw new ConfigurationError(
+          `There is no ${watches.map(({ subject }) => subject).join(' and no ')} in ${name}.`,
+        )
+      }
     }
-    if (tally.read === before) {
-      throw new ConfigurationError(
-        `There is no ${watches.map(({ subject }) => subject).join(' and no ')} in ${name}.`,
-      )
-    }
+    for (const piece of waiting.rest()) await store(piece)
+  } finally {
+    await stored
   }
-  for (const piece of waiting.rest()) await store(piece)
   tally.isStopped = signal?.aborted ?? false
 }
 
@@ -328,6 +335,7 @@ const FORMS: Readonly<Record<string, string>> = {
   boolean: 'is neither true nor false',
   interval: 'is no length of time such as 12 hours or 7 days',
   integer: 'is no whole number',
+  bigint: 'is no whole number',
   smallint: 'is no whole number',
   numeric: 'is no number',
   'double precision': 'is no number',
@@ -335,9 +343,12 @@ const FORMS: Readonly<Record<string, string>> = {
 
 /** Postgres says what it could not read, and not of which column. */
 function explainForm(message: string, cells: ReadonlyMap<string, string>): string | null {
-  const [, type = '', value] = /^invalid input syntax for type ([a-z ]+): "(.*)"$/s.exec(message) ?? []
+  const [, type = '', value] =
+    /^invalid input syntax for type ([a-z ]+): "(.*)"$/s.exec(message) ??
+    /^()(?:value )?"(.*)" is out of range for type [a-z ]+$/s.exec(message) ??
+    []
   const column = [...cells].find(([, cell]) => cell === value)?.[0]
-  const form = FORMS[type]
+  const form = type === '' ? 'is too large a number' : FORMS[type]
   if (column === undefined || form === undefined) return null
   const instead = column === 'location_code' ? '; names stand in location_name' : ''
   return `${column} is ${JSON.stringify(value)}, which ${form}${instead}`

@@ -37,7 +37,10 @@ test('what was refused stands on stderr with its line, and what came in is count
     stdout,
     /^keyword_watch: 1 added, 0 changed, 0 as they were, 1 refused\.\n.*storerank forecast/,
   )
-  assert.match(stderr, /Line 3, "calm", is refused: location_code is -1, and every code is 1 or more\./)
+  assert.match(
+    stderr,
+    /Line 3, "calm", is refused: location_code is -1, and a code is a whole number from 1 to 2147483647\./,
+  )
 })
 
 test('what is printed as CSV comes in again as it was', async (t) => {

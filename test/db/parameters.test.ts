@@ -23,6 +23,7 @@ test('the program runs text as SQL for migrations, the queue, imports, dumps, tr
     [...new Set(lines.map((line) => line.split(':')[0]))],
     [
       'src/alerts/trial.ts',
+      'src/cli/sql-hint.ts',
       'src/cli/sql.ts',
       'src/db/migrate.ts',
       'src/db/objects.ts',

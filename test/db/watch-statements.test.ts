@@ -148,7 +148,36 @@ describe('a statement on many watches', () => {
     await sql`delete from keyword_watch`
     assert.equal((await readOpen(sql)).size, 0)
   })
+
+  test('reads a few rows for each of its watches, and not those of all others', async () => {
+    const { sql } = list
+    await sql`truncate keyword_watch, watch_period`
+    // Nothing is analyzed, and the session has made its plans while the tables were small.
+    const insert = (from: number, to: number) => sql`
+      insert into keyword_watch (project, store, keyword, location_code, language_code)
+      select 'fitness', 'ios_store', 'word ' || n, 2840, 'en' from generate_series(${from}::int, ${to}::int) n`
+    await insert(1, 1)
+    await insert(2, 3_000)
+    const before = await readRows(sql)
+    await insert(3_001, 3_010)
+    await sql`update keyword_watch set every = '6 hours' where id % 300 = 0`
+    await sql`update keyword_watch set priority = 2 where id % 300 = 0`
+    await sql`delete from keyword_watch where id % 300 = 0`
+    for (const [table, rows] of await readRows(sql)) {
+      const read = rows - (before.get(table) ?? 0)
+      assert.ok(read <= 40 * 30, `${read} rows of ${table} were read`)
+    }
+  })
 })
+
+/** How many rows of the tables that the triggers use were read so far. */
+async function readRows(sql: postgres.Sql): Promise<Map<string, number>> {
+  await sql`select pg_stat_force_next_flush()`
+  const found = await sql<{ table: string; rows: number }[]>`
+    select relname as table, (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as rows
+    from pg_stat_user_tables where relname in ('watch_period', 'target')`
+  return new Map(found.map(({ table, rows }) => [table, rows]))
+}
 
 interface Open {
   readonly period: number

@@ -15,7 +15,7 @@ import { callCommand } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const CATALOGUE = join(import.meta.dirname, 'catalogue.md')
-const FEWEST = 150
+const FEWEST = 250
 
 /** A heading of the catalogue, and how what stands below it is tried. */
 const SURFACES: Record<string, (input: string) => Promise<string>> = {

@@ -1,7 +1,7 @@
 /**
  * The tables that people write: projects and watches. Every rule that the specification states on a watch is
- * a CHECK that says what was given and what is allowed (spec: Task posting, Limits). Numbers that people write are integers, and
- * not smallints, so that one that is far too large meets its rule.
+ * a CHECK that says what was given and what is allowed (spec: Task posting, Limits). Whole numbers that people write are bigints,
+ * so that one that is far too large meets its rule, and not the range of its type, of which PostgreSQL says neither column nor value.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -28,7 +28,7 @@ type Rule = ReturnType<typeof rulesOf>
  */
 function sharedRules(rule: Rule) {
   return [
-    rule('location_code_positive', sql`location_code > 0`, 'location_code'),
+    rule('location_code_positive', sql`location_code between 1 and 2147483647`, 'location_code'),
     rule(
       'location_name_1_to_200',
       sql`char_length(location_name) between 1 and 200`,
@@ -83,13 +83,13 @@ export const keywordWatch = pgTable(
     project: text('project').notNull(),
     store: text('store').notNull(),
     keyword: text('keyword').notNull(),
-    locationCode: integer('location_code'),
+    locationCode: bigint('location_code', { mode: 'number' }),
     locationName: text('location_name'),
     languageCode: text('language_code').notNull(),
-    depth: integer('depth').notNull(),
+    depth: bigint('depth', { mode: 'number' }).notNull(),
     html: boolean('html').notNull().default(false),
     every: interval('every').notNull().default('1 day'),
-    priority: integer('priority').notNull().default(1),
+    priority: bigint('priority', { mode: 'number' }).notNull().default(1),
     /** What the keyword is worth beside the others of its project, in visibility and share of voice. */
     weight: doublePrecision('weight').notNull().default(1),
     enabled: boolean('enabled').notNull().default(true),
@@ -143,15 +143,15 @@ export const appWatch = pgTable(
     appId: text('app_id').notNull(),
     label: text('label'),
     role: text('role').notNull().default('own'),
-    locationCode: integer('location_code'),
+    locationCode: bigint('location_code', { mode: 'number' }),
     locationName: text('location_name'),
     languageCode: text('language_code'),
     info: boolean('info').notNull().default(false),
     html: boolean('html').notNull().default(false),
     reviews: boolean('reviews').notNull().default(false),
-    reviewsDepth: integer('reviews_depth').notNull().default(50),
+    reviewsDepth: bigint('reviews_depth', { mode: 'number' }).notNull().default(50),
     every: interval('every').notNull().default('1 day'),
-    priority: integer('priority').notNull().default(1),
+    priority: bigint('priority', { mode: 'number' }).notNull().default(1),
     enabled: boolean('enabled').notNull().default(true),
     tags: text('tags').array().notNull().default([]),
     note: text('note'),
@@ -215,13 +215,13 @@ export const chartWatch = pgTable(
     store: text('store').notNull().default('android_store'),
     collection: text('collection').notNull(),
     category: text('category'),
-    locationCode: integer('location_code'),
+    locationCode: bigint('location_code', { mode: 'number' }),
     locationName: text('location_name'),
     languageCode: text('language_code').notNull(),
-    depth: integer('depth').notNull().default(100),
+    depth: bigint('depth', { mode: 'number' }).notNull().default(100),
     html: boolean('html').notNull().default(false),
     every: interval('every').notNull().default('1 day'),
-    priority: integer('priority').notNull().default(1),
+    priority: bigint('priority', { mode: 'number' }).notNull().default(1),
     enabled: boolean('enabled').notNull().default(true),
     tags: text('tags').array().notNull().default([]),
     note: text('note'),

@@ -47,7 +47,7 @@ begin atomic
     coalesce(told.remedy, case when refusal_of.rule ~ '_missing$' then 'Give it a value.' else 'Correct the value.' end)
   from (select) one
   left join (values
-    ('project_missing', null, 'Each row belongs to a project, under any name of yours; a new one is made.'),
+    ('project_missing', null, 'Each row belongs to a project, under any name of yours; the first watch that names it makes it.'),
     ('store_missing', null, 'It is ios_store or android_store.'),
     ('keyword_missing', null, 'It is what people type into the search of the store.'),
     ('app_id_missing', null,
@@ -160,10 +160,10 @@ begin atomic
     ('compared_with_known', 'compared_with is %1$s, and may be 1 day, 7 days, 30 days, best or base.', 'Leave it out for 1 day.'),
     ('best_and_base_only_of_rank_moved', 'compared_with is %1$s, which is of rank_moved alone; the kind is %2$s.',
       'Write 1 day, 7 days or 30 days.'),
-    ('base_where_compared_with_base', 'base is %1$s, and is given where compared_with is base, and nowhere else; it is %2$s.',
+    ('base_where_compared_with_base', 'base is %1$s and compared_with is %2$s: a base is given with compared_with = base, and with nothing else.',
       'It is the rank that is compared with.'),
     ('base_1_to_700', 'base is %1$s, and may be 1 to 700.', 'It is the rank that is compared with.'),
-    ('window_days_only_of_best', 'window_days is %1$s, which is given where compared_with is best; it is %2$s.', 'Take it out.'),
+    ('window_days_only_of_best', 'window_days is %1$s, which belongs to compared_with = best alone; compared_with is %2$s.', 'Take it out.'),
     ('window_days_2_to_400', 'window_days is %1$s, and may be 2 to 400.', 'Leave it out for 90.'),
     ('severity_known', 'severity is %1$s, and may be info, warning or critical.', 'Leave it out for warning.'),
     ('cooldown_0_to_366_days', 'cooldown is %1$s, and may be 0 to 366 days or the hours of as many, without months and years.',
@@ -174,7 +174,7 @@ begin atomic
       'A webhook has its URL in address, e-mail its addresses; the URL of Slack is a secret, which the variable of secret_variable holds.'),
     ('webhook_https_unless_loopback', 'The address of a %1$s is no URL that begins with https://, or with http:// and a host on loopback, or it holds a login.',
       'It is not shown here, because it may hold a secret.'),
-    ('email_1_to_20_addresses', 'address is %1$s, and is one to twenty addresses of e-mail with commas between.',
+    ('email_1_to_20_addresses', 'address is %1$s, and must be one to twenty addresses of e-mail with commas between.',
       'For example ann@example.com, bob@example.com.'),
     ('address_at_most_2000', 'address has %1$s characters, and may have 2000.', 'Shorten it.'),
     ('secret_of_webhook_and_slack', 'secret_variable is %1$s. A webhook and Slack have one, e-mail has none; the kind is %2$s.',

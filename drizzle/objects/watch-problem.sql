@@ -14,14 +14,16 @@ with place as materialized (
   group by 1, 2, 3, 4
   having min(w.subject collate "C") <> max(w.subject collate "C")
 ), spelling as (
-  select s.store, s.location_code, s.language_code, s.folded, w.subject,
-    min(w.watch_id) as watch_id, min(w.project) as project,
+  select w.store, w.location_code, w.language_code, w.folded, w.subject, min(w.watch_id) as watch_id, min(w.project) as project,
     max(task_price(w.depth::smallint, u.unit_results, u.unit_micros) * 2592000 / extract(epoch from w.every)) as micros
-  from spelled s
-  join watch_part w on w.store = s.store and w.location_code = s.location_code and w.language_code = s.language_code
-    and lower(lower(w.subject collate "C") collate "default") = s.folded
+  from (
+    select k.*, lower(lower(k.subject collate "C") collate "default") as folded
+    from watch_part k where k.kind = 'keyword' and k.is_asked
+  ) w
   join unit_price u on u.store = w.store and u.function = w.function and u.priority = w.priority
-  where w.kind = 'keyword' and w.is_asked
+  -- Mostly there is none. In `coalesce`, so that they are looked up by hash, and never joined by a loop over all watches for each.
+  where exists (select from spelled)
+    and coalesce((w.store, w.location_code, w.language_code, w.folded) in (select s.store, s.location_code, s.language_code, s.folded from spelled s), false)
   group by 1, 2, 3, 4, 5
 )
 select w.watch_table, w.watch_id, w.project, w.store, w.subject, problem.problem,

@@ -350,7 +350,7 @@ function explainForm(message: string, cells: ReadonlyMap<string, string>): strin
   const column = [...cells].find(([, cell]) => cell === value)?.[0]
   const form = type === '' ? 'is too large a number' : FORMS[type]
   if (column === undefined || form === undefined) return null
-  const instead = column === 'location_code' ? '; names stand in location_name' : ''
+  const instead = column === 'location_code' && type !== '' ? '; names stand in location_name' : ''
   return `${column} is ${JSON.stringify(value)}, which ${form}${instead}`
 }
 

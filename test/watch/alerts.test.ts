@@ -159,7 +159,7 @@ test('a row that breaks a rule is refused alone, in a sentence', async () => {
     /^7: cooldown is .*, and may be 0 to 366 days/,
     /^8: project is "fitnes", and there is none of that name in project$/,
     /^9: channel is "nowhere", and there is none of that name in alert_channel$/,
-    /^10: kind is missing$/,
+    /^10: kind is missing\. docs\/alerts\.md has the kinds of rules/,
     /^11: There is no kind of channel "pager"\. It is webhook, slack or email$/,
     /^12: The address of a "webhook" is no URL that begins with https/,
     /^13: alert_channel has no column project$/,

@@ -69,7 +69,11 @@ export const alertChannel = pgTable(
   () => [
     ...sharedRules(ofChannel),
     ofChannel('kind_of_channel', sql`kind in ('webhook', 'slack', 'email')`, 'kind'),
-    ofChannel('address_of_webhook_and_email', sql`(address is null) = (kind = 'slack')`, 'kind'),
+    ofChannel(
+      'address_of_webhook_and_email',
+      sql`kind not in ('webhook', 'slack', 'email') or (address is null) = (kind = 'slack')`,
+      'kind',
+    ),
     ofChannel(
       'webhook_https_unless_loopback',
       sql`kind <> 'webhook' or address ~ '^(https://[^/?#@[:space:]]+|http://(localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|[[]::1[]])(:[0-9]{1,5})?)([/?][^[:space:]]*)?$'`,

@@ -98,7 +98,7 @@ function report(
     `${formatCount(refusedCount)} refused`,
   ]
   stdout.write(
-    `${tables.join(', ')}: ${counts.join(', ')}.${isTrial ? ' Nothing was changed: this was a trial.' : ''}\n`,
+    `${tables.length === 0 ? '' : `${tables.join(', ')}: `}${counts.join(', ')}.${isTrial ? ' Nothing was changed: this was a trial.' : ''}\n`,
   )
   for (const { message, watches } of done.problems) {
     stderr.write(`${toPrintable(watches === 1 ? message : `${formatCount(watches)} watches: ${message}`)}\n`)

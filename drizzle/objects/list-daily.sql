@@ -34,6 +34,8 @@ comment on function pending_slots(text, date, date) is 'The rows of pending_slot
 -- The interval is compared in `case`, so that the history is joined with lists and slots one after the other: else all lists are joined with
 -- all slots.
 --
+-- Lists and slots are looked up once for both halves: they are results of functions, of which no condition could be asked inside.
+--
 -- Whether another slot counts for the day instead is asked of the history only where there may be one: where the interval has another slot
 -- on the day (after a measurement a later one, beside a gap any), or another period of the project on the same target is near.
 create or replace function list_daily(in_project text, from_day date, to_day date)
@@ -43,11 +45,16 @@ returns table (
   results_count bigint, check_url text, app_ids integer[], absolute smallint[], every interval, target_id integer
 ) language sql stable parallel safe
 begin atomic
+  with lists as materialized (
+    select * from project_lists(in_project)
+  ), slots as materialized (
+    select * from project_slots(in_project, from_day, to_day)
+  )
   select c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.check_url, r.app_ids, r.absolute,
     p.every, r.target_id
   from ranking_row r
-  join project_lists(in_project) p on p.target_id = r.target_id
-  join project_slots(in_project, from_day, to_day) c on c.slot = r.slot and case when c.every = p.every then true else false end
+  join lists p on p.target_id = r.target_id
+  join slots c on c.slot = r.slot and case when c.every = p.every then true else false end
   where r.slot >= (from_day - 1) + timetz '00:00+00' and r.slot < (to_day + 2) + timetz '00:00+00'
     and case
       when r.slot < p.first_slot or r.slot > p.last_slot or r.gap = 'missed' and slot_end(p.every, r.slot) > p.ended_at then false
@@ -58,8 +65,8 @@ begin atomic
     select distinct on (s.target_id, c.day) c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, s.slot, null::timestamptz,
       'pending', null, null::smallint, null::bigint, null, null::integer[], null::smallint[], p.every, s.target_id
     from pending_slots(in_project, from_day, to_day) s
-    join project_lists(in_project) p on p.period_id = s.period_id
-    join project_slots(in_project, from_day, to_day) c on c.slot = s.slot and case when c.every = p.every then true else false end
+    join lists p on p.period_id = s.period_id
+    join slots c on c.slot = s.slot and case when c.every = p.every then true else false end
     where case when c.is_only and s.slot > p.alone_from and s.slot < p.alone_to then true
         else not is_outdone(in_project, p.timezone, s.target_id, c.day, s.slot, false, '-infinity') end
     order by s.target_id, c.day, s.slot desc

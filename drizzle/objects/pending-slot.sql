@@ -20,7 +20,7 @@ cross join lateral (
   select due at time zone 'UTC' as slot
   from unnest(array(
     select generate_series(
-      slot_of(p.every, greatest(p.first_slot, p.closed_to)) at time zone 'UTC', least(p.last_slot, storerank_now()) at time zone 'UTC', p.every)
+      slot_of(p.every, greatest(p.first_slot, p.closed_to)) at time zone 'UTC', least(p.last_slot, (select storerank_now())) at time zone 'UTC', p.every)
   )) due
   union all
   select k.slot from (
@@ -32,12 +32,12 @@ cross join lateral (
   ) k
   where k.target_id = p.target_id and k.slot < slot_of(p.every, greatest(p.first_slot, p.closed_to))
 ) s
-where p.target_id is not null and s.slot <= storerank_now()
+where p.target_id is not null and s.slot <= (select storerank_now())
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, 'missed')
   and case
     when p.kind not in ('keyword', 'chart')
       then not exists (select from app_snapshot r where r.target_id = p.target_id and r.slot = s.slot offset 0)
-    when s.slot < storerank_now() - interval '35 days'
+    when s.slot < (select storerank_now()) - interval '35 days'
       then not exists (select from ranking r where r.target_id = p.target_id and r.slot = s.slot offset 0)
     else not exists (
       select from ranking r

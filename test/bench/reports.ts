@@ -121,4 +121,13 @@ await withDatabase(async (db) => {
     `${size.keywords} keywords × ${size.days} days × ${size.apps} apps: ${(observations / 1e6).toFixed(1)} million observations\n`,
   )
   process.stdout.write(table([header, ...lines]))
+  const missed = QUESTIONS.filter(({ barMs }, n) =>
+    costs[n]?.some(({ ms }) => ms > (barMs ?? Number.POSITIVE_INFINITY)),
+  )
+  const bars = QUESTIONS.filter(({ barMs }) => barMs !== null).length
+  process.stdout.write(
+    missed.length === 0
+      ? `All ${bars} bars are met.\n`
+      : `${bars - missed.length} of ${bars} bars are met; not: ${missed.map(({ name }) => name).join('; ')}.\n`,
+  )
 })

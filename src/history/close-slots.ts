@@ -59,8 +59,9 @@ async function ensurePartitionsToClose(db: Database): Promise<void> {
     from (
       select slot from interval_progress where work = 'close'
       union all
-      select slot_of(p.every, greatest(p.first_slot, p.closed_to)) from period_due d join watch_period p on p.id = d.period_id
-      where d.work = 'close' and p.target_id is not null
+      -- A join would read all periods, as if many were due.
+      select slot_of(p.every, greatest(p.first_slot, p.closed_to)) from watch_period p
+      where p.id = any(array(select period_id from period_due where work = 'close')) and p.target_id is not null
       union all
       select slot_of(p.every, greatest(p.first_slot, p.closed_to)) from watch_period p
       where (select count(*) filter (where every > '0') = 0 or bool_or(slot is null and every > '0')

@@ -48,9 +48,11 @@ const EXPIRE_S = 6 * 3600
 /** Where notifications do not come through, such as behind a pooler of transactions. */
 const POLL_S = 2
 /** One worker of each queue looks for what no notification announces: jobs that are tried again after a while, or were handed on. */
-const SCOUT_S = 15
+const SCOUT_S = 20
 /** The other workers are woken by notifications, by the scout and by each other. */
 const IDLE_S = 600
+/** How long they stay when no job is left. */
+const OTHERS_STAY_MS = 5_000
 const QUEUE_OPTIONS = {
   expireInSeconds: EXPIRE_S,
   heartbeatSeconds: TIMINGS.heartbeatS,
@@ -130,8 +132,8 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
 }
 
 /**
- * Starts workers of one queue, each with a job at a time: the first now, and each other one when all before it were busy for the first time. A
- * notification wakes all workers that there are, and each asks the database.
+ * Starts workers of one queue, each with a job at a time. The first one stays; another is started when all that there are have a job, and they
+ * end some seconds after the last job, because a notification wakes all workers that there are, and each asks the database.
  */
 async function workQueue<Name extends QueueName>(
   boss: PgBoss,
@@ -141,7 +143,14 @@ async function workQueue<Name extends QueueName>(
 ): Promise<void> {
   const workers: string[] = []
   let started = 0
+  let busy = 0
+  let ending: NodeJS.Timeout | undefined
   const wake = (place: number) => boss.notifyWorker(workers[place % workers.length] ?? '')
+  const endOthers = () => {
+    if (busy > 0) return
+    started = 1
+    for (const id of workers.splice(1)) boss.offWork(name, { id }).catch(() => {})
+  }
   const startNext = async () => {
     const place = started
     started += 1
@@ -150,13 +159,17 @@ async function workQueue<Name extends QueueName>(
       notifyPollingIntervalSeconds: place === 0 ? SCOUT_S : IDLE_S,
     }
     workers[place] = await boss.work<QueueData[Name]>(name, options, async (jobs: QueueJob<Name>[]) => {
-      // Where one job was there may be more: the next worker looks now, and this one as soon as it is free.
-      if (place + 1 === started && started < concurrency) void startNext().catch(() => {})
+      clearTimeout(ending)
+      busy += 1
+      // Where one job was there may be more: another worker looks now, and this one as soon as it is free.
+      if (busy === started && started < concurrency) startNext().catch(() => {})
       else wake(place + 1)
       try {
         for (const job of jobs) await handler(job)
       } finally {
+        busy -= 1
         wake(place)
+        ending = setTimeout(endOthers, OTHERS_STAY_MS).unref()
       }
     })
   }

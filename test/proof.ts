@@ -17,7 +17,11 @@ const WITH_DATABASE = [
   'test/{account,alerts,archive,demo,grafana,mistakes,monitor}/*.test.ts',
   'test/cli/{alerts,export,failure,held-up,import,own-account,refusals,report,sql,status-check}.test.ts',
 ]
-const WITH_CALENDAR = [WORK, 'test/sandbox/**/*.test.ts', 'test/service/**/*.test.ts']
+const WITH_CALENDAR = [
+  WORK,
+  'test/{account,alerts,archive,monitor}/*.test.ts',
+  'test/{sandbox,service}/**/*.test.ts',
+]
 
 /** Each is passed while the tests run, or follows within the hour. */
 const INSTANTS = {

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
-import { DuckDBInstance } from '@duckdb/node-api'
+import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api'
 import { type Archived, archiveMonths } from '../../src/archive/archive.ts'
 import { createPlanning } from '../support/planning.ts'
 
@@ -12,6 +12,8 @@ const planning = await createPlanning()
 const { db } = planning
 const home = await mkdtemp(join(tmpdir(), 'archive-'))
 const duck = await (await DuckDBInstance.create(':memory:')).connect()
+// It writes instants in the time zone of the process.
+DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
 after(async () => {
   duck.closeSync()
   await planning.drop()

@@ -148,6 +148,27 @@ describe('what has ended', () => {
     assert.deepEqual(await readGap(), { gap: 'failed', reason: '40403: Expired.' })
   })
 
+  test('leaves its gap beside the results of its function', async () => {
+    const { sql } = world.db
+    const functions = ['app_info', 'app_list', 'app_reviews', 'app_searches']
+    await sql`
+      with made as (
+        insert into target (store, function, subject, location_code, language_code)
+        select case f when 'app_reviews' then 'ios_store' else 'android_store' end, f, 'x', 2840, 'en' from unnest(${functions}::text[]) f returning id
+      )
+      insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers)
+      select id, now(), now() + interval '1 day', 1, 0, '{1}' from made`
+    await sql`update task set state = 'failed', problem = 'It failed.', ended_at = now() where state = 'planned'`
+    const left = await sql`
+      select t.function, h.name from (
+        select 'ranking' as name, target_id from ranking union all select 'app_snapshot', target_id from app_snapshot
+      ) h join target t on t.id = h.target_id order by 1`
+    assert.deepEqual(
+      left.map((gap) => [gap.function, gap.name]),
+      functions.map((name, place) => [name, place % 2 === 0 ? 'app_snapshot' : 'ranking']),
+    )
+  })
+
   test('says what the service calls the code when it said nothing itself', async () => {
     await world.db.sql`insert into service_error (code, message) values (40403, 'Results Expired.')`
     await world.db.begin((tx) => failResults(tx, [{ serviceId, statusCode: 40403, message: '' }]))

@@ -350,6 +350,8 @@ describe('an empty database', () => {
       assert.match((await readRestoreHold(db.sql)) ?? '', /--apart/)
       await standApart(db.sql)
       await refuseRestored(db, client)
+      assert.equal((await recover(db)).recovered, 0)
+      assert.equal((await db.sql`select from charge`).count, 0)
     })
   })
 })

@@ -13,6 +13,7 @@ import type { CommandContext, CommandOptions } from './command.ts'
 import { formatCount, formatInstant, formatMicros } from './print.ts'
 import { createProgress } from './progress.ts'
 import { openWorkSession } from './session.ts'
+import { tell } from './tell.ts'
 
 const DEFAULT_WAIT_MS = 60 * 60_000
 const BUSY_EXIT_CODE = 75
@@ -34,6 +35,10 @@ export async function run(options: CommandOptions['recover'], context: CommandCo
     await chooseInstallation(session.job, options.installation)
     const [clock] = await session.db.sql<{ now: Date }[]>`select clock_timestamp() as now`
     const began = clock?.now ?? new Date()
+    tell(
+      context,
+      'Nothing is posted from this database until all is read; runners of `start` wait, and go on by themselves.',
+    )
     progress.phase('reading what was bought')
     const found = await runLocked(session.job, (readTo, recovered) =>
       progress.update(`read to ${formatInstant(readTo)} · ${formatCount(recovered)} recovered`, {

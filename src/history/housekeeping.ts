@@ -37,8 +37,16 @@ export async function pruneWork(db: Database, signal?: AbortSignal): Promise<Pru
     }),
     runs: await pieces(async (tx) => {
       const pruned = await tx`
+        with recursive job as (
+          select min(job) as name from job_run
+          union all
+          select (select min(r.job) from job_run r where r.job > j.name) from job j where j.name is not null
+        )
+        -- By the key of each job: what is kept is not read.
         delete from job_run where ctid = any(array(
-          select ctid from job_run where slot < clock_timestamp() - ${keep} limit ${ROWS_AT_ONCE}))`
+          select r.ctid from job j
+          cross join lateral (select ctid from job_run where job = j.name and slot < clock_timestamp() - ${keep} order by slot offset 0) r
+          limit ${ROWS_AT_ONCE}))`
       return pruned.count
     }),
     differences: await pieces(async (tx) => {

@@ -21,6 +21,8 @@ export interface ListedTag {
   readonly tag: string | null
 }
 
+/** Of the job `recover`, which the command of that name runs. */
+const RECOVERY_LOCK = 'job recover'
 /** The list is compared again after this time, because two copies of one database may work at once. */
 const CHECK_AGAIN_MINUTES = 60
 
@@ -70,6 +72,13 @@ export async function readRestoreHold(sql: SqlRunner): Promise<string | null> {
       not exists (select from charge) and not exists (select from pruned_charge) as "isNew"
     from ledger l`
   if (row === undefined || row.recoverFrom === null) return null
+  const [lock] = await sql<{ isHeld: boolean }[]>`select is_lock_held(${RECOVERY_LOCK}) as "isHeld"`
+  if (lock?.isHeld) {
+    return (
+      '`storerank recover` is at work on this database. Nothing is posted until it has ended, so that nothing is paid for twice; then runners of ' +
+      '`start` go on by themselves.'
+    )
+  }
   const minute = row.recoverFrom.toISOString().slice(0, 16).replace('T', ' ')
   return row.isNew
     ? 'The account has tasks of a storerank database, and this one has never bought anything. Nothing is posted, so that nothing is ' +

@@ -225,7 +225,8 @@ async function liveOneDay(world: World, day: number): Promise<DayReport> {
   const held = await Promise.all(
     [...world.runners.values()].map(async (runner) => [runner.name, await runner.hold()] as const),
   )
-  const part = (what: keyof typeof after) => (after[what] - before[what]) / world.options.tasks
+  const part = (what: 'cpuMs' | 'statements' | 'buffers') =>
+    (after[what] - before[what]) / world.options.tasks
   return {
     day,
     tasks: await countStored(world.db),
@@ -235,6 +236,12 @@ async function liveOneDay(world: World, day: number): Promise<DayReport> {
     connections: await countConnections(world.db),
     runners: Object.fromEntries(held),
     tables: await readTables(world.db),
+    reading: new Map(
+      [...after.reading].map(([text, buffers]) => [
+        text,
+        (buffers - (before.reading.get(text) ?? 0)) / world.options.tasks,
+      ]),
+    ),
     trouble: trouble.name,
   }
 }

@@ -19,6 +19,8 @@ export interface DayReport {
   readonly connections: number
   readonly runners: Readonly<Record<string, Held>>
   readonly tables: readonly TableSize[]
+  /** Buffers of each statement for each task, by its text. */
+  readonly reading: ReadonlyMap<string, number>
   readonly trouble: string
 }
 
@@ -26,13 +28,27 @@ export interface Work {
   readonly cpuMs: number
   readonly statements: number
   readonly buffers: number
+  /** By the text of the statement. */
+  readonly reading: ReadonlyMap<string, number>
 }
+
+const SHOWN_TEXT = 110
 
 export async function readWork(db: Database): Promise<Work> {
   const { cpuMs, statements } = await readServerLoad(db)
   const [row] = await db.sql<{ buffers: number }[]>`
     select blks_hit + blks_read as buffers from pg_stat_database where datname = current_database()`
-  return { cpuMs, statements: statements ?? 0, buffers: row?.buffers ?? 0 }
+  const reading = await readReading(db)
+  return { cpuMs, statements: statements ?? 0, buffers: row?.buffers ?? 0, reading }
+}
+
+/** Statements within functions are counted with those that call them. A restart of the server forgets none of it. */
+async function readReading({ sql }: Database): Promise<Work['reading']> {
+  const rows = await sql<{ text: string; buffers: number }[]>`
+    select left(regexp_replace(query, '\\s+', ' ', 'g'), ${SHOWN_TEXT}::int) as text,
+      sum(shared_blks_hit + shared_blks_read)::bigint as buffers
+    from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database()) group by 1`
+  return new Map(rows.map(({ text, buffers }) => [text, buffers]))
 }
 
 /** Connections of storerank, without those of the driver. */

@@ -36,6 +36,7 @@ const day = (number: number, changes: Partial<DayReport> = {}): DayReport => ({
   connections: 8,
   runners: { first: HELD },
   tables: [],
+  reading: new Map(),
   trouble: '',
   ...changes,
 })

@@ -3,7 +3,7 @@
  * `--days`, `--tasks` and `--upgrade-on` (0 for none) make it smaller.
  */
 import { parseArgs } from 'node:util'
-import { findExcesses } from './checks.ts'
+import { findExcesses, findReaders } from './checks.ts'
 import { defaultLogFile, liveLong } from './life.ts'
 
 const { values } = parseArgs({
@@ -45,6 +45,10 @@ for (const { table, rows, bytes } of life.days.at(-1)?.tables ?? []) {
     process.stdout.write(
       `${table}  ${rows}  ${(bytes / MIB).toFixed(1)}  ${(fresh / MIB).toFixed(1)}  ${aged}\n`,
     )
+}
+process.stdout.write('\n what reads more: buffers a task on the second day, on the last, and the statement\n')
+for (const [text, early, late] of findReaders(life)) {
+  process.stdout.write(`${early.toFixed(1).padStart(8)} ${late.toFixed(1).padStart(8)}  ${text}\n`)
 }
 const excesses = findExcesses(life)
 for (const excess of excesses) process.stdout.write(`${excess}\n`)

@@ -1,0 +1,73 @@
+/** `storerank recover` on a database on which runners are at work: they wait, and what they were posting is paid for once. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { openDatabase } from '../../src/db/database.ts'
+import { readRestoreHold } from '../../src/ledger/restored.ts'
+import { claimPost } from '../../src/post/claim.ts'
+import { recoverForgottenTasks } from '../../src/post/recover.ts'
+import { settlePost } from '../../src/post/settle.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { countStates, depsOf, planPosts, readMoney, watch, work } from './posting.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld()
+})
+after(() => world.close())
+
+test('nothing is posted until the recovery has ended, and what was on its way is paid for once', async (t) => {
+  await watch(world, ['yoga', 'pilates'])
+  await watch(world, ['tai chi'], { store: 'android_store', depth: 30 })
+  const [first = '', second = ''] = await planPosts(world)
+  const claim = await claimPost(world.db, first, randomUUID(), depsOf(world))
+  assert.ok(claim.kind === 'claimed')
+  const { store, function: fn, tasks, send } = claim.post
+  const outcome = await world.client.postTasks(store, fn, tasks, send)
+  assert.ok(outcome.kind === 'answered')
+
+  const beside = openDatabase(world.db.url)
+  t.after(() => beside.close())
+  const lock = beside.openSession(60_000)
+  await lock`select hold_lock('job recover')`
+  const stopping = new AbortController()
+  const looked = Promise.withResolvers<void>()
+  const look = async () => {
+    assert.deepEqual(await work(world, second), { kind: 'nothing' })
+    assert.match((await readRestoreHold(world.db.sql)) ?? '', /recover` is at work.*go on by themselves/)
+  }
+  const options = {
+    quietMs: world.settings.reconcileQuietMs,
+    overdueAfterMs: 60_000,
+    signal: stopping.signal,
+  }
+  // What it finds is younger than the quiet time, so that it waits.
+  const waiting = recoverForgottenTasks(beside, world.client, {
+    ...options,
+    onProgress: (_, recovered) => {
+      if (recovered > 0) look().then(looked.resolve, looked.reject)
+    },
+  })
+  await looked.promise.finally(() => stopping.abort())
+  await assert.rejects(waiting, { name: 'AbortError' })
+  await lock.end()
+  assert.match((await readRestoreHold(world.db.sql)) ?? '', /then run `storerank recover`/)
+  assert.deepEqual(await countStates(world.db), { planned: 1, posted: 2 })
+  await recoverForgottenTasks(beside, world.client, { ...options, quietMs: 0, signal: t.signal })
+
+  await settlePost(world.db, claim.post, outcome.answers, 60_000, null)
+  assert.equal(await readRestoreHold(world.db.sql), null)
+  assert.equal((await work(world, second)).kind, 'settled')
+  assert.deepEqual(await countStates(world.db), { posted: 3 })
+  const answer = await world.client.listTaskIds({
+    from: new Date(Date.now() - 3_600_000),
+    to: await world.client.readServiceTime(),
+    offset: 0,
+    limit: 100,
+    includeMetadata: false,
+    sort: 'asc',
+  })
+  const booked = answer.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0)
+  assert.equal(answer.length, 3)
+  assert.deepEqual(await readMoney(world.db), { charge: booked, refund: 0 })
+})

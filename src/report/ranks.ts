@@ -27,7 +27,7 @@ export async function readLatestRanks(
 ): Promise<{ lines: RankLine[]; total: number }> {
   const lines = await db.sql<(RankLine & { total: number })[]>`
     select r.project, r.store, n.keyword, case when l.type = 'Country' then l.country_iso_code else r.location end as location,
-      n.app, r.role, r.rank, r.change_1d as change, r.depth, r.results_count as results, r.outcome, count(*) over () as total
+      n.app, r.role, r.rank, r.rank_1d - r.rank as change, r.depth, r.results_count as results, r.outcome, count(*) over () as total
     from rank_change r
     cross join lateral (
       select coalesce(r.label, r.title, r.app_id) as app,

@@ -232,11 +232,44 @@ describe('the views of ranks', () => {
     await list.capture('yoga', '2026-03-30 00:00+00', ['7', '8'])
     await list.setNow('2026-03-31 13:00+00')
     await list.capture('yoga', '2026-03-31 00:00+00', ['7', '8', '1001'])
-    const columns = list.sql`rank, rank_1d, change_1d, rank_7d, change_7d, rank_30d, change_30d`
+    const columns = list.sql`rank, rank_7d, change_7d, rank_30d, change_30d`
     assert.deepEqual(
       [...(await list.sql`select ${columns} from rank_change`)],
-      [{ rank: 3, rank_1d: null, change_1d: null, rank_7d: 1, change_7d: -2, rank_30d: 4, change_30d: 1 }],
+      [{ rank: 3, rank_7d: 1, change_7d: -2, rank_30d: 4, change_30d: 1 }],
     )
+  })
+
+  test('what fell out of the top or came into it has a change, and what was not measured has none', async () => {
+    await list.setNow('2026-03-01 13:00+00')
+    await list.addKeyword({ depth: 100 })
+    await list.addApp()
+    await list.capture('yoga', '2026-03-01 00:00+00', ['7', '8', '1001'])
+    await list.setNow('2026-03-02 13:00+00')
+    await list.capture('yoga', '2026-03-02 00:00+00', ['7', '8'])
+    const ends = () =>
+      list.sql`select rank, outcome, rank_1d, outcome_1d, change_1d, outcome_7d, change_7d from rank_change`
+    assert.deepEqual(
+      [...(await ends())],
+      [
+        {
+          rank: null,
+          outcome: 'not_in_top',
+          rank_1d: 3,
+          outcome_1d: 'ranked',
+          change_1d: -98,
+          outcome_7d: null,
+          change_7d: null,
+        },
+      ],
+    )
+    await list.setNow('2026-03-03 13:00+00')
+    await list.capture('yoga', '2026-03-03 00:00+00', ['1001'])
+    const [back] = await ends()
+    assert.deepEqual([back?.outcome_1d, back?.change_1d], ['not_in_top', 100])
+    await list.setNow('2026-03-04 13:00+00')
+    await list.leaveGap('yoga', '2026-03-04 00:00+00', 'budget')
+    const [gap] = await ends()
+    assert.deepEqual([gap?.outcome, gap?.outcome_1d, gap?.change_1d], ['budget', 'ranked', null])
   })
 
   test('the latest slot may be one of a period before `every` was changed', async () => {

@@ -1,12 +1,12 @@
 /** What an event says, in one line. */
-import { formatMicros, GAP_NAMES, STORE_NAMES } from '../report/words.ts'
+import { countOf, formatMicros, GAP_NAMES, STORE_NAMES } from '../report/words.ts'
 import type { EventRow } from './content.ts'
 
 /** `yoga (iOS, United States, en): Ashlune fell from 3 to 22 (of 100), compared with 3 Mar 2026.` */
 export function describeEvent(event: EventRow): string {
   const where = describePlace(event)
   const text = describeChange(event)
-  return where === '' ? text : `${where}: ${text}`
+  return where === '' ? text.replace(/^the /, 'The ') : `${where}: ${text}`
 }
 
 function describePlace(event: EventRow): string {
@@ -30,18 +30,24 @@ function describeChange(event: EventRow): string {
     case 'overtaken':
       return `${event.rival} (${rank(detail.rival_before, event.depthBefore)} → ${rank(detail.rival_after, event.depth)}) overtook ${app} (${rank(before, event.depthBefore)} → ${rank(after, event.depth)})${since(event)}.`
     case 'not_measured':
-      return `not measured for ${detail.days} days: ${GAP_NAMES[detail.gap as keyof typeof GAP_NAMES] ?? detail.gap}${detail.reason ? ` (${detail.reason})` : ''}.`
+      return `not measured for ${countOf(Number(detail.days), 'day')}: ${GAP_NAMES[detail.gap as keyof typeof GAP_NAMES] ?? detail.gap}${detail.reason ? ` (${detail.reason})` : ''}.`
     case 'visibility_moved':
       return `the visibility of ${app} ${moved} from ${percent(before)} to ${percent(after)}${scope(event)}${since(event)}.`
     case 'share_of_voice_moved':
       return `the share of voice of ${app} ${moved} from ${percent(before)} to ${percent(after)}${scope(event)}${since(event)}.`
     case 'top_count_moved':
-      return `${app} is in the top ${detail.top} of ${after} keywords, and was of ${before}${scope(event)}${since(event)}.`
+      return `${app} is in the top ${detail.top} of ${countOf(after ?? 0, 'keyword')}, and was in that of ${before}${scope(event)}${since(event)}.`
     case 'new_app':
-      return `${app} is new in the top ${detail.top} of ${after} keywords: ${(detail.keywords as string[] | null)?.join(', ') ?? ''}, …`
+      return `${app} is new in the top ${detail.top} of ${countOf(after ?? 0, 'keyword')}: ${nameSome(detail.keywords, after ?? 0)}.`
     default:
       return describeApp(event)
   }
+}
+
+/** Examples of so many. */
+function nameSome(names: unknown, count: number): string {
+  const some = (names ?? []) as readonly string[]
+  return some.join(', ') + (some.length < count ? ` and ${count - some.length} more` : '')
 }
 
 function describeApp(event: EventRow): string {
@@ -65,9 +71,9 @@ function describeRest({ kind, after, detail }: EventRow): string {
     case 'budget_used':
       return `${after} % of the budget ${detail.budget} is used: ${formatMicros(Number(detail.used_micros))} of ${formatMicros(Number(detail.limit_micros))}.`
     case 'balance_low':
-      return `The balance of the account, ${formatMicros(Number(detail.left_micros))}, lasts ${after} days at ${formatMicros(Number(detail.micros_a_day))} a day.`
+      return `The balance of the account, ${formatMicros(Number(detail.left_micros))}, lasts ${countOf(after ?? 0, 'day')} at ${formatMicros(Number(detail.micros_a_day))} a day.`
     case 'job_late':
-      return `The job ${detail.job} has not succeeded for ${after} hours${detail.error ? `: ${detail.error}` : '.'}`
+      return `The job ${detail.job} has not succeeded for ${countOf(after ?? 0, 'hour')}${detail.error ? `: ${detail.error}` : '.'}`
     case 'outage':
       return `The service reports a major outage (${(detail.endpoints as string[]).join(', ')}).`
     default:

@@ -1,0 +1,75 @@
+/** What a message says of an event, as a person reads it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { EventRow } from '../../src/alerts/content.ts'
+import { describeEvent } from '../../src/alerts/words.ts'
+
+const SLOT = new Date('2026-03-09T00:00:00Z')
+const EVENT: EventRow = {
+  id: 1,
+  ruleId: 1,
+  subject: '',
+  rule: 'mine',
+  kind: 'rank_moved',
+  severity: 'warning',
+  slot: SLOT,
+  store: null,
+  keyword: null,
+  collection: null,
+  category: null,
+  location: null,
+  language: null,
+  appId: null,
+  app: null,
+  rival: null,
+  before: null,
+  after: null,
+  comparedSlot: null,
+  depth: null,
+  depthBefore: null,
+  checkUrl: null,
+  detail: {},
+  cooldownMs: 0,
+  toldSlot: null,
+}
+const YOGA = { store: 'ios_store', keyword: 'yoga', location: 'United States', language: 'en' } as const
+const DAY_BEFORE = { comparedSlot: new Date('2026-03-08T00:00:00Z') }
+
+const say = (changes: Partial<EventRow>) => describeEvent({ ...EVENT, ...changes })
+
+test('of a list it says which, what was there before and now, and how deep it was looked', () => {
+  const ranks = { ...YOGA, ...DAY_BEFORE, app: 'Ashlune', before: 8, depth: 100, depthBefore: 100 }
+  assert.equal(
+    say({ ...ranks, after: null }),
+    'yoga (iOS, United States, en): Ashlune fell from 8 to > 100 (of 100), compared with 2026-03-08.',
+  )
+  assert.equal(
+    say({ ...ranks, kind: 'top_crossed', after: 14, detail: { top: 10 } }),
+    'yoga (iOS, United States, en): Ashlune fell from 8 to 14 (of 100) out of the top 10, compared with 2026-03-08.',
+  )
+  assert.equal(
+    say({ ...YOGA, kind: 'not_measured', detail: { days: 1, gap: 'budget' } }),
+    'yoga (iOS, United States, en): not measured for 1 day: budget.',
+  )
+})
+
+test('of a day it is a sentence by itself, and names some of many keywords', () => {
+  const app = { ...DAY_BEFORE, app: 'Ashlune' }
+  assert.equal(
+    say({ ...app, kind: 'visibility_moved', before: 40, after: 36, detail: { tag: 'brand' } }),
+    'The visibility of Ashlune fell from 40 % to 36 % (tag brand), compared with 2026-03-08.',
+  )
+  assert.equal(
+    say({ ...app, kind: 'top_count_moved', before: 4, after: 1, detail: { top: 10 } }),
+    'Ashlune is in the top 10 of 1 keyword, and was in that of 4, compared with 2026-03-08.',
+  )
+  const found = { app: 'Newcomer', kind: 'new_app', before: 0 }
+  assert.equal(
+    say({ ...found, after: 5, detail: { top: 10, keywords: ['yoga', 'pilates', 'tai chi'] } }),
+    'Newcomer is new in the top 10 of 5 keywords: yoga, pilates, tai chi and 2 more.',
+  )
+  assert.equal(
+    say({ ...found, after: 2, detail: { top: 10, keywords: ['yoga', 'pilates'] } }),
+    'Newcomer is new in the top 10 of 2 keywords: yoga, pilates.',
+  )
+})

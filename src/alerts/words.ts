@@ -1,5 +1,5 @@
 /** What an event says, in one line. */
-import { countOf, formatMicros, GAP_NAMES, STORE_NAMES } from '../report/words.ts'
+import { countOf, explainReason, formatMicros, GAP_MEANINGS, STORE_NAMES } from '../report/words.ts'
 import type { EventRow } from './content.ts'
 
 /** `yoga (iOS, United States, en): Ashlune fell from 3 to 22 (of 100), compared with 3 Mar 2026.` */
@@ -30,7 +30,7 @@ function describeChange(event: EventRow): string {
     case 'overtaken':
       return `${event.rival} (${rank(detail.rival_before, event.depthBefore)} → ${rank(detail.rival_after, event.depth)}) overtook ${app} (${rank(before, event.depthBefore)} → ${rank(after, event.depth)})${since(event)}.`
     case 'not_measured':
-      return `not measured for ${countOf(Number(detail.days), 'day')}: ${GAP_NAMES[detail.gap as keyof typeof GAP_NAMES] ?? detail.gap}${detail.reason ? ` (${detail.reason})` : ''}.`
+      return `not measured for ${countOf(Number(detail.days), 'day')}. ${explainGap(detail)}`
     case 'visibility_moved':
       return `the visibility of ${app} ${moved} from ${percent(before)} to ${percent(after)}${scope(event)}${since(event)}.`
     case 'share_of_voice_moved':
@@ -42,6 +42,15 @@ function describeChange(event: EventRow): string {
     default:
       return describeApp(event)
   }
+}
+
+/** Why a measurement is missing: its own reason, else what its kind of gap means. */
+function explainGap({ gap, reason }: EventRow['detail']): string {
+  const text =
+    explainReason(typeof reason === 'string' ? reason : null) ??
+    GAP_MEANINGS[gap as keyof typeof GAP_MEANINGS] ??
+    ''
+  return text === '' || text.endsWith('.') ? text : `${text}.`
 }
 
 /** Examples of so many. */

@@ -47,10 +47,13 @@ test('of a list it says which, what was there before and now, and how deep it wa
     say({ ...ranks, kind: 'top_crossed', after: 14, detail: { top: 10 } }),
     'yoga (iOS, United States, en): Ashlune fell from 8 to 14 (of 100) out of the top 10, compared with 2026-03-08.',
   )
+  const gap = (detail: object) => say({ ...YOGA, kind: 'not_measured', detail: { days: 1, ...detail } })
   assert.equal(
-    say({ ...YOGA, kind: 'not_measured', detail: { days: 1, gap: 'budget' } }),
-    'yoga (iOS, United States, en): not measured for 1 day: budget.',
+    gap({ gap: 'budget', reason: 'project_budget' }),
+    'yoga (iOS, United States, en): not measured for 1 day. The budget of the project was used up.',
   )
+  assert.match(gap({ gap: 'failed', reason: 'No such place' }), /for 1 day\. No such place\.$/)
+  assert.match(gap({ gap: 'missed', reason: null }), /for 1 day\. Nothing asked for it in time\.$/)
 })
 
 test('of a day it is a sentence by itself, and names some of many keywords', () => {

@@ -13,7 +13,7 @@ const APP = '1000000001'
 const month = `'${PROJECT}', now()::date - 30, now()::date`
 const year = `'${PROJECT}', now()::date - 364, now()::date`
 const week = `'${PROJECT}', now()::date - 7, now()::date - 1`
-const inMonth = `project = '${PROJECT}' and slot >= now()::date - interval '30 days'`
+const inMonth = `project = '${PROJECT}' and slot >= now() - interval '30 days'`
 
 export const QUESTIONS: readonly Question[] = [
   // By which a busy machine is known: it has no plan to go wrong.

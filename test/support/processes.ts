@@ -10,8 +10,11 @@ import { pathToFileURL } from 'node:url'
 /** Their processes start first, the longest one before the others: in the end no core waits for one of them. */
 const DEAREST = [
   'test/flow/faults.proof.ts',
-  'test/crash/crash.proof.ts',
   'test/crash/guards.proof.ts',
+  'test/cli/demo.proof.ts',
+  'test/crash/crash.proof.ts',
+  'test/soak/soak.proof.ts',
+  'test/cli/export.proof.ts',
   'test/flow/runners.test.ts',
   'test/flow/cycle.test.ts',
   'test/queue/job.test.ts',

@@ -46,8 +46,7 @@ function listSteps(): Step[] {
     return [name, `${what}: ${at}, ${timeZone}`, suite]
   })
   return [
-    // The longest of them wait for timers more than they work.
-    ['proofs', 'kills, faults, guards and scale', () => ({ files: ['test/**/*.proof.ts'], processes: 4 })],
+    ['proofs', 'kills, faults, guards and scale', () => ({ files: ['test/**/*.proof.ts'] })],
     server,
     ...instants,
   ]

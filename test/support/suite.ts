@@ -23,8 +23,6 @@ export interface Suite {
   readonly files: readonly string[]
   /** More options of `node --test`. */
   readonly options?: readonly string[]
-  /** Processes at once: three where it is not said. */
-  readonly processes?: number
   /** How `node --test` tells of the tests. */
   readonly reporter?: 'spec' | 'dot'
   /** The URL of a superuser on a server that is there already; without it a temporary one is started. */
@@ -55,7 +53,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => interrupted.abort())
 }
 
-/** Runs the files, some processes at once, for they wait at times. What they left running counts as a failure. */
+/** Runs the files, four processes at once, for they wait at times. What they left running counts as a failure. */
 export async function runSuite(suite: Suite): Promise<Counts> {
   // Temporary files of all its processes are made in it, so that it tells which processes are its own.
   const folder = await mkdtemp(join((await findMemory()) ?? tmpdir(), 'storerank-test-'))
@@ -146,7 +144,7 @@ async function dropDatabases(serverUrl: string, template: string): Promise<void>
 
 async function runFiles(
   folder: string,
-  { files, options = [], processes = 3, reporter = 'spec', clock }: Suite,
+  { files, options = [], reporter = 'spec', clock }: Suite,
   environment: Record<string, string>,
 ): Promise<Counts> {
   const countsFile = join(folder, 'counts.json')
@@ -162,7 +160,7 @@ async function runFiles(
       '--test-reporter-destination=stdout',
       `--test-reporter=${new URL('counts-reporter.ts', SUPPORT)}`,
       `--test-reporter-destination=${countsFile}`,
-      `--test-concurrency=${processes}`,
+      '--test-concurrency=4',
       `--test-timeout=${TEST_LIMIT_MS}`,
       ...options,
       ...entries,

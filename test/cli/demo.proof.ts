@@ -66,6 +66,17 @@ const pidOfServer = (home: string): number =>
     readFileSync(join(realpathSync(join(home, 'postgres')), 'data/postmaster.pid'), 'utf8').split('\n')[0],
   )
 
+/** A session on the database of a demo, until the test ends. */
+async function openDemo(t: TestContext, home: string): Promise<postgres.Sql> {
+  const server = await attachEmbedded({ home, database: 'storerank_sandbox' })
+  const sql = postgres(server.url, { max: 1, onnotice: () => {} })
+  t.after(async () => {
+    await sql.end()
+    await server.dispose()
+  })
+  return sql
+}
+
 describe('a whole demo', () => {
   let home = ''
   let printed = ''
@@ -86,12 +97,7 @@ describe('a whole demo', () => {
   })
 
   test('gives the answers that docs/questions.md has, to a person who may only read', async (t) => {
-    const server = await attachEmbedded({ home, database: 'storerank_sandbox' })
-    const sql = postgres(server.url, { max: 1, onnotice: () => {} })
-    t.after(async () => {
-      await sql.end()
-      await server.dispose()
-    })
+    const sql = await openDemo(t, home)
     const page = readFileSync(QUESTIONS, 'utf8')
     assert.ok(readQuestions(page).length >= 30)
     const answered = await answerQuestions(page, sql)
@@ -103,12 +109,7 @@ describe('a whole demo', () => {
   })
 
   test('gives them whichever plan the database chooses, and in whichever time zone it is asked', async (t) => {
-    const server = await attachEmbedded({ home, database: 'storerank_sandbox' })
-    const sql = postgres(server.url, { max: 1, onnotice: () => {} })
-    t.after(async () => {
-      await sql.end()
-      await server.dispose()
-    })
+    const sql = await openDemo(t, home)
     const page = readFileSync(QUESTIONS, 'utf8')
     for (const [way, settings] of Object.entries(WAYS)) {
       for (const [name, value] of Object.entries(settings))
@@ -119,12 +120,7 @@ describe('a whole demo', () => {
   })
 
   test('shows something in every panel of the dashboard of ranks, to a person who may only read', async (t) => {
-    const server = await attachEmbedded({ home, database: 'storerank_sandbox' })
-    const sql = postgres(server.url, { max: 1, onnotice: () => {} })
-    t.after(async () => {
-      await sql.end()
-      await server.dispose()
-    })
+    const sql = await openDemo(t, home)
     await sql`set role storerank_reader`
     const range = { from: '2026-08-31T00:00:00Z', to: '2026-09-30T23:59:59Z' }
     for (const [name, dashboard] of readDashboards()) {

@@ -110,7 +110,11 @@ export type FindKnown = (store: Store) => FindKnownApp
 
 const NOTHING_KNOWN: FindKnown = () => () => null
 
-/** Fetches and reads results, at most `maxConcurrent` at once. A result that cannot be had now is deferred, for any reason. */
+/**
+ * Fetches and reads results, at most `maxConcurrent` at once. A result that cannot be had now is deferred, for any reason. The fetches take
+ * the next item from one iterator, and do not wait in the queue of a limit: that would hold what they returned, once it is old garbage, until
+ * the next full collection.
+ */
 export async function fetchResults(
   client: AppDataClient,
   items: readonly FetchItem[],

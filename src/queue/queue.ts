@@ -147,7 +147,6 @@ async function workQueue<Name extends QueueName>(
   let ending: NodeJS.Timeout | undefined
   const wake = (place: number) => boss.notifyWorker(workers[place % workers.length] ?? '')
   const endOthers = () => {
-    if (busy > 0) return
     started = 1
     for (const id of workers.splice(1)) boss.offWork(name, { id }).catch(() => {})
   }
@@ -162,14 +161,14 @@ async function workQueue<Name extends QueueName>(
       clearTimeout(ending)
       busy += 1
       // Where one job was there may be more: another worker looks now, and this one as soon as it is free.
-      if (busy === started && started < concurrency) startNext().catch(() => {})
+      if (busy >= started && started < concurrency) startNext().catch(() => {})
       else wake(place + 1)
       try {
         for (const job of jobs) await handler(job)
       } finally {
         busy -= 1
         wake(place)
-        ending = setTimeout(endOthers, OTHERS_STAY_MS).unref()
+        if (busy === 0) ending = setTimeout(endOthers, OTHERS_STAY_MS).unref()
       }
     })
   }

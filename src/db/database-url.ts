@@ -54,7 +54,7 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
     port: readNumber('port', given.port ?? (url.port || DEFAULT_PORT), 65_535),
     user,
     password: given.password ?? decode(url.password),
-    database: given.dbname ?? (decode(url.pathname.slice(1)) || user),
+    database: given.dbname ?? (decode(readPath(text)) || user),
     tls: host.startsWith('/') ? null : readTls(host, given),
     connectTimeoutS:
       given.connect_timeout === undefined
@@ -71,6 +71,11 @@ function readUrl(text: string): URL {
     throw new ConfigurationError(NOT_A_URL)
   }
   return url
+}
+
+/** As it is written: `URL` takes a name of one or two dots for a step between folders. */
+function readPath(text: string): string {
+  return /^\w+:\/\/[^/?#]*\/([^?#]*)/.exec(text)?.[1] ?? ''
 }
 
 /** A plus is a plus here, other than in the query of a web address. */

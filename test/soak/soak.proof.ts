@@ -56,7 +56,7 @@ test('what piles up is found', () => {
   assert.match(find(held({ resources: { Timeout: 9 } })), /9 × Timeout, and had 3/)
   assert.match(find(held({ listeners: 6 })), /6 listeners, and had 5/)
   assert.match(find(held({ warnings: ['MaxListenersExceededWarning: x'] })), /first was warned/)
-  assert.match(find({ connections: 11 }), /11 connections, and 10 are allowed/)
+  assert.match(find({ connections: 41 }), /41 connections, and 40 are the most/)
   assert.match(find({ statements: 4 }), /A task costs 4\.00 statements in the end, and 3\.00/)
   assert.match(find({}, { differences: 2 }), /differ from the charges in 2 places/)
   assert.match(find({}, { aged: [{ table: 'task', rows: 1, bytes: 0 }] }), /task has 1 rows that are older/)

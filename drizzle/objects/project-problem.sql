@@ -20,15 +20,9 @@ begin atomic
 end;
 comment on function misspellings(text) is 'A name as it is compared with others, whole and with one letter left out.';
 
+-- Only of projects of which something is told the watches are read, and alike ones are priced once.
 create or replace view project_problem as
-with cost as (
-  select w.project, count(*) filter (where w.kind in ('keyword', 'chart')) as lists, count(*) filter (where w.kind = 'app') as apps,
-    coalesce(sum(task_price(w.depth::smallint, u.unit_results, u.unit_micros) * 2592000 / extract(epoch from w.every)), 0) as micros
-  from watch_part w
-  left join unit_price u on u.store = w.store and u.function = w.function and u.priority = w.priority
-  where w.is_wanted
-  group by w.project
-), spelling as (
+with spelling as (
   select p.id, p.name, m.text from project p cross join lateral misspellings(p.name) m (text)
 ), near as (
   -- The younger of the two is told.
@@ -40,9 +34,20 @@ with cost as (
 )
 select p.id as project_id, p.name as project, told.problem, told.message, (cost.micros * 0.000001)::numeric(14, 6) as monthly_usd
 from project p
-join cost on cost.project = p.name
 left join near on near.name = p.name
 left join project older on older.id = near.older_id
+join lateral (
+  select sum(w.watches) as parts, sum(w.watches) filter (where w.kind in ('keyword', 'chart')) as lists,
+    coalesce(sum(w.watches) filter (where w.kind = 'app'), 0) as apps,
+    coalesce(sum(w.watches * (task_price(w.depth::smallint, u.unit_results, u.unit_micros) * 2592000 / extract(epoch from w.every))), 0) as micros
+  from (
+    select k.kind, k.store, k.function, k.priority, k.depth, k.every, count(*) as watches
+    from watch_part k
+    where k.project = p.name and k.is_wanted
+    group by 1, 2, 3, 4, 5, 6
+  ) w
+  left join unit_price u on u.store = w.store and u.function = w.function and u.priority = w.priority
+) cost on cost.parts > 0
 cross join lateral (
   select 'project_nearly_another' as problem, format('The project "%s" is called almost like "%s", and is measured by itself, at %s a month. '
     'If "%s" was meant: update keyword_watch set project = %L where project = %L; likewise app_watch and chart_watch.',
@@ -55,7 +60,8 @@ cross join lateral (
     dollars(cost.micros::bigint), p.name)
   where older.name is null and cost.apps = 0 and cost.lists > 0
 ) told
-where p.enabled;
+where p.enabled
+  and (older.name is not null or not exists (select from app_watch a where a.project = p.name and a.enabled));
 comment on view project_problem is
   'Projects that are there most likely by mistake: mistyped, or without an app. A row is a sentence, and what the project costs a month; `import` and `plan` show them before it costs, and watch_problem has them too.';
 comment on column project_problem.project_id is 'project.id.';

@@ -22,7 +22,7 @@ begin
   return found_id;
 end $$;
 comment on function target_of(text, text, text, integer, text, text) is
-  'The id of one target, which is made when it is missing. Watches make theirs many at once: make_targets.';
+  'The id of one target, which is made when it is missing. Watches make theirs many at once: start_periods.';
 revoke execute on function target_of(text, text, text, integer, text, text) from public;
 
 -- What a watch asks for, with the target and the app that it points at. Each `offset 0` keeps the planner from joining: it looks up one row
@@ -81,28 +81,6 @@ end $$;
 comment on function asked_parts(text, bigint[]) is 'What some watches of a kind ask for now, one row for each that asks for anything.';
 revoke execute on function asked_parts(text, bigint[]) from public;
 
--- Only what is missing: `on conflict do nothing` uses up an id of the sequence per existing row. In one order, so that two
--- statements that make the same rows wait for each other and never deadlock.
-create or replace function make_targets(of_kind text, of_watches bigint[]) returns void language plpgsql as $$
-begin
-  with missing as materialized (
-    select w.* from asked_parts(of_kind, of_watches) w
-    where (w.app_id is not null and w.app is null) or (w.function is not null and w.target_id is null)
-  ), apps as (
-    insert into app (store, app_id)
-    select distinct m.store, m.app_id from missing m where m.app_id is not null and m.app is null
-    order by 1, 2
-    on conflict do nothing
-  )
-  insert into target (store, function, subject, category, location_code, language_code)
-  select distinct m.store, m.function, m.subject, m.category, m.location_code, m.language_code
-  from missing m where m.function is not null and m.target_id is null
-  order by 3, 5, 6, 1, 2, 4
-  on conflict do nothing;
-end $$;
-comment on function make_targets(text, bigint[]) is 'Makes the targets and apps that some watches of a kind ask for and that are missing.';
-revoke execute on function make_targets(text, bigint[]) from public;
-
 -- The open period goes on while project, target, app and `every` stay the same; other changes are written into it. Renaming a project
 -- renames its periods first, so that they have the new name here.
 create or replace function keep_open_periods(of_kind text, of_watches bigint[]) returns bigint[] language plpgsql as $$
@@ -144,14 +122,39 @@ revoke execute on function keep_open_periods(text, bigint[]) from public;
 -- Two periods of one project on one target never hold the same slot: with the same `every` the new period takes the
 -- running slot over; with another `every` it begins after the last slot of the old one. So a change of `every` shows no slot
 -- twice, and owes none that no watch had asked for. Of several watches of a project on one target the oldest is followed: watch_problem
--- names the others.
-create or replace function start_periods(of_kind text, of_watches bigint[]) returns void language plpgsql as $$
+-- names the others. What watches ask for is read once, and what is made here is joined with it by hash: each is new, so that no
+-- period was there before. Of targets and apps only what is missing is inserted, because `on conflict do nothing` uses up an id of the
+-- sequence per existing row; in one order, so that two statements that make the same rows wait for each other and never deadlock.
+create or replace function start_periods(of_kind text, of_watches bigint[]) returns bigint[] language plpgsql
+set enable_nestloop = off set enable_hashjoin = on as $$
 declare
   present timestamptz := storerank_now();
+  left_over bigint[];
 begin
-  with asked as materialized (
-    select w.*, f.first, earlier.is_followed, earlier.after
-    from asked_parts(of_kind, of_watches) w
+  with wanted as materialized (
+    select * from asked_parts(of_kind, of_watches)
+  ), made_app as (
+    insert into app (store, app_id)
+    select distinct w.store, w.app_id from wanted w where w.app_id is not null and w.app is null
+    order by 1, 2
+    on conflict do nothing
+    returning id, store, app_id
+  ), made_target as (
+    insert into target (store, function, subject, category, location_code, language_code)
+    select distinct w.store, w.function, w.subject, w.category, w.location_code, w.language_code
+    from wanted w where w.function is not null and w.target_id is null
+    order by 3, 5, 6, 1, 2, 4
+    on conflict do nothing
+    returning id, store, function, subject, category, location_code, language_code
+  ), asked as materialized (
+    select w.watch_id, w.project, coalesce(w.target_id, t.id) as target_id, coalesce(w.app, a.id) as app, w.role, w.label, w.every,
+      w.depth, w.html, w.priority, f.first, earlier.is_followed, earlier.after,
+      -- Another statement has made it meanwhile, and this one does not see it.
+      (w.function is not null and coalesce(w.target_id, t.id) is null) or (w.app_id is not null and coalesce(w.app, a.id) is null) as is_left_over
+    from wanted w
+    left join made_target t on t.subject = w.subject and t.location_code = w.location_code and t.language_code = w.language_code
+      and t.store = w.store and t.function = w.function and coalesce(t.category, '') = coalesce(w.category, '')
+    left join made_app a on a.store = w.store and a.app_id = w.app_id
     cross join lateral (select slot_of(w.every, present) as first offset 0) f
     -- Without any earlier period both are null.
     cross join lateral (
@@ -163,34 +166,42 @@ begin
       -- Concatenated, so that no plan without statistics reads all periods of the project or kind: it goes by the target.
       where p.target_id = w.target_id and p.project || '' = w.project and p.kind || '' = of_kind
     ) earlier
+  ), oldest as (
+    select distinct on (target_id, project) target_id, project, first, is_followed, after
+    from asked where is_followed is not null order by target_id, project, watch_id
   ), taken_over as (
-    update watch_period p set last_slot = oldest.first - interval '1 microsecond'
-    from (
-      select distinct on (target_id, project) target_id, project, first, is_followed, after
-      from asked where is_followed is not null order by target_id, project, watch_id
-    ) oldest
-    where not oldest.is_followed and oldest.after is null
-      and p.target_id = oldest.target_id and p.project || '' = oldest.project and p.kind || '' = of_kind and p.last_slot >= oldest.first
+    update watch_period taken set last_slot = (
+      select o.first - interval '1 microsecond' from oldest o where o.target_id = taken.target_id and o.project = taken.project)
+    where taken.id = any(array(
+      select p.id from oldest o cross join lateral (
+        select p.id from watch_period p
+        where p.target_id = o.target_id and p.project || '' = o.project and p.kind || '' = of_kind and p.last_slot >= o.first
+        offset 0
+      ) p
+      where not o.is_followed and o.after is null))
   ), started as (
     insert into watch_period
       (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at, first_slot, closed_to)
     select of_kind, a.watch_id, a.project, a.target_id, a.app, a.role, a.label, a.every, a.depth, a.html, a.priority, present,
       coalesce(a.after, a.first), present
     from asked a
-    where a.is_followed is not true
+    where a.is_followed is not true and not a.is_left_over
     order by a.target_id, a.watch_id
     -- Of several rows of this statement the oldest comes first; and two runners may find it missing at once, or two people follow one
     -- target at once.
     on conflict do nothing
     returning id, target_id, every, first_slot
+  ), noted as (
+    insert into period_due (work, period_id, at)
+    select w.work, s.id, case w.work when 'plan' then s.first_slot else slot_end(s.every, s.first_slot) end
+    from started s cross join (values ('plan'), ('close')) w (work)
+    where s.target_id is not null
   )
-  insert into period_due (work, period_id, at)
-  select w.work, s.id, case w.work when 'plan' then s.first_slot else slot_end(s.every, s.first_slot) end
-  from started s cross join (values ('plan'), ('close')) w (work)
-  where s.target_id is not null;
+  select array_agg(a.watch_id) into left_over from asked a where a.is_left_over;
+  return left_over;
 end $$;
 comment on function start_periods(text, bigint[]) is
-  'Opens the periods of watches that have none, where they ask for one and no other watch of the project follows the same.';
+  'Opens the periods of watches that have none, where they ask for one and no other watch of the project follows the same, and makes the targets and apps that are missing for it. Returns the watches whose target another statement has made meanwhile.';
 revoke execute on function start_periods(text, bigint[]) from public;
 
 -- The ids of watches, because a function that takes the rows of a table keeps PostgreSQL from changing some of its columns. What the
@@ -202,10 +213,10 @@ set enable_mergejoin = off set enable_memoize = off as $$
 declare
   left_over bigint[] := case when are_new then of_watches else keep_open_periods(of_kind, of_watches) end;
 begin
-  if cardinality(left_over) > 0 then
-    perform make_targets(of_kind, left_over);
-    perform start_periods(of_kind, left_over);
-  end if;
+  for attempt in 1..5 loop
+    exit when coalesce(cardinality(left_over), 0) = 0;
+    left_over := start_periods(of_kind, left_over);
+  end loop;
 end $$;
 comment on function follow_watches(text, bigint[], boolean) is
   'Brings the open periods of watches of a kind to what the watches ask for. New watches have none yet.';

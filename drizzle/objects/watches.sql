@@ -70,10 +70,15 @@ comment on function prepare_row() is
 revoke execute on function prepare_row() from public;
 
 -- spec: Limits; it says 100 for ios_store, and for android_store 30 is our assumption.
+create or replace function default_depth(in_store text) returns bigint language sql immutable parallel safe
+return case in_store when 'android_store' then 30 else 100 end;
+comment on function default_depth(text) is 'The depth of a keyword watch that does not say any, by its store.';
+
+-- An import gives its rows the depth itself: a trigger costs 6 µs a row.
 create or replace function set_default_depth() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
-  new.depth := case new.store when 'android_store' then 30 else 100 end;
+  new.depth := default_depth(new.store);
   return new;
 end $$;
 comment on function set_default_depth() is 'Gives a keyword watch the depth of its store.';

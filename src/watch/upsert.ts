@@ -35,14 +35,18 @@ export async function findIds(tx: Transaction, rows: readonly FileRow[]): Promis
 
 function valuesOf(tx: Transaction, rows: readonly FileRow[]) {
   const [first] = rows
-  const columns = [...(first?.cells.keys() ?? [])]
+  const given = [...(first?.cells.keys() ?? [])]
   const table = first?.watch.table ?? ''
+  // Without it a trigger would give each row the same, at a tenth of what the whole row costs.
+  const isWithoutDepth = table === 'keyword_watch' && !given.includes('depth')
+  const columns = isWithoutDepth ? [...given, 'depth'] : given
   const values = rows.map(({ cells }) =>
     Object.fromEntries([...cells].map(([name, cell]) => [name, name === 'tags' ? splitTags(cell) : cell])),
   )
   return tx`
     (${tx.unsafe(columns.map((name) => `"${name}"`).join(', '))})
-    select ${tx(columns)} from json_populate_recordset(null::${tx(table)}, ${JSON.stringify(values)}::text::json)`
+    select ${tx(given)} ${isWithoutDepth ? tx`, default_depth(store)` : tx``}
+    from json_populate_recordset(null::${tx(table)}, ${JSON.stringify(values)}::text::json)`
 }
 
 /** `brand, core`, or as `storerank sql --csv` prints them: `["brand","core"]`. */

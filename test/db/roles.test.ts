@@ -374,7 +374,7 @@ describe('nobody but the owner', () => {
     'select * from pg_authid',
     "select take_call_permits('{task_get}', '{/v3}', 'me', null, 2000, 30, 1000)",
     "select target_of('ios_store', 'app_searches', 'yoga', 2840, 'en')",
-    "select make_targets('keyword', '{1}')",
+    "select start_periods('keyword', '{1}')",
     "select refuse_unknown('keyword_watch', 'location', '{}')",
     "select ensure_history_partitions('2001-01-01', '2001-01-01')",
     'select start_missing_watch_periods()',

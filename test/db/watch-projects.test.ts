@@ -18,7 +18,7 @@ before(async () => {
 })
 after(() => database.drop())
 beforeEach(async () => {
-  await sql`truncate keyword_watch, watch_period`
+  await sql`truncate keyword_watch, app_watch, watch_period`
   await sql`delete from project`
 })
 
@@ -84,6 +84,30 @@ describe('a project', () => {
     assert.equal((await sql`select from project`).count, 2)
   })
 })
+
+for (const [what, write] of [
+  [
+    'target',
+    (project: string) => `insert into keyword_watch (project, store, keyword, location_code, language_code)
+      values ('${project}', 'ios_store', 'new to both', 2840, 'en')`,
+  ],
+  [
+    'app',
+    (project: string) =>
+      `insert into app_watch (project, store, app_id) values ('${project}', 'ios_store', '1480010017')`,
+  ],
+] as const) {
+  test(`a watch follows the ${what} that another session makes at the same moment`, async () => {
+    assert.equal((await runBoth(write('one'), write('other'))).status, 'fulfilled')
+    const periods =
+      await sql`select project, coalesce(target_id, app) as same from watch_period order by project`
+    assert.deepEqual(
+      periods.map(({ project }) => project),
+      ['one', 'other'],
+    )
+    assert.equal(periods[0]?.same, periods[1]?.same)
+  })
+}
 
 test('two statements on the same targets and projects, in opposite orders, wait for each other and never deadlock', async () => {
   const insert = (project: string, order: string) => `

@@ -1,10 +1,10 @@
 /**
- * Which files of tests share a process, and in which order the processes start. Loading the product takes a process of tests half a
- * second, more than most of their tests take: cheap files of one folder run in one process, one after the other.
+ * Which files of tests share a process, and in which order the processes start. Loading the product takes a process of tests almost a
+ * second of CPU, more than the tests of most files take: cheap files run in one process, one after the other.
  */
 import { globSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /** Their processes start first, the longest one before the others: in the end no core waits for one of them. */
@@ -27,14 +27,10 @@ const DEAREST = [
   'test/db/migrate.test.ts',
   'test/db/settings.test.ts',
   'test/queue/runner.test.ts',
-  'test/flow/postbacks.test.ts',
-  'test/db/transaction.test.ts',
-  'test/watch/import.test.ts',
-  'test/contract/contract.test.ts',
 ]
 
-/** So few that a process takes about ten seconds: what is left in the end is short. */
-const FILES_PER_PROCESS = 6
+/** So few that a process takes about twenty seconds: what is left in the end is short. */
+const FILES_PER_PROCESS = 10
 
 /**
  * The files of each process, in the order of their start. A proof and a file of `DEAREST` has its own.
@@ -44,12 +40,8 @@ export function groupFiles(files: readonly string[]): string[][] {
   const dearest = DEAREST.filter((file) => files.includes(file))
   const others = files.filter((file) => !DEAREST.includes(file)).sort()
   const proofs = others.filter((file) => file.endsWith('.proof.ts'))
-  const cheap = Map.groupBy(
-    others.filter((file) => !proofs.includes(file)),
-    (file) => dirname(file),
-  )
-  const shared = [...cheap.values()].flatMap((each) => cut(each, FILES_PER_PROCESS))
-  return [...[...dearest, ...proofs].map((file) => [file]), ...shared]
+  const cheap = others.filter((file) => !proofs.includes(file))
+  return [...[...dearest, ...proofs].map((file) => [file]), ...cut(cheap, FILES_PER_PROCESS)]
 }
 
 /** Pieces of almost the same length. */

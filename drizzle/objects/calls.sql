@@ -95,12 +95,15 @@ begin
   from unnest(of_kinds, of_paths) with ordinality as c (kind, path, number)
   where c.number <= given;
   insert into call_place (place, call_id, busy_until)
-  select free.place, last_id + row_number() over (order by free.place), present + make_interval(secs => (timeout_ms + 500) / 1000.0)
+  select free.place, last_id + free.number, present + make_interval(secs => (timeout_ms + 500) / 1000.0)
   from (
-    select s.place from generate_series(1, at_once) s (place)
+    -- One place more than were ever in use at once is always free. The limit is a condition on the number, and no `limit`, which would be planned
+    -- anew for each call.
+    select s.place, row_number() over (order by s.place) as number
+    from generate_series(1, least(at_once, given + coalesce((select max(p.place) from call_place p), 0))) s (place)
     where not exists (select from call_place p where p.place = s.place and p.busy_until > present)
-    order by s.place limit given
   ) free
+  where free.number <= given
   on conflict (place) do update set call_id = excluded.call_id, busy_until = excluded.busy_until;
   wait_ms := case when given < cardinality(of_kinds) then call_wait(of_kinds[1], per_minute, at_once, call_window) end;
 end $$;

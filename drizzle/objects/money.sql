@@ -82,37 +82,49 @@ return (
 comment on function spent_since(integer, timestamptz) is
   'What is spent and reserved in the days that end after an instant, in micro-dollars, of a project or of all (scope 0).';
 
--- One statement for any number of projects: a function per project and period costs ten times as much.
+-- One statement for any number of projects. Days and months are computed once for each time zone, `spend` is read by the days that a budget of
+-- its project has, and `spend_change` is added up before it is joined: a claim asks for all of its payers behind the lock.
 create or replace function project_money(at_time timestamptz, of_projects integer[] default null)
 returns table (
-  project_id integer, project text, daily_micros bigint, monthly_micros bigint, day_micros bigint, month_micros bigint
+  project_id integer, project text, day_begins timestamptz, daily_micros bigint, monthly_micros bigint, day_micros bigint,
+  month_micros bigint
 )
 language sql stable
 begin atomic
-  select p.id, p.name, (p.daily_usd * 1000000)::bigint, (p.monthly_usd * 1000000)::bigint,
-    coalesce(sum(s.micros) filter (where s.ends_at > d.day_begins), 0)::bigint,
-    coalesce(sum(s.micros) filter (where s.ends_at > d.month_begins), 0)::bigint
+  with zone as materialized (
+    select z.timezone, date_trunc('day', at_time at time zone z.timezone) at time zone z.timezone as day_begins,
+      date_trunc('month', at_time at time zone z.timezone) at time zone z.timezone as month_begins
+    from (select distinct timezone from project where of_projects is null or id = any (of_projects)) z
+  )
+  select p.id, p.name, z.day_begins, (p.daily_usd * 1000000)::bigint, (p.monthly_usd * 1000000)::bigint,
+    case when p.daily_usd is not null then s.day_micros + coalesce(c.day_micros, 0) end,
+    case when p.monthly_usd is not null then s.month_micros + coalesce(c.month_micros, 0) end
   from project p
+  join zone z using (timezone)
   cross join lateral (
-    -- Once for each project: pulled up, it would be computed for each of its days.
-    select date_trunc('day', at_time at time zone p.timezone) at time zone p.timezone as day_begins,
-      date_trunc('month', at_time at time zone p.timezone) at time zone p.timezone as month_begins
-    offset 0
-  ) d
-  left join (
-    select t.scope, t.ends_at,
-      t.reserved_micros + t.charged_micros + t.refunded_micros + t.duplicate_micros + t.adjusted_micros as micros
+    select coalesce(sum(m.micros) filter (where t.ends_at > z.day_begins), 0)::bigint as day_micros,
+      coalesce(sum(m.micros) filter (where t.ends_at > z.month_begins), 0)::bigint as month_micros
     from spend t
-    where t.scope = any (coalesce(of_projects, array(select id from project))) and t.begins_at > at_time - interval '34 days'
-    union all
-    select c.scope, c.ends_at, c.reserved_micros + c.charged_micros + c.refunded_micros + c.duplicate_micros + c.adjusted_micros
-    from spend_change c
-  ) s on s.scope = p.id
-  where of_projects is null or p.id = any (of_projects)
-  group by p.id, p.name, p.daily_usd, p.monthly_usd;
+    cross join lateral (
+      select t.reserved_micros + t.charged_micros + t.refunded_micros + t.duplicate_micros + t.adjusted_micros as micros
+    ) m
+    where t.scope = p.id and t.begins_at >
+      case when p.monthly_usd is not null then z.month_begins when p.daily_usd is not null then z.day_begins end - interval '2 days'
+  ) s
+  left join (
+    select e.scope, sum(e.micros) filter (where e.ends_at > z.day_begins)::bigint as day_micros,
+      sum(e.micros) filter (where e.ends_at > z.month_begins)::bigint as month_micros
+    from (
+      select scope, ends_at,
+        sum(reserved_micros + charged_micros + refunded_micros + duplicate_micros + adjusted_micros) as micros
+      from spend_change group by scope, ends_at
+    ) e join project p on p.id = e.scope join zone z using (timezone)
+    group by e.scope
+  ) c on c.scope = p.id
+  where of_projects is null or p.id = any (of_projects);
 end;
 comment on function project_money(timestamptz, integer[]) is
-  'The budgets of each project, or of some, and what is spent or reserved in its day and month.';
+  'The budgets of each project, or of some, and what is spent or reserved of each budget in its day and month; null where it has no such budget.';
 
 -- Effective budget = the least of our own settings, the account's limit and its balance. Days of the service are UTC. The money that the
 -- account says it has spent includes all charges until it was read; the charges since then are the rise of `ledger_taken()`. An

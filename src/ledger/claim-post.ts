@@ -2,8 +2,8 @@
  * `claim`: the transitions of a `ready` post before it is sent, and of the tasks that leave it. All of them run in one transaction that
  * holds the ledger's lock; src/post/claim.ts calls them in order.
  */
-import type { Price } from '../account/prices.ts'
 import type { Transaction } from '../db/database.ts'
+import type { ServiceFunction, Store } from '../service/functions.ts'
 import { booked, type Fragment, freed, reserved } from './money.ts'
 import type { TagOrigin } from './tag.ts'
 
@@ -18,6 +18,27 @@ export async function holdPost(tx: Transaction, postId: string, problem: string)
   await tx`update post set problem = ${problem} where id = ${postId} and problem is distinct from ${problem}`
 }
 
+/** A post that is claimed, with the `project.id` of each project that pays for a task of it. */
+export interface PostToClaim {
+  readonly id: string
+  readonly store: Store
+  readonly function: ServiceFunction
+  readonly payers: readonly number[]
+}
+
+/**
+ * Locks the tasks of a post that may be sent, in the order of their ids. Every claim does so before it locks the post.
+ * @returns the `project.id` of each project that pays for one of them
+ */
+export async function lockPlannedTasks(tx: Transaction, postId: string): Promise<readonly number[]> {
+  const [row] = await tx<{ payers: number[] }[]>`
+    select coalesce(array_agg(distinct y.project_id), '{}') as payers
+    from (
+      select k.payers from task k where k.post_id = ${postId} and k.state = 'planned' order by k.id for update
+    ) k cross join lateral unnest(k.payers) as y (project_id)`
+  return row?.payers ?? []
+}
+
 /** Which transitions a post needs before it may be sent. */
 export interface PostReview {
   readonly hasStaleTasks: boolean
@@ -25,27 +46,18 @@ export interface PostReview {
   readonly isOverBudget: boolean
 }
 
-/**
- * Asks in one cheap statement which of the transitions below a post needs: most need none.
- * @param prices what a billing unit costs now
- */
+/** Asks in one cheap statement which of the transitions below a post needs: most need none. */
 export async function reviewPost(
   tx: Transaction,
-  postId: string,
-  prices: readonly Price[],
+  post: PostToClaim,
   budget: DayAndMonthBudget,
 ): Promise<PostReview> {
   const [row] = await tx<PostReview[]>`
-    with ${staleTasks(tx, postId)},
-    ${outdatedTasks(tx, postId, prices)},
-    mine as materialized (
-      select k.estimate_micros, k.payers from task k where k.post_id = ${postId} and k.state = 'planned'
-    )
+    with ${outdatedTasks(tx, post)},
+    ${staleTasks(tx, post.id)}
     select exists (select from stale) as "hasStaleTasks", exists (select from outdated) as "hasOutdatedReservations",
-      exists (
-        select from project_money(storerank_now(), array(select distinct unnest(payers) from mine))
-        where greatest(day_micros - daily_micros, month_micros - monthly_micros) > 0
-      ) or exists (
+      exists (select from payer where greatest(day_micros - daily_micros, month_micros - monthly_micros) > 0)
+      or exists (
         select from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
         where used_micros > limit_micros
       ) or (select max(estimate_micros) from mine)
@@ -66,34 +78,29 @@ function staleTasks(tx: Transaction, postId: string): Fragment {
 }
 
 /**
- * `outdated`: tasks of a post whose reservation stands in another day, by UTC or by a payer's time zone, or is less than they
- * would cost now. The latest day of all payers comes first: it is computed once, and most reservations stand in it.
+ * `mine`, the tasks of a post; `payer`, the budgets of its payers; and `outdated`, tasks whose reservation stands in another day, by UTC
+ * or by a payer's time zone, or is less than they would cost now. The latest day of all payers comes first: most reservations stand in
+ * it.
  */
-function outdatedTasks(tx: Transaction, postId: string, prices: readonly Price[]): Fragment {
+function outdatedTasks(tx: Transaction, post: PostToClaim): Fragment {
   return tx`
-    price as (
-      select p.* from unnest(
-        ${prices.map((price) => price.store)}::text[], ${prices.map((price) => price.function)}::text[],
-        ${prices.map((price) => price.billingUnitResults)}::int[],
-        ${prices.map((price) => price.normalMicros)}::bigint[], ${prices.map((price) => price.highMicros)}::bigint[]
-      ) as p (store, function, unit_results, normal_micros, high_micros)
-      join post on post.id = ${postId} and (post.store, post.function) = (p.store, p.function)
+    mine as materialized (
+      select k.id, k.priority, k.depth, k.payers, k.estimate_micros, k.reserved_at from task k
+      where k.post_id = ${post.id} and k.state = 'planned'
     ),
-    today as materialized (
-      select payer as project_id, max(d.begins_at) as begins_at
-      from (select distinct unnest(payers) as payer from task where post_id = ${postId} and state = 'planned') y
-      cross join lateral money_days(y.payer, storerank_now()) d group by payer
+    price as materialized (
+      select p.priority, p.unit_results, p.unit_micros from unit_price p where p.store = ${post.store} and p.function = ${post.function}
     ),
+    payer as materialized (select * from project_money(storerank_now(), ${post.payers}::int[])),
+    utc as materialized (select date_trunc('day', storerank_now(), 'UTC') as day_begins),
     outdated as materialized (
-      select k.id, k.payers, k.estimate_micros, k.reserved_at,
-        greatest(k.estimate_micros, task_price(k.depth, p.unit_results,
-          case k.priority when 2 then p.high_micros else p.normal_micros end)) as price_micros
-      from task k cross join price p
-      where k.post_id = ${postId} and k.state = 'planned' and (
-        k.estimate_micros < task_price(k.depth, p.unit_results,
-          case k.priority when 2 then p.high_micros else p.normal_micros end)
-        or (k.reserved_at < (select max(begins_at) from today)
-          and k.reserved_at < (select max(begins_at) from today where project_id = any (k.payers))))
+      select m.id, m.payers, m.estimate_micros, m.reserved_at,
+        greatest(m.estimate_micros, task_price(m.depth, p.unit_results, p.unit_micros)) as price_micros
+      from mine m join price p on p.priority = m.priority
+      where m.estimate_micros < task_price(m.depth, p.unit_results, p.unit_micros)
+        or (m.reserved_at < (select greatest(utc.day_begins, (select max(y.day_begins) from payer y)) from utc)
+          and m.reserved_at < (
+            select greatest(utc.day_begins, (select max(y.day_begins) from payer y where y.project_id = any (m.payers))) from utc))
     )`
 }
 
@@ -121,13 +128,9 @@ export async function dropStaleTasks(tx: Transaction, postId: string): Promise<v
 }
 
 /** Moves the reservations of the post's tasks to the day of sending, and raises them to the present price. */
-export async function renewReservations(
-  tx: Transaction,
-  postId: string,
-  prices: readonly Price[],
-): Promise<void> {
+export async function renewReservations(tx: Transaction, post: PostToClaim): Promise<void> {
   await tx`
-    with ${outdatedTasks(tx, postId, prices)},
+    with ${outdatedTasks(tx, post)},
     renewed as (
       update task k set estimate_micros = o.price_micros, reserved_at = storerank_now()
       from outdated o where k.id = o.id and k.state = 'planned'
@@ -147,13 +150,13 @@ export async function renewReservations(
  */
 export async function dropTasksOverBudget(
   tx: Transaction,
-  postId: string,
+  post: PostToClaim,
   budget: DayAndMonthBudget,
 ): Promise<void> {
   await tx`
     with mine as materialized (
       select k.*, row_number() over (order by k.priority, k.planned_at desc, k.id desc) as place
-      from task k where k.post_id = ${postId} and k.state = 'planned'
+      from task k where k.post_id = ${post.id} and k.state = 'planned'
     ),
     share as materialized (
       select m.id, m.place, y.project_id, share_of(m.estimate_micros, cardinality(m.payers), y.place) as micros
@@ -161,7 +164,7 @@ export async function dropTasksOverBudget(
     ),
     over_project as materialized (
       select project_id, greatest(day_micros - daily_micros, month_micros - monthly_micros) as micros
-      from project_money(storerank_now(), array(select distinct project_id from share))
+      from project_money(storerank_now(), ${post.payers}::int[])
       where greatest(day_micros - daily_micros, month_micros - monthly_micros) > 0
     ),
     over_all as materialized (

@@ -4,7 +4,6 @@
  * whether the post is still `ready`, whether the call window is open, whether the service can be posted to.
  */
 import pLimit, { type LimitFunction } from 'p-limit'
-import { type Price, readPrices } from '../account/prices.ts'
 import { describeOutage, readPostingOutage } from '../account/service-status.ts'
 import type { Secret } from '../config.ts'
 import type { CallWindowOptions } from '../db/call-window.ts'
@@ -17,12 +16,14 @@ import {
   dropStaleTasks,
   dropTasksOverBudget,
   holdPost,
+  lockPlannedTasks,
+  type PostToClaim,
   renewReservations,
   reviewPost,
   settleEmptyPost,
   startSending,
 } from '../ledger/claim-post.ts'
-import { lockTasksOfPosts, withLedgerLock } from '../ledger/lock.ts'
+import { withLedgerLock } from '../ledger/lock.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import { formatTag } from '../ledger/tag.ts'
 import type { Priority, ServiceFunction, Store } from '../service/functions.ts'
@@ -99,7 +100,7 @@ async function claimLocked(
   token: string,
   options: ClaimOptions,
 ): Promise<Claim> {
-  await lockTasksOfPosts(tx, [postId])
+  const payers = await lockPlannedTasks(tx, postId)
   const [post] = await tx<{ store: Store; function: ServiceFunction }[]>`
     select store, function from post where id = ${postId} and state = 'ready' for update`
   if (post === undefined) return { kind: 'taken' }
@@ -114,7 +115,7 @@ async function claimLocked(
     return { kind: 'held' }
   }
   if (await awaitsFirstPrice(tx, postId)) return { kind: 'wait', waitMs: FIRST_PRICE_WAIT_MS }
-  const verdict = await fitTasks(tx, postId, await readPrices(tx), options.budget)
+  const verdict = await fitTasks(tx, { ...post, id: postId, payers }, options.budget)
   if (verdict !== null) return verdict
 
   // Both clocks are read before the permit is stamped. The monotonic clock stands still while a laptop sleeps.
@@ -138,16 +139,15 @@ async function claimLocked(
 /** Drops the tasks that are not to be sent and those that the budget does not pay for; null when the post may be sent now. */
 async function fitTasks(
   tx: Transaction,
-  postId: string,
-  prices: readonly Price[],
+  post: PostToClaim,
   budget: DayAndMonthBudget,
 ): Promise<Claim | null> {
-  const review = await reviewPost(tx, postId, prices, budget)
-  if (review.hasStaleTasks) await dropStaleTasks(tx, postId)
-  if (review.hasOutdatedReservations) await renewReservations(tx, postId, prices)
-  if (review.hasOutdatedReservations || review.isOverBudget) await dropTasksOverBudget(tx, postId, budget)
-  if (await settleEmptyPost(tx, postId)) return { kind: 'empty' }
-  return (await applyMinuteSpendLimit(tx, postId)) ? null : { kind: 'wait', waitMs: MINUTE_BUDGET_WAIT_MS }
+  const review = await reviewPost(tx, post, budget)
+  if (review.hasStaleTasks) await dropStaleTasks(tx, post.id)
+  if (review.hasOutdatedReservations) await renewReservations(tx, post)
+  if (review.hasOutdatedReservations || review.isOverBudget) await dropTasksOverBudget(tx, post, budget)
+  if (await settleEmptyPost(tx, post.id)) return { kind: 'empty' }
+  return (await applyMinuteSpendLimit(tx, post.id)) ? null : { kind: 'wait', waitMs: MINUTE_BUDGET_WAIT_MS }
 }
 
 /**

@@ -71,7 +71,10 @@ async function fillBooks(db: Database): Promise<void> {
 }
 
 async function fillTasks(db: Database, tasks: number): Promise<void> {
-  await db.sql`insert into project (name) select 'project ' || n from generate_series(1, ${PROJECTS}) n on conflict do nothing`
+  // Each has a budget that is not reached: a claim reads the money of those that have one.
+  await db.sql`
+    insert into project (name, daily_usd, monthly_usd) select 'project ' || n, 10000, case when n % 2 = 0 then 100000 end
+    from generate_series(1, ${PROJECTS}) n on conflict do nothing`
   await db.sql`
     insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, ${tasks}::int) n`

@@ -19,8 +19,8 @@ const ONE_AT_ONCE: Partial<Timings> = { postsAtOnce: 1, fetchJobsAtOnce: 1 }
 /** Long enough between reading and reserving that two of them meet; harmless behind the lock. */
 const SLOW_CLAIM = replace(
   'post/claim.ts',
-  'await dropTasksOverBudget(tx, postId, budget)',
-  '{\nawait dropTasksOverBudget(tx, postId, budget)\nawait new Promise((resolve) => setTimeout(resolve, 1000))\n}',
+  'await dropTasksOverBudget(tx, post, budget)',
+  '{\nawait dropTasksOverBudget(tx, post, budget)\nawait new Promise((resolve) => setTimeout(resolve, 1000))\n}',
 )
 
 export type GuardName =

@@ -228,3 +228,24 @@ describe('a task that no list named in time', () => {
     assert.equal(fetched?.kind, 'ranking')
   })
 })
+
+test('of more overdue tasks than are handed out at once, those that are overdue for longest come first', async () => {
+  await world.db.sql`
+    insert into target (store, function, subject, location_code, language_code)
+    select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, 1001) n`
+  // The longest overdue is the last row of the table, where a statement without an order comes to it last.
+  await world.db.sql`
+    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, service_id, posted_at, ask_at)
+    select id, now(), now() + interval '1 day', 'posted', 1, 1200, '{1}', subject, now() - interval '2 days',
+      now() - make_interval(secs => id)
+    from target order by id`
+  await world.db.sql`analyze task`
+  const rounds: string[][] = []
+  for (let round = 0; round < 2; round += 1) {
+    await handOutOverdue(world.db, async (_tx, items) => {
+      rounds.push(items.map((item) => item.serviceId))
+    })
+  }
+  const [first, second] = rounds
+  assert.deepEqual([first?.length, second], [1000, ['keyword 1']])
+})

@@ -61,6 +61,41 @@ describe('money that is spent', () => {
     assert.equal(await affordable(), 2)
   })
 
+  test('counts in every budget alike before it is folded into the totals and after that', async () => {
+    const { sql } = planning.db
+    await planning.setBudget('a', { dailyMicros: 1_000_000, monthlyMicros: 1_000_000 })
+    await sql`
+      insert into account_usage (fetched_at, login, balance_micros, prices) values ('2026-02-01', 'sandbox', 1000000, '[]')`
+    // Once today and twice on the first of the month; each kind of money has a digit of its own.
+    const book = () => sql`
+      insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+        adjusted_micros, tasks_charged)
+      select scope, day, day + interval '1 day', 10000 * times, 2000 * times, -300 * times, 40 * times, 5 * times, times
+      from (select 0 as scope union all select id from project) s
+      cross join (values (timestamptz '2026-03-10 00:00+00', 1), ('2026-03-01 00:00+00', 2)) d (day, times)`
+    const used = async () => {
+      const rows = await sql<{ budget: string; micros: number }[]>`
+        select limited_by as budget, used_micros as micros from overall_money(storerank_now(), 1000000, 1000000)
+        union all select 'day of a', day_micros from project_money(storerank_now())
+        union all select 'month of a', month_micros from project_money(storerank_now())`
+      return Object.fromEntries(rows.map(({ budget, micros }) => [budget, micros]))
+    }
+    const fold = () => sql`select fold_spend()`
+    for (const times of [1, 2]) {
+      const expected = {
+        MAX_USD_PER_DAY: times * 11_745,
+        MAX_USD_PER_MONTH: times * 35_235,
+        "the account's balance": times * 36_120,
+        'day of a': times * 11_745,
+        'month of a': times * 35_235,
+      }
+      await book()
+      assert.deepEqual(await used(), expected)
+      await fold()
+      assert.deepEqual(await used(), expected)
+    }
+  })
+
   test('or only reserved counts alike, until it is freed', async () => {
     await planning.setBudget('a', { dailyMicros: 6000 })
     assert.equal(await affordable(), 5)

@@ -34,21 +34,23 @@ export function comparable(tx: Transaction): Fragment {
         group by 1, 2, 3
       ) o
       join (
-        select r.part, l.store, l.function, count(*) as lists, sum(l.weight * w.weights[1]) as total,
-          sum(l.weight * w.sums[least(cardinality(l.app_ids), cardinality(w.sums))]) as everybody,
-          sum(l.weight * w.sums[least(cardinality(l.app_ids_before), cardinality(w.sums))]) as everybody_before
+        select r.part, l.store, l.function, count(*) as lists, sum(l.weight * (select weights[1] from worth)) as total,
+          sum(l.weight * (select sums from worth)[least(l.size, (select cardinality(sums) from worth))]) as everybody,
+          sum(l.weight * (select sums from worth)[least(l.size_before, (select cardinality(sums) from worth))]) as everybody_before
         from part r join pair l on l.days = r.days and l.is_whole and l.was_whole and ${meansList(tx)}
-        cross join worth w
         group by 1, 2, 3
       ) n using (part, store, function)
       where n.lists >= ${ENOUGH}::float8 * o.lists
     ),
     stand as materialized (
-      select r.part, l.store, l.function, l.app, l.role, l.app_id, coalesce(sum(l.weight * w.weights[l.rank]), 0) as worth,
-        coalesce(sum(l.weight * w.weights[l.rank_before]), 0) as worth_before
-      from part r join place l on l.days = r.days and l.are_whole and ${meansList(tx)}
-      cross join worth w
-      group by 1, 2, 3, 4, 5, 6
+      select s.*, case when s.is_chart then 'app_list' else 'app_searches' end as function, a.store, a.role, a.app_id
+      from (
+        select r.part, l.function = 'app_list' as is_chart, l.app, coalesce(sum(l.weight * (select weights from worth)[l.rank]), 0) as worth,
+          coalesce(sum(l.weight * (select weights from worth)[l.rank_before]), 0) as worth_before
+        from part r join place l on l.days = r.days and l.are_whole and ${meansList(tx)}
+        group by 1, 2, 3
+      ) s
+      join apps a on a.app = s.app
     )` as Fragment
 }
 
@@ -121,23 +123,32 @@ function newApp(tx: Transaction): Fragment {
       h.lists_before::float8, h.lists::float8, jsonb_build_object('top', h.top, 'keywords', (
         select jsonb_agg(x.name) from (
           select coalesce(l.keyword, 'a chart') as name from pair l join rule r on r.id = h.rule_id
-          where l.days = r.days and ${meansList(tx)} and h.app = any(l.app_ids[:h.top])
-          order by array_position(l.app_ids[:h.top], h.app), 1 limit ${EXAMPLES}
+          where l.days = r.days and ${meansList(tx)} and h.app = any(l.first[:h.top])
+          order by array_position(l.first[:h.top], h.app), 1 limit ${EXAMPLES}
         ) x
       ))
     from day
     cross join (
-      select f.rule_id, f.part, f.top, f.store, f.function, f.app, f.threshold, sum(f.now) as lists, sum(f.before) as lists_before
-      from (
-        select r.id as rule_id, r.part, r.top, l.store, l.function, unnest(l.app_ids[:r.top]) as app, r.threshold, 1 as now, 0 as before
-        from parted r join pair l on l.days = r.days and l.was_whole and ${meansList(tx)} where r.kind = 'new_app'
-        union all
-        select r.id, r.part, r.top, l.store, l.function, unnest(l.app_ids_before[:r.top]), r.threshold, 0, 1
-        from parted r join pair l on l.days = r.days and l.was_whole and ${meansList(tx)} where r.kind = 'new_app'
-      ) f
-      group by 1, 2, 3, 4, 5, 6, 7
-      having sum(f.now) >= f.threshold and sum(f.before) < f.threshold
+      select r.id as rule_id, case when n.is_chart then 'app_list' else 'app_searches' end as function, n.app, n.lists,
+        coalesce(b.lists, 0) as lists_before, r.part, r.top, d.store
+      from ${countFirst(tx, 'first')} n
+      join parted r on r.id = n.rule_id and n.lists >= r.threshold
+      join app d on d.id = n.app
+      left join ${countFirst(tx, 'first_before')} b using (rule_id, is_chart, app)
+      where coalesce(b.lists, 0) < r.threshold
     ) h
     join known k on k.part = h.part and k.store = h.store and k.function = h.function
     where h.app <> 0 and not exists (select from apps s where s.store = h.store and s.app = h.app)` as Fragment
+}
+
+/** On how many lists an app is among the first of `column`, by rule. */
+function countFirst(tx: Transaction, column: string): Fragment {
+  return tx`(
+    select f.rule_id, f.is_chart, f.app, count(*) as lists
+    from (
+      select r.id as rule_id, l.function = 'app_list' as is_chart, unnest(l.${tx(column)}[:r.top]) as app
+      from parted r join pair l on l.days = r.days and l.was_whole and ${meansList(tx)} where r.kind = 'new_app'
+    ) f
+    group by 1, 2, 3
+  )` as Fragment
 }

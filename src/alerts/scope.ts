@@ -24,6 +24,7 @@ export interface Compared {
 /** What the rules of a project ask for. */
 export interface Kinds {
   readonly kinds: ReadonlySet<string>
+  readonly comparedWith: ReadonlySet<string>
   readonly compared: readonly Compared[]
 }
 

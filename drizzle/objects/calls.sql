@@ -10,10 +10,11 @@ revoke execute on function calls_allowed(integer) from public;
 -- How long a call has to wait, in milliseconds; 0: it may be made now. Permits are numbered in the order of their time, so the
 -- window is full when the permit that stands as many numbers back as are allowed is younger than the window: one look-up, however
 -- many calls there are. A permit of exactly one window ago still counts. Volatile, so that behind the lock of `call_window` it
--- sees what the last holder committed.
+-- sees what the last holder committed. Without sequential scans: a plan that was made while `api_call` was small would go on reading
+-- all of it.
 create or replace function call_wait(
   of_kind text, per_minute integer, at_once integer, call_window interval default '60.5 seconds'
-) returns integer language plpgsql volatile as $$
+) returns integer language plpgsql volatile set enable_seqscan = off as $$
 declare
   present timestamptz := clock_timestamp();
   allowed integer := calls_allowed(per_minute);
@@ -62,11 +63,12 @@ revoke execute on function end_calls(jsonb) from public;
 -- many as fit now. Permits are stamped and numbered behind the lock of the one row of `call_window`, so that they have one order,
 -- whichever runner asks; readers and editors have no right to that row. A permit holds for 500 ms; the window therefore counts 60.5 s,
 -- and no 60 seconds ever see more calls than allowed. A call holds a place in flight until it ends, or until its deadline. Calls of a kind
--- that has a limit of its own ask alone.
+-- that has a limit of its own ask alone. Its statements are planned once a session, by the indexes alone: planning them again took longer
+-- than they do.
 create or replace function take_call_permits(
   of_kinds text[], of_paths text[], of_runner text, ended jsonb, per_minute integer, at_once integer, timeout_ms integer,
   call_window interval default '60.5 seconds', out first_call_id bigint, out given integer, out wait_ms integer
-) language plpgsql as $$
+) language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
   allowed integer := calls_allowed(per_minute);
   wanted integer := least(cardinality(of_kinds), allowed);

@@ -19,6 +19,7 @@ import {
   parseReviewsResult,
 } from '../service/results.ts'
 import { type FindKnownApp, parseRankedSearch, type RankedSearch } from '../service/search-result.ts'
+import { parseSparingly, withParsedItems } from '../service/sent-items.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import { TIMINGS } from '../timings.ts'
@@ -150,7 +151,7 @@ async function fetchOne(client: AppDataClient, item: FetchItem, findKnown: FindK
 
 /** The result, and the raw pages beside it where they are wanted. */
 async function fetchForms(client: AppDataClient, item: FetchItem, findKnown: FindKnown): Promise<Fetched> {
-  const outcome = await client.getResult(item.path ?? addressOf(item, item.kind))
+  const outcome = await client.getResult(item.path ?? addressOf(item, item.kind), parseSparingly)
   const fetched = readOutcome(item, outcome, findKnown)
   if (!item.html || item.kind === 'html') return fetched
   return fetched.kind === 'ranking' || fetched.kind === 'snapshot' ? addPages(client, fetched) : fetched
@@ -231,7 +232,13 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome, findKnown =
         // Reading is pure, so an error is about this one result: it must not fail the batch.
         const path = error instanceof UnreadableError ? error.path : MISSING_RESULT
         const problem = error instanceof Error ? error.message : String(error)
-        return { kind: 'unreadable', item, path, problem, bodyGzip: compressBody(outcome.result) }
+        return {
+          kind: 'unreadable',
+          item,
+          path,
+          problem,
+          bodyGzip: compressBody(withParsedItems(outcome.result)),
+        }
       }
   }
 }
@@ -258,18 +265,18 @@ function readDone(item: FetchItem, statusCode: number, result: unknown, findKnow
       return { ...countReturned(search), kind: 'ranking', search }
     }
     case 'app_info': {
-      const info = result === null ? null : withinPresent(parseInfoResult(result))
+      const info = result === null ? null : withinPresent(parseInfoResult(withParsedItems(result)))
       return { ...done, kind: 'snapshot', info, unitsReturned: unitsPosted, incomplete: null, problem: null }
     }
     case 'app_reviews': {
-      const reviews = result === null ? null : withinPresent(parseReviewsResult(result))
+      const reviews = result === null ? null : withinPresent(parseReviewsResult(withParsedItems(result)))
       return { ...countReturned(reviews), kind: 'reviews', reviews }
     }
   }
 }
 
 function readPages(result: unknown): { readonly html: RawPages; readonly incomplete: string | null } {
-  const { datetime, items, refused } = withinPresent(parseHtmlResult(result))
+  const { datetime, items, refused } = withinPresent(parseHtmlResult(withParsedItems(result)))
   const pages = items.map(({ date, html }) => ({ scannedAt: date, htmlGzip: gzipSync(html) }))
   return {
     html: { datetime, pages },

@@ -56,12 +56,13 @@ export async function storeFetched(
   batch: readonly Fetched[],
   finish: FinishBatch,
 ): Promise<StoredBatch> {
-  await ensurePartitions(deps.db, batch)
   try {
     return await storeWhole(deps, batch, finish)
   } catch (error) {
     if (!isDataError(error)) throw error
-    const total = await storeHalved(deps, batch, error)
+    // A month whose partition is missing is such an error too. Partitions are made ahead, so looking for them each time would find nothing.
+    await ensurePartitions(deps.db, batch)
+    const total = await storeOrHalve(deps, batch)
     await deps.db.begin(finish)
     return total
   }
@@ -80,6 +81,16 @@ async function storeWhole(
   })
 }
 
+/** Stores a batch, or as much of it as the database takes. */
+async function storeOrHalve(deps: StoreDeps, batch: readonly Fetched[]): Promise<StoredBatch> {
+  try {
+    return await storeWhole(deps, batch)
+  } catch (error) {
+    if (!isDataError(error)) throw error
+    return storeHalved(deps, batch, error)
+  }
+}
+
 async function storeHalved(
   deps: StoreDeps,
   batch: readonly Fetched[],
@@ -89,17 +100,8 @@ async function storeHalved(
   if (first === undefined) throw error
   if (batch.length === 1) return storeWhole(deps, [refuse(first, error)])
   const middle = batch.length >> 1
-  let total: StoredBatch = { stored: 0, failed: 0, unreadable: 0, postedAgain: 0, later: 0 }
-  for (const part of [batch.slice(0, middle), batch.slice(middle)]) {
-    total = add(
-      total,
-      await storeWhole(deps, part).catch((cause) => {
-        if (!isDataError(cause)) throw cause
-        return storeHalved(deps, part, cause)
-      }),
-    )
-  }
-  return total
+  const begin = await storeOrHalve(deps, batch.slice(0, middle))
+  return add(begin, await storeOrHalve(deps, batch.slice(middle)))
 }
 
 /** The outcome of a single result that the database refuses. */

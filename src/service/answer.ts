@@ -22,21 +22,26 @@ const MAX_RETRY_AFTER_MS = 3_600_000
 type Answered = Extract<ExchangeResult, { kind: 'answered' }>
 export type Delivered = Extract<ExchangeResult, { kind: 'answered' | 'broken' }>
 
+/** Gives what the JSON of a body means, as `JSON.parse` does, and throws when it is none. */
+export type ParseJson = (body: Buffer) => unknown
+
+const parseJson: ParseJson = (body) => JSON.parse(body.toString('utf8'))
+
 /** The envelope in a body; null when the body is not JSON or no envelope. */
-export function parseBody(body: Buffer): Envelope | null {
+export function parseBody(body: Buffer, parse = parseJson): Envelope | null {
   try {
-    return readEnvelope(JSON.parse(body.toString('utf8')))
+    return readEnvelope(parse(body))
   } catch {
     return null
   }
 }
 
 /** The envelope of a free call, or the failure of the call. A call that is refused as a whole is a failure. */
-export function readAnswer(result: Delivered): Envelope | Failure {
+export function readAnswer(result: Delivered, parse = parseJson): Envelope | Failure {
   if (result.kind === 'broken') {
     return { kind: result.oversized ? 'oversized' : 'network', message: result.reason, statusCode: 0 }
   }
-  const envelope = parseBody(result.body)
+  const envelope = parseBody(result.body, parse)
   if (result.httpStatus !== 200) return readHttpFailure(result, envelope)
   if (envelope === null) {
     return { kind: 'not_an_envelope', message: 'the body is not a JSON answer of the service', statusCode: 0 }

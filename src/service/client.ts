@@ -1,6 +1,7 @@
 /** The App Data Service as a typed client: one method per endpoint, grouped in one file per family. */
 
 import { getUserData, type UserData } from './account.ts'
+import type { ParseJson } from './answer.ts'
 import {
   type ApiStatus,
   getStatus,
@@ -64,7 +65,7 @@ export class AppDataClient {
   /** Lists up to 1,000 tasks that are done and not fetched yet, oldest first; 20 calls a minute. */
   readonly listReady: (store: Store, fn: ServiceFunction) => Promise<ReadyList>
   /** Fetches a result as it is sent, by a path of the ready list or by id; the readers of results read it. */
-  readonly getResult: (address: ResultAddress) => Promise<ResultOutcome>
+  readonly getResult: (address: ResultAddress, parse?: ParseJson) => Promise<ResultOutcome>
   /** Fetches what a search found. */
   readonly getAppSearches: (store: Store, id: string) => Promise<TaskOutcome<AppSearchesResult>>
   /** Fetches the details of an app. */
@@ -124,7 +125,7 @@ export class AppDataClient {
     const transport = new Transport(options)
     this.postTasks = (...post) => postTasks(transport, ...post)
     this.listReady = (...list) => listReady(transport, ...list)
-    this.getResult = (address) => getResult(transport, address)
+    this.getResult = (...fetch) => getResult(transport, ...fetch)
     this.getAppSearches = (store, id) =>
       getParsed(transport, { store, fn: 'app_searches', id }, parseAppSearchesResult)
     this.getAppInfo = (store, id) => getParsed(transport, { store, fn: 'app_info', id }, parseAppInfoResult)

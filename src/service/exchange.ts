@@ -120,12 +120,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    const [first = Buffer.alloc(0)] = this.#chunks
     this.#settle({
       kind: 'answered',
       httpStatus: this.#httpStatus ?? 0,
       retryAfter: this.#retryAfter,
       date: this.#date,
-      body: Buffer.concat(this.#chunks, this.#bytes),
+      body: this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#bytes) : first,
     })
   }
 

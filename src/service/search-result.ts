@@ -6,6 +6,7 @@ import { APP_ID_RULE, readAppId, storeOfType } from './app-id.ts'
 import { cleanText, isObject, readCount, readTimestamp, readWith, unreadable } from './fields.ts'
 import type { Store } from './functions.ts'
 import { type ReadItems, type RefusedItem, readItems } from './refused-items.ts'
+import { type ItemMarks, SentItems } from './sent-items.ts'
 
 /** One ranked app. */
 export interface SearchItem {
@@ -102,6 +103,7 @@ export function parseSearchResult(result: unknown): SearchResult {
 
 /**
  * As `parseSearchResult`, without an object for each app that is known. When the items need a closer look all of them are in `items`.
+ * @param result as `JSON.parse` or `parseSparingly` gives it
  * @throws as `parseSearchResult` does
  */
 export function parseRankedSearch(result: unknown, findKnown: FindKnownApp): RankedSearch {
@@ -110,26 +112,28 @@ export function parseRankedSearch(result: unknown, findKnown: FindKnownApp): Ran
   if (page.items == null && counted !== 0) {
     throw unreadable(['items'], 'it is missing, and items_count is not 0')
   }
-  const items = page.items ?? []
-  const ranks = readUsual(items, findKnown) ?? { ...readRanks(items, readItem), known: NO_RANKS }
+  const sent = page.items ?? []
+  const ranks = readUsual(sent, findKnown) ?? readAll(sent)
   return {
     keyword: textIfReadable(page.keyword, MAX_NAME_LENGTH * 2),
     checkUrl: textIfReadable(page.check_url, MAX_URL_LENGTH),
     datetime: readTimestamp(page.datetime),
     resultsCount: readCount(page.se_results_count),
-    itemsCount: Math.max(items.length, counted ?? 0),
+    itemsCount: Math.max(sent.length, counted ?? 0),
     items: ranks.items,
     refused: ranks.refused,
     known: ranks.known,
   }
 }
 
-type Page = Readonly<Record<string, unknown>> & { readonly items?: readonly unknown[] | null | undefined }
+type Sent = readonly unknown[] | SentItems
+type Page = Readonly<Record<string, unknown>> & { readonly items?: Sent | null | undefined }
 
 function isPage(result: unknown): result is Page {
   if (!isObject(result)) return false
   const { items } = result
-  return items == null || (Array.isArray(items) && items.length <= MAX_ITEMS)
+  if (items == null) return true
+  return (Array.isArray(items) || items instanceof SentItems) && items.length <= MAX_ITEMS
 }
 
 function textIfReadable(value: unknown, maxLength: number): string | null {
@@ -138,23 +142,19 @@ function textIfReadable(value: unknown, maxLength: number): string | null {
 
 type Ranks = Pick<RankedSearch, 'items' | 'refused' | 'known'>
 
+function readAll(sent: Sent): Ranks {
+  const items = sent instanceof SentItems ? sent.parseAll() : sent
+  return { ...readRanks(items, readItem), known: NO_RANKS }
+}
+
 /**
  * The usual case, at a tenth of the cost: each item keeps the contract, they come in the order of their ranks, and no app comes twice.
  * Null in every other case, which `readRanks` reads; where both can read they agree.
  */
-function readUsual(sent: readonly unknown[], findKnown: FindKnownApp): Ranks | null {
+function readUsual(sent: Sent, findKnown: FindKnownApp): Ranks | null {
   const usual = new UsualRanks(findKnown)
-  let type = ''
-  let store: Store | null = null
-  for (const value of sent) {
-    if (!isObject(value) || typeof value.type !== 'string') return null
-    if (value.type !== type) {
-      type = value.type
-      store = type.endsWith('_organic') ? storeOfType(type) : null
-    }
-    if (store !== null && !usual.add(value, store)) return null
-  }
-  return usual.isEachOnce() ? usual : null
+  const isUsual = sent instanceof SentItems ? usual.addSent(sent) : usual.addAll(sent)
+  return isUsual && usual.isEachOnce() ? usual : null
 }
 
 class UsualRanks implements Ranks {
@@ -162,24 +162,67 @@ class UsualRanks implements Ranks {
   readonly refused = []
   readonly known = { ids: [] as number[], absolute: [] as number[] }
   readonly #findKnown: FindKnownApp
+  #type = ''
+  /** Of the items of that type; null when they are not ranked. */
+  #store: Store | null = null
 
   constructor(findKnown: FindKnownApp) {
     this.#findKnown = findKnown
   }
 
-  /** False when the item is not as usual. */
-  add(sent: Readonly<Record<string, unknown>>, store: Store): boolean {
-    const { ids, absolute } = this.known
+  /** Adds items. False when one is not as usual. */
+  addAll(sent: readonly unknown[]): boolean {
+    for (const item of sent) {
+      if (!this.#add(item)) return false
+    }
+    return true
+  }
+
+  /** False when it is not as usual. */
+  #add(sent: unknown): boolean {
+    if (!isObject(sent) || typeof sent.type !== 'string') return false
+    const store = this.#storeOf(sent.type)
+    if (store === null) return true
     const appId = readAppId(sent.app_id, store)
-    if (appId === null || !isUsual(sent) || sent.rank_group <= ids.length) return false
+    if (appId === null || !isUsual(sent) || sent.rank_group <= this.known.ids.length) return false
     const id = this.#findKnown(appId)
-    while (ids.length < sent.rank_group - 1) absolute.push(ids.push(0))
-    ids.push(id ?? 0)
-    absolute.push(id === null ? sent.rank_group : sent.rank_absolute)
+    this.#place(sent.rank_group, id ?? 0, id === null ? sent.rank_group : sent.rank_absolute)
     if (id === null) {
       this.items.push({ rank: sent.rank_group, absolute: sent.rank_absolute, appId, ...readTexts(sent) })
     }
     return true
+  }
+
+  /** Adds items of which only those are parsed whose app is not known. False when one is not as usual. */
+  addSent(sent: SentItems): boolean {
+    for (let place = 0; place < sent.length; place += 1) {
+      const marks = sent.marksOf(place)
+      const store = this.#storeOf(marks.type)
+      if (store !== null && !this.#addKnown(marks, store) && !this.#add(sent.parse(place))) return false
+    }
+    return true
+  }
+
+  #addKnown({ appId, rank, absolute }: ItemMarks, store: Store): boolean {
+    const id = readAppId(appId, store) === null ? null : this.#findKnown(appId)
+    if (id === null || !isRank(rank) || !isRank(absolute) || rank <= this.known.ids.length) return false
+    this.#place(rank, id, absolute)
+    return true
+  }
+
+  #storeOf(type: string): Store | null {
+    if (type !== this.#type) {
+      this.#type = type
+      this.#store = type.endsWith('_organic') ? storeOfType(type) : null
+    }
+    return this.#store
+  }
+
+  #place(rank: number, id: number, absolute: number): void {
+    const { ids, absolute: ranks } = this.known
+    while (ids.length < rank - 1) ranks.push(ids.push(0))
+    ids.push(id)
+    ranks.push(absolute)
   }
 
   isEachOnce(): boolean {

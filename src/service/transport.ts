@@ -9,7 +9,7 @@ import { Pool } from 'undici'
 import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { TIMINGS } from '../timings.ts'
-import { type Delivered, errorOf, isFailure, readAnswer } from './answer.ts'
+import { type Delivered, errorOf, isFailure, type ParseJson, readAnswer } from './answer.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Envelope, EnvelopeHead, TaskReply } from './envelope.ts'
 import { type ExchangeResult, exchange } from './exchange.ts'
@@ -81,6 +81,8 @@ export interface FreeCall {
   /** Begins with `/v3/`. */
   readonly path: string
   readonly body?: unknown
+  /** Reads the body of the answer; default `JSON.parse`. */
+  readonly parse?: ParseJson
 }
 
 export interface Reply {
@@ -240,7 +242,7 @@ export class Transport {
         this.#end(permit, { error: result.reason })
         continue
       }
-      const meaning = readAnswer(result)
+      const meaning = readAnswer(result, call.parse)
       this.#end(permit, describeOutcome(result, meaning))
       if (result.kind === 'broken') return { meaning, rawBytes: 0, answeredAt: null }
       const answeredAt = readDate(result.date)

@@ -232,6 +232,18 @@ describe('a result', () => {
     )
   })
 
+  test('of a month without a partition is stored, and makes it', async () => {
+    for (const results of [1, 3]) {
+      const batch = await fetchBatch(results)
+      const [month] = await world.db.sql`
+        select 'ranking_' || to_char(min(slot) at time zone 'UTC', 'YYYYMM') as partition from task`
+      await world.db.sql`drop table if exists ${world.db.sql(month?.partition)}`
+      const { stored, unreadable } = await store(world, batch)
+      assert.deepEqual([stored, unreadable], [results, 0])
+      await clear(world)
+    }
+  })
+
   test('never replaces another capture, even when its task would let it', async () => {
     const batch = await fetchBatch(1)
     await store(world, batch)

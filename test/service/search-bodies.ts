@@ -44,11 +44,13 @@ export function makeSearch(apps: number, store: 'ios_store' | 'android_store' = 
       rank_absolute: place + 1,
       position: 'left',
       app_id: store === 'ios_store' ? `${1001 + place}` : `com.example.app${place}`,
-      title: `App ${place}`,
+      title: `App ${place} – “\u{1f680}”`,
       url: `https://store.example.com/${place}`,
       icon: `https://store.example.com/${place}.png`,
       reviews_count: 12,
+      rating: { rating_type: 'Max5', value: 4.5, votes_count: 12, rating_max: 5 },
       is_free: true,
+      price: null,
     })),
   }
 }
@@ -91,5 +93,57 @@ function spoilOnce(body: unknown, random: (below: number) => number): void {
         holder[key] = structuredClone(ODD[random(ODD.length)])
         return
     }
+  }
+}
+
+const BITS = [
+  '"',
+  '\\',
+  ',',
+  ':',
+  '{',
+  '}',
+  '[',
+  ']',
+  ' ',
+  '0',
+  '1',
+  '-',
+  '.',
+  'e5',
+  'null',
+  '\n',
+  '\0',
+  '\\u00e9',
+  '\\x',
+  'é',
+].map((bit) => Buffer.from(bit))
+
+/**
+ * The same text, with some bytes of it replaced, dropped or repeated: it may be JSON no more, nor UTF-8.
+ * @param random gives whole numbers from 0 to below its argument
+ */
+export function spoilText(body: Buffer, random: (below: number) => number): Buffer {
+  const at = random(body.length)
+  const to = at + random(4)
+  const between = [
+    Buffer.alloc(0),
+    BITS[random(BITS.length)],
+    Buffer.from([random(256)]),
+    body.subarray(at - random(40), to),
+  ]
+  return Buffer.concat([
+    body.subarray(0, at),
+    between[random(between.length)] ?? Buffer.alloc(0),
+    body.subarray(to),
+  ])
+}
+
+/** Whole numbers from 0 to below an argument, the same ones for the same seed. */
+export function seeded(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
   }
 }

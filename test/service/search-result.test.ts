@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { UnreadableError } from '../../src/errors.ts'
 import { parseSearchResult } from '../../src/service/results.ts'
 import { parseRankedSearch, readItem, readRanks, type SearchItem } from '../../src/service/search-result.ts'
-import { makeSearch, spoil } from './search-bodies.ts'
+import { makeSearch, seeded, spoil } from './search-bodies.ts'
 
 function item(rank: number, fields: Record<string, unknown> = {}) {
   return {
@@ -305,13 +305,4 @@ function placesOf(items: readonly object[]) {
   return places
     .sort((one, other) => one.rank - other.rank)
     .map(({ rank, absolute, appId }) => [rank, absolute, appId])
-}
-
-/** Whole numbers from 0 to below an argument, the same ones for the same seed. */
-function seeded(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
 }

@@ -14,6 +14,7 @@ import type { Delivery } from './bodies.ts'
 import { prepareTasks, startService } from './canned-service.ts'
 import { withDatabase } from './database.ts'
 import { drain, measureClaims, openQuietQueue, startRunners, stopRunners } from './runners.ts'
+import { readProcessCpuMs, readServerLoad } from './server-load.ts'
 import { SETTINGS } from './settings.ts'
 
 const { values } = parseArgs({
@@ -47,25 +48,48 @@ interface Bench {
   readonly serviceUrl: string
 }
 
-/** Results a second of so many processes, and the share of permits that were not used. */
+interface Gain {
+  /** Results a second. */
+  readonly rate: number
+  /** CPU a result of all runners, and of PostgreSQL. */
+  readonly nodeUs: number
+  readonly serverUs: number
+  /** Of permits that were not used. */
+  readonly lateShare: number
+}
+
+/** What so many processes gain. */
 async function collectBy(
   { db, queue, serviceUrl }: Bench,
   processes: number,
   tasks: readonly Delivery[],
-): Promise<{ rate: number; lateShare: number }> {
+): Promise<Gain> {
   const warm = WARM_UP * processes
   const before = (await countPosted(db))[0]?.open ?? 0
   const runners = await startRunners(db, serviceUrl, processes)
   await handOut(db, queue, tasks.slice(0, warm))
   await drain(() => countPosted(db), before - warm, WARM_UP_LIMIT_MS)
   const [last] = await db.sql<{ id: number }[]>`select coalesce(max(id), 0) as id from api_call`
+  const readLoad = async () => ({
+    results: -Number((await countPosted(db))[0]?.open),
+    nodeMs: await readProcessCpuMs(runners.map(({ pid }) => pid ?? 0)),
+    serverMs: (await readServerLoad(db)).cpuMs,
+  })
+  const load = await readLoad()
   await handOut(db, queue, tasks.slice(warm))
   const rate = await drain(() => countPosted(db), before - tasks.length)
+  const after = await readLoad()
+  const results = after.results - load.results
   const [calls] = await db.sql<{ late: number }[]>`
     select avg((error is not null and http_status is null)::int)::float8 as late from api_call
     where ended_at is not null and id > ${last?.id ?? 0}`
   await stopRunners(runners)
-  return { rate, lateShare: calls?.late ?? 0 }
+  return {
+    rate,
+    nodeUs: ((after.nodeMs - load.nodeMs) * 1000) / results,
+    serverUs: ((after.serverMs - load.serverMs) * 1000) / results,
+    lateShare: calls?.late ?? 0,
+  }
 }
 
 /** Posts of 100 tasks that wait to be claimed. Returns their ids. */
@@ -104,7 +128,11 @@ async function measureResults(db: Database): Promise<Bar[]> {
   const bars: Bar[] = []
   const rates: number[] = []
   for (const processes of PROCESSES) {
-    const { rate, lateShare } = await collectBy(bench, processes, tasks.splice(0, tasksOf(processes)))
+    const { rate, nodeUs, serverUs, lateShare } = await collectBy(
+      bench,
+      processes,
+      tasks.splice(0, tasksOf(processes)),
+    )
     rates.push(rate)
     const [one = rate, two = rate] = rates
     const what = `${processes} ${processes === 1 ? 'process' : 'processes'}`
@@ -112,6 +140,8 @@ async function measureResults(db: Database): Promise<Bar[]> {
     if (processes === 2)
       bars.push({ what: `${what}, against one`, value: rate / one, unit: '×', atLeast: 1.5 })
     if (processes === 4) bars.push({ what: `${what}, against two`, value: rate / two, unit: '×', atLeast: 1 })
+    bars.push({ what: `${what}: CPU of the runners a result`, value: nodeUs, unit: 'µs' })
+    bars.push({ what: `${what}: CPU of PostgreSQL a result`, value: serverUs, unit: 'µs' })
     bars.push({ what: `${what}: permits thrown away`, value: lateShare * 100, unit: '%', atMost: 1 })
   }
   await queue.stop(1_000)

@@ -37,9 +37,17 @@ async function readStat(pid: number): Promise<string[]> {
   return (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ').at(-1)?.split(' ') ?? []
 }
 
+const ticks = (stat: readonly string[], from: number) => Number(stat[from]) + Number(stat[from + 1])
+
+/** CPU that processes have used, those of them that have ended left out. */
+export async function readProcessCpuMs(pids: readonly number[]): Promise<number> {
+  let total = 0
+  for (const pid of pids) total += ticks(await readStat(pid), 11)
+  return total * TICK_MS
+}
+
 async function readCpuMs(backend: number): Promise<number> {
   const postmaster = Number((await readStat(backend))[1])
-  const ticks = (stat: readonly string[], from: number) => Number(stat[from]) + Number(stat[from + 1])
   const own = await readStat(postmaster)
   let total = ticks(own, 11) + ticks(own, 13)
   for (const name of await readdir('/proc')) {

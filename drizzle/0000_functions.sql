@@ -46,6 +46,11 @@ create function subject_key(subject text) returns text language sql immutable pa
 return case when octet_length(subject) <= 1000 then subject else left(subject, 60) || '… ' || md5(subject) end;
 comment on function subject_key(text) is 'A text as the entry of an index, which may not be as long as a keyword.';
 
+-- The collation "C" first, because that of the database may be Turkish, where I is not the capital of i.
+create function folded_subject(subject text) returns text language sql immutable parallel safe
+return lower(lower(subject collate "C") collate "default");
+comment on function folded_subject(text) is 'A keyword in small letters: the stores do not tell apart what differs in nothing else.';
+
 -- A CHECK calls it instead of being false. The sentences are in drizzle/objects/refusals.sql, so that one may change while the table
 -- stays as it is.
 create function refuse(in_table text, rule text, of_row text[], variadic given jsonb[]) returns boolean

@@ -657,6 +657,10 @@ CREATE TABLE "service_status" (
 	CONSTRAINT "service_status_api_endpoint_pk" PRIMARY KEY("api","endpoint")
 );
 --> statement-breakpoint
+CREATE TABLE "spelled_alike" (
+	"target_id" integer PRIMARY KEY NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "spend" (
 	"scope" integer NOT NULL,
 	"begins_at" timestamp (6) with time zone NOT NULL,
@@ -746,6 +750,12 @@ CREATE TABLE "watch_period" (
 	CONSTRAINT "watch_period_ended_whole" CHECK ((ended_at is null) = (last_slot is null))
 );
 --> statement-breakpoint
+CREATE TABLE "watch_twin" (
+	"kind" text NOT NULL,
+	"watch_id" bigint NOT NULL,
+	CONSTRAINT "watch_twin_kind_watch_id_pk" PRIMARY KEY("kind","watch_id")
+);
+--> statement-breakpoint
 ALTER TABLE "alert_channel_problem" ADD CONSTRAINT "alert_channel_problem_channel_id_alert_channel_id_fk" FOREIGN KEY ("channel_id") REFERENCES "public"."alert_channel"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "alert_event" ADD CONSTRAINT "alert_event_rule_id_alert_rule_id_fk" FOREIGN KEY ("rule_id") REFERENCES "public"."alert_rule"("id") ON DELETE cascade ON UPDATE no action;
@@ -782,6 +792,8 @@ CREATE INDEX "api_call_of_kind" ON "api_call" USING btree ("kind","permit_at") W
 --> statement-breakpoint
 CREATE UNIQUE INDEX "app_once" ON "app" USING btree ("store","app_id");
 --> statement-breakpoint
+CREATE INDEX "app_snapshot_failed" ON "app_snapshot" USING btree ("target_id","slot") WHERE gap = 'failed';
+--> statement-breakpoint
 CREATE UNIQUE INDEX "app_watch_same_row_twice" ON "app_watch" USING btree (project,store,app_id,coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),coalesce(language_code, ''));
 --> statement-breakpoint
 CREATE INDEX "audit_difference_by_time" ON "audit_difference" USING btree ("posted_at");
@@ -798,6 +810,8 @@ CREATE INDEX "due_slot_by_urgency" ON "due_slot" USING btree ("priority_order","
 --> statement-breakpoint
 CREATE UNIQUE INDEX "keyword_watch_same_row_twice" ON "keyword_watch" USING btree (project,store,subject_key(keyword),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
+CREATE INDEX "keyword_watch_of_place" ON "keyword_watch" USING btree (store,coalesce(location_code, 0),coalesce(location_name, ''),language_code);
+--> statement-breakpoint
 CREATE INDEX "location_by_name" ON "location" USING btree ("store",lower(name collate "C"));
 --> statement-breakpoint
 CREATE INDEX "period_due_by_time" ON "period_due" USING btree ("work","at");
@@ -805,6 +819,8 @@ CREATE INDEX "period_due_by_time" ON "period_due" USING btree ("work","at");
 CREATE INDEX "post_open" ON "post" USING btree ("state") WHERE state <> 'settled';
 --> statement-breakpoint
 CREATE INDEX "post_settled" ON "post" USING btree ("settled_at") WHERE state = 'settled';
+--> statement-breakpoint
+CREATE INDEX "ranking_failed" ON "ranking" USING btree ("target_id","slot") WHERE gap = 'failed';
 --> statement-breakpoint
 CREATE INDEX "review_by_time" ON "review" USING btree ("app","written_at");
 --> statement-breakpoint
@@ -815,6 +831,8 @@ CREATE INDEX "service_failure_by_time" ON "service_failure" USING btree ("at");
 CREATE INDEX "spend_change_by_scope" ON "spend_change" USING btree ("scope");
 --> statement-breakpoint
 CREATE INDEX "target_by_keyword" ON "target" USING hash ((case function when 'app_searches' then subject end));
+--> statement-breakpoint
+CREATE INDEX "target_with_capitals" ON "target" USING btree (folded_subject(subject)) WHERE function = 'app_searches' and subject <> folded_subject(subject);
 --> statement-breakpoint
 CREATE UNIQUE INDEX "target_once" ON "target" USING btree (subject_key(subject),location_code,language_code,store,function,coalesce(category, ''));
 --> statement-breakpoint

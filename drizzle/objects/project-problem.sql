@@ -31,11 +31,16 @@ with spelling as (
   join spelling older on older.text = younger.text and older.id < younger.id
   where younger.text <> ''
   group by younger.name
+), suspect as materialized (
+  select p.id, p.name, older.name as older_name
+  from project p
+  left join near on near.name = p.name
+  left join project older on older.id = near.older_id
+  where p.enabled
+    and (older.name is not null or not exists (select from app_watch a where a.project = p.name and a.enabled))
 )
 select p.id as project_id, p.name as project, told.problem, told.message, (cost.micros * 0.000001)::numeric(14, 6) as monthly_usd
-from project p
-left join near on near.name = p.name
-left join project older on older.id = near.older_id
+from suspect p
 join lateral (
   select sum(w.watches) as parts, sum(w.watches) filter (where w.kind in ('keyword', 'chart')) as lists,
     coalesce(sum(w.watches) filter (where w.kind = 'app'), 0) as apps,
@@ -51,17 +56,15 @@ join lateral (
 cross join lateral (
   select 'project_nearly_another' as problem, format('The project "%s" is called almost like "%s", and is measured by itself, at %s a month. '
     'If "%s" was meant: update keyword_watch set project = %L where project = %L; likewise app_watch and chart_watch.',
-    p.name, older.name, dollars(cost.micros::bigint), older.name, older.name, p.name) as message
-  where older.name is not null
+    p.name, p.older_name, dollars(cost.micros::bigint), p.older_name, p.older_name, p.name) as message
+  where p.older_name is not null
   union all
   select 'project_without_app', format('The project "%s" has %s and no app, so that nobody is ranked, at %s a month. Name its apps: '
     'insert into app_watch (project, store, app_id) values (%L, ''ios_store'', ''1480010017'').',
     p.name, case cost.lists when 1 then 'one keyword or chart' else cost.lists || ' keywords and charts' end,
     dollars(cost.micros::bigint), p.name)
-  where older.name is null and cost.apps = 0 and cost.lists > 0
-) told
-where p.enabled
-  and (older.name is not null or not exists (select from app_watch a where a.project = p.name and a.enabled));
+  where p.older_name is null and cost.apps = 0 and cost.lists > 0
+) told;
 comment on view project_problem is
   'Projects that are there most likely by mistake: mistyped, or without an app. A row is a sentence, and what the project costs a month; `import` and `plan` show them before it costs, and watch_problem has them too.';
 comment on column project_problem.project_id is 'project.id.';

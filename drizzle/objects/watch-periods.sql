@@ -119,6 +119,36 @@ comment on function keep_open_periods(text, bigint[]) is
   'Ends the open periods of watches that ask for something else now, brings the others to what their watches ask for, and returns the watches that may ask for a period and have none.';
 revoke execute on function keep_open_periods(text, bigint[]) from public;
 
+-- Most lists are in small letters: a target is compared with others only where some has a capital, and the index of those is small.
+create or replace function note_spellings(made integer[]) returns void language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+  if not exists (select from target t where t.function = 'app_searches' and t.subject <> folded_subject(t.subject)) then
+    return;
+  end if;
+  insert into spelled_alike (target_id)
+  select distinct id.of_either
+  from target t
+  cross join lateral (select folded_subject(t.subject) as folded offset 0) f
+  cross join lateral (
+    select o.id from target o
+    where o.function = 'app_searches' and o.subject <> folded_subject(o.subject) and folded_subject(o.subject) = f.folded
+      and o.store = t.store and o.location_code = t.location_code and o.language_code = t.language_code
+    union all
+    select o.id from target o
+    where f.folded <> t.subject and subject_key(o.subject) = subject_key(f.folded) and coalesce(o.category, '') = ''
+      and o.function = 'app_searches' and o.store = t.store and o.location_code = t.location_code and o.language_code = t.language_code
+    offset 0
+  ) o
+  cross join lateral (values (t.id), (o.id)) id (of_either)
+  where t.id = any(made) and o.id <> t.id
+  order by 1
+  on conflict do nothing;
+end $$;
+comment on function note_spellings(integer[]) is
+  'Notes which of these targets of keywords differ from others in case alone, and which others. watch_problem tells of those that are followed.';
+revoke execute on function note_spellings(integer[]) from public;
+
 -- Two periods of one project on one target never hold the same slot: with the same `every` the new period takes the
 -- running slot over; with another `every` it begins after the last slot of the old one. So a change of `every` shows no slot
 -- twice, and owes none that no watch had asked for. Of several watches of a project on one target the oldest is followed: watch_problem
@@ -130,6 +160,7 @@ set enable_nestloop = off set enable_hashjoin = on as $$
 declare
   present timestamptz := storerank_now();
   left_over bigint[];
+  made integer[];
 begin
   with wanted as materialized (
     select * from asked_parts(of_kind, of_watches)
@@ -190,14 +221,22 @@ begin
     -- Of several rows of this statement the oldest comes first; and two runners may find it missing at once, or two people follow one
     -- target at once.
     on conflict do nothing
-    returning id, target_id, every, first_slot
+    returning id, watch_id, target_id, every, first_slot
   ), noted as (
     insert into period_due (work, period_id, at)
     select w.work, s.id, case w.work when 'plan' then s.first_slot else slot_end(s.every, s.first_slot) end
     from started s cross join (values ('plan'), ('close')) w (work)
     where s.target_id is not null
+  ), twins as (
+    insert into watch_twin (kind, watch_id)
+    select of_kind, a.watch_id from asked a
+    where not a.is_left_over and not exists (select from started s where s.watch_id = a.watch_id)
+    order by 2
+    on conflict do nothing
   )
-  select array_agg(a.watch_id) into left_over from asked a where a.is_left_over;
+  select array(select a.watch_id from asked a where a.is_left_over), array(select t.id from made_target t where t.function = 'app_searches')
+  into left_over, made;
+  perform note_spellings(made);
   return left_over;
 end $$;
 comment on function start_periods(text, bigint[]) is
@@ -213,6 +252,9 @@ set enable_mergejoin = off set enable_memoize = off as $$
 declare
   left_over bigint[] := case when are_new then of_watches else keep_open_periods(of_kind, of_watches) end;
 begin
+  if exists (select from watch_twin) then
+    delete from watch_twin where kind = of_kind and watch_id = any(of_watches);
+  end if;
   for attempt in 1..5 loop
     exit when coalesce(cardinality(left_over), 0) = 0;
     left_over := start_periods(of_kind, left_over);
@@ -282,15 +324,21 @@ begin
         and not exists (select from watch_period p where p.kind = of_kind and p.watch_id = w.watch_id and p.ended_at is null)
     ));
   end loop;
+  -- Two sessions that write two spellings at the same moment do not see each other's.
+  if of_projects is null then
+    perform note_spellings(array(select t.id from target t where t.function = 'app_searches' and t.subject <> folded_subject(t.subject)));
+  end if;
 end $$;
 comment on function start_missing_watch_periods(text[]) is
   'Opens the periods of the watches that ask for something and have none, of some projects or of all.';
 revoke execute on function start_missing_watch_periods(text[]) from public;
 
--- Another watch of the project may ask for what a watch followed that is gone now. The first call, also after a crash, looks at all.
+-- Another watch of the project may ask for what a watch followed that is gone now: it is one of `watch_twin`. The first call, also after
+-- a crash, looks at all.
 create or replace function start_twins_of_ended() returns void language plpgsql as $$
 declare
   projects text[];
+  of_kind text;
 begin
   if not exists (select from interval_progress where work = 'open') then
     perform begin_progress('open'), start_missing_watch_periods();
@@ -298,9 +346,18 @@ begin
   end if;
   with due as (delete from period_due where work = 'open' returning period_id)
   select array_agg(distinct p.project) into projects from due d join watch_period p on p.id = d.period_id;
-  if projects is not null then
-    perform start_missing_watch_periods(projects);
+  if projects is null then
+    return;
   end if;
+  foreach of_kind in array array['keyword', 'chart', 'app', 'reviews'] loop
+    perform follow_watches(of_kind, array(
+      select x.watch_id from watch_twin x
+      cross join lateral (
+        select from watch_part w where w.kind = x.kind and w.watch_id = x.watch_id and w.project = any(projects) offset 0
+      ) w
+      where x.kind = of_kind
+    ));
+  end loop;
 end $$;
 comment on function start_twins_of_ended() is
   'Opens the periods of watches whose twin in the same project has ended since the last call.';
@@ -315,6 +372,7 @@ begin
     where kind = any(tg_argv) and ended_at is null returning id
   )
   insert into period_due (work, period_id, at) select 'close', id, storerank_now() from ended;
+  delete from watch_twin where kind = any(tg_argv);
   return null;
 end $$;
 comment on function stop_all_periods() is 'Ends all open periods of the kinds in its arguments.';

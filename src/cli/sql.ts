@@ -41,7 +41,8 @@ export async function run(options: CommandOptions['sql'], context: CommandContex
     max: 1,
     onnotice: ({ severity, message }) => stderr.write(`${toPrintable(`${severity}: ${message}`)}\n`),
     types: { times: TIMES, whole: WHOLE_NUMBERS },
-    connection: { application_name: 'storerank sql', options: beginWith(MEANING) },
+    // Views are compiled for longer than most take.
+    connection: { application_name: 'storerank sql', options: beginWith({ ...MEANING, jit: 'off' }) },
   })
   try {
     const pending = client.unsafe(options.query).simple().values()

@@ -149,9 +149,7 @@ async function readWork({ sql }: Database): Promise<WorkFigures> {
       (select count(*) from post where state = 'ready' and problem is not null) as "heldPosts",
       (select problem from post where state = 'ready' and problem is not null order by created_at limit 1) as "heldBecause",
       count(refusal) as "refusedTasks", min(refusal) as "refusedBecause",
-      (select extract(epoch from least(
-        (select min(every) from keyword_watch where enabled), (select min(every) from chart_watch where enabled),
-        (select min(every) from app_watch where enabled and (info or reviews))))::float8) as "shortestEveryS"
+      (select extract(epoch from min(every))::float8 from watch_period where ended_at is null and target_id is not null) as "shortestEveryS"
     from open`
   if (row === undefined) throw new Error('An aggregate returned no row.')
   return row

@@ -42,6 +42,9 @@ const gapRule = (table: string) => [
   check(`${table}_gap_known`, sql`gap in ('failed', 'budget', 'missed', 'html_only')`),
 ]
 
+/** By which watch_problem finds what failed. */
+const failures = (table: string) => index(`${table}_failed`)
+
 export const ranking = pgTable(
   'ranking',
   {
@@ -61,6 +64,7 @@ export const ranking = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.targetId, t.slot] }),
+    failures('ranking').on(t.targetId, t.slot).where(sql`gap = 'failed'`),
     ...gapRule('ranking'),
     check('ranking_capture_or_gap', sql`(gap is null) = (app_ids is not null and captured_at is not null)`),
   ],
@@ -95,6 +99,7 @@ export const appSnapshot = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.targetId, t.slot] }),
+    failures('app_snapshot').on(t.targetId, t.slot).where(sql`gap = 'failed'`),
     ...gapRule('app_snapshot'),
     check(
       'app_snapshot_capture_or_gap',

@@ -13,6 +13,7 @@ import {
   integer,
   interval,
   pgTable,
+  primaryKey,
   smallint,
   text,
   uniqueIndex,
@@ -129,6 +130,13 @@ export const keywordWatch = pgTable(
       sql`subject_key(keyword)`,
       sql`coalesce(location_code, 0)`,
       sql`lower(coalesce(location_name, '') collate "C")`,
+      sql`language_code`,
+    ),
+    // watch_problem finds by it which places there are, and the watches of one.
+    index('keyword_watch_of_place').on(
+      sql`store`,
+      sql`coalesce(location_code, 0)`,
+      sql`coalesce(location_name, '')`,
       sql`language_code`,
     ),
   ],
@@ -312,3 +320,13 @@ export const watchPeriod = pgTable(
       .where(sql`ended_at is null and target_id is not null`),
   ],
 )
+
+/** A watch that another one of its project kept from being followed when it was written. watch_problem tells of those of which it is still so. */
+export const watchTwin = pgTable(
+  'watch_twin',
+  { kind: text('kind').notNull(), watchId: bigint('watch_id', { mode: 'number' }).notNull() },
+  (t) => [primaryKey({ columns: [t.kind, t.watchId] })],
+)
+
+/** A target of a keyword from which another differs in case alone. watch_problem tells of it while both are followed. */
+export const spelledAlike = pgTable('spelled_alike', { targetId: integer('target_id').primaryKey() })

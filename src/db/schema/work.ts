@@ -45,6 +45,10 @@ export const target = pgTable(
     check('target_category_of_charts', sql`category is null or function = 'app_list'`),
     // The expression is that of the column keyword of the rank views, so that they use the index.
     index('target_by_keyword').using('hash', sql`(case function when 'app_searches' then subject end)`),
+    // Other spellings of a keyword are sought in it, and most keywords have none.
+    index('target_with_capitals')
+      .on(sql`folded_subject(subject)`)
+      .where(sql`function = 'app_searches' and subject <> folded_subject(subject)`),
     // What tells two targets apart comes first, so that most comparisons are of one column.
     uniqueIndex('target_once').on(
       sql`subject_key(subject)`,

@@ -46,7 +46,8 @@ function listSteps(): Step[] {
     return [name, `${what}: ${at}, ${timeZone}`, suite]
   })
   return [
-    ['proofs', 'kills, faults, guards and scale', () => ({ files: ['test/**/*.proof.ts'] })],
+    // The longest ones wait most of their time.
+    ['proofs', 'kills, faults, guards and scale', () => ({ files: ['test/**/*.proof.ts'], processes: 6 })],
     server,
     ...instants,
   ]

@@ -64,13 +64,13 @@ const freezeBeforeSending: Play = async (stage) => {
     slowMs: [2_200, 2_400],
   })
   const other = stage.start()
-  await until('another runner sends what the frozen one held', async () => {
+  await until(world, 'another runner sends what the frozen one held', async () => {
     const [now] = await world.sql<{ state: string; token: string | null }[]>`
       select state, token from post where id = ${postId}`
     return now?.state === 'sending' && now.token !== held?.token
   })
   runner.signal('SIGCONT')
-  await until('the late answer is on its way', async () => (wire.troubles.get('slow answer') ?? 0) > 0)
+  await until(world, 'the late answer is on its way', async () => (wire.troubles.get('slow answer') ?? 0) > 0)
   wire.troubleShare = 0
   return [runner, other]
 }
@@ -84,7 +84,11 @@ const freezeBeforeStoring: Play = async (stage) => {
     action: 'freeze',
   })
   const other = stage.start()
-  await until('another runner has stored the results', async () => (await world.countOpen()).posted === 0)
+  await until(
+    world,
+    'another runner has stored the results',
+    async () => (await world.countOpen()).posted === 0,
+  )
   runner.signal('SIGCONT')
   await untilWorked(world, 'fetch')
   return [runner, other]
@@ -101,11 +105,12 @@ const deliverLate: Play = async ({ world, wire, start, keywords, depth }) => {
   })
   const runner = start()
   await until(
+    world,
     'every post is on its way',
     async () => (wire.troubles.get('late delivery') ?? 0) * 10 >= keywords,
   )
   wire.troubleShare = 0
-  await until('all of them have arrived', async () => wire.deliveredLate * 10 >= keywords)
+  await until(world, 'all of them have arrived', async () => wire.deliveredLate * 10 >= keywords)
   return [runner]
 }
 
@@ -113,7 +118,7 @@ const deliverLate: Play = async ({ world, wire, start, keywords, depth }) => {
 const workAtFullPace: Play = async ({ world, start, keywords, depth }) => {
   await watchKeywords(world.sql, keywords, depth)
   const runners = [start(), start()]
-  await until('everything is bought', async () => (await world.countPaid()) >= keywords)
+  await until(world, 'everything is bought', async () => (await world.countPaid()) >= keywords)
   return runners
 }
 
@@ -123,7 +128,7 @@ const meetOnOneDay: Play = async ({ world, start, keywords, depth }) => {
   await allowAsMuchAs(world.sql, keywords)
   await watchKeywords(world.sql, keywords, depth)
   const planner = start('plan')
-  await until('everything is planned', async () => (await world.countOpen()).planned >= keywords)
+  await until(world, 'everything is planned', async () => (await world.countOpen()).planned >= keywords)
   planner.signal('SIGKILL')
   await planner.ended
   await allowAsMuchAs(world.sql, keywords / 2)
@@ -157,20 +162,35 @@ async function loseHeartbeats({ sql }: World): Promise<void> {
   await sql`update pgboss.job set heartbeat_on = now() - interval '1 hour' where state = 'active'`
 }
 
-async function untilWorked({ sql }: World, queue: 'post' | 'fetch'): Promise<void> {
-  await until(`the queue ${queue} is empty`, async () => {
-    const [row] = await sql<{ open: number }[]>`
+async function untilWorked(world: World, queue: 'post' | 'fetch'): Promise<void> {
+  await until(world, `the queue ${queue} is empty`, async () => {
+    const [row] = await world.sql<{ open: number }[]>`
       select count(*) as open from pgboss.job where name = ${queue} and state < 'completed'`
     return row?.open === 0
   })
 }
 
-async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
+async function until({ sql }: World, what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + REACHED_WITHIN_MS
   while (!(await condition())) {
-    if (performance.now() > deadlineMs) throw new Error(`It never came true that ${what}.`)
+    if (performance.now() > deadlineMs)
+      throw new Error(`It never came true that ${what}.\n${await describeWaiting(sql)}`)
     await sleep(LOOK_EVERY_MS)
   }
+}
+
+/** Posts, jobs and sessions: who waits for whom. */
+async function describeWaiting(sql: World['sql']): Promise<string> {
+  const rows = await sql<{ line: string }[]>`
+    select to_jsonb(p)::text as line from (select id, state, token from post) p
+    union all select to_jsonb(j)::text from (
+      select id, name, state, retry_count, start_after, started_on, heartbeat_on, now() from pgboss.job where state < 'completed'
+    ) j
+    union all select to_jsonb(s)::text from (
+      select pid, application_name, state, wait_event, now() - state_change as since, pg_blocking_pids(pid), left(query, 200) as query
+      from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+    ) s`
+  return rows.map(({ line }) => line).join('\n')
 }
 
 /** One post, so that nothing else brings its tasks to light. */

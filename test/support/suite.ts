@@ -30,6 +30,8 @@ export interface Suite {
   /** The folder with the programs of that temporary server; without it those of the npm package. */
   readonly programs?: string
   readonly clock?: MovedClock
+  /** How many processes of tests run at once; default four. */
+  readonly processes?: number
 }
 
 export interface Counts {
@@ -53,7 +55,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => interrupted.abort())
 }
 
-/** Runs the files, four processes at once, for they wait at times. What they left running counts as a failure. */
+/** Runs the files, more processes at once than a small machine has cores, for they wait at times. What they left running counts as a failure. */
 export async function runSuite(suite: Suite): Promise<Counts> {
   // Temporary files of all its processes are made in it, so that it tells which processes are its own.
   const folder = await mkdtemp(join((await findMemory()) ?? tmpdir(), 'storerank-test-'))
@@ -144,7 +146,7 @@ async function dropDatabases(serverUrl: string, template: string): Promise<void>
 
 async function runFiles(
   folder: string,
-  { files, options = [], reporter = 'spec', clock }: Suite,
+  { files, options = [], reporter = 'spec', clock, processes = 4 }: Suite,
   environment: Record<string, string>,
 ): Promise<Counts> {
   const countsFile = join(folder, 'counts.json')
@@ -160,7 +162,7 @@ async function runFiles(
       '--test-reporter-destination=stdout',
       `--test-reporter=${new URL('counts-reporter.ts', SUPPORT)}`,
       `--test-reporter-destination=${countsFile}`,
-      '--test-concurrency=4',
+      `--test-concurrency=${processes}`,
       `--test-timeout=${TEST_LIMIT_MS}`,
       ...options,
       ...entries,

@@ -45,16 +45,16 @@ comment on column list_follow.alone_from is 'After it, no earlier period on the 
 comment on column list_follow.alone_to is 'Before it, no later period on the same target has a slot on the same day.';
 
 -- `strict`, so that it is not inlined: the planner takes it for `rows` lists, where without statistics it would expect one, and look all
--- else up once per list.
+-- else up once per list. Columns of fixed length first: they are read once for each list and day.
 create or replace function project_lists(in_project text)
 returns table (
-  period_id bigint, timezone text, target_id integer, store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, every interval, first_slot timestamptz,
-  last_slot timestamptz, ended_at timestamptz, alone_from timestamptz, alone_to timestamptz
+  period_id bigint, target_id integer, every interval, first_slot timestamptz, last_slot timestamptz, ended_at timestamptz,
+  alone_from timestamptz, alone_to timestamptz, weight double precision, location_code integer, timezone text, store text, list text,
+  keyword text, collection text, category text, location text, language text, tags text[]
 ) language sql stable strict parallel safe rows 1000
 begin atomic
-  select p.period_id, p.timezone, p.target_id, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, p.every, p.first_slot, p.last_slot, p.ended_at,
-    p.alone_from, p.alone_to
+  select p.period_id, p.target_id, p.every, p.first_slot, p.last_slot, p.ended_at, p.alone_from, p.alone_to, p.weight, p.location_code,
+    p.timezone, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.language, p.tags
   from list_follow p
   where p.project = in_project;
 end;

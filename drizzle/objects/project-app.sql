@@ -37,10 +37,22 @@ comment on function project_apps(text) is 'The rows of project_app of one projec
 
 -- Few columns, those of fixed length first: it is read once for each list and day.
 create or replace function project_app_ids(in_project text)
-returns table (app integer, ended_at timestamptz, store text)
+returns table (app integer, cohort integer, ended_at timestamptz, store text)
 language sql stable strict parallel safe rows 10
 begin atomic
-  select a.app, coalesce(a.ended_at, 'infinity'), a.store from project_app a where a.project = in_project;
+  select a.app, -dense_rank() over (order by a.store, coalesce(a.ended_at, 'infinity'))::integer, coalesce(a.ended_at, 'infinity'), a.store
+  from project_app a where a.project = in_project;
 end;
-comment on function project_app_ids(text) is 'The apps of one project by their numbers in the dictionary, and until when they are ranked: infinity while they are watched.';
+comment on function project_app_ids(text) is
+  'The apps of one project by their numbers in the dictionary, and until when they are ranked: infinity while they are watched. Those of a store with one end are a cohort, which is a number below 0.';
+
+create or replace function project_cohorts(in_project text)
+returns table (member integer, ended_at timestamptz, store text)
+language sql stable strict parallel safe rows 10
+begin atomic
+  select a.app, a.ended_at, a.store from project_app_ids(in_project) a
+  union
+  select a.cohort, a.ended_at, a.store from project_app_ids(in_project) a;
+end;
+comment on function project_cohorts(text) is 'The apps of project_app_ids, and beside them each of their cohorts.';
 grant select on project_app to storerank_editor, storerank_reader;

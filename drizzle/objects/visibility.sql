@@ -1,6 +1,7 @@
--- One pass over the ranks. The apps are a lateral, so that they are joined to each list, and not all lists to each app; and in `case`,
--- which the planner takes for half of the rows. `any` looks an app up at half the cost of array_position, and most apps are not in most
--- lists. Other answers by app and day are columns here, or read from here.
+-- One pass over the lists. What was due and measured is the same for all apps of a store that are ranked until the same time (a cohort), so
+-- it is counted once for each list; an app has a line only where it is found: most apps are not in most lists. `any` says that they are
+-- not at half the cost of array_position. The members are a lateral, so that they are joined to each list, and not all lists to each
+-- member; and in `case`, which the planner takes for half of the rows. Other answers by app and day are columns here, or read from here.
 create or replace function visibility(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null
 ) returns table (
@@ -9,32 +10,43 @@ create or replace function visibility(
   beyond integer, not_measured integer, best_rank integer, average_rank double precision, app integer
 ) language sql stable parallel safe
 begin atomic
-  select r.day, a.store, case when r.is_chart then 'chart' else 'keyword' end, a.app_id, a.title, a.label, a.role,
-    100 * r.worth / nullif(r.most, 0), r.measured::double precision / r.due,
-    r.due, r.measured, r.ranked, r.top_1, r.top_3, r.top_10, r.top_30, r.top_100, r.measured - r.top_100, r.due - r.measured,
-    r.best_rank, r.average_rank, r.app
-  from (
-    select s.day, s.is_chart, s.app,
-      coalesce(sum(s.weight * (select rank_weights(in_curve))[s.rank]), 0) as worth,
+  with sums as materialized (
+    select s.day, s.is_chart, s.member, count(*)::integer as lines, count(*) filter (where s.is_measured)::integer as measured,
       sum(s.weight) filter (where s.is_measured) * (select rank_weights(in_curve))[1] as most,
-      count(*)::integer as due, count(*) filter (where s.is_measured)::integer as measured, count(s.rank)::integer as ranked,
+      sum(s.weight * (select rank_weights(in_curve))[s.rank]) as worth,
       count(*) filter (where s.rank = 1)::integer as top_1, count(*) filter (where s.rank <= 3)::integer as top_3,
       count(*) filter (where s.rank <= 10)::integer as top_10, count(*) filter (where s.rank <= 30)::integer as top_30,
       count(*) filter (where s.rank <= 100)::integer as top_100, min(s.rank) as best_rank,
       avg(s.rank)::double precision as average_rank
     from (
-      select d.day, d.list = 'chart' as is_chart, d.weight, a.app,
-        case when a.app = any(d.app_ids) then array_position(d.app_ids, a.app) end as rank,
-        d.gap is null and (d.reason is null or array_position(d.app_ids, a.app) is not null) as is_measured
+      select d.day, d.list = 'chart' as is_chart, d.weight, m.member,
+        case when m.member > 0 then array_position(d.app_ids, m.member) end as rank,
+        -- A list that could be read in part is measured for the apps that are found in it alone.
+        case when m.member > 0 then d.reason is not null else d.gap is null and d.reason is null end as is_measured
       from list_daily(in_project, from_day, to_day) d
       cross join lateral (
-        select a.app from project_app_ids(in_project) a
-        where case when a.store = d.store then d.slot < a.ended_at else false end offset 0
-      ) a
+        select c.member from project_cohorts(in_project) c
+        where case when c.store <> d.store or d.slot >= c.ended_at then false when c.member < 0 then true
+          else c.member = any(d.app_ids) end
+        offset 0
+      ) m
       where in_tag is null or in_tag = any(d.tags)
       offset 0
     ) s
-    group by s.day, s.is_chart, s.app
+    group by s.day, s.is_chart, s.member
+  )
+  select r.day, a.store, case when r.is_chart then 'chart' else 'keyword' end, a.app_id, a.title, a.label, a.role,
+    100 * r.worth / nullif(r.most, 0), r.measured::double precision / r.due,
+    r.due, r.measured, r.ranked, r.top_1, r.top_3, r.top_10, r.top_30, r.top_100, r.measured - r.top_100, r.due - r.measured,
+    r.best_rank, r.average_rank, r.app
+  from (
+    select l.day, l.is_chart, c.app, coalesce(f.worth, 0) as worth, l.lines as due, l.measured + coalesce(f.measured, 0) as measured,
+      case when f.most is null then l.most else coalesce(l.most, 0) + f.most end as most, coalesce(f.lines, 0) as ranked,
+      coalesce(f.top_1, 0) as top_1, coalesce(f.top_3, 0) as top_3, coalesce(f.top_10, 0) as top_10, coalesce(f.top_30, 0) as top_30,
+      coalesce(f.top_100, 0) as top_100, f.best_rank, f.average_rank
+    from sums l
+    join project_app_ids(in_project) c on c.cohort = l.member
+    left join sums f on f.day = l.day and f.is_chart = l.is_chart and f.member = c.app
   ) r
   join project_apps(in_project) a on a.app = r.app;
 end;

@@ -4,6 +4,7 @@ import type { CycleResult } from '../queue/cycle.ts'
 import { readBudgets, readSpentByFunction, readSpentSince } from '../report/money.ts'
 import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
 import { readProblems } from '../report/status.ts'
+import { formatClimb } from '../report/words.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 import type { CommandContext } from './command.ts'
 import { formatCount, formatInstant, formatMicros, printTable } from './print.ts'
@@ -46,7 +47,7 @@ async function printRanks({ db }: WorkSession, context: CommandContext): Promise
     context.stdout.write(`… and ${formatCount(total - lines.length)} more: select * from rank_latest;\n`)
   }
   context.stdout.write(
-    'rank "> 100": measured, and not among the first 100; "not in 53": the store has no more results; change: against the day before; out of: results in the store.\n\n',
+    'rank "> 100": measured, and not among the first 100; "not in 53": the store has no more results; change: against the day before, in and out: of the ranks that were looked at; out of: results in the store.\n\n',
   )
 }
 
@@ -58,7 +59,7 @@ function printRankTable(title: string, lines: readonly RankLine[], context: Comm
     keyword: line.keyword,
     store: `${line.store === 'ios_store' ? 'iOS' : 'Android'} ${line.location}`,
     rank: describeRank(line),
-    change: describeChange(line.change),
+    change: formatClimb(line),
     'out of': line.results,
   }))
   const columns = ['project', 'app', 'keyword', 'store'].map((key) => ({ key }))
@@ -72,13 +73,6 @@ function describeRank(line: RankLine): string {
   if (line.outcome !== 'not_in_top') return line.outcome
   const isWholeStore = line.results !== null && line.depth !== null && line.results < line.depth
   return isWholeStore ? `not in ${line.results}` : `> ${line.depth}`
-}
-
-/** Against the slot a day before; positive is up. */
-function describeChange(change: number | null): string {
-  if (change === null) return '–'
-  if (change === 0) return '='
-  return change > 0 ? `▲ ${change}` : `▼ ${-change}`
 }
 
 async function printMoney(

@@ -11,7 +11,10 @@ export interface RankLine {
   readonly app: string
   readonly role: string
   readonly rank: number | null
+  /** Ranks climbed since the day before; at least so many, where one of the two did not find the app. */
   readonly change: number | null
+  /** Of the day before; null when nothing was asked for then. */
+  readonly outcomeBefore: string | null
   readonly depth: number | null
   readonly results: number | null
   readonly outcome: string
@@ -27,7 +30,7 @@ export async function readLatestRanks(
 ): Promise<{ lines: RankLine[]; total: number }> {
   const lines = await db.sql<(RankLine & { total: number })[]>`
     select r.project, r.store, n.keyword, case when l.type = 'Country' then l.country_iso_code else r.location end as location,
-      n.app, r.role, r.rank, r.rank_1d - r.rank as change, r.depth, r.results_count as results, r.outcome, count(*) over () as total
+      n.app, r.role, r.rank, r.change_1d as change, r.outcome_1d as "outcomeBefore", r.depth, r.results_count as results, r.outcome, count(*) over () as total
     from rank_change r
     cross join lateral (
       select coalesce(r.label, r.title, r.app_id) as app,

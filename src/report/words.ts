@@ -2,6 +2,7 @@
 import type { Store } from '../service/functions.ts'
 import type { Change, Tally } from './findings.ts'
 import { type ByGap, type Day, depthWithout, GAPS, type Gap, gapOf, isRanked, type Point } from './model.ts'
+import type { RankLine } from './ranks.ts'
 
 export const GAP_NAMES: ByGap<string> = {
   budget: 'budget',
@@ -119,6 +120,19 @@ export function formatChange({ kind, places }: Change): string {
     default:
       return '='
   }
+}
+
+/** The same of a line of the latest ranks: `▲ 2` is two places up since the day before. */
+export function formatClimb({
+  change,
+  outcome,
+  outcomeBefore,
+}: Pick<RankLine, 'change' | 'outcome' | 'outcomeBefore'>): string {
+  if (change === 0 || (outcome === 'not_in_top' && outcomeBefore === 'not_in_top')) return '='
+  if (change === null) return '–'
+  if (outcome === 'not_in_top') return 'out'
+  if (outcomeBefore === 'not_in_top') return 'in'
+  return change > 0 ? `▲ ${change}` : `▼ ${-change}`
 }
 
 /** `12 up, 5 down, 70 unchanged, 2 not measured: budget` */

@@ -1,9 +1,10 @@
 /**
  * The pages of all projects in one folder, each written anew when a collection of its project has brought something and nothing of it
- * is under way any more. The last page of a project stays, also when the project is disabled.
+ * is under way any more. The last page of a project stays, also when the project is disabled. A page that cannot be made keeps no other
+ * one from being written.
  */
 import { createHash } from 'node:crypto'
-import { mkdir, open } from 'node:fs/promises'
+import { access, constants, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../db/database.ts'
@@ -34,16 +35,20 @@ const LONGEST_NAME_BYTES = 200
 /** The stamp stands in the head of a page. */
 const HEAD_BYTES = 4096
 
-/** @throws ConfigurationError when the folder cannot be written or the logo is none */
+/**
+ * @throws ConfigurationError when the folder cannot be written or the logo is none; when pages could not be made or written, what kept
+ *   the first of them, after the others were written
+ */
 export async function writeReports(
   db: Database,
-  { folder, title, logo }: ReportSettings,
+  { folder, title, logo: logoFile }: ReportSettings,
   signal: AbortSignal,
 ): Promise<WrittenReports> {
   await makeFolder(folder)
-  const logoUrl = logo === null ? undefined : await readLogo(logo)
+  const logo = logoFile === null ? {} : { logoUrl: await readLogo(logoFile) }
   const written: string[] = []
   const waiting: string[] = []
+  const failures: unknown[] = []
   for (const project of await readProjects(db)) {
     signal.throwIfAborted()
     const { isUnderWay, latest } = await readState(db, project)
@@ -51,21 +56,27 @@ export async function writeReports(
       waiting.push(project)
       continue
     }
-    const stamp = hash([latest, packageJson.version, title ?? '', logoUrl ?? ''].join('\n'))
+    const stamp = hash([latest, packageJson.version, title ?? '', logo.logoUrl ?? ''].join('\n'))
     const file = join(folder, nameFile(project))
     if (latest === '' || (await readStamp(file)) === stamp) continue
-    const options = {
-      stamp,
-      ...(title === null ? {} : { title: `${title} · ${project}` }),
-      ...(logoUrl === undefined ? {} : { logoUrl }),
+    const name = title === null ? project : `${title} · ${project}`
+    try {
+      const report = await readReport(db, { project })
+      await writeWholeFile(file, renderPage(report, { stamp, title: name, ...logo }))
+      written.push(project)
+    } catch (error) {
+      signal.throwIfAborted()
+      failures.push(error)
     }
-    await writeWholeFile(file, renderPage(await readReport(db, { project }), options))
-    written.push(project)
   }
+  if (failures.length > 0) throw failures[0]
   return { written, waiting }
 }
 
-/** `latest` changes with the latest slot of any of its targets; it is empty before the first. */
+/**
+ * What is under way of a slot that is over holds no page up, because its result may never come. `latest` changes with the latest slot
+ * of any of its targets; it is empty before the first.
+ */
 async function readState(
   { sql }: Pick<Database, 'sql'>,
   project: string,
@@ -76,7 +87,8 @@ async function readState(
       where project = ${project} and ended_at is null and target_id is not null
     )
     select exists (
-      select from task k join target t using (target_id) where k.state in ('planned', 'posting', 'posted')
+      select from task k join target t using (target_id)
+      where k.state in ('planned', 'posting', 'posted') and k.slot_ends_at > storerank_now()
     ) as "isUnderWay", coalesce((
       select md5(string_agg(concat_ws(' ', t.target_id, h.slot, h.captured_at, h.gap), ',' order by t.target_id))
       from target t
@@ -94,6 +106,13 @@ async function makeFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true })
   } catch (error) {
     throw new ConfigurationError(`REPORT_DIR cannot be made: ${(error as Error).message}.`, { cause: error })
+  }
+  try {
+    await access(folder, constants.W_OK)
+  } catch (error) {
+    throw new ConfigurationError(`REPORT_DIR cannot be written: ${(error as Error).message}.`, {
+      cause: error,
+    })
   }
 }
 

@@ -10,9 +10,9 @@ export interface Question {
 
 /** An own app that stands in most results. */
 const APP = '1000000001'
-const month = `'${PROJECT}', now()::date - 30, now()::date`
-const year = `'${PROJECT}', now()::date - 364, now()::date`
-const week = `'${PROJECT}', now()::date - 7, now()::date - 1`
+const month = `'${PROJECT}', current_date - 30, current_date`
+const year = `'${PROJECT}', current_date - 364, current_date`
+const week = `'${PROJECT}', current_date - 7, current_date - 1`
 const inMonth = `project = '${PROJECT}' and slot >= now() - interval '30 days'`
 
 export const QUESTIONS: readonly Question[] = [
@@ -57,7 +57,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     name: 'money by day, a month',
     barMs: 100,
-    query: `select * from spend_daily where project = '${PROJECT}' and day >= now()::date - 30`,
+    query: `select * from spend_daily where project = '${PROJECT}' and day >= current_date - 30`,
   },
   { name: 'what sharing saved, a month', barMs: null, query: `select * from sharing_savings(${month})` },
   { name: 'movers, a week', barMs: null, query: `select * from movers(${week})` },

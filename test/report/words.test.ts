@@ -4,6 +4,7 @@ import { byGap, GAP_POINTS, notInTop } from '../../src/report/model.ts'
 import {
   describeUnmeasured,
   formatChange,
+  formatClimb,
   formatDifference,
   formatDollars,
   formatMicros,
@@ -26,6 +27,23 @@ test('a change has a sign, and a word where its size is not known', () => {
   assert.deepEqual(
     kinds.map((kind) => formatChange({ kind, places: 3 })),
     ['+3', '−3', '=', '=', 'in', 'out', '–'],
+  )
+})
+
+test('a climb against the day before says with an arrow how far, and in or out where its size is not known', () => {
+  const climbs = [
+    [2, 'ranked', 'ranked'],
+    [-2, 'ranked', 'ranked'],
+    [0, 'ranked', 'ranked'],
+    [100, 'ranked', 'not_in_top'],
+    [-98, 'not_in_top', 'ranked'],
+    [null, 'not_in_top', 'not_in_top'],
+    [null, 'not_in_top', null],
+    [null, 'budget', 'ranked'],
+  ] as const
+  assert.deepEqual(
+    climbs.map(([change, outcome, outcomeBefore]) => formatClimb({ change, outcome, outcomeBefore })),
+    ['▲ 2', '▼ 2', '=', 'in', 'out', '=', '–', '–'],
   )
 })
 

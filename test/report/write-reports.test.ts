@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
@@ -84,6 +84,23 @@ test('no page is written in the middle of a collection', async () => {
   }
   await openTask('collected')
   assert.deepEqual((await write()).written, ['fitness'])
+})
+
+test('what is left of a slot that is over holds no page up', async () => {
+  await openTask('posted')
+  await list.sql`update task set slot_ends_at = '2026-11-03 05:00+00'`
+  assert.deepEqual(await write(), { written: ['fitness'], waiting: [] })
+})
+
+test('a page that cannot be written is told by its file, and the pages of other projects are written', async () => {
+  await list.capture('chess', '2026-11-03 00:00+00', ['1002'])
+  await mkdir(join(folder, 'R%26D %2f %3cb%3e.html'), { recursive: true })
+  await assert.rejects(
+    write(),
+    (error) =>
+      error instanceof ConfigurationError && /R%26D.*\.html cannot be written: EISDIR/.test(error.message),
+  )
+  assert.deepEqual((await readdir(folder)).toSorted(), ['R%26D %2f %3cb%3e.html', 'fitness.html'])
 })
 
 test('the last page stays when its project is disabled', async () => {

@@ -21,7 +21,7 @@ import type { Database } from './database.ts'
 /** Kinds with a limit of their own: a call that waits for it must not keep others waiting. */
 const LIMITED_KINDS: ReadonlySet<CallKind> = new Set(['tasks_ready', 'id_list', 'status'])
 /** How long a call waits for others to ask with, while some are in flight. */
-const COMPANY_MS = 40
+const COMPANY_MS = 60
 /** So large a share of the calls that may be in flight is enough to ask for: the others go on meanwhile. */
 const ENOUGH_SHARE = 3 / 4
 /** Where very many may be in flight, so many are enough. */
@@ -29,7 +29,7 @@ const ENOUGH_CALLS = 22
 /** The window opens for one call after the other. So long it opens for several, which ask together: 0.1 % of its 60.5 s. */
 const WINDOW_PAUSE_MS = 60
 /** How long the end of a call may go unwritten, when no other call asks. */
-const END_PAUSE_MS = 50
+const END_PAUSE_MS = 80
 
 /** @param signal stops the gate: what waits is rejected with its reason, and no permit is taken any more */
 export function createCallGate(db: Database, options: CallWindowOptions, signal: AbortSignal): CallGate {

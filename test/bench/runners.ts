@@ -8,6 +8,7 @@ import type { Database } from '../../src/db/database.ts'
 import { recordCheck } from '../../src/ledger/restored.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { startService } from './canned-service.ts'
+import { readProcessCpuMs, readServerLoad } from './server-load.ts'
 
 const LOOK_EVERY_MS = 20
 /**
@@ -40,29 +41,61 @@ export async function stopRunners(children: readonly ChildProcess[]): Promise<vo
   await Promise.all(ended)
 }
 
+export interface Work {
+  /** How many a second. */
+  readonly rate: number
+  /** CPU of all runners, and of PostgreSQL, for each. */
+  readonly nodeUs: number
+  readonly serverUs: number
+}
+
+/** CPU of runners and server while some work is done, for each piece of it. */
+export async function measureWork(
+  db: Database,
+  runners: readonly ChildProcess[],
+  count: () => PromiseLike<readonly Record<string, number>[]>,
+  work: () => Promise<number>,
+): Promise<Work> {
+  const read = async () => ({
+    open: (await count())[0]?.open ?? 0,
+    nodeMs: await readProcessCpuMs(runners.map(({ pid }) => pid ?? 0)),
+    serverMs: (await readServerLoad(db)).cpuMs,
+  })
+  const before = await read()
+  const rate = await work()
+  const after = await read()
+  const each = (ms: number) => (ms * 1000) / (before.open - after.open)
+  return {
+    rate,
+    nodeUs: each(after.nodeMs - before.nodeMs),
+    serverUs: each(after.serverMs - before.serverMs),
+  }
+}
+
 /**
- * Posts a second that so many processes claim, send to a service that creates all their tasks, and settle. The last twentieth is not
- * measured: a post that is tried again waits for seconds.
+ * What it costs so many processes to claim posts, to send them to a service that creates all their tasks, and to settle them. The last
+ * twentieth is not measured: a post that is tried again waits for seconds.
  */
 export async function measureClaims(
   db: Database,
   postIds: readonly string[],
   processes: number,
-): Promise<number> {
+): Promise<Work> {
   await recordCheck(db.sql)
   const service = await startService([])
   const queue = await openQuietQueue(db)
   const runners = await startRunners(db, service.url, processes)
   const last = Math.floor(postIds.length / 20)
-  await db.begin((tx) => queue.enqueuePosts(tx, postIds))
-  const rate = await drain(
-    () => db.sql`select count(*) as open from post where id = any(${postIds}::uuid[]) and state <> 'settled'`,
-    last,
-  )
+  const countOpen = () => db.sql<{ open: number }[]>`
+    select count(*) as open from post where id = any(${postIds}::uuid[]) and state <> 'settled'`
+  const work = await measureWork(db, runners, countOpen, async () => {
+    await db.begin((tx) => queue.enqueuePosts(tx, postIds))
+    return drain(countOpen, last)
+  })
   await stopRunners(runners)
   await queue.stop(1_000)
   service.end()
-  return rate
+  return work
 }
 
 /** Waits until no more are open than may be left, or the time is over. Returns how many went a second. */

@@ -13,8 +13,15 @@ import { type Bar, printBars } from './bars.ts'
 import type { Delivery } from './bodies.ts'
 import { prepareTasks, startService } from './canned-service.ts'
 import { withDatabase } from './database.ts'
-import { drain, measureClaims, openQuietQueue, startRunners, stopRunners } from './runners.ts'
-import { readProcessCpuMs, readServerLoad } from './server-load.ts'
+import {
+  drain,
+  measureClaims,
+  measureWork,
+  openQuietQueue,
+  startRunners,
+  stopRunners,
+  type Work,
+} from './runners.ts'
 import { SETTINGS } from './settings.ts'
 
 const { values } = parseArgs({
@@ -27,6 +34,8 @@ const PROCESSES = [1, 2, 4]
 const WARM_UP = 600
 const WARM_UP_LIMIT_MS = 12_000
 const TASKS_PER_POST = 100
+/** Of 200,000 tasks a minute, which the service takes at most. */
+const POSTS_A_SECOND = 200_000 / TASKS_PER_POST / 60
 
 const countPosted = (db: Database) => db.sql<{ open: number }[]>`
   select count(*) as open from task where state = 'posted'`
@@ -48,12 +57,7 @@ interface Bench {
   readonly serviceUrl: string
 }
 
-interface Gain {
-  /** Results a second. */
-  readonly rate: number
-  /** CPU a result of all runners, and of PostgreSQL. */
-  readonly nodeUs: number
-  readonly serverUs: number
+interface Gain extends Work {
   /** Of permits that were not used. */
   readonly lateShare: number
 }
@@ -70,26 +74,20 @@ async function collectBy(
   await handOut(db, queue, tasks.slice(0, warm))
   await drain(() => countPosted(db), before - warm, WARM_UP_LIMIT_MS)
   const [last] = await db.sql<{ id: number }[]>`select coalesce(max(id), 0) as id from api_call`
-  const readLoad = async () => ({
-    results: -Number((await countPosted(db))[0]?.open),
-    nodeMs: await readProcessCpuMs(runners.map(({ pid }) => pid ?? 0)),
-    serverMs: (await readServerLoad(db)).cpuMs,
-  })
-  const load = await readLoad()
-  await handOut(db, queue, tasks.slice(warm))
-  const rate = await drain(() => countPosted(db), before - tasks.length)
-  const after = await readLoad()
-  const results = after.results - load.results
+  const work = await measureWork(
+    db,
+    runners,
+    () => countPosted(db),
+    async () => {
+      await handOut(db, queue, tasks.slice(warm))
+      return drain(() => countPosted(db), before - tasks.length)
+    },
+  )
   const [calls] = await db.sql<{ late: number }[]>`
     select avg((error is not null and http_status is null)::int)::float8 as late from api_call
     where ended_at is not null and id > ${last?.id ?? 0}`
   await stopRunners(runners)
-  return {
-    rate,
-    nodeUs: ((after.nodeMs - load.nodeMs) * 1000) / results,
-    serverUs: ((after.serverMs - load.serverMs) * 1000) / results,
-    lateShare: calls?.late ?? 0,
-  }
+  return { ...work, lateShare: calls?.late ?? 0 }
 }
 
 /** Posts of 100 tasks that wait to be claimed. Returns their ids. */
@@ -153,9 +151,14 @@ await withDatabase(async (db) => {
   const results = await measureResults(db)
   const claims = await measureClaims(db, await preparePosts(db, POSTS), Math.max(...PROCESSES))
   const what = 'posts of 100 tasks, claimed by 4 processes'
+  const coresOf = (us: number) => (us * POSTS_A_SECOND) / 1_000_000
   printBars(`${RESULTS} results of 100 apps, on ${cpus().length} cores with service and database`, [
     ...results,
-    { what, value: claims, unit: '/s', atLeast: 30 },
+    { what, value: claims.rate, unit: '/s', atLeast: 30 },
+    { what: `${what}: CPU of the runners`, value: claims.nodeUs / 1000, unit: 'ms' },
+    { what: `${what}: CPU of PostgreSQL`, value: claims.serverUs / 1000, unit: 'ms' },
+    { what: '200,000 tasks a minute: runners', value: coresOf(claims.nodeUs), unit: 'cores' },
+    { what: '200,000 tasks a minute: PostgreSQL', value: coresOf(claims.serverUs), unit: 'cores' },
   ])
 })
 process.exit()

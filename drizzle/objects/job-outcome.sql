@@ -1,4 +1,5 @@
--- The names of the jobs by one look-up each in the key of `job_run`, and not by reading the runs of three months.
+-- The names of the jobs by one look-up each in the key of `job_run`, and not by reading the runs of three months; those of the past day by
+-- `(select clock_timestamp() …)`: a volatile function in a comparison is no condition of an index.
 create or replace view job_outcome as
 with recursive job as (
   select min(r.job) as name from job_run r
@@ -17,7 +18,7 @@ left join lateral (
 cross join lateral (
   select count(*) filter (where r.state = 'done') as done, count(*) filter (where r.state = 'failed') as failed,
     count(*) filter (where r.state = 'missed') as missed
-  from job_run r where r.job = j.name and r.slot > clock_timestamp() - interval '24 hours'
+  from job_run r where r.job = j.name and r.slot > (select clock_timestamp() - interval '24 hours')
 ) day
 where j.name is not null;
 comment on view job_outcome is 'How each job fares: its last run, its last success, and the runs of the past 24 hours by how they ended.';

@@ -1,4 +1,7 @@
-/** Prunes the tables of work. The history, pages and charges have their own rules (retention.ts, src/ledger/prune.ts). */
+/**
+ * Prunes the tables of work. The history, pages and charges have their own rules (retention.ts, src/ledger/prune.ts). The time is compared
+ * as `(select clock_timestamp() …)`, by which Postgres looks into an index: it does not by a volatile function.
+ */
 import type { Database, Transaction } from '../db/database.ts'
 import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'
 import { prunePosts, pruneRejected, pruneTasks } from '../ledger/prune.ts'
@@ -32,42 +35,47 @@ export async function pruneWork(db: Database, signal?: AbortSignal): Promise<Pru
       const pruned = await tx`
         delete from api_call where id = any(array(
           select id from (select id, permit_at from api_call order by id limit ${ROWS_AT_ONCE}) oldest
-          where permit_at < clock_timestamp() - ${keep}))`
+          where permit_at < (select clock_timestamp() - ${keep})))`
       return pruned.count
     }),
-    runs: await pieces(async (tx) => {
-      const pruned = await tx`
-        with recursive job as (
-          select min(job) as name from job_run
-          union all
-          select (select min(r.job) from job_run r where r.job > j.name) from job j where j.name is not null
-        )
-        -- By the key of each job: what is kept is not read.
-        delete from job_run where ctid = any(array(
-          select r.ctid from job j
-          cross join lateral (select ctid from job_run where job = j.name and slot < clock_timestamp() - ${keep} order by slot offset 0) r
-          limit ${ROWS_AT_ONCE}))`
-      return pruned.count
-    }),
+    runs: await pieces(pruneRuns),
     differences: await pieces(async (tx) => {
       const pruned = await tx`
         delete from audit_difference where ctid = any(array(
-          select ctid from audit_difference where posted_at < clock_timestamp() - ${keep} limit ${ROWS_AT_ONCE}))`
+          select ctid from audit_difference where posted_at < (select clock_timestamp() - ${keep}) limit ${ROWS_AT_ONCE}))`
       return pruned.count
     }),
     failures: await pieces(async (tx) => {
       const pruned = await tx`
         delete from service_failure where ctid = any(array(
-          select ctid from service_failure where at < clock_timestamp() - ${keep} limit ${ROWS_AT_ONCE}))`
+          select ctid from service_failure where at < (select clock_timestamp() - ${keep}) limit ${ROWS_AT_ONCE}))`
       return pruned.count
     }),
     looks: await pieces(async (tx) => {
       const pruned = await tx`
         delete from account_usage where ctid = any(array(
           select ctid from account_usage
-          where fetched_at < clock_timestamp() - ${keep} and fetched_at < (select max(fetched_at) from account_usage)
+          where fetched_at < (select clock_timestamp() - ${keep}) and fetched_at < (select max(fetched_at) from account_usage)
           limit ${ROWS_AT_ONCE}))`
       return pruned.count
     }),
   }
+}
+
+/** Deletes a bounded number of old runs of jobs, by the key of each job: what is kept is not read. Returns how many; zero when none is left. */
+export async function pruneRuns(tx: Transaction): Promise<number> {
+  const pruned = await tx`
+    with recursive job as (
+      select min(job) as name from job_run
+      union all
+      select (select min(r.job) from job_run r where r.job > j.name) from job j where j.name is not null
+    )
+    delete from job_run where ctid = any(array(
+      select r.ctid from job j
+      cross join lateral (
+        select ctid from job_run
+        where job = j.name and slot < (select clock_timestamp() - make_interval(days => ${KEEP_DAYS})) order by slot offset 0
+      ) r
+      limit ${ROWS_AT_ONCE}))`
+  return pruned.count
 }

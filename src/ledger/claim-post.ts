@@ -238,7 +238,7 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
         select coalesce(sum(p.micros), 0) from post p where p.state in ('sending', 'unknown')
       ) - (
         select coalesce(sum(p.micros), 0) from post p
-        where p.state = 'settled' and p.settled_at > clock_timestamp() - interval '60.5 seconds'
+        where p.state = 'settled' and p.settled_at > (select clock_timestamp() - interval '60.5 seconds')
       ) as left_micros
       from (select minute_limit_micros from account_usage order by fetched_at desc limit 1) u
       where u.minute_limit_micros is not null

@@ -1,4 +1,7 @@
-/** `prune`: deletes old tasks and posts, and charges where a person says so. The history and the totals stay. */
+/**
+ * `prune`: deletes old tasks and posts, and charges where a person says so. The history and the totals stay. The time is compared as
+ * `(select clock_timestamp() …)`: each row would be compared with a function that is volatile, and what is kept be read each time.
+ */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'
 
@@ -11,7 +14,7 @@ export async function pruneTasks(sql: SqlRunner, keepDays: number): Promise<numb
   const rows = await sql`
     delete from task where id = any(array(
       select k.id from task k
-      where k.ended_at < clock_timestamp() - make_interval(days => ${keepDays}) and k.state in ('collected', 'failed', 'dropped')
+      where k.ended_at < (select clock_timestamp() - make_interval(days => ${keepDays})) and k.state in ('collected', 'failed', 'dropped')
         and (k.state = 'dropped'
           or exists (select from ranking r where r.target_id = k.target_id and r.slot = k.slot)
           or exists (select from app_snapshot s where s.target_id = k.target_id and s.slot = k.slot))
@@ -24,7 +27,7 @@ export async function prunePosts(sql: SqlRunner, keepDays: number): Promise<numb
   const rows = await sql`
     delete from post where id = any(array(
       select p.id from post p
-      where p.state = 'settled' and p.settled_at < clock_timestamp() - make_interval(days => ${keepDays})
+      where p.state = 'settled' and p.settled_at < (select clock_timestamp() - make_interval(days => ${keepDays}))
         and not exists (select from task k where k.post_id = p.id)
       order by p.settled_at limit ${ROWS_AT_ONCE}))`
   return rows.count
@@ -35,7 +38,7 @@ export async function pruneRejected(sql: SqlRunner, keepDays: number): Promise<n
   const rows = await sql`
     delete from rejected_result where task_id = any(array(
       select r.task_id from rejected_result r
-      where r.received_at < clock_timestamp() - make_interval(days => ${keepDays})
+      where r.received_at < (select clock_timestamp() - make_interval(days => ${keepDays}))
         and not exists (select from task k where k.id = r.task_id)
       limit ${ROWS_AT_ONCE}))`
   return rows.count

@@ -169,7 +169,7 @@ async function readJobs({ sql }: Database, jobs: readonly string[]): Promise<Job
     cross join lateral (
       select count(*) filter (where r.state = 'done') as done, count(*) filter (where r.state = 'failed') as failed,
         count(*) filter (where r.state = 'missed') as missed
-      from job_run r where r.job = j.job and r.slot > clock_timestamp() - interval '24 hours'
+      from job_run r where r.job = j.job and r.slot > (select clock_timestamp() - interval '24 hours')
     ) day
     order by j.place`
 }

@@ -124,7 +124,7 @@ export async function readBudgetLimits(db: Database, budget: OverallBudget): Pro
 export async function warnOfBudgets(db: Database, budget: OverallBudget, log: Logger): Promise<string[]> {
   const warned = await db.sql<{ budget: string }[]>`
     select distinct jsonb_array_elements_text(summary->'warnedOf') as budget from job_run
-    where job = 'track' and slot >= date_trunc('day', clock_timestamp(), 'UTC')`
+    where job = 'track' and slot >= (select date_trunc('day', clock_timestamp(), 'UTC'))`
   const known = new Set(warned.map((row) => row.budget))
   const lines = (await readBudgets(db, budget)).filter(
     (line) => line.warning !== null && !known.has(line.budget),

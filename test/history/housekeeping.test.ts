@@ -1,7 +1,9 @@
 /** What is forgotten, and that nothing else is. Days are counted back from the present: their end is between the tests' 89 and 91. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
-import { type Pruned, pruneWork } from '../../src/history/housekeeping.ts'
+import type { Transaction } from '../../src/db/database.ts'
+import { type Pruned, pruneRuns, pruneWork } from '../../src/history/housekeeping.ts'
+import { pruneTasks } from '../../src/ledger/prune.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -90,4 +92,44 @@ test('of old looks at the account the latest stays, because budgets go by it', a
   await look(10)
   assert.equal((await pruneWork(world.db)).looks, 1)
   assert.equal((await sql`select from account_usage`).count, 1)
+})
+
+describe('what is kept is not read', () => {
+  const RUNS = 3_000
+  before(async () => {
+    const { sql } = world.db
+    await sql`
+      insert into job_run (job, slot, state)
+      select 'collect', ${daysAgo(80)} + n * interval '20 minutes', 'done' from generate_series(1, ${RUNS}::int) n`
+    await sql`analyze job_run`
+  })
+
+  /** Rows of a table that `work` reads. */
+  const countRead = async (table: string, work: (tx: Transaction) => Promise<unknown>): Promise<number> =>
+    world.db.begin(async (tx) => {
+      // The tables of a test are small.
+      await tx`set local enable_seqscan = off`
+      const before = await readCounter(tx, table)
+      await work(tx)
+      return (await readCounter(tx, table)) - before
+    })
+
+  const readCounter = async (tx: Transaction, table: string): Promise<number> => {
+    const [row] = await tx<{ rows: number }[]>`
+      select seq_tup_read + coalesce(idx_tup_fetch, 0) as rows from pg_stat_xact_user_tables where relname = ${table}`
+    return row?.rows ?? 0
+  }
+
+  test('by the pruning of runs and tasks', async () => {
+    await watchKeywords(world, ['yoga', 'pilates'])
+    await buy(world)
+    await collect(world)
+    assert.ok((await countRead('job_run', pruneRuns)) < RUNS / 10)
+    assert.equal(await countRead('task', (tx) => pruneTasks(tx, 90)), 0)
+    await clear(world)
+  })
+
+  test('by the outcome of the jobs in the past day', async () => {
+    assert.ok((await countRead('job_run', (tx) => tx`select * from job_outcome`)) < RUNS / 10)
+  })
 })

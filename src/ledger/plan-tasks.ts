@@ -24,29 +24,30 @@ export interface Planned extends PlanTotals {
 /**
  * Inserts the tasks that `decided` buys, with their posts: packing them later would write each task twice. The caller holds the
  * ledger's lock.
- * @param admission common table expressions that end in `decided`, `paying` and `passed` (see `admission`)
+ * @param admission common table expressions that end in `decided` and `passed` (see `admission`)
  */
 export async function planTasks(tx: Transaction, admission: Fragment): Promise<Planned> {
   const [row] = await tx<(PlanTotals & { postIds: string[] | null; passed: Planned['passed'] })[]>`
     with ${admission},
-    admitted_task as (
-      select d.*, y.payers, uuid_v7() as task_id,
-        row_number() over (partition by d.store, d.function order by d.place) - 1 as number
-      from decided d join paying y using (target_id, slot)
-      where d.cut is null
+    numbered as (
+      select *, row_number() over (partition by store, function order by place) - 1 as number from decided where cut is null
     ),
-    numbered as materialized (select *, ${newPost(tx)} as new_post_id from admitted_task),
-    bought as materialized (select *, ${postOf(tx)} as post_id from numbered),
-    pack as materialized (
-      select post_id, store, function, min(place) as place from bought group by post_id, store, function
+    bought as materialized (
+      select *, number % ${MAX_TASKS_PER_POST}::int as place_in_pack,
+        count(*) filter (where number % ${MAX_TASKS_PER_POST}::int = 0) over (order by store, function, place) as pack_number
+      from numbered
     ),
+    pack as materialized (select pack_number, store, function, place, uuid_v7() as post_id from bought where place_in_pack = 0),
     made as (
       insert into post (id, store, function) select post_id, store, function from pack
     ),
     inserted as (
       insert into task (id, target_id, slot, slot_ends_at, depth, priority, html, estimate_micros, payers, reserved_at, post_id)
-      select task_id, target_id, slot, slot_ends_at, depth, priority, html, price_micros, payers, storerank_now(), post_id
-      from bought
+      select ${taskId(tx)}, b.target_id, b.slot, b.slot_ends_at, b.depth, b.priority, b.html, b.price_micros, b.payers,
+        (select storerank_now()), p.post_id
+      from bought b join pack p using (pack_number)
+      -- The instants at which tasks were planned are the order in which a claim drops them.
+      order by b.place
       returning payers, estimate_micros, reserved_at
     ),
     moved as (${reserved(tx, 'inserted')}),
@@ -114,6 +115,15 @@ export async function packTasks(tx: Transaction): Promise<string[]> {
     )
     select post_id as id from pack order by number, store, function`
   return rows.map((row) => row.id)
+}
+
+/**
+ * The id of a new task: one random UUID of version 7 for the piece, whose last five digits number its tasks, up to 900,000. A random UUID for
+ * each was a tenth of a plan.
+ */
+function taskId(sql: SqlRunner): Fragment {
+  return sql`
+    ((select substr(uuid_v7()::text, 1, 31)) || to_hex(65536 + b.pack_number * ${MAX_TASKS_PER_POST}::int + b.place_in_pack))::uuid`
 }
 
 /** The id of a new post at each hundredth task, by its number within its endpoint. */

@@ -31,9 +31,10 @@ export interface AdmissionInput extends OverallBudget {
 }
 
 /**
- * Common table expressions over `asked` and `due`, ending in three relations:
- * `decided`, one row per due (target, slot): price and `cut`, null when it is bought, else why not;
- * `paying`, one row per bought (target, slot): the ids of the projects that pay, in ascending order;
+ * Common table expressions over `asked` and `due`, which name each due (target, slot) by its `place` in the queue. They end in three relations:
+ * `payer`, one row per project that asks for a due (target, slot): whether it affords it;
+ * `decided`, one row per due (target, slot): price, `cut`, null when it is bought, else why not, and `payers`, the ids of the projects
+ * that afford it, in ascending order;
  * `passed`, what the queue of each project (`project.id`), and of all together (0), has used up beyond what is reserved.
  *
  * - A shared target is priced once, at the largest depth and priority asked. Each project that asks sums full prices over
@@ -84,51 +85,42 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
       ) budget
     ),
     queued as (
-      select a.target_id, a.slot, a.project, b.project_id, p.price_micros,
-        coalesce(p.price_micros > b.whole_micros, false) as too_dear, b.left_micros,
+      select p.place, a.project, b.project_id, p.price_micros, coalesce(p.price_micros > b.whole_micros, false) as too_dear, b.left_micros,
         sum(p.price_micros) filter (where p.price_micros <= b.whole_micros or b.whole_micros is null)
-          over (partition by a.project order by p.place) as running_micros
-      from asked a join priced p using (target_id, slot) join project_budget b using (project)
+          over (partition by b.project_id order by p.place) as running_micros
+      from asked a join priced p using (place) join project_budget b using (project)
     ),
     payer as materialized (
-      select q.target_id, q.slot, q.project, q.project_id, q.price_micros, q.too_dear,
+      select q.place, q.project, q.project_id, q.price_micros, q.too_dear,
         not q.too_dear and (q.left_micros is null or q.running_micros <= q.left_micros) as affords
       from queued q
     ),
-    admitted as materialized (
-      select p.target_id, p.slot, p.place, p.price_micros, bool_or(y.affords) as affords, bool_and(y.too_dear) as too_dear
-      from priced p join payer y using (target_id, slot)
-      group by 1, 2, 3, 4
-    ),
-    overall as (
-      select a.target_id, a.slot, a.price_micros, coalesce(a.price_micros > b.whole_micros, false) as too_dear, b.left_micros,
-        sum(a.price_micros) filter (where a.price_micros <= b.whole_micros or b.whole_micros is null)
-          over (order by a.place) as running_micros
-      from admitted a cross join overall_budget b
-      where a.affords
+    admitted as (
+      select place, bool_or(affords) as affords, bool_and(too_dear) as too_dear,
+        array_agg(project_id order by project_id) filter (where affords) as payers
+      from payer group by place
     ),
     decided as materialized (
-      select p.*, case
-        when a.too_dear then 'dearer_than_project_budget'
-        when not a.affords then 'project_budget'
-        when o.too_dear then 'dearer_than_overall_budget'
+      select o.*, case
+        when o.none_is_enough then 'dearer_than_project_budget'
+        when not o.affords then 'project_budget'
+        when o.price_micros > o.whole_micros then 'dearer_than_overall_budget'
         when o.running_micros > o.left_micros then 'overall_budget' end as cut
-      from priced p join admitted a using (target_id, slot) left join overall o using (target_id, slot)
-    ),
-    paying as materialized (
-      select y.target_id, y.slot, array_agg(y.project_id order by y.project_id) as payers
-      from payer y join decided d using (target_id, slot)
-      where y.affords and d.cut is null
-      group by 1, 2
+      from (
+        select p.*, a.affords, a.too_dear as none_is_enough, a.payers, b.whole_micros, b.left_micros,
+          sum(p.price_micros) filter (where a.affords and (p.price_micros <= b.whole_micros or b.whole_micros is null))
+            over (order by p.place) as running_micros
+        from priced p join admitted a using (place) cross join overall_budget b
+      ) o
     ),
     passed as materialized (
-      select y.project_id, sum(y.price_micros - coalesce(
-        share_of(y.price_micros, cardinality(p.payers), array_position(p.payers, y.project_id)), 0))::bigint as micros
-      from payer y left join paying p using (target_id, slot)
+      select y.project_id, sum(y.price_micros - case
+        when y.affords and d.cut is null then share_of(y.price_micros, cardinality(d.payers), array_position(d.payers, y.project_id))
+        else 0 end)::bigint as micros
+      from payer y join decided d using (place)
       where not y.too_dear
       group by 1
       union all
-      select 0, sum(o.price_micros)::bigint
-      from overall o join decided d using (target_id, slot) where not o.too_dear and d.cut is not null
+      select 0, sum(price_micros)::bigint from decided where cut = 'overall_budget'
     )`
 }

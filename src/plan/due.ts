@@ -24,13 +24,13 @@ export async function openTwins(db: Database): Promise<void> {
 }
 
 /**
- * Common table expressions `asked`, one row per (target, slot) and project that asks for it now, and `due`, one row per (target,
- * slot) with its `place` in the order of urgency: priority, then the time since the target was measured last. They read all
- * open periods, and are what `due_slot` has to agree with.
+ * Common table expressions `due`, one row per (target, slot) with its `place` in the order of urgency: priority, then the time since
+ * the target was measured last; and `asked`, one row per place and project that asks for it now. They read all open periods, and are
+ * what `due_slot` has to agree with.
  */
 export function dueNow(sql: SqlRunner): Fragment {
   return sql`
-    asked as materialized (
+    wanted as materialized (
       select p.target_id, slot_of(p.every, storerank_now()) as slot, p.project,
         max(p.depth) as depth, max(p.priority) as priority, max(slot_of(p.every, storerank_now()) + p.every) as slot_ends_at,
         bool_or(p.html) as html
@@ -43,7 +43,7 @@ export function dueNow(sql: SqlRunner): Fragment {
       from (
         select a.target_id, a.slot, t.store, t.function, t.captured_at, max(a.depth) as depth, max(a.priority) as priority,
           max(a.slot_ends_at) as slot_ends_at, bool_or(a.html) as html
-        from asked a join target t on t.id = a.target_id
+        from wanted a join target t on t.id = a.target_id
         where not exists (select from task k where k.target_id = a.target_id and k.slot = a.slot and k.state <> 'dropped')
           and not exists (select from ranking r where r.target_id = a.target_id and r.slot = a.slot
             and r.slot > storerank_now() - interval '32 days')
@@ -51,7 +51,8 @@ export function dueNow(sql: SqlRunner): Fragment {
             and s.slot > storerank_now() - interval '32 days')
         group by 1, 2, 3, 4, 5
       ) d
-    )`
+    ),
+    asked as materialized (select d.place, w.project from wanted w join due d using (target_id, slot))`
 }
 
 /** Queues what has become due since the last plan. Where nothing has it reads a row for each interval of the watches. */
@@ -95,8 +96,8 @@ async function queueNextPeriods(tx: Transaction): Promise<boolean> {
   return true
 }
 
-/** A due slot by its place in the order of urgency. */
-export interface DueSlot {
+/** A place in the order of urgency: that of a due slot. */
+export interface DuePlace {
   readonly targetId: number
   /** Instants as Postgres writes them: -infinity is no Date, and a Date has no microseconds. */
   readonly slot: string
@@ -104,66 +105,91 @@ export interface DueSlot {
   readonly priorityOrder: number
 }
 
-/** The next due slots after one in the order of urgency, or the first. */
-export async function readDueSlots(sql: SqlRunner, after: DueSlot | null, limit: number): Promise<DueSlot[]> {
-  return sql<DueSlot[]>`
-    select target_id as "targetId", slot::text, captured_at::text as "capturedAt", priority_order as "priorityOrder"
-    from due_slot
-    where ${
-      after === null
-        ? sql`true`
-        : sql`(priority_order, captured_at, slot, target_id)
-          > (${after.priorityOrder}::smallint, ${after.capturedAt}::text::timestamptz, ${after.slot}::text::timestamptz, ${after.targetId}::int)`
-    }
-    order by priority_order, captured_at, slot, target_id limit ${limit}`
+/** Before all due slots, and behind them. */
+export const FIRST_PLACE: DuePlace = {
+  targetId: 0,
+  slot: '-infinity',
+  capturedAt: '-infinity',
+  priorityOrder: -32_768,
+}
+const LAST_PLACE: DuePlace = {
+  targetId: 2 ** 31 - 1,
+  slot: 'infinity',
+  capturedAt: 'infinity',
+  priorityOrder: 32_767,
 }
 
-/** `piece`: due slots as a relation, with their `place`. */
-function pieceOf(sql: SqlRunner, slots: readonly DueSlot[]): Fragment {
-  return sql`
-    piece as materialized (
-      select * from unnest(${slots.map((due) => due.targetId)}::int[], ${slots.map((due) => due.slot)}::text[]::timestamptz[])
-        with ordinality as p (target_id, slot, place)
-    )`
+/** Due slots behind one place up to another, at most so many. */
+export interface DueRange {
+  readonly after: DuePlace
+  /** Null: all that are left. */
+  readonly to: DuePlace | null
+  readonly slots: number
 }
 
 /**
- * `asked` and `due` of a piece of the due slots. Periods that ended meanwhile ask no more, and another plan may have bought
- * some of them. Tables that grow with the watches are read by the ids of the piece: a join would read all of them for each piece.
+ * The place up to which there are so many due slots behind another; null when there are fewer. The order names the table's own `slot`: by that
+ * of the answer, a text, it would sort all that are left.
  */
-export function duePiece(sql: SqlRunner, slots: readonly DueSlot[]): Fragment {
-  const targets = sql`any(${slots.map((due) => due.targetId)}::int[])`
+export async function readPieceEnd(sql: SqlRunner, after: DuePlace, slots: number): Promise<DuePlace | null> {
+  const [end] = await sql<DuePlace[]>`
+    select target_id as "targetId", slot::text, captured_at::text as "capturedAt", priority_order as "priorityOrder"
+    from due_slot where (priority_order, captured_at, due_slot.slot, target_id) > ${placeOf(sql, after)}
+    order by priority_order, captured_at, due_slot.slot, target_id offset ${slots - 1} limit 1`
+  return end ?? null
+}
+
+function placeOf(sql: SqlRunner, place: DuePlace): Fragment {
+  return sql`(${place.priorityOrder}::smallint, ${place.capturedAt}::text::timestamptz, ${place.slot}::text::timestamptz, ${place.targetId}::int)`
+}
+
+/**
+ * `piece`, `asked` and `due` of a range of the due slots. Periods that ended meanwhile ask no more, and another plan may have bought some of
+ * them. Tables that grow with the watches are read by the ids of the piece: a join would read all of them for each piece.
+ */
+export function duePiece(sql: SqlRunner, { after, to, slots }: DueRange): Fragment {
+  const place = sql`priority_order, captured_at, slot, target_id`
+  const targets = sql`any(array(select target_id from piece))`
   return sql`
-    ${pieceOf(sql, slots)},
+    piece as materialized (
+      select row_id, target_id, slot, row_number() over (order by ${place}) as place
+      from (
+        -- There are no more; the limit tells the planner, which would read the whole table.
+        select ctid as row_id, ${place} from due_slot
+        where (${place}) > ${placeOf(sql, after)} and (${place}) <= ${placeOf(sql, to ?? LAST_PLACE)}
+        order by ${place} limit ${slots}
+      ) d
+    ),
     asked as materialized (
-      select i.target_id, i.slot, i.place, p.project, max(p.depth) as depth, max(p.priority) as priority,
-        max(i.slot + p.every) as slot_ends_at, bool_or(p.html) as html
+      select i.place, p.project, max(p.depth) as depth, max(p.priority) as priority, max(i.slot + p.every) as slot_ends_at,
+        bool_or(p.html) as html
       from watch_period p join piece i on i.target_id = p.target_id and i.slot = slot_of(p.every, (select storerank_now()))
       where p.target_id = ${targets} and p.ended_at is null and i.slot >= p.first_slot
-      group by 1, 2, 3, 4
+      group by 1, 2
     ),
     due as materialized (
-      select a.target_id, a.slot, t.store, t.function, t.captured_at, a.depth, a.priority, a.slot_ends_at, a.html, a.place
+      select i.target_id, i.slot, i.place, t.store, t.function, a.depth, a.priority, a.slot_ends_at, a.html
       from (
-        select target_id, slot, place, max(depth) as depth, max(priority) as priority, max(slot_ends_at) as slot_ends_at,
-          bool_or(html) as html
-        from asked group by target_id, slot, place
-      ) a join target t on t.id = a.target_id
+        select place, max(depth) as depth, max(priority) as priority, max(slot_ends_at) as slot_ends_at, bool_or(html) as html
+        from asked group by place
+      ) a join piece i using (place) join target t on t.id = i.target_id
       where t.id = ${targets}
-        and (select count(*) from (
-          select from task k where k.target_id = a.target_id and k.slot = a.slot and k.state <> 'dropped' limit 1) k) = 0
-        and (select count(*) from (select from ranking r where r.target_id = a.target_id and r.slot = a.slot limit 1) r) = 0
-        and (select count(*) from (select from app_snapshot s where s.target_id = a.target_id and s.slot = a.slot limit 1) s) = 0
+        -- Looked up row by row: the offset keeps the planner from a join, which would read all tasks and the whole history.
+        and not exists (
+          select from task k where k.target_id = i.target_id and k.slot = i.slot and k.state <> 'dropped' offset 0)
+        and case when t.function in ('app_searches', 'app_list')
+          then not exists (select from ranking r where r.target_id = i.target_id and r.slot = i.slot offset 0)
+          else not exists (select from app_snapshot s where s.target_id = i.target_id and s.slot = i.slot offset 0) end
     )`
 }
 
-/** Deletes what a plan has decided of a piece: all but what the budget cut, which the next plan looks at again. */
-export async function forgetDecided(tx: Transaction, slots: readonly DueSlot[]): Promise<void> {
-  await tx`
-    with ${pieceOf(tx, slots)}
-    delete from due_slot d using piece p
-    where (d.target_id, d.slot) = (p.target_id, p.slot) and d.target_id = any(${slots.map((due) => due.targetId)}::int[])
-      and not exists (select from budget_cut c where c.target_id = p.target_id and c.slot = p.slot offset 0)`
+/** `forgotten` deletes what a plan has decided of its `piece`: all but what the budget cut, which the next plan looks at again. */
+export function forgetDecided(sql: SqlRunner): Fragment {
+  return sql`
+    forgotten as (
+      delete from due_slot where ctid = any(array(
+        select p.row_id from piece p left join (select place from decided where cut is not null) c using (place) where c.place is null))
+    )`
 }
 
 /** Makes the next plan and the next closing read all periods, as after a crash. The daily call bounds how long a mistake in what is due can last. */

@@ -15,13 +15,14 @@ import {
   type PassedMoney,
 } from './admission.ts'
 import {
-  type DueSlot,
+  type DuePlace,
   dueNow,
   duePiece,
+  FIRST_PLACE,
   forgetDecided,
   openTwins,
   queueDueSlots,
-  readDueSlots,
+  readPieceEnd,
 } from './due.ts'
 import { disableNestedLoops } from './joins.ts'
 
@@ -47,7 +48,7 @@ export async function planDueTasks(
   await queueDueSlots(db)
   let summary: PlanSummary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
   let passed = NOTHING_PASSED
-  let after: DueSlot | null = null
+  let after = FIRST_PLACE
   for (;;) {
     const piece: PlannedPiece = await planPiece(
       db,
@@ -64,14 +65,14 @@ export async function planDueTasks(
 
 /** The due slots that one transaction plans. */
 interface Piece {
-  readonly after: DueSlot | null
+  readonly after: DuePlace
   readonly pieceSlots: number
 }
 
 type PlannedPiece = Omit<Planned, 'postIds'> & {
   readonly posts: number
-  /** The last slot of the piece; null when it was the last piece. */
-  readonly last: DueSlot | null
+  /** Where the piece ended; null when it was the last one. */
+  readonly last: DuePlace | null
 }
 
 async function planPiece(
@@ -81,15 +82,16 @@ async function planPiece(
   enqueuePosts: EnqueuePosts,
 ): Promise<PlannedPiece> {
   return withLedgerLock(db, 'Planning', async (tx) => {
-    const slots = await readDueSlots(tx, after, pieceSlots)
+    const last = await readPieceEnd(tx, after, pieceSlots)
     const prices = await readPrices(tx)
     await disableNestedLoops(tx)
-    const due = duePiece(tx, slots)
-    const { postIds, ...planned } = await planTasks(tx, admission(tx, due, { ...budget, prices }))
-    if (slots.length > 0) await forgetDecided(tx, slots)
+    const decision = admission(tx, duePiece(tx, { after, to: last, slots: pieceSlots }), {
+      ...budget,
+      prices,
+    })
+    const { postIds, ...planned } = await planTasks(tx, tx`${decision}, ${forgetDecided(tx)}`)
     const allPostIds = [...postIds, ...(await packTasks(tx))]
     await enqueuePosts(tx, allPostIds)
-    const last = slots.length < pieceSlots ? null : (slots.at(-1) ?? null)
     return { ...planned, posts: allPostIds.length, last }
   })
 }
@@ -144,13 +146,14 @@ async function readPreview(tx: Transaction, input: AdmissionInput): Promise<Plan
   const lines = await tx<PlanLine[]>`
     with ${admission(tx, dueNow(tx), input)}
     select p.name as project, d.store, d.function, null as cut, count(*) as tasks,
-      sum(share_of(d.price_micros, cardinality(y.payers), s.place))::bigint as "costMicros"
-    from paying y join decided d using (target_id, slot)
-    cross join lateral unnest(y.payers) with ordinality as s (project_id, place) join project p on p.id = s.project_id
+      sum(share_of(d.price_micros, cardinality(d.payers), s.place))::bigint as "costMicros"
+    from decided d
+    cross join lateral unnest(d.payers) with ordinality as s (project_id, place) join project p on p.id = s.project_id
+    where d.cut is null
     group by 1, 2, 3
     union all
     select y.project, d.store, d.function, d.cut, count(*), sum(d.price_micros)::bigint
-    from payer y join decided d using (target_id, slot) where d.cut is not null group by 1, 2, 3, 4
+    from payer y join decided d using (place) where d.cut is not null group by 1, 2, 3, 4
     order by 1, 2, 3, 4 nulls first`
   const [sum] = await tx<PlanTotals[]>`with ${admission(tx, dueNow(tx), input)} ${totals(tx)}`
   if (sum === undefined) throw new Error('An aggregate returned no row.')

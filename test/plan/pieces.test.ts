@@ -1,0 +1,51 @@
+/** A plan in pieces reads the due slots of a piece for it, and not all that are left. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { queueDueSlots } from '../../src/plan/due.ts'
+import { createPlanning, type Planning } from '../support/planning.ts'
+
+const KEYWORDS = 3_000
+const PIECES = 20
+
+let planning: Planning
+before(async () => {
+  planning = await createPlanning()
+  await planning.setNow('2026-11-21 12:00+00')
+  await planning.watch(
+    'fitness',
+    Array.from({ length: KEYWORDS }, (_, index) => `keyword ${index}`),
+  )
+  await queueDueSlots(planning.db)
+  await planning.db.sql`analyze`
+})
+after(() => planning.drop())
+
+/** Rows of `due_slot` that were read in this session, by any index or none. */
+async function countDueSlotsRead(): Promise<number> {
+  const { sql } = planning.db
+  await sql`select pg_stat_force_next_flush()`
+  const [row] = await sql<{ rows: number }[]>`
+    select (select seq_tup_read from pg_stat_user_tables where relname = 'due_slot')
+      + (select sum(idx_tup_read) from pg_stat_user_indexes where relname = 'due_slot')::bigint as rows`
+  return row?.rows ?? 0
+}
+
+test('a plan in many pieces reads each due slot a few times, however many are left', async () => {
+  const before = await countDueSlotsRead()
+  const { planned } = await planning.plan({}, KEYWORDS / PIECES)
+  assert.equal(planned, KEYWORDS)
+  const read = await countDueSlotsRead()
+  // The update of its order, the end of each piece, the piece itself; half of all for each piece would be ten times as much.
+  assert.ok(read - before <= 5 * KEYWORDS, `${read - before} rows were read`)
+})
+
+test('the tasks of a piece have ids of their own, in the order in which they were planned', async () => {
+  const [ids] = await planning.db.sql`
+    select count(*)::int as tasks, count(distinct id)::int as ids, count(distinct substr(id::text, 1, 31))::int as pieces,
+      bool_and(substr(id::text, 15, 1) = '7') as are_of_version_7, bool_and(is_next) as are_in_order
+    from (select id, post_id, planned_at >= lag(planned_at, 1, '-infinity') over (partition by post_id order by id) as is_next from task) k`
+  assert.deepEqual(
+    { ...ids },
+    { tasks: KEYWORDS, ids: KEYWORDS, pieces: PIECES, are_of_version_7: true, are_in_order: true },
+  )
+})

@@ -1,5 +1,12 @@
 -- Each count has a partial index of its own, so that a look costs the same however much has been done. Tasks in a post that is being
 -- sent, or whose answer was lost, are found by the post.
+create or replace function is_recovering() returns boolean language sql stable security definer set search_path = public, pg_temp as $$
+  select is_lock_held('job recover')
+$$;
+comment on function is_recovering() is 'Whether `storerank recover` is at work on this database.';
+revoke execute on function is_recovering() from public;
+grant execute on function is_recovering() to storerank_editor, storerank_reader;
+
 create or replace view open_work as
 select w.kind, w.count, w.since, case when w.count > 0 then w.message end as message
 from (
@@ -23,7 +30,10 @@ from (
     'apart; when it lasts for hours, look whether the job reconcile fails.', count(*))
   from post p where p.state = 'unknown'
   union all
-  select 'held_post', count(*), min(p.created_at), format('%s posts are not sent. %s', count(*), (array_agg(p.problem order by p.created_at))[1])
+  select 'held_post', count(*), min(p.created_at), format('%s posts are not sent. %s', count(*), case
+    when exists (select from ledger where recover_from is not null) and is_recovering()
+      then '`storerank recover` is at work; they are sent when it has ended.'
+    else (array_agg(p.problem order by p.created_at))[1] end)
   from post p where p.state = 'ready' and p.problem is not null
   union all
   select 'refused_task', count(*), min(r.slot), format('%s tasks are not taken. %s', count(*), min(r.problem))
@@ -34,8 +44,10 @@ from (
     where p.state in ('sending', 'unknown') and k.state = 'posting' and k.status_code is null and k.problem is not null
   ) r
   union all
-  select 'restored', count(*), min(l.recover_from),
-    'The service lists tasks of this database that it does not know, so nothing is posted: run `storerank recover`.'
+  select 'restored', count(*), min(l.recover_from), case when count(*) > 0 and is_recovering()
+    then 'The service lists tasks of this database that it does not know, so nothing is posted. `storerank recover` is at work: when it has '
+      'ended, posting goes on by itself.'
+    else 'The service lists tasks of this database that it does not know, so nothing is posted: run `storerank recover`.' end
   from ledger l where l.recover_from is not null
 ) w;
 comment on view open_work is

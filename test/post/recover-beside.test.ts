@@ -35,7 +35,14 @@ test('nothing is posted until the recovery has ended, and what was on its way is
   const look = async () => {
     assert.deepEqual(await work(world, second), { kind: 'nothing' })
     assert.match((await readRestoreHold(world.db.sql)) ?? '', /recover` is at work.*go on by themselves/)
+    assert.match(await readMessage(), /recover` is at work: when it has ended/)
   }
+  const readMessage = () =>
+    world.db.begin(async (tx) => {
+      await tx`set local role storerank_reader`
+      const [row] = await tx<{ message: string }[]>`select message from open_work where kind = 'restored'`
+      return row?.message ?? ''
+    })
   const options = {
     quietMs: world.settings.reconcileQuietMs,
     overdueAfterMs: 60_000,
@@ -52,6 +59,7 @@ test('nothing is posted until the recovery has ended, and what was on its way is
   await assert.rejects(waiting, { name: 'AbortError' })
   await lock.end()
   assert.match((await readRestoreHold(world.db.sql)) ?? '', /then run `storerank recover`/)
+  assert.match(await readMessage(), /posted: run `storerank recover`/)
   assert.deepEqual(await countStates(world.db), { planned: 1, posted: 2 })
   await recoverForgottenTasks(beside, world.client, { ...options, quietMs: 0, signal: t.signal })
 

@@ -27,8 +27,8 @@ const COST_GROWTH = 1.3
 const FEWEST_TASKS = 1_000
 const BLOAT = 2
 const MIB = 1024 * 1024
-/** Below that the pages that every table and index has outweigh its rows. */
-const LARGE_BYTES = 8 * MIB
+/** Beyond that: what is dead between two runs of autovacuum in a small table. */
+const DEAD_BYTES = MIB
 /** Empty when everything in them is too old. */
 const TEMPORARY = [
   'task',
@@ -56,10 +56,10 @@ export function findExcesses({ days, aged, bloat, differences }: Life): string[]
       .filter(({ table, rows }) => TEMPORARY.includes(table) && rows > 0)
       .map(({ table, rows }) => `${table} has ${rows} rows that are older than it keeps.`),
     ...bloat
-      .filter(({ bytes, freshBytes }) => bytes > LARGE_BYTES && bytes > freshBytes * BLOAT)
+      .filter(({ bytes, freshBytes }) => bytes > freshBytes * BLOAT + DEAD_BYTES)
       .map(
         ({ table, bytes, freshBytes }) =>
-          `${table} has ${bytes / MIB} MiB, and ${freshBytes / MIB} freshly written.`,
+          `${table} has ${(bytes / MIB).toFixed(1)} MiB, and ${(freshBytes / MIB).toFixed(1)} freshly written.`,
       ),
   ]
 }

@@ -41,8 +41,9 @@ export async function startSoakRunner({
     signal,
     killSignal: 'SIGKILL',
   })
+  // That it was killed by the signal is an error of its own, and no reason to fail.
   child.on('error', () => {})
-  const ended = once(child, 'close').then(([code]) => code as number | null)
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   const log = createWriteStream(logFile, { flags: 'a' })
   await new Promise<void>((resolve, reject) => {
     let text = ''

@@ -62,6 +62,8 @@ test('what piles up is found', () => {
   assert.match(find({}, { aged: [{ table: 'task', rows: 1, bytes: 0 }] }), /task has 1 rows that are older/)
   assert.match(
     find({}, { bloat: [{ table: 'task', bytes: 3e7, freshBytes: 1e7 }] }),
-    /task has .* freshly written/,
+    /task has 28\.6 MiB, and 9\.5 freshly written/,
   )
+  assert.match(find({}, { bloat: [{ table: 'post', bytes: 4e6, freshBytes: 1e6 }] }), /post has 3\.8 MiB/)
+  assert.equal(find({}, { bloat: [{ table: 'ledger', bytes: 9e5, freshBytes: 1e5 }] }), '')
 })

@@ -1,10 +1,11 @@
 /**
  * `npm run soak`: ninety days of 20,000 tasks each. It ends with 1 when anything piled up, or became dearer.
- * `--days`, `--tasks` and `--upgrade-on` (0 for none) make it smaller.
+ * `--days`, `--tasks` and `--upgrade-on` (0 for none) make it smaller. Ended by SIGINT or SIGTERM, it says what the days so far have shown.
  */
 import { parseArgs } from 'node:util'
-import { findExcesses, findReaders } from './checks.ts'
+import { findExcesses, findReaders, type Life } from './checks.ts'
 import { defaultLogFile, liveLong } from './life.ts'
+import type { DayReport } from './measure.ts'
 
 const { values } = parseArgs({
   options: {
@@ -20,13 +21,16 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 process.stdout.write(
   `Logs of the runners: ${values.log}\n day  tasks  CPU ms, statements and buffers a task   connections  MiB of heap\n`,
 )
-const life = await liveLong({
+const days: DayReport[] = []
+const life: Life = await liveLong({
   days: Number(values.days),
   tasks: Number(values.tasks),
   upgradeOn: Number(values['upgrade-on']),
   logFile: values.log,
   signal: stopping.signal,
-  onDay: ({ day, tasks, cpuMs, statements, buffers, connections, runners, trouble }) => {
+  onDay: (report) => {
+    days.push(report)
+    const { day, tasks, cpuMs, statements, buffers, connections, runners, trouble } = report
     const heaps = Object.entries(runners).map(
       ([name, { heapBytes }]) => `${name} ${(heapBytes / MIB).toFixed(1)}`,
     )
@@ -34,6 +38,9 @@ const life = await liveLong({
       `${String(day).padStart(4)} ${String(tasks).padStart(6)}  ${cpuMs.toFixed(2)}  ${statements.toFixed(2)}  ${buffers.toFixed(0)}   ${connections}   ${heaps.join(', ')}  ${trouble}\n`,
     )
   },
+}).catch((error) => {
+  if (!stopping.signal.aborted) throw error
+  return { days, bloat: [], aged: [], differences: 0 }
 })
 process.stdout.write(
   '\n table, rows, MiB after the last day, MiB freshly written, rows when all is too old\n',

@@ -22,6 +22,8 @@ export const TIMINGS = {
   idleInTransactionMs: 30_000,
   /** Longer than any holder of the ledger's lock needs for one piece. Then the waiting transaction gives up, and names the holder. */
   ledgerLockMs: 15_000,
+  /** A transaction that has the ledger's lock for so long hangs, and everybody with it: it is given up. Those that work take a second. */
+  ledgerHoldMs: 2 * 60_000,
   /** A fetch job that takes longer is taken for dead. */
   leaseMs: 5 * 60_000,
   /** The first pause before an overdue task is asked for again; each pause is twice as long, at most a day. Asking is free. */

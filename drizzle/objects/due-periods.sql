@@ -39,10 +39,12 @@ begin
     select min(p.every) into interval_of from watch_period p
     where p.every > interval_of and p.ended_at is null and p.target_id is not null;
     exit when interval_of is null;
-    insert into interval_progress (work, every) values (of_work, interval_of) on conflict do nothing;
     loop
+      -- In the loop, because housekeeping deletes the rows, at any moment until this one is locked.
+      insert into interval_progress (work, every) values (of_work, interval_of) on conflict do nothing;
       select slot, coalesce(passing, slot_of(interval_of, present)) as passing, period_id into progress
       from interval_progress where work = of_work and every = interval_of for update;
+      continue when not found;
       exit when progress.slot >= slot_of(interval_of, present);
       taken := array(
         select p.id from watch_period p

@@ -29,7 +29,7 @@ export async function lockLedger(tx: Transaction): Promise<void> {
 /**
  * Runs a transaction that holds the ledger's lock.
  * @param name what waits, as the subject of a sentence: "Planning"
- * @throws UnavailableError when a lock was not given in time, naming its holder; what `work` throws
+ * @throws UnavailableError when a lock was not given in time, naming its holder, and when the transaction hangs; what `work` throws
  */
 export function withLedgerLock<T>(
   db: Database,
@@ -41,7 +41,7 @@ export function withLedgerLock<T>(
       await lockLedger(tx)
       return work(tx)
     },
-    { name, lockTimeoutMs: TIMINGS.ledgerLockMs },
+    { name, lockTimeoutMs: TIMINGS.ledgerLockMs, limitMs: TIMINGS.ledgerHoldMs },
   )
 }
 

@@ -34,12 +34,13 @@ export interface Scenario {
 
 const REACHED_WITHIN_MS = 180_000
 const LOOK_EVERY_MS = 20
+const STARTS = 3
 
 /** Dies with the answer in its hands; whoever gets its job next finds the post sent. */
 const killBeforeSettling: Play = async (stage) => {
   await haveTaken(stage, { points: ['between answer and settling'], skip: 0, action: 'kill' })
   await loseHeartbeats(stage.world)
-  const other = stage.start()
+  const other = await startReady(stage)
   await untilWorked(stage.world, 'post')
   return [other]
 }
@@ -63,13 +64,11 @@ const freezeBeforeSending: Play = async (stage) => {
     postTroubles: ['slow answer'],
     slowMs: [2_200, 2_400],
   })
-  const other = stage.start()
-  await until(world, 'another runner sends what the frozen one held', async () => {
-    const [now] = await world.sql<{ state: string; token: string | null }[]>`
-      select state, token from post where id = ${postId}`
-    return now?.state === 'sending' && now.token !== held?.token
+  const claimed = until(world, 'another runner has claimed what the frozen one holds', async () => {
+    const [now] = await world.sql<{ token: string | null }[]>`select token from post where id = ${postId}`
+    return now !== undefined && now.token !== null && now.token !== held?.token
   })
-  runner.signal('SIGCONT')
+  const [other] = await Promise.all([startReady(stage), claimed.then(() => runner.signal('SIGCONT'))])
   await until(world, 'the late answer is on its way', async () => (wire.troubles.get('slow answer') ?? 0) > 0)
   wire.troubleShare = 0
   return [runner, other]
@@ -83,7 +82,7 @@ const freezeBeforeStoring: Play = async (stage) => {
     skip: 0,
     action: 'freeze',
   })
-  const other = stage.start()
+  const other = await startReady(stage)
   await until(
     world,
     'another runner has stored the results',
@@ -95,7 +94,8 @@ const freezeBeforeStoring: Play = async (stage) => {
 }
 
 /** Every POST arrives long after its sender has given it up, and after two scans could have been made. */
-const deliverLate: Play = async ({ world, wire, start, keywords, depth }) => {
+const deliverLate: Play = async (stage) => {
+  const { world, wire, keywords, depth } = stage
   await watchKeywords(world.sql, keywords, depth)
   Object.assign(wire, {
     troubleShare: 1,
@@ -103,7 +103,7 @@ const deliverLate: Play = async ({ world, wire, start, keywords, depth }) => {
     postTroubles: ['late delivery'],
     lateMs: [4_500, 5_000],
   })
-  const runner = start()
+  const runner = await startReady(stage)
   await until(
     world,
     'every post is on its way',
@@ -115,15 +115,17 @@ const deliverLate: Play = async ({ world, wire, start, keywords, depth }) => {
 }
 
 /** More work than the window allows, and nobody in its way. */
-const workAtFullPace: Play = async ({ world, start, keywords, depth }) => {
+const workAtFullPace: Play = async (stage) => {
+  const { world, keywords, depth } = stage
   await watchKeywords(world.sql, keywords, depth)
-  const runners = [start(), start()]
+  const runners = await Promise.all([startReady(stage), startReady(stage)])
   await until(world, 'everything is bought', async () => (await world.countPaid()) >= keywords)
   return runners
 }
 
 /** A plan that nobody posts is twice the budget of the next day, to which each claim brings its own part. */
-const meetOnOneDay: Play = async ({ world, start, keywords, depth }) => {
+const meetOnOneDay: Play = async (stage) => {
+  const { world, start, keywords, depth } = stage
   await world.jump('4 hours 50 minutes')
   await allowAsMuchAs(world.sql, keywords)
   await watchKeywords(world.sql, keywords, depth)
@@ -133,18 +135,22 @@ const meetOnOneDay: Play = async ({ world, start, keywords, depth }) => {
   await planner.ended
   await allowAsMuchAs(world.sql, keywords / 2)
   await world.jump('30 minutes')
-  const runners = [start(), start(), start()]
-  await Promise.all(runners.map((runner) => runner.ready))
-  return runners
+  return Promise.all([startReady(stage), startReady(stage), startReady(stage)])
+}
+
+/** On a busy machine a runner may give up before it has started, because the service seems silent. */
+async function startReady({ start }: ScenarioStage, role?: Role): Promise<Runner> {
+  for (let attempt = 1; attempt <= STARTS; attempt += 1) {
+    const runner = start(role)
+    if (await runner.ready) return runner
+  }
+  throw new Error(`A runner did not start, ${STARTS} times.`)
 }
 
 /** A runner that does nothing but working the queues is struck; whoever planned for it and collected is gone by then. */
-async function haveTaken(
-  { world, start, keywords, depth }: ScenarioStage,
-  armed: Armed,
-): Promise<{ runner: Runner; postId: string }> {
-  const runner = start('work')
-  if (!(await runner.ready)) throw new Error('A runner did not start.')
+async function haveTaken(stage: ScenarioStage, armed: Armed): Promise<{ runner: Runner; postId: string }> {
+  const { world, start, keywords, depth } = stage
+  const runner = await startReady(stage, 'work')
   const reaching = runner.reach(REACHED_WITHIN_MS)
   runner.arm(armed)
   await watchKeywords(world.sql, keywords, depth)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { dueNow, lookAtAllPeriods, queueDueSlots } from '../../src/plan/due.ts'
+import { until } from '../support/embedded.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const MINUTE_MS = 60_000
@@ -83,6 +84,30 @@ async function take(each: Step, clock: { ms: number }): Promise<void> {
   if (each.do === 'crash') await crash()
   if (each.do === 'housekeeping') await lookAtAllPeriods(planning.db)
 }
+
+test('a plan goes on while housekeeping has all periods looked at, also when it deletes the row that the plan waits for', {
+  timeout: 120_000,
+}, async () => {
+  const { db } = planning
+  await planning.clear()
+  await planning.setNow(new Date(START_MS))
+  await planning.watch('a', ['yoga'])
+  await planning.plan()
+  const plan = await planning.openAnother().begin(async (housekeeping) => {
+    await housekeeping`select from interval_progress for update`
+    const planned = queueDueSlots(planning.openAnother())
+    await until('the plan waits', async () => {
+      const waiting = await db.sql`
+        select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%take_due_periods%'`
+      return waiting.count === 1
+    })
+    await housekeeping`delete from interval_progress`
+    return { planned }
+  })
+  await plan.planned
+  assert.ok((await db.sql`select from interval_progress where work = 'plan' and slot is not null`).count > 0)
+})
 
 describe('whatever people and runners did', () => {
   test('a plan has queued what reading every watch finds due', async () => {

@@ -20,6 +20,7 @@ import { settlePost } from '../../src/post/settle.ts'
 import { createClient } from '../../src/service/client.ts'
 import { type Delivery, listKeywords } from './bodies.ts'
 import type { SendOrder, SendReport } from './sender.ts'
+import { readServerLoad } from './server-load.ts'
 
 export interface DeliveryReport extends SendReport {
   readonly results: number
@@ -28,6 +29,10 @@ export interface DeliveryReport extends SendReport {
   /** Bytes of all bodies, compressed. */
   readonly bytes: number
   readonly fetched: number
+  /** CPU of this process and of PostgreSQL, and statements, for each delivery. */
+  readonly nodeUs: number
+  readonly serverUs: number
+  readonly statements: number
   /** Of this process, in bytes, one a tenth of a second, from the first result on. */
   readonly rss: readonly number[]
   /** Sentences on what does not hold of the books; none when each result is stored once. */
@@ -72,14 +77,24 @@ export async function deliver(db: Database, results: number): Promise<DeliveryRe
   const sampling = setInterval(() => rss.push(process.memoryUsage.rss()), SAMPLE_EVERY_MS)
   try {
     const postbackUrl = `http://127.0.0.1:${receiver.address.port}/${secret}?id=$id&tag=$tag`
+    const load = await readServerLoad(db)
+    const cpu = process.cpuUsage()
     const [report, fetched] = await Promise.all([
       sender.ask<SendReport>({ postbackUrl, order: orderOf(results) } satisfies SendOrder),
       collectOverdue(db, url, store),
     ])
+    const { user, system } = process.cpuUsage(cpu)
+    const after = await readServerLoad(db)
     clearInterval(sampling)
     await settlePosts(db, tasks)
     const problems = await compareBooks(db, results, stored)
-    return { ...report, results, deliveries: orderOf(results).length, bytes, fetched, rss, problems }
+    const deliveries = orderOf(results).length
+    const costs = {
+      nodeUs: (user + system) / deliveries,
+      serverUs: ((after.cpuMs - load.cpuMs) * 1000) / deliveries,
+      statements: ((after.statements ?? Number.NaN) - (load.statements ?? 0)) / deliveries,
+    }
+    return { ...report, ...costs, results, deliveries, bytes, fetched, rss, problems }
   } finally {
     clearInterval(sampling)
     await receiver.close()

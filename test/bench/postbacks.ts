@@ -30,6 +30,9 @@ function check(report: DeliveryReport): string[] {
   print(
     `deliveries:          ${deliveries}, ${Math.round(report.bytes / results)} bytes each, answers ${JSON.stringify(statuses)}`,
   )
+  print(
+    `cost of a delivery:  ${report.nodeUs.toFixed(0)} µs of Node, ${report.serverUs.toFixed(0)} µs of PostgreSQL, ${report.statements.toFixed(2)} statements`,
+  )
   print(`fetched beside them: ${report.fetched}`)
   print(
     `time to the answer:  p50 ${p50Ms.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms, longest ${maxMs.toFixed(0)} ms`,

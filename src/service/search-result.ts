@@ -6,7 +6,7 @@ import { APP_ID_RULE, readAppId, storeOfType } from './app-id.ts'
 import { cleanText, isObject, readCount, readTimestamp, readWith, unreadable } from './fields.ts'
 import type { Store } from './functions.ts'
 import { type ReadItems, type RefusedItem, readItems } from './refused-items.ts'
-import { type ItemMarks, SentItems } from './sent-items.ts'
+import { type ItemMarks, SentItems, withParsedItems } from './sent-items.ts'
 
 /** One ranked app. */
 export interface SearchItem {
@@ -107,7 +107,7 @@ export function parseSearchResult(result: unknown): SearchResult {
  * @throws as `parseSearchResult` does
  */
 export function parseRankedSearch(result: unknown, findKnown: FindKnownApp): RankedSearch {
-  const page: Page = isPage(result) ? result : readWith(searchPage, result)
+  const page: Page = isPage(result) ? result : readWith(searchPage, withParsedItems(result))
   const counted = readCount(page.items_count)
   if (page.items == null && counted !== 0) {
     throw unreadable(['items'], 'it is missing, and items_count is not 0')

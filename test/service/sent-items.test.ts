@@ -98,6 +98,12 @@ describe('an answer that is parsed sparingly', () => {
     }
   })
 
+  test('with more items than any search has is refused in the same words', () => {
+    const body = bodyOf(wrap(makeSearch(5_001)))
+    assert.match(readBody(parseSparingly, body), /5000/)
+    assert.equal(readBody(parseSparingly, body), readBody(parseWhole, body))
+  })
+
   test('that is no JSON behind its items throws, as JSON.parse does', () => {
     const body = bodyOf(wrap(makeSearch(2)))
     assert.throws(() => parseSparingly(body.subarray(0, -1)), SyntaxError)

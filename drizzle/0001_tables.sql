@@ -162,10 +162,10 @@ CREATE TABLE "annotation" (
 	"app_id" text,
 	"text" text NOT NULL,
 	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
-	CONSTRAINT "annotation_day_2000_to_2200" CHECK (day between '2000-01-01' and '2200-01-01'),
-	CONSTRAINT "annotation_app_id_form" CHECK (app_id ~ '^([1-9][0-9]{2,18}|[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+)$' and char_length(app_id) <= 255),
-	CONSTRAINT "annotation_text_1_to_1000_trimmed" CHECK (char_length(text) between 1 and 1000 and text = btrim(text)),
-	CONSTRAINT "annotation_text_without_control_characters" CHECK (not has_control_characters(text))
+	CONSTRAINT "annotation_day_2000_to_2200" CHECK ((day between '2000-01-01' and '2200-01-01') is not false or refuse('annotation', 'day_2000_to_2200', array[project, day::text, text], to_jsonb(day))),
+	CONSTRAINT "annotation_app_id_form" CHECK ((app_id ~ '^([1-9][0-9]{2,18}|[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+)$' and char_length(app_id) <= 255) is not false or refuse('annotation', 'app_id_form', array[project, day::text, text], to_jsonb(app_id))),
+	CONSTRAINT "annotation_text_1_to_1000_trimmed" CHECK ((char_length(text) between 1 and 1000 and text = btrim(text)) is not false or refuse('annotation', 'text_1_to_1000_trimmed', array[project, day::text, text], to_jsonb(text), to_jsonb(char_length(text)))),
+	CONSTRAINT "annotation_text_without_control_characters" CHECK ((not has_control_characters(text)) is not false or refuse('annotation', 'text_without_control_characters', array[project, day::text, text], to_jsonb(text)))
 );
 --> statement-breakpoint
 CREATE TABLE "api_call" (
@@ -565,11 +565,11 @@ CREATE TABLE "rank_weight" (
 	"rank" smallint NOT NULL,
 	"weight" double precision NOT NULL,
 	CONSTRAINT "rank_weight_curve_rank_pk" PRIMARY KEY("curve","rank"),
-	CONSTRAINT "rank_weight_curve_1_to_100_trimmed" CHECK (char_length(curve) between 1 and 100 and curve = btrim(curve)),
-	CONSTRAINT "rank_weight_curve_without_control_characters" CHECK (not has_control_characters(curve)),
-	CONSTRAINT "rank_weight_rank_1_to_700" CHECK (rank between 1 and 700),
-	CONSTRAINT "rank_weight_weight_0_to_1000000" CHECK (weight between 0 and 1000000),
-	CONSTRAINT "rank_weight_weight_of_rank_1_positive" CHECK (rank > 1 or weight > 0)
+	CONSTRAINT "rank_weight_curve_1_to_100_trimmed" CHECK ((char_length(curve) between 1 and 100 and curve = btrim(curve)) is not false or refuse('rank_weight', 'curve_1_to_100_trimmed', array[curve, rank::text], to_jsonb(curve), to_jsonb(char_length(curve)))),
+	CONSTRAINT "rank_weight_curve_without_control_characters" CHECK ((not has_control_characters(curve)) is not false or refuse('rank_weight', 'curve_without_control_characters', array[curve, rank::text], to_jsonb(curve))),
+	CONSTRAINT "rank_weight_rank_1_to_700" CHECK ((rank between 1 and 700) is not false or refuse('rank_weight', 'rank_1_to_700', array[curve, rank::text], to_jsonb(rank))),
+	CONSTRAINT "rank_weight_weight_of_rank_0_to_1000000" CHECK ((weight between 0 and 1000000) is not false or refuse('rank_weight', 'weight_of_rank_0_to_1000000', array[curve, rank::text], to_jsonb(weight))),
+	CONSTRAINT "rank_weight_weight_of_rank_1_positive" CHECK ((rank > 1 or weight > 0) is not false or refuse('rank_weight', 'weight_of_rank_1_positive', array[curve, rank::text], to_jsonb(weight)))
 );
 --> statement-breakpoint
 CREATE TABLE "ranking" (
@@ -786,7 +786,7 @@ CREATE INDEX "alert_message_ended" ON "alert_message" USING btree ("ended_at") W
 --> statement-breakpoint
 CREATE UNIQUE INDEX "alert_rule_same_row_twice" ON "alert_rule" USING btree ("project","name");
 --> statement-breakpoint
-CREATE UNIQUE INDEX "annotation_same_row_twice" ON "annotation" USING btree (project,day,coalesce(app_id, ''),md5(text));
+CREATE UNIQUE INDEX "annotation_same_row_twice" ON "annotation" USING btree (project,day,coalesce(app_id, ''),subject_key(text));
 --> statement-breakpoint
 CREATE INDEX "api_call_of_kind" ON "api_call" USING btree ("kind","permit_at") WHERE kind in ('tasks_ready', 'id_list', 'status');
 --> statement-breakpoint
@@ -834,7 +834,7 @@ CREATE INDEX "target_by_keyword" ON "target" USING hash ((case function when 'ap
 --> statement-breakpoint
 CREATE INDEX "target_with_capitals" ON "target" USING btree (folded_subject(subject)) WHERE function = 'app_searches' and subject <> folded_subject(subject);
 --> statement-breakpoint
-CREATE UNIQUE INDEX "target_once" ON "target" USING btree (subject_key(subject),location_code,language_code,store,function,coalesce(category, ''));
+CREATE UNIQUE INDEX "target_once" ON "target" USING btree (subject_key(subject) collate "C",location_code,language_code,store,function,coalesce(category, ''));
 --> statement-breakpoint
 CREATE UNIQUE INDEX "task_once_per_slot" ON "task" USING btree ("target_id","slot") WHERE state <> 'dropped';
 --> statement-breakpoint

@@ -169,6 +169,18 @@ begin atomic
     ('cooldown_0_to_366_days', 'cooldown is %1$s, and may be 0 to 366 days or the hours of as many, without months and years.',
       'Leave it out for none.'),
 
+    ('day_2000_to_2200', 'day is %1$s, and may be 2000-01-01 to 2200-01-01.', 'It is a day in the time zone of the project.'),
+    ('text_1_to_1000_trimmed', 'text is %1$s, of %2$s characters, and may have 1 to 1000, the first and last of them no space.',
+      'Say what happened on the day.'),
+    ('text_without_control_characters', 'text is %1$s, with a line break or another control character in it.', 'Write it in one line.'),
+
+    ('curve_1_to_100_trimmed', 'curve is %1$s, of %2$s characters, and may have 1 to 100, the first and last of them no space.',
+      'Any name of yours; reciprocal and clicks are there.'),
+    ('curve_without_control_characters', 'curve is %1$s, with a line break or another control character in it.', 'Write it without.'),
+    ('rank_1_to_700', 'rank is %1$s, and may be 1 to 700.', 'A rank that a curve does not name is worth nothing.'),
+    ('weight_of_rank_0_to_1000000', 'weight is %1$s, and may be 0 to 1000000.', 'Only its ratio to the weight of rank 1 counts.'),
+    ('weight_of_rank_1_positive', 'The weight of rank 1 is %1$s, and must be above 0, because all others are divided by it.', 'Write 1.'),
+
     ('kind_of_channel', 'There is no kind of channel %1$s.', 'It is webhook, slack or email.'),
     ('address_of_webhook_and_email', 'A webhook and e-mail have an address, and Slack has none; the kind is %1$s.',
       'A webhook has its URL in address, e-mail its addresses; the URL of Slack is a secret, which the variable of secret_variable holds.'),

@@ -10,7 +10,7 @@ declare
 begin
   for attempt in 1..2 loop
     select t.id into found_id from target t
-    where t.store = in_store and t.function = in_function and subject_key(t.subject) = subject_key(in_subject)
+    where t.store = in_store and t.function = in_function and subject_key(t.subject) collate "C" = subject_key(in_subject)
       and coalesce(t.category, '') = coalesce(in_category, '')
       and t.location_code = in_location and t.language_code = in_language;
     exit when found_id is not null;
@@ -39,7 +39,7 @@ begin atomic
   from watch_part w
   left join lateral (
     select t.id from target t
-    where t.store = w.store and t.function = w.function and subject_key(t.subject) = subject_key(w.subject)
+    where t.store = w.store and t.function = w.function and subject_key(t.subject) collate "C" = subject_key(w.subject)
       and coalesce(t.category, '') = coalesce(w.category, '')
       and t.location_code = w.location_code and t.language_code = w.language_code
     offset 0
@@ -69,7 +69,7 @@ begin
       w.role, w.label, w.every, w.depth, w.html, w.priority
     from unnest(of_watches) i (id)
     join watch_part w on w.watch_id = i.id
-    left join target t on t.store = w.store and t.function = w.function and subject_key(t.subject) = subject_key(w.subject)
+    left join target t on t.store = w.store and t.function = w.function and subject_key(t.subject) collate "C" = subject_key(w.subject)
       and coalesce(t.category, '') = coalesce(w.category, '')
       and t.location_code = w.location_code and t.language_code = w.language_code
     left join app a on a.store = w.store and a.app_id = w.app_id
@@ -136,7 +136,7 @@ begin
       and o.store = t.store and o.location_code = t.location_code and o.language_code = t.language_code
     union all
     select o.id from target o
-    where f.folded <> t.subject and subject_key(o.subject) = subject_key(f.folded) and coalesce(o.category, '') = ''
+    where f.folded <> t.subject and subject_key(o.subject) collate "C" = subject_key(f.folded) and coalesce(o.category, '') = ''
       and o.function = 'app_searches' and o.store = t.store and o.location_code = t.location_code and o.language_code = t.language_code
     offset 0
   ) o
@@ -175,7 +175,8 @@ begin
     select distinct w.store, w.function, w.subject, w.category, w.location_code, w.language_code
     from wanted w where w.function is not null and w.target_id is null
     order by 3, 5, 6, 1, 2, 4
-    on conflict do nothing
+    -- Named, so that their ids are not looked up as well.
+    on conflict (subject_key(subject) collate "C", location_code, language_code, store, function, coalesce(category, '')) do nothing
     returning id, store, function, subject, category, location_code, language_code
   ), asked as materialized (
     select w.watch_id, w.project, coalesce(w.target_id, t.id) as target_id, coalesce(w.app, a.id) as app, w.role, w.label, w.every,

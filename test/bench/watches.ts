@@ -1,7 +1,7 @@
 /**
- * How long one statement takes over many watches, triggers and periods included, how much CPU the server uses, and how much memory the
- * process of the session has at most: `npm run bench:watches`, or `npm run bench:watches -- 10000` for one size. TEST_DATABASE_URL is
- * the server, else a temporary one.
+ * How long one statement takes over many watches, triggers and periods included, and the question what is wrong with them; how much CPU
+ * the server uses, and how much memory the process of the session has at most: `npm run bench:watches`, or
+ * `npm run bench:watches -- 10000` for one size. TEST_DATABASE_URL is the server, else a temporary one.
  */
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
@@ -18,6 +18,7 @@ const INSERT = (count: number) => `
 
 const STATEMENTS: readonly (readonly [what: string, text: (count: number) => string])[] = [
   ['insert', INSERT],
+  ['watch_problem', () => 'select from watch_problem'],
   ['insert, all there', (count) => `${INSERT(count)} on conflict do nothing`],
   ['priority', () => 'update keyword_watch set priority = 2'],
   ['note', () => "update keyword_watch set note = 'why'"],
@@ -30,6 +31,10 @@ async function measure(db: Database, count: number): Promise<void> {
   // One session for all of a size: a person's.
   const sql = db.openSession(3_600_000)
   try {
+    // A project without any app is a problem of its own.
+    await sql`
+      insert into app_watch (project, store, app_id)
+      select 'project ' || n, 'ios_store', '1480010017' from generate_series(0, ${PROJECTS - 1}::int) n on conflict do nothing`
     for (const [what, text] of STATEMENTS) {
       const before = await readServerLoad(db)
       const from = performance.now()

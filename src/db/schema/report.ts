@@ -2,7 +2,6 @@
 import { sql } from 'drizzle-orm'
 import {
   bigint,
-  check,
   date,
   doublePrecision,
   pgTable,
@@ -13,6 +12,10 @@ import {
 } from 'drizzle-orm/pg-core'
 import { businessNow, instant } from './columns.ts'
 import { project } from './project.ts'
+import { rulesOf } from './rule.ts'
+
+const weightRule = rulesOf('rank_weight', ['curve', 'rank::text'])
+const noteRule = rulesOf('annotation', ['project', 'day::text', 'text'])
 
 /** What a rank is worth, by curve. A rank that a curve does not name is worth nothing. The migration that makes the table fills it. */
 export const rankWeight = pgTable(
@@ -24,15 +27,17 @@ export const rankWeight = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.curve, t.rank] }),
-    check(
-      'rank_weight_curve_1_to_100_trimmed',
+    weightRule(
+      'curve_1_to_100_trimmed',
       sql`char_length(curve) between 1 and 100 and curve = btrim(curve)`,
+      'curve',
+      'char_length(curve)',
     ),
-    check('rank_weight_curve_without_control_characters', sql`not has_control_characters(curve)`),
-    check('rank_weight_rank_1_to_700', sql`rank between 1 and 700`),
+    weightRule('curve_without_control_characters', sql`not has_control_characters(curve)`, 'curve'),
+    weightRule('rank_1_to_700', sql`rank between 1 and 700`, 'rank'),
     // NaN is greater than every number. All is divided by the weight of rank 1.
-    check('rank_weight_weight_0_to_1000000', sql`weight between 0 and 1000000`),
-    check('rank_weight_weight_of_rank_1_positive', sql`rank > 1 or weight > 0`),
+    weightRule('weight_of_rank_0_to_1000000', sql`weight between 0 and 1000000`, 'weight'),
+    weightRule('weight_of_rank_1_positive', sql`rank > 1 or weight > 0`, 'weight'),
   ],
 )
 
@@ -52,21 +57,24 @@ export const annotation = pgTable(
     createdAt: instant('created_at').notNull().default(businessNow),
   },
   () => [
-    check('annotation_day_2000_to_2200', sql`day between '2000-01-01' and '2200-01-01'`),
-    check(
-      'annotation_app_id_form',
+    noteRule('day_2000_to_2200', sql`day between '2000-01-01' and '2200-01-01'`, 'day'),
+    noteRule(
+      'app_id_form',
       sql`app_id ~ '^([1-9][0-9]{2,18}|[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+)$' and char_length(app_id) <= 255`,
+      'app_id',
     ),
-    check(
-      'annotation_text_1_to_1000_trimmed',
+    noteRule(
+      'text_1_to_1000_trimmed',
       sql`char_length(text) between 1 and 1000 and text = btrim(text)`,
+      'text',
+      'char_length(text)',
     ),
-    check('annotation_text_without_control_characters', sql`not has_control_characters(text)`),
+    noteRule('text_without_control_characters', sql`not has_control_characters(text)`, 'text'),
     uniqueIndex('annotation_same_row_twice').on(
       sql`project`,
       sql`day`,
       sql`coalesce(app_id, '')`,
-      sql`md5(text)`,
+      sql`subject_key(text)`,
     ),
   ],
 )

@@ -22,9 +22,10 @@ export interface ParquetOptions {
 
 const DAY_MS = 86_400_000
 const MICROS_PER_MS = 1000n
-/** A row group is held in memory: so many rows, or letters, whichever comes first. */
+/** A row group is held in memory: so many rows, or letters, whichever comes first. A cell takes as much memory as these letters besides its own. */
 const GROUP_ROWS = 50_000
 const GROUP_LETTERS = 16_000_000
+const CELL_LETTERS = 24
 
 const TEXT: ColumnType = { element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' }, parse: String }
 const WHOLE: ColumnType = { element: { type: 'INT32' }, parse: Number }
@@ -90,7 +91,7 @@ export class ParquetFile {
   add(rows: readonly Cells[]): Uint8Array {
     for (const row of rows) {
       this.#rows.push(row)
-      for (const cell of row) this.#letters += cell?.length ?? 0
+      for (const cell of row) this.#letters += CELL_LETTERS + (cell?.length ?? 0)
       if (this.#rows.length >= GROUP_ROWS || this.#letters >= GROUP_LETTERS) this.#writeGroup()
     }
     return this.#take()

@@ -63,6 +63,7 @@ export function drawStack(pen, frame, layers, highest = 0) {
     return pen.element('path', { class: `bar ${className}`, d: path.join('') })
   })
   return drawFrame(pen, frame, plot, [
+    ...drawBands(pen, frame, plot, 0),
     ...drawValueAxis(pen, frame, y, pen.ticks(0, top, 4)),
     ...bars,
     ...drawMarks(pen, frame, plot),

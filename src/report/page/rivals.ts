@@ -22,7 +22,12 @@ export function showRivals(report: Report): Markup {
 function showDuel(report: Report, { own, rival, ahead, behind, won, lost }: Duel): Markup {
   const percent = Math.round((100 * ahead) / (ahead + behind))
   return html`<tr><th scope="row">${nameApp(report, own)}</th><td class="text">${nameApp(report, rival)}</td><td>${formatCount(ahead)}</td><td>${formatCount(behind)}</td>
-<td class="share"><meter min="0" max="100" value="${percent}" aria-label="Share ahead">${percent} %</meter> ${percent} %</td><td class="good">${formatCount(won.length)}</td><td class="bad">${formatCount(lost.length)}</td></tr>`
+<td class="share"><meter min="0" max="100" value="${percent}" aria-label="Share ahead">${percent} %</meter> ${percent} %</td>${showTimes(won.length, 'good')}${showTimes(lost.length, 'bad')}</tr>`
+}
+
+/** No colour says of nothing that it is good or bad. */
+function showTimes(times: number, tone: 'good' | 'bad'): Markup {
+  return html`<td class="${times === 0 ? '' : tone}">${formatCount(times)}</td>`
 }
 
 function showTurns(report: Report, duels: readonly Duel[], side: 'won' | 'lost'): Markup {

@@ -1,6 +1,6 @@
 /** Visibility, share of voice and the distribution of ranks over time. */
 import { BANDS, distribute } from '../findings.ts'
-import type { Daily, Report } from '../model.ts'
+import type { Daily, Report, Visibility } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { formatCount, formatPercent, STORE_NAMES } from '../words.ts'
 import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure } from './figure.ts'
@@ -29,11 +29,15 @@ function visibilityByStore(report: Report): Figure[] {
       unit: '%',
       days: report.days,
       marks: collectMarks(report, store),
-      bands: measuredPercent.map((percent) => (percent !== null && percent < POOR_PERCENT ? 'poor' : null)),
+      bands: poorDays(first),
       lines: shown.map(({ app, percent }) => lineOf(nameApp(report, app), classOfApp(report, app), percent)),
       columns: [lineOf('Measured', '', measuredPercent)],
     }
   })
+}
+
+function poorDays({ measuredPercent }: Visibility): Daily<string | null> {
+  return measuredPercent.map((percent) => (percent !== null && percent < POOR_PERCENT ? 'poor' : null))
 }
 
 function lineOf(name: string, className: string, percent: Daily<number | null>): FigureLine {
@@ -52,14 +56,16 @@ function shareOfVoice(report: Report): Figure[] {
     const shares = report.shareOfVoice.filter((share) => share.store === store)
     const watched = shares.filter(({ app }) => app !== null)
     const others = shares.filter(({ app }) => app === null).map(({ percent }) => percent)
+    const measured = report.visibility.find(({ app }) => report.apps[app]?.store === store)
     return {
       id: `share-of-voice-${store}`,
       title: stores.length === 1 ? 'Share of voice' : `Share of voice, ${STORE_NAMES[store]}`,
-      note: `Of all places of all apps in the same measurements, each counted like visibility. All apps that are not watched hold the rest, ${formatPercent(others[0]?.at(-1))} on the last day.`,
+      note: `Of all places of all apps in the same measurements, each counted like visibility. All apps that are not watched hold the rest, ${formatPercent(others[0]?.at(-1))} on the last day. Days of which less than ${POOR_PERCENT} % was measured are shaded.`,
       kind: 'stack',
       unit: '%',
       days: report.days,
       marks: collectMarks(report, store),
+      bands: measured === undefined ? [] : poorDays(measured),
       lines: watched.map(({ app, percent }) =>
         lineOf(nameApp(report, app ?? -1), classOfApp(report, app ?? -1), percent),
       ),

@@ -141,6 +141,13 @@ describe('Parquet', () => {
     assert.deepEqual(found.at(-1), { n: 120_000, rest: 120_000 % 7 })
   })
 
+  test('has smaller row groups where rows are wide, so that they take no more memory', async () => {
+    const columns = Array.from({ length: 100 }, (_, n) => `n + ${n}`).join(', ')
+    const bytes = await run(`select ${columns} from generate_series(1, 12000) n`, 'parquet')
+    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer
+    assert.ok(parquetMetadata(file).row_groups.length > 1)
+  })
+
   test('can hold no row at all', async () => {
     assert.deepEqual(await rows('select 1 as n where false'), [])
   })

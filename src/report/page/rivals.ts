@@ -14,7 +14,7 @@ export function showRivals(report: Report): Markup {
     return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>${showNothing('No competitor is watched.')}</section>`
   return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>
 <p class="lead">Where either is ranked: who is ahead now, and where that has turned since ${formatDay(report.days[0] ?? '')}.</p>
-<div class="scroll" tabindex="0" role="region" aria-label="Head to head"><table class="duels"><thead><tr><th scope="col">Own app</th><th scope="col" class="text">Competitor</th><th scope="col">Ahead on</th><th scope="col">Behind on</th><th scope="col" class="share">Share ahead</th><th scope="col">Overtook it on</th><th scope="col">Was overtaken on</th></tr></thead>
+<div class="scroll" tabindex="0" role="region" aria-label="Own apps against competitors"><table class="duels"><thead><tr><th scope="col">Own app</th><th scope="col" class="text">Competitor</th><th scope="col">Ahead on</th><th scope="col">Behind on</th><th scope="col" class="share">Share ahead</th><th scope="col">Overtook it on</th><th scope="col">Was overtaken on</th></tr></thead>
 <tbody>${duels.map((duel) => showDuel(report, duel))}</tbody></table></div>
 <div class="columns two">${showTurns(report, duels, 'lost')}${showTurns(report, duels, 'won')}</div></section>`
 }

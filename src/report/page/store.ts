@@ -19,7 +19,7 @@ export function showChanges(report: Report): Markup {
     changes.length > CHANGES_SHOWN
       ? html`<p class="more">and ${formatCount(changes.length - CHANGES_SHOWN)} before</p>`
       : ''
-  const table = html`<div class="scroll" tabindex="0" role="region" aria-label="Changes in the stores"><table class="changes"><thead><tr><th scope="col">Day</th><th scope="col" class="text">App</th><th scope="col" class="text">What</th><th scope="col" class="text">Old</th><th scope="col" class="text">New</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
+  const table = html`<div class="scroll" tabindex="0" role="region" aria-label="Changes of pages in the stores"><table class="changes"><thead><tr><th scope="col">Day</th><th scope="col" class="text">App</th><th scope="col" class="text">What</th><th scope="col" class="text">Old</th><th scope="col" class="text">New</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
   return html`<section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes in the stores</h2>
 ${showNotes(report)}${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}</section>`
 }
@@ -95,7 +95,7 @@ function showCounts(report: Report): Markup {
       html`<tr><th scope="row">${nameApp(report, one.app)}<small>${one.place}</small></th>${showGrowth(one.votes)}${showGrowth(one.reviews)}${showStars(report, one)}</tr>`,
   )
   const stars = [1, 2, 3, 4, 5].map((count) => html`<th scope="col">${count} ★</th>`)
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Ratings and reviews"><table class="counts"><thead>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Ratings and reviews by app"><table class="counts"><thead>
 <tr><th scope="col" rowspan="2">App</th><th scope="col" rowspan="2">Ratings</th><th scope="col" rowspan="2">new</th><th scope="col" rowspan="2">Reviews</th><th scope="col" rowspan="2">new</th><th scope="colgroup" colspan="5">Reviews written in these days</th></tr><tr>${stars}</tr></thead><tbody>${rows}</tbody></table></div>`
 }
 

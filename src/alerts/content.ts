@@ -1,7 +1,7 @@
 /** What a message says, as data: made at the first attempt, and the same at each one after it. */
 import type { Transaction } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
-import { describeEvent } from './words.ts'
+import { dayOf, describeEvent } from './words.ts'
 
 export type Severity = 'info' | 'warning' | 'critical'
 
@@ -31,6 +31,8 @@ export interface EventRow {
   readonly depthBefore: number | null
   readonly checkUrl: string | null
   readonly detail: Readonly<Record<string, unknown>>
+  /** Of the project. */
+  readonly timezone: string
   readonly cooldownMs: number
   /** The slot of the last event of the same rule and subject that was delivered before it. */
   readonly toldSlot: Date | null
@@ -43,6 +45,8 @@ export interface Line {
   readonly kind: string
   readonly severity: Severity
   readonly slot: string
+  /** The day of the slot, as the project counts days where the event is of a day. */
+  readonly day: string
   readonly text: string
   readonly store: string | null
   readonly keyword: string | null
@@ -78,10 +82,11 @@ export async function readEvents(tx: Transaction, messageId: string): Promise<Ev
     select h.event_id as id, h.rule_id as "ruleId", e.subject, h.rule, h.kind, h.severity, h.slot, h.store, h.keyword, h.collection,
       h.category, h.location, h.language, h.app_id as "appId", h.app, h.rival, h.before, h.after, h.compared_slot as "comparedSlot",
       h.depth, h.depth_before as "depthBefore", h.check_url as "checkUrl", h.detail,
-      (extract(epoch from r.cooldown) * 1000)::float8 as "cooldownMs", told.slot as "toldSlot"
+      p.timezone, (extract(epoch from r.cooldown) * 1000)::float8 as "cooldownMs", told.slot as "toldSlot"
     from alert_history h
     join alert_event e on e.id = h.event_id
     join alert_rule r on r.id = h.rule_id
+    join project p on p.name = r.project
     left join lateral (
       select max(o.slot) as slot from alert_event o join alert_message m on m.id = o.message_id
       where o.rule_id = e.rule_id and o.subject = e.subject and o.held_back is null and m.state = 'delivered' and o.slot <= e.slot
@@ -127,6 +132,7 @@ function toLine(event: EventRow): Line {
     kind: event.kind,
     severity: event.severity,
     slot: event.slot.toISOString(),
+    day: dayOf(event, event.slot),
     text: describeEvent(event),
     store: event.store,
     keyword: event.keyword,

@@ -79,6 +79,7 @@ function shorten(text: string): string {
   return text.length <= LONGEST_LINE ? text : `${text.slice(0, LONGEST_LINE)}…`
 }
 
-function dayOf({ slot }: Line): string {
-  return slot.slice(0, 10)
+/** A message from before an update has no day. */
+function dayOf({ day, slot }: Line): string {
+  return day ?? slot.slice(0, 10)
 }

@@ -1,6 +1,7 @@
 /** What an event says, in one line. */
 import { countOf, explainReason, formatMicros, GAP_MEANINGS, STORE_NAMES } from '../report/words.ts'
 import type { EventRow } from './content.ts'
+import { OF_DAY } from './ranks.ts'
 
 /** `yoga (iOS, United States, en): Ashlune fell from 3 to 22 (of 100), compared with 3 Mar 2026.` */
 export function describeEvent(event: EventRow): string {
@@ -15,6 +16,7 @@ function describePlace(event: EventRow): string {
   const list =
     event.keyword ?? (event.collection && [event.collection, event.category].filter(Boolean).join(', '))
   if (list) return `${list} (${place})`
+  if (OF_DAY.includes(event.kind)) return place
   return event.app === null || place === '' ? '' : `${event.app} (${place})`
 }
 
@@ -125,7 +127,13 @@ function scope({ detail }: EventRow): string {
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`
 }
 
-function since({ comparedSlot }: EventRow): string {
-  const day = comparedSlot instanceof Date ? comparedSlot.toISOString().slice(0, 10) : null
-  return day === null ? '' : `, compared with ${day}`
+function since(event: EventRow): string {
+  const { comparedSlot } = event
+  return comparedSlot instanceof Date ? `, compared with ${dayOf(event, comparedSlot)}` : ''
+}
+
+/** The day of an instant: of slots in UTC, and where the event is of a day or of a budget of the project, in its time zone. */
+export function dayOf({ kind, detail, timezone }: EventRow, at: Date): string {
+  const isOfProject = OF_DAY.includes(kind) || String(detail.budget ?? '').endsWith(' of the project')
+  return at.toLocaleDateString('sv-SE', { timeZone: isOfProject ? timezone : 'UTC' })
 }

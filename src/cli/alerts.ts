@@ -27,6 +27,15 @@ export async function run(options: CommandOptions['alerts'], context: CommandCon
   }
 }
 
+/** What became of the last event, where the word of alert_history does not say it by itself. */
+const STATES: Readonly<Record<string, string>> = {
+  waiting: 'waits for its message',
+  pending: 'on its way',
+  dead: 'given up',
+  cooldown: 'within the cooldown',
+  channel: 'kept: no channel',
+}
+
 async function showRules(
   db: Database,
   { json }: CommandOptions['alerts'],
@@ -49,7 +58,7 @@ async function showRules(
     enabled: rule.enabled ? 'yes' : 'no',
     events: rule.events,
     'last event': rule.last === null ? 'none' : formatInstant(rule.last),
-    state: rule.state ?? '',
+    state: rule.state === null ? '' : (STATES[rule.state] ?? rule.state),
   }))
   printTable(
     rows,

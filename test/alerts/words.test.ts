@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EventRow } from '../../src/alerts/content.ts'
-import { describeEvent } from '../../src/alerts/words.ts'
+import { dayOf, describeEvent } from '../../src/alerts/words.ts'
 
 const SLOT = new Date('2026-03-09T00:00:00Z')
 const EVENT: EventRow = {
@@ -29,6 +29,7 @@ const EVENT: EventRow = {
   depthBefore: null,
   checkUrl: null,
   detail: {},
+  timezone: 'Europe/Berlin',
   cooldownMs: 0,
   toldSlot: null,
 }
@@ -75,4 +76,24 @@ test('of a day it is a sentence by itself, and names some of many keywords', () 
     say({ ...found, after: 2, detail: { top: 10, keywords: ['yoga', 'pilates'] } }),
     'Newcomer is new in the top 10 of 2 keywords: yoga, pilates.',
   )
+})
+
+test('of a day it says the day of the project, and the app once', () => {
+  const slot = new Date('2026-03-08T23:00:00Z')
+  const comparedSlot = new Date('2026-03-07T23:00:00Z')
+  assert.equal(
+    say({
+      slot,
+      comparedSlot,
+      kind: 'visibility_moved',
+      store: 'ios_store',
+      app: 'Ashlune',
+      before: 40,
+      after: 36,
+    }),
+    'iOS: the visibility of Ashlune fell from 40 % to 36 %, compared with 2026-03-08.',
+  )
+  const budget = { kind: 'budget_used', detail: { budget: 'daily_usd of the project' } }
+  assert.equal(dayOf({ ...EVENT, ...budget }, slot), '2026-03-09')
+  assert.equal(dayOf(EVENT, slot), '2026-03-08')
 })

@@ -18,13 +18,13 @@ import { planDueTasks } from '../../src/plan/plan.ts'
 import { type RecoveredTasks, recoverForgottenTasks } from '../../src/post/recover.ts'
 import { checkForRestore, readInstallations, refuseRestored } from '../../src/post/restored.ts'
 import { sweepPosts } from '../../src/post/sweep.ts'
-import { workPost } from '../../src/post/work-post.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { type AppDataClient, createClient } from '../../src/service/client.ts'
 import type { TaskIdRow } from '../../src/service/history.ts'
 import { findPrograms, restoreCopy } from '../support/copy.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { readSpendDifferences, rememberPrices } from '../support/ledger.ts'
+import { workUntilSent } from '../support/stages.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
 
 const DAY_MS = 86_400_000
@@ -104,7 +104,7 @@ async function post(db: Database, postIds: readonly string[], through = client):
     budget: BUDGET,
     overdueAfterMs: 60_000,
   }
-  for (const postId of postIds) await workPost({ ...deps, postbackUrl: null }, postId, SIGNAL)
+  for (const postId of postIds) await workUntilSent({ ...deps, postbackUrl: null }, postId, SIGNAL)
 }
 
 async function collect(db: Database): Promise<void> {

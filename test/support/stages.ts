@@ -10,6 +10,7 @@ import { pino } from 'pino'
 import { handOutOverdue, handOutReady } from '../../src/collect/enqueue-results.ts'
 import { type Fetched, fetchResults } from '../../src/collect/fetch.ts'
 import type { Database } from '../../src/db/database.ts'
+import { UnavailableError } from '../../src/errors.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { type StoredBatch, storeFetched } from '../../src/history/store.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
@@ -41,7 +42,23 @@ export async function buy(
   })
   const window = { ...world.settings, runner: 'test' }
   const deps = { db, client, window, log: pino({ level: 'silent' }), ...world.settings }
-  for (const postId of postIds) await workPost(deps, postId, AbortSignal.timeout(60_000))
+  for (const postId of postIds) await workUntilSent(deps, postId, AbortSignal.timeout(60_000))
+}
+
+const SENT_WITHIN = 10
+
+/** Tries again as the queue does: on a busy machine the half second in which a post may be sent can pass. */
+export async function workUntilSent(...[deps, postId, signal]: Parameters<typeof workPost>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await workPost(deps, postId, signal)
+      return
+    } catch (error) {
+      const wasLate =
+        error instanceof UnavailableError && error.message.includes('its time to be sent had passed')
+      if (!wasLate || attempt === SENT_WITHIN) throw error
+    }
+  }
 }
 
 /** What the ready lists name and nobody else has. */

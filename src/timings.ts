@@ -47,8 +47,9 @@ export const TIMINGS = {
 
   /** spec: Limits */
   tasksPerPost: 100,
-  /** Four jobs of these share the calls of a minute: with 200 calls a minute or more they end before their lease does. A full list is four. */
-  resultsPerFetchJob: 250,
+  /** Four jobs of these share the calls of a minute: with 160 calls a minute or more they end before their lease does. A full list is five of
+   * them, so that one is left to fetch while the next list is asked. */
+  resultsPerFetchJob: 200,
   /** Most posts wait for an answer or a permit. The client and the call window bound the requests. */
   postsAtOnce: 10,
   fetchJobsAtOnce: 4,

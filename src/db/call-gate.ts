@@ -23,9 +23,9 @@ const LIMITED_KINDS: ReadonlySet<CallKind> = new Set(['tasks_ready', 'id_list', 
 /** How long a call waits for others to ask with, while some are in flight. */
 const COMPANY_MS = 60
 /** So large a share of the calls that may be in flight is enough to ask for: the others go on meanwhile. */
-const ENOUGH_SHARE = 3 / 4
+const ENOUGH_SHARE = 4 / 5
 /** Where very many may be in flight, so many are enough. */
-const ENOUGH_CALLS = 22
+const ENOUGH_CALLS = 24
 /** The window opens for one call after the other. So long it opens for several, which ask together: 0.1 % of its 60.5 s. */
 const WINDOW_PAUSE_MS = 60
 /** How long the end of a call may go unwritten, when no other call asks. */

@@ -16,7 +16,7 @@ export type QueueName = 'post' | 'fetch' | 'job' | 'deliver'
 export interface QueueData {
   /** One post, exclusive by its id. */
   post: { readonly postId: string }
-  /** Up to 250 results of one transaction. */
+  /** Up to 200 results of one transaction. */
   fetch: { readonly items: readonly FetchItem[] }
   /** One run of a scheduled job, exclusive by its name. */
   job: { readonly job: string; readonly slot: string }

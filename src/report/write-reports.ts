@@ -4,8 +4,9 @@
  * one from being written.
  */
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { access, constants, mkdir, open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
@@ -44,7 +45,7 @@ export async function writeReports(
   { folder, title, logo: logoFile }: ReportSettings,
   signal: AbortSignal,
 ): Promise<WrittenReports> {
-  await makeFolder(folder)
+  await requireFolder(folder)
   const logo = logoFile === null ? {} : { logoUrl: await readLogo(logoFile) }
   const written: string[] = []
   const waiting: string[] = []
@@ -101,9 +102,9 @@ async function readState(
   return row ?? { isUnderWay: false, latest: '' }
 }
 
-async function makeFolder(folder: string): Promise<void> {
+async function requireFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true })
+    await makeFolder(folder)
   } catch (error) {
     throw new ConfigurationError(`REPORT_DIR cannot be made: ${(error as Error).message}.`, { cause: error })
   }
@@ -113,6 +114,19 @@ async function makeFolder(folder: string): Promise<void> {
     throw new ConfigurationError(`REPORT_DIR cannot be written: ${(error as Error).message}.`, {
       cause: error,
     })
+  }
+}
+
+/** By one folder at a time: Node's recursive `mkdir` never ends where a file system says ENOENT of a folder whose parent is there, as /proc does. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || existsSync(dirname(folder))) throw error
+    await makeFolder(dirname(folder))
+    await makeFolder(folder)
   }
 }
 

@@ -113,10 +113,12 @@ test('the last page stays when its project is disabled', async () => {
 })
 
 test('a folder or a logo that cannot be used is told by its setting', async () => {
-  await assert.rejects(
-    write({ folder: '/dev/null/pages' }),
-    (error) => error instanceof ConfigurationError && /REPORT_DIR/.test(error.message),
-  )
+  for (const nowhere of ['/dev/null/pages', '/proc/pages/of/all', '/proc/pages']) {
+    await assert.rejects(
+      write({ folder: nowhere }),
+      (error) => error instanceof ConfigurationError && /REPORT_DIR cannot be made: E/.test(error.message),
+    )
+  }
   await assert.rejects(write({ logo: '/nowhere.png' }), /logo \/nowhere\.png cannot be used: ENOENT/)
 })
 

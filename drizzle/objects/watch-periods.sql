@@ -201,16 +201,20 @@ begin
   ), oldest as (
     select distinct on (target_id, project) target_id, project, first, is_followed, after
     from asked where is_followed is not null order by target_id, project, watch_id
+  ), ending as materialized (
+    select p.id, o.first
+    from oldest o
+    cross join lateral (
+      select p.id from watch_period p
+      where p.target_id = o.target_id and p.project || '' = o.project and p.kind || '' = of_kind and p.last_slot >= o.first
+      offset 0
+    ) p
+    where not o.is_followed and o.after is null
   ), taken_over as (
-    update watch_period taken set last_slot = (
-      select o.first - interval '1 microsecond' from oldest o where o.target_id = taken.target_id and o.project = taken.project)
-    where taken.id = any(array(
-      select p.id from oldest o cross join lateral (
-        select p.id from watch_period p
-        where p.target_id = o.target_id and p.project || '' = o.project and p.kind || '' = of_kind and p.last_slot >= o.first
-        offset 0
-      ) p
-      where not o.is_followed and o.after is null))
+    update watch_period taken set last_slot = e.first - interval '1 microsecond'
+    from ending e
+    -- Also by an array, so that only these are read for the join by hash.
+    where taken.id = e.id and taken.id = any(array(select id from ending))
   ), started as (
     insert into watch_period
       (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at, first_slot, closed_to)

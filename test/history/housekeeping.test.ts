@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { Transaction } from '../../src/db/database.ts'
 import { type Pruned, pruneRuns, pruneWork } from '../../src/history/housekeeping.ts'
-import { pruneTasks } from '../../src/ledger/prune.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -107,8 +106,8 @@ describe('what is kept is not read', () => {
   /** Rows of a table that `work` reads. */
   const countRead = async (table: string, work: (tx: Transaction) => Promise<unknown>): Promise<number> =>
     world.db.begin(async (tx) => {
-      // The tables of a test are small.
-      await tx`set local enable_seqscan = off`
+      // The tables of a test are small, so that any way of reading them seems as good.
+      await tx`select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan', 'enable_sort']) name`
       const before = await readCounter(tx, table)
       await work(tx)
       return (await readCounter(tx, table)) - before
@@ -120,13 +119,8 @@ describe('what is kept is not read', () => {
     return row?.rows ?? 0
   }
 
-  test('by the pruning of runs and tasks', async () => {
-    await watchKeywords(world, ['yoga', 'pilates'])
-    await buy(world)
-    await collect(world)
+  test('by the pruning of runs', async () => {
     assert.ok((await countRead('job_run', pruneRuns)) < RUNS / 10)
-    assert.equal(await countRead('task', (tx) => pruneTasks(tx, 90)), 0)
-    await clear(world)
   })
 
   test('by the outcome of the jobs in the past day', async () => {

@@ -6,8 +6,8 @@ returns table (
 begin atomic
   select c.store, c.function, c.keyword, c.collection, c.category, c.app_id, c.location, c.language, c.tags,
     coalesce(in_every, c.every), n.depth,
-    task_price(n.depth::smallint, u.unit_results, u.unit_micros) * 0.000001
-      * (2592000 / extract(epoch from coalesce(in_every, c.every))),
+    round(task_price(n.depth::smallint, u.unit_results, u.unit_micros) * 0.000001
+      * (2592000 / extract(epoch from coalesce(in_every, c.every))), 6),
     c.monthly_usd, c.target_id
   from watch_cost c
   join unit_price u on u.store = c.store and u.function = c.function and u.priority = c.priority

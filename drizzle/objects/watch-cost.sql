@@ -1,7 +1,7 @@
 create or replace view watch_cost as
 select w.project, w.store, w.function, w.keyword, w.collection, w.category, w.app_id, w.location, w.location_code, w.language, w.tags,
   w.every, w.depth, w.priority, task_price(w.depth, u.unit_results, u.unit_micros) * 0.000001 as task_usd,
-  task_price(w.depth, u.unit_results, u.unit_micros) * 0.000001 * (2592000 / extract(epoch from w.every)) as monthly_usd,
+  round(task_price(w.depth, u.unit_results, u.unit_micros) * 0.000001 * (2592000 / extract(epoch from w.every)), 6) as monthly_usd,
   f.share_micros * 0.000001 as shared_usd, w.target_id
 from project_target w
 join unit_price u on u.store = w.store and u.function = w.function and u.priority = w.priority

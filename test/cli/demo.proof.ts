@@ -189,7 +189,12 @@ describe('a whole demo', () => {
       url = (await readPassFile(home)) ?? ''
       return url !== ''
     })
-    const sql = postgres(url, { max: 1, onnotice: () => {}, connection: { application_name: 'psql' } })
+    const sql = postgres(url, {
+      max: 1,
+      onnotice: () => {},
+      connection: { application_name: 'psql' },
+      backoff: () => 0.2,
+    })
     t.after(() => sql.end({ timeout: 0 }))
     await until('psql has come in', async () => (await sql`select 1`.catch(() => [])).length === 1)
     const refused = await runCommand(t, ['demo', '--folder', home, '--days', '2'])

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -15,6 +15,17 @@ import { makeReport } from '../support/report.ts'
 const PROJECT = join(import.meta.dirname, '../..')
 const INSTALL_LIMIT_MS = 180_000
 
+/** What `npm pack` reads. */
+const SOURCES = [
+  'package.json',
+  'README.md',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'src',
+  'jobs',
+  'drizzle',
+]
+
 const execute = promisify(execFile)
 
 let folder: string
@@ -22,7 +33,7 @@ let folder: string
 describe('the packed package', { timeout: INSTALL_LIMIT_MS }, () => {
   before(async () => {
     folder = await realpath(await mkdtemp(join(tmpdir(), 'storerank-package-')))
-    await execute('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: PROJECT })
+    await execute('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: await copySources() })
     const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? ''
     await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
     const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline']
@@ -31,6 +42,14 @@ describe('the packed package', { timeout: INSTALL_LIMIT_MS }, () => {
     })
   })
   after(() => rm(folder, { recursive: true }))
+
+  /** Packing makes `dist` and removes it again, and another proof may pack the project meanwhile. */
+  async function copySources(): Promise<string> {
+    const project = join(folder, 'project')
+    for (const part of SOURCES) await cp(join(PROJECT, part), join(project, part), { recursive: true })
+    await symlink(join(PROJECT, 'node_modules'), join(project, 'node_modules'))
+    return project
+  }
 
   async function runNode(script: string, ...args: string[]): Promise<string> {
     await writeFile(join(folder, 'use.js'), script)

@@ -127,7 +127,7 @@ async function openRunner(
 export async function until(
   what: string,
   condition: () => Promise<boolean>,
-  boundMs = 60_000,
+  boundMs = 120_000,
 ): Promise<void> {
   const deadlineMs = performance.now() + boundMs
   while (!(await condition())) {

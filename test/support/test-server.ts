@@ -24,8 +24,6 @@ const SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
-  wal_level: 'minimal',
-  max_wal_senders: '0',
   autovacuum: 'off',
   max_connections: '300',
 }

@@ -254,6 +254,7 @@ describe('while there is work', () => {
     )
     const over = new AbortController()
     const gate = createCallGate(db, { ...LIMITS, callsPerMinute: LIMIT }, over.signal)
+    const statementS = await measureStatement()
     let taken = 0
     const caller = async () => {
       while (taken < LIMIT * 3) {
@@ -270,8 +271,29 @@ describe('while there is work', () => {
       from (select permit_at - lag(permit_at, ${LIMIT}::int) over (order by permit_at) - make_interval(secs => ${WINDOW_S}) as late
         from api_call) as waited`
     assert.ok(late !== undefined && late.earliest > 0, `the earliest was ${late?.earliest} s late`)
-    assert.ok(late.median < WINDOW_S / 4, `half of the permits were ${late.median} s late`)
+    // On idle cores a statement takes a thousandth of a second, and nothing is allowed for it.
+    const allowed = WINDOW_S / 10 + Math.max(0, statementS - 0.005) * 10
+    assert.ok(
+      late.median < allowed,
+      `half of the permits were ${late.median} s late, and ${allowed} are allowed`,
+    )
   })
+
+  /** How many seconds a statement takes on this machine now, in the middle, while five callers ask. */
+  async function measureStatement(): Promise<number> {
+    const ask = async () => {
+      const begin = performance.now()
+      await db.sql`select`
+      return (performance.now() - begin) / 1000
+    }
+    const askOften = async () => {
+      const times: number[] = []
+      while (times.length < 20) times.push(await ask())
+      return times
+    }
+    const times = (await Promise.all(Array.from({ length: 5 }, askOften))).flat().sort((a, b) => a - b)
+    return times[times.length >> 1] ?? 0
+  }
 })
 
 describe('calls in flight', () => {

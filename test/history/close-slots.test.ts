@@ -106,7 +106,7 @@ describe('a downtime', () => {
           )
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 40 },
     )
   })
 
@@ -371,13 +371,13 @@ describe('a change of `every`', () => {
 
   test('at any hour, to anything, makes no gap while somebody measures what is due', async () => {
     const every = fc.constantFrom('1 hour', '2 hours', '6 hours', '8 hours', '12 hours', '1 day', '2 days')
-    const change = fc.tuple(fc.integer({ min: 0, max: 47 }), every)
+    const change = fc.tuple(fc.integer({ min: 0, max: 71 }), every)
     await fc.assert(
       fc.asyncProperty(every, fc.array(change, { maxLength: 4 }), async (first, changes) => {
         await planning.clear()
         await planning.setNow(START)
         await planning.watch('a', ['yoga'], { every: first })
-        await runUntil(Date.parse(START), 48, async (hour) => {
+        await runUntil(Date.parse(START), 72, async (hour) => {
           for (const [at, next] of changes) if (at === hour) await changeEvery(next)
         })
         assert.deepEqual(await gaps(), [])
@@ -385,7 +385,7 @@ describe('a change of `every`', () => {
           .sql`select count(*) - count(distinct slot) as more from ranking_slot`
         assert.equal(twice?.more, 0)
       }),
-      { numRuns: 4 },
+      { numRuns: 6 },
     )
   })
 

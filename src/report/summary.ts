@@ -1,13 +1,5 @@
 /** A report in sentences: what moved, by how much, against whom, where a gap is and why, and what it cost. */
-import {
-  compareRivals,
-  type Duel,
-  findCrossings,
-  findMovers,
-  type Move,
-  type Span,
-  tallyChanges,
-} from './findings.ts'
+import { compareRivals, findCrossings, findMovers, type Move, type Span, tallyChanges } from './findings.ts'
 import { GAPS, isMeasured, type Report } from './model.ts'
 import {
   countOf,
@@ -121,19 +113,21 @@ function describeCrossings(report: Report): string[] {
   return [`${entered.length} came into the top ${TOP} and ${left.length} left it.`]
 }
 
+/** Of each store who overtook most, either way. */
 function describeRivals(report: Report): string[] {
+  const since = formatDay(report.days[0] ?? '')
   const duels = compareRivals(report)
-  const [worst] = duels
-    .filter(({ lost }) => lost.length > 0)
-    .toSorted((a, b) => b.lost.length - a.lost.length)
-  const [best] = duels.filter(({ won }) => won.length > 0).toSorted((a, b) => b.won.length - a.won.length)
-  const name = (app: number) => nameApp(report, app)
-  const on = ({ length }: Duel['won']) =>
-    `on ${countOf(length, 'keyword')} since ${formatDay(report.days[0] ?? '')}`
-  return [
-    ...(worst === undefined ? [] : [`${name(worst.rival)} overtook ${name(worst.own)} ${on(worst.lost)}.`]),
-    ...(best === undefined ? [] : [`${name(best.own)} overtook ${name(best.rival)} ${on(best.won)}.`]),
-  ]
+  const stores = [...new Set(duels.map(({ own }) => report.apps[own]?.store))]
+  return stores.flatMap((store) => {
+    const ofStore = duels.filter(({ own }) => report.apps[own]?.store === store)
+    return (['lost', 'won'] as const).flatMap((side) => {
+      const [most] = ofStore.toSorted((a, b) => b[side].length - a[side].length)
+      if (most === undefined || most[side].length === 0) return []
+      const [first, second] = side === 'lost' ? [most.rival, most.own] : [most.own, most.rival]
+      const on = countOf(most[side].length, 'keyword')
+      return [`${nameApp(report, first)} overtook ${nameApp(report, second)} on ${on} since ${since}.`]
+    })
+  })
 }
 
 function describeGaps(report: Report): string[] {

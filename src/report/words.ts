@@ -69,18 +69,11 @@ export function countOf(count: number, one: string, several = `${one}s`): string
   return `${formatCount(count)} ${count === 1 ? one : several}`
 }
 
-/** Making one takes 20 ms, which a command that tells no day need not wait for. */
-let dayFormat: Intl.DateTimeFormat | undefined
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** `1 Mar 2026` */
+/** `1 Mar 2026`. Intl has `Sept`, where every other month has three letters. */
 export function formatDay(day: Day): string {
-  dayFormat ??= new Intl.DateTimeFormat('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    timeZone: 'UTC',
-  })
-  return dayFormat.format(new Date(`${day}T00:00:00Z`))
+  return `${Number(day.slice(8))} ${MONTHS[Number(day.slice(5, 7)) - 1]} ${day.slice(0, 4)}`
 }
 
 /** `23.4 %`; `–` where nothing was measured. */

@@ -226,8 +226,14 @@ describe('the page', { skip: noBrowser }, () => {
         page,
         rowWith(() => true),
       )
-      const marks = await page.locator('.panel .mark-text').allTextContents()
-      assert.ok(marks.includes('Ashlune 4.2.0'), marks.join())
+      const marks = await page.locator('.panel .marks li').allTextContents()
+      assert.deepEqual(marks, [
+        '120 Jan The store was down for hours',
+        '227 Jan Ashlune 4.2.0',
+        '35 Feb Spring campaign <b>begins</b>',
+        '46 Feb Calmly 10.0 </script>',
+      ])
+      assert.deepEqual(await page.locator('.panel .mark-text').allTextContents(), ['1', '2', '3', '4'])
       const key = page.locator('button.key[aria-expanded="true"]')
       assert.equal(await key.count(), 1)
       await key.click()
@@ -283,15 +289,23 @@ describe('the page', { skip: noBrowser }, () => {
     assert.equal(await page.locator('#distribution svg.chart:visible').count(), 1)
     assert.equal(await page.locator('th[data-key="d30"]').isVisible(), false)
     assert.equal(await page.locator('th[data-key="latest"]').isVisible(), true)
+    // No column of words is so narrow that words break.
+    for (const words of ['.keywords th[scope="row"]', '.duels th[scope="row"]', '.changes .old']) {
+      const box = await page.locator(words).first().boundingBox()
+      assert.ok((box?.width ?? 0) > 110, `${words} is ${box?.width} px wide`)
+    }
   })
 
   test('prints what is shown, without what only a screen can use', async (t) => {
     const { page } = await open(t)
     await page.emulateMedia({ media: 'print' })
-    for (const selector of ['nav', '#filters', '#show-all']) {
+    for (const selector of ['nav', '#filters input', '#show-all']) {
       assert.equal(await page.locator(selector).isVisible(), false, selector)
     }
+    assert.equal(await page.locator('#shown').isVisible(), true, 'how many of how many')
     assert.equal(await page.locator('#visibility-ios_store svg.chart:visible').count(), 1)
+    const head = page.locator('th[data-key="latest"] button')
+    assert.equal(await head.evaluate((button) => getComputedStyle(button).display), 'contents')
     await page.evaluate(() => dispatchEvent(new Event('beforeprint')))
     assert.equal(await page.locator('tr[id]:visible svg.spark').count(), 50)
     const pdf = await page.pdf({ format: 'A4' })
@@ -304,6 +318,8 @@ describe('the page', { skip: noBrowser }, () => {
     assert.ok((await page.locator('svg.chart:visible').count()) >= 5)
     assert.equal(await page.locator('table.keywords > tbody > tr:visible').count(), 120)
     assert.equal(await page.locator('#filters').isVisible(), false)
+    assert.equal(await page.getByText('Choose one to see').isVisible(), false)
+    assert.equal(await page.locator('td.trend').first().isVisible(), false)
   })
 
   for (const [name, options] of [

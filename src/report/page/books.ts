@@ -55,13 +55,13 @@ function showReasons({ coverage }: Report): Markup {
     .slice(0, REASONS_SHOWN)
     .map(
       ({ day, gap, reason, slots, examples }) =>
-        html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th><td class="text"><b class="badge ${gap}">${GAP_NAMES[gap]}</b></td><td>${formatCount(slots)}</td><td class="text">${GAP_MEANINGS[gap]}${reason === null ? '' : html`<small>${reason}</small>`}</td><td class="text">${examples.join(', ')}${slots > examples.length ? ', …' : ''}</td></tr>`,
+        html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th><td class="text"><b class="badge ${gap}">${GAP_NAMES[gap]}</b></td><td data-head="not measured">${formatCount(slots)}</td><td class="text">${GAP_MEANINGS[gap]}${reason === null ? '' : html`<small>${reason}</small>`}</td><td class="text" data-head="for example">${examples.join(', ')}${slots > examples.length ? ', …' : ''}</td></tr>`,
     )
   const more =
     reasons.length > REASONS_SHOWN
       ? html`<p class="more">and ${formatCount(reasons.length - REASONS_SHOWN)} smaller ones</p>`
       : ''
-  return html`<h3>Gaps by day and reason</h3><div class="scroll" tabindex="0" role="region" aria-label="Gaps by day and reason"><table class="reasons"><thead><tr><th scope="col">Day</th><th scope="col" class="text">Why</th><th scope="col">Not measured</th><th scope="col" class="text">What it means</th><th scope="col" class="text">For example</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
+  return html`<h3>Gaps by day and reason</h3><div class="scroll" tabindex="0" role="region" aria-label="Gaps by day and reason"><table class="reasons texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">Why</th><th scope="col">Not measured</th><th scope="col" class="text">What it means</th><th scope="col" class="text">For example</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
 }
 
 export function showMoney(report: Report): Markup {

@@ -1,15 +1,17 @@
 // @ts-check
 /**
  * Charts by day as SVG. The server writes them into the page, and the page's own script draws those of single keywords, so that
- * this file imports nothing: shapes and scales are d3's, which the pen brings. Colours come from the page's style by class.
+ * this file imports no library: shapes and scales are d3's, which the pen brings. Colours come from the page's style by class.
  *
  * @import { Frame, Pen, RankLine, ValueLine } from './drawing.ts'
+ * @import { PlacedMark } from './marks.js'
  */
+import { NUMBER_HEIGHT, placeMarks } from './marks.js'
 
 const LEFT = 46
 const RIGHT = 22
-const TOP = 36
-const MARK_ROW = 13
+const TOP = 12
+const MARK_ROW = NUMBER_HEIGHT + 3
 const BOTTOM = 26
 const RAIL_ROW = 9
 const LABEL_WIDTH = 64
@@ -33,7 +35,7 @@ export function drawLines(pen, frame, lines, lowest = 0) {
   return drawFrame(pen, frame, plot, [
     ...drawBands(pen, frame, plot, 0),
     ...drawValueAxis(pen, frame, y, pen.ticks(y.from, y.to, 4)),
-    ...drawMarks(pen, frame, plot),
+    ...drawMarks(pen, plot),
     ...lines.flatMap(({ className, values }) => drawLine(pen, plot, className, values, y.at)),
   ])
 }
@@ -66,7 +68,7 @@ export function drawStack(pen, frame, layers, highest = 0) {
     ...drawBands(pen, frame, plot, 0),
     ...drawValueAxis(pen, frame, y, pen.ticks(0, top, 4)),
     ...bars,
-    ...drawMarks(pen, frame, plot),
+    ...drawMarks(pen, plot),
   ])
 }
 
@@ -96,7 +98,7 @@ export function drawRanks(pen, frame, lines, beyond) {
     ...(railHeight === 0 ? [] : drawRail(pen, frame, plot, railHeight, beyond)),
     ...drawBands(pen, frame, plot, railHeight),
     ...(ranks.length === 0 ? [] : drawValueAxis(pen, frame, y, [...first, ...ticks])),
-    ...drawMarks(pen, frame, plot),
+    ...drawMarks(pen, plot),
     ...rows,
     ...lines.flatMap(({ className, values }) => drawLine(pen, plot, className, values, y.at)),
   ])
@@ -112,7 +114,7 @@ export function drawRanks(pen, frame, lines, beyond) {
  * @returns {Drawn}
  */
 export function drawSpark(pen, ranks, { width, height }) {
-  const plot = { left: 2, step: (width - 4) / ranks.length, top: 3, bottom: height - 3 }
+  const plot = { left: 2, step: (width - 4) / ranks.length, top: 3, bottom: height - 3, height, marks: [] }
   const y = scale(fitRanks(ranks.filter((rank) => rank !== null)), [plot.top, plot.bottom])
   const attributes = {
     class: 'spark',
@@ -125,20 +127,26 @@ export function drawSpark(pen, ranks, { width, height }) {
 }
 
 /**
- * @typedef {{ left: number, step: number, top: number, bottom: number }} Plot
+ * @typedef {{ left: number, step: number, top: number, bottom: number, height: number, marks: readonly PlacedMark[] }} Plot
  * @typedef {{ from: number, to: number, at: (value: number) => number }} Scale
  */
 
 /**
+ * The rows of the marks come on top of the height of the frame.
+ *
  * @param {Frame} frame
  * @param {number} below
  * @returns {Plot}
  */
-function layOut({ days, width, height }, below) {
-  return { left: LEFT, step: (width - LEFT - RIGHT) / days.length, top: TOP, bottom: height - below }
+function layOut({ days, width, height, marks = [] }, below) {
+  const step = (width - LEFT - RIGHT) / days.length
+  const placed = placeMarks(marks, (day) => xOf({ left: LEFT, step }, day))
+  const top = TOP + Math.max(0, ...placed.map(({ row }) => row + 1)) * MARK_ROW
+  const whole = height - TOP + top
+  return { left: LEFT, step, top, bottom: whole - below, height: whole, marks: placed }
 }
 
-/** The middle of a day. @param {Plot} plot @param {number} day */
+/** The middle of a day. @param {Pick<Plot, 'left' | 'step'>} plot @param {number} day */
 function xOf(plot, day) {
   return round(plot.left + (day + 0.5) * plot.step)
 }
@@ -169,12 +177,12 @@ function fitRanks(ranks) {
  * @param {readonly Drawn[]} content
  */
 function drawFrame(pen, frame, plot, content) {
-  const { label, width, height, days } = frame
+  const { label, width, days } = frame
   const attributes = {
     class: 'chart',
     role: 'img',
     'aria-label': label,
-    viewBox: `0 0 ${width} ${height}`,
+    viewBox: `0 0 ${width} ${plot.height}`,
     'data-left': plot.left,
     'data-step': plot.step,
     'data-top': plot.top,
@@ -183,14 +191,14 @@ function drawFrame(pen, frame, plot, content) {
   const every = Math.max(1, Math.ceil((LABEL_WIDTH * days.length) / (width - LEFT - RIGHT)))
   const dayLabels = days.flatMap((day, n) =>
     (days.length - 1 - n) % every === 0
-      ? [write(pen, 'axis day', xOf(plot, n), height - 8, shortDay(day))]
+      ? [write(pen, 'axis day', xOf(plot, n), plot.height - 8, shortDay(day))]
       : [],
   )
   return pen.element('svg', attributes, [pen.element('title', {}, [label]), ...content, ...dayLabels])
 }
 
-/** @param {string} day */
-function shortDay(day) {
+/** `5 Sep` @param {string} day */
+export function shortDay(day) {
   return `${Number(day.slice(8))} ${MONTHS[Number(day.slice(5, 7)) - 1]}`
 }
 
@@ -315,33 +323,30 @@ function drawRailRow(pen, plot, className, absent, y) {
 }
 
 /**
- * A stroke for each mark, and its text in one of two rows, where it does not run into the one before.
+ * A stroke for each day with marks, and its number above, in front of the strokes of others.
  *
  * @template Drawn
  * @param {Pen<Drawn>} pen
- * @param {Frame} frame
  * @param {Plot} plot
  */
-function drawMarks(pen, { marks = [], width }, plot) {
-  const free = [plot.left, plot.left]
-  return marks.flatMap(({ day, text, className }) => {
-    const x = xOf(plot, day)
-    const shown = cut(text)
-    const length = shown.length * 6.2
-    const start = Math.min(x - 3, width - RIGHT - length)
-    const row = free.findIndex((end) => start >= end)
-    const y = plot.top - 8 - Math.max(row, 0) * MARK_ROW
-    const stroke = pen.element('path', { class: `mark ${className}`, d: `M${x},${y + 3}V${plot.bottom}` })
-    if (row === -1) return [stroke]
-    free[row] = start + length + 10
-    return [stroke, write(pen, `mark-text ${className}`, round(start), y, shown)]
-  })
-}
-
-/** @param {string} text */
-function cut(text) {
-  const letters = [...text]
-  return letters.length > 24 ? `${letters.slice(0, 23).join('')}…` : text
+function drawMarks(pen, { marks, top, bottom }) {
+  const baseOf = (/** @type {PlacedMark} */ { row }) => top - 4 - row * MARK_ROW
+  return [
+    ...marks.map((mark) =>
+      pen.element('path', { class: `mark ${mark.className}`, d: `M${mark.x},${baseOf(mark)}V${bottom}` }),
+    ),
+    ...marks.flatMap((mark) => [
+      pen.element('rect', {
+        class: `mark-number ${mark.className}`,
+        x: round(mark.x - mark.width / 2),
+        y: baseOf(mark) - NUMBER_HEIGHT,
+        width: mark.width,
+        height: NUMBER_HEIGHT,
+        rx: NUMBER_HEIGHT / 2,
+      }),
+      write(pen, 'mark-text', mark.x, baseOf(mark) - 4, String(mark.number)),
+    ]),
+  ]
 }
 
 /**

@@ -2,15 +2,18 @@
 import type { Store } from '../../service/functions.ts'
 import type { Daily, Day, Report } from '../model.ts'
 import { formatDay } from '../words.ts'
-import { drawLines, drawStack } from './chart.js'
+import { drawLines, drawStack, shortDay } from './chart.js'
 import type { Frame, Mark, ValueLine } from './drawing.ts'
+import { numberMarks } from './marks.js'
 import { html, type Markup, NOTHING, pen } from './markup.ts'
 
 /** The style shows one of them, by the width of the page. */
 const SIZES = [
-  { className: 'wide', width: 960, height: 260 },
-  { className: 'narrow', width: 420, height: 260 },
+  { className: 'wide', width: 960, height: 236 },
+  { className: 'narrow', width: 360, height: 220 },
 ] as const
+/** More of them scroll. */
+const MARKS_SHOWN = 12
 
 export interface FigureLine extends ValueLine {
   readonly name: string
@@ -41,6 +44,7 @@ export function showFigure(figure: Figure): Markup {
 <figcaption><h3>${title}</h3><p>${note}</p></figcaption>
 ${showLegend(lines, figure.kind)}
 <div class="plot" data-label="${title}">${SIZES.map((size) => draw(figure, size))}</div>
+${showMarks(figure)}
 ${showNumbers(figure)}
 </figure>`
 }
@@ -68,6 +72,19 @@ export function showSwatch(className: string, kind: Figure['kind'] = 'lines'): M
       ? html`<path class="line ${className}" d="M1,6H23"/>`
       : html`<rect class="bar ${className}" x="5" width="14" height="12" rx="2"/>`
   return html`<svg class="swatch" viewBox="0 0 24 12" aria-hidden="true">${shape}</svg>`
+}
+
+/** What the numbers above the days mean. */
+function showMarks({ title, days, marks = [] }: Figure): Markup {
+  const numbered = numberMarks(marks)
+  if (numbered.length === 0) return NOTHING
+  const entries = numbered.map(
+    ({ number, day, className, texts }) =>
+      html`<li><b class="number ${className}"><i>${number}</i></b><span><time datetime="${days[day]}">${shortDay(days[day] ?? '')}</time> ${texts.join('; ')}</span></li>`,
+  )
+  const list = html`<ul class="marks">${entries}</ul>`
+  if (numbered.length <= MARKS_SHOWN) return list
+  return html`<div class="scroll few" tabindex="0" role="region" aria-label="Releases and notes: ${title}">${list}</div>`
 }
 
 function showNumbers({ title, days, lines, columns = [], kind, marks = [] }: Figure): Markup {
@@ -105,7 +122,7 @@ export function collectMarks(report: Report, store?: Store): Mark[] {
   const notes = report.annotations.map(({ day, text, app }) => ({ day, text, className: 'note', app }))
   const isShown = (app: number | null) =>
     app === null || store === undefined || report.apps[app]?.store === store
-  return [...notes, ...releases]
+  return [...releases, ...notes]
     .filter(({ app }) => isShown(app))
     .map((mark) => ({ ...mark, day: report.days.indexOf(mark.day) }))
     .filter(({ day }) => day >= 0)

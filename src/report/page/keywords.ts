@@ -27,7 +27,7 @@ export function showKeywords(report: Report): Markup {
     ...SPANS.map((span) => head(`d${span}`, span === 1 ? '1 day' : `${span} days`)),
   ]
   return html`<section id="keywords" aria-labelledby="keywords-title"><h2 id="keywords-title">Keywords</h2>
-<p class="lead">The rank of each own app. Choose one to see its ranks against the competitors, day by day. “> 100” is measured and not among the first 100; a word such as “budget” says why there is no measurement.</p>
+<p class="lead">The rank of each own app. <span class="scripted">Choose one to see its ranks against the competitors, day by day.</span> “> 100” is measured and not among the first 100; a word such as “budget” says why there is no measurement.</p>
 ${showFilters(report, rows.length)}
 <table class="keywords" aria-labelledby="keywords-title"><thead><tr>${heads}</tr></thead>
 <tbody>${rows.map((row) => showRow(report, row))}</tbody></table>

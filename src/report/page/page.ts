@@ -86,6 +86,7 @@ interface Assets {
 const STYLES = ['theme', 'layout', 'charts', 'tables', 'media']
 const LIBRARIES = ['d3-array', 'd3-path', 'd3-shape']
 const SCRIPTS = [
+  'marks',
   'chart',
   ...['elements', 'ranks', 'pointer', 'panel', 'table', 'main'].map((name) => `browser/${name}`),
 ]

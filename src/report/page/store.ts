@@ -19,7 +19,7 @@ export function showChanges(report: Report): Markup {
     changes.length > CHANGES_SHOWN
       ? html`<p class="more">and ${formatCount(changes.length - CHANGES_SHOWN)} before</p>`
       : ''
-  const table = html`<div class="scroll" tabindex="0" role="region" aria-label="Changes of pages in the stores"><table class="changes"><thead><tr><th scope="col">Day</th><th scope="col" class="text">App</th><th scope="col" class="text">What</th><th scope="col" class="text">Old</th><th scope="col" class="text">New</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
+  const table = html`<div class="scroll" tabindex="0" role="region" aria-label="Changes of pages in the stores"><table class="changes texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">App</th><th scope="col" class="text">What</th><th scope="col" class="text">Old</th><th scope="col" class="text">New</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
   return html`<section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes in the stores</h2>
 ${showNotes(report)}${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}</section>`
 }
@@ -38,7 +38,7 @@ function showNotes(report: Report): Markup {
 
 function showChange(report: Report, change: ListingChange): Markup {
   const { day, app, place, field, before, after } = change
-  return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th><td class="text">${nameApp(report, app)}<small>${place}</small></td><td class="text">${field.replaceAll('_', ' ')}</td><td class="text old">${showValue(before)}</td><td class="text new">${showValue(after)}</td></tr>`
+  return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th><td class="text">${nameApp(report, app)}<small>${place}</small></td><td class="text"><b>${field.replaceAll('_', ' ')}</b></td><td class="text old" data-head="old">${showValue(before)}</td><td class="text new" data-head="new">${showValue(after)}</td></tr>`
 }
 
 function showValue(text: string | null): Markup {

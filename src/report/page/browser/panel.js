@@ -4,12 +4,13 @@
  *
  * @import { PageData } from '../data.ts'
  */
-import { drawRanks } from '../chart.js'
+import { drawRanks, shortDay } from '../chart.js'
+import { numberMarks } from '../marks.js'
 import { find, make, pen, swatch } from './elements.js'
 import { attachReader } from './pointer.js'
 import { data, depthWithout, describePoint, gapOf, rankOf } from './ranks.js'
 
-const PANEL_HEIGHT = 340
+const PANEL_HEIGHT = 316
 
 /** @type {{ row: HTMLElement | null, element: HTMLElement | null, hidden: Set<number> }} */
 export const panel = { row: null, element: null, hidden: new Set() }
@@ -71,6 +72,7 @@ function fillPanel(cell, list) {
     make('figcaption', {}, [make('h3', {}, [label])]),
     make('div', { class: 'toggles', role: 'group', 'aria-label': 'Apps shown' }, toggles),
     plot,
+    nameMarks(shown),
     nameGaps(gaps),
     tabulate(shown),
   ])
@@ -117,6 +119,17 @@ function drawPanel(label, { shown, gaps }, width) {
 /** @param {PageData['series']} shown */
 function marksOf(shown) {
   return data.marks.filter(({ app }) => app === null || shown.some((series) => series[1] === app))
+}
+
+/** What the numbers above the days mean. @param {PageData['series']} shown */
+function nameMarks(shown) {
+  const entries = numberMarks(marksOf(shown)).map(({ number, day, className, texts }) =>
+    make('li', {}, [
+      make('b', { class: `number ${className}` }, [make('i', {}, [String(number)])]),
+      make('span', {}, [make('time', {}, [shortDay(data.days[day] ?? '')]), ` ${texts.join('; ')}`]),
+    ]),
+  )
+  return make('ul', { class: 'marks' }, entries)
 }
 
 /** @param {PageData['series']} shown */

@@ -8,7 +8,6 @@ import {
   findForgotten,
   holdForRecovery,
   isChecked,
-  type ListedTag,
   type RestoreState,
   readRestoreHold,
   readRestoreState,
@@ -17,7 +16,7 @@ import {
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/history.ts'
-import { type Range, scanTaskHistory, TAGS_KNOWN_DAYS } from './task-history.ts'
+import { type Range, scanNewestTasks, TAGS_KNOWN_DAYS } from './task-history.ts'
 
 const DAY_MS = 86_400_000
 /** The list is read from that much before the last charge: a clock may have been set since. */
@@ -79,7 +78,7 @@ export async function rangeSinceLastCharge(
   return { from: new Date(Math.min(to.getTime(), Math.max(oldestMs, sinceMs))), to }
 }
 
-/** The first page tells nearly always: it is full only when the account had more than 1,000 tasks since. */
+/** What an older copy has forgotten was posted after all that it knows, so that the newest tasks tell. */
 async function listsForgotten(
   db: Database,
   client: AppDataClient,
@@ -87,10 +86,10 @@ async function listsForgotten(
   { installation }: RestoreState,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const newest = await readPage(client, range, 0)
-  if ((await findForgotten(db.sql, installation, newest)).length > 0) return true
-  if (newest.length < MAX_TASK_ID_ROWS) return false
-  const { found, isComplete } = await scanTaskHistory(client, range, keepTag, signal)
+  const lastCharge = new Date(range.from.getTime() + EDGE_MS)
+  const keepOwn = (row: TaskIdRow) =>
+    installationOf(row) === installation ? { id: row.id, tag: row.tag } : null
+  const { found, isComplete } = await scanNewestTasks(client, range, lastCharge, keepOwn, signal)
   for (let from = 0; from < found.length; from += SLICE_ROWS) {
     const slice = found.slice(from, from + SLICE_ROWS)
     if ((await findForgotten(db.sql, installation, slice)).length > 0) return true
@@ -173,8 +172,4 @@ function readPage(client: AppDataClient, range: Range, offset: number): Promise<
     includeMetadata: true,
     sort: 'desc',
   })
-}
-
-function keepTag({ id, tag }: TaskIdRow): ListedTag | null {
-  return parseTag(tag) === null ? null : { id, tag }
 }

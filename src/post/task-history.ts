@@ -23,6 +23,8 @@ export interface TaskHistory<Kept> {
 export const TAGS_KNOWN_DAYS = 27
 /** Passes over a list whose pages shift while they are read; each pass sees more rows. */
 const MAX_PASSES = 4
+/** So exact is a time in the list. */
+const SECOND_MS = 1000
 
 /**
  * Reads all tasks that were posted within the range. A task that finishes while the pages are read moves to another page, so a
@@ -54,18 +56,67 @@ export async function scanTaskHistory<Kept>(
   return { found: [...rows.values()].filter((kept) => kept !== null), isComplete }
 }
 
+/**
+ * Reads the newest tasks of ours, with all that were posted after them: those of some last part of the range. How much that is, is found by
+ * single pages, so that it takes few of them however many tasks the range has.
+ * @param guess when the newest task of ours was posted, as far as we know
+ * @param keep takes from a task of ours what the caller needs; null for every other one
+ * @returns what was kept; nothing only when the range has no task of ours
+ * @throws what `listTaskIds` throws
+ */
+export async function scanNewestTasks<Kept>(
+  client: AppDataClient,
+  range: Range,
+  guess: Date,
+  keep: (row: TaskIdRow) => Kept | null,
+  signal?: AbortSignal,
+): Promise<TaskHistory<Kept>> {
+  const scan = (fromMs: number) =>
+    scanTaskHistory(client, { from: new Date(fromMs), to: range.to }, keep, signal)
+  const readSince = async (fromMs: number) => {
+    signal?.throwIfAborted()
+    const page = await readPage(client, { from: new Date(fromMs), to: range.to }, 0)
+    return {
+      found: page.map(keep).filter((kept) => kept !== null),
+      isComplete: page.length < MAX_TASK_ID_ROWS,
+    }
+  }
+  // Since `fullMs` there are more tasks than a page has; since `emptyMs` there is none of ours.
+  let fullMs = Math.floor(range.from.getTime() / SECOND_MS) * SECOND_MS
+  let emptyMs = Math.ceil(range.to.getTime() / SECOND_MS) * SECOND_MS
+  const all = await readSince(fullMs)
+  if (all.isComplete) return all
+  let nextMs = guess.getTime()
+  for (let stepMs = SECOND_MS; emptyMs - fullMs > SECOND_MS; stepMs *= 2) {
+    const isWithin = nextMs >= fullMs + SECOND_MS && nextMs < emptyMs
+    const sinceMs = Math.floor((isWithin ? nextMs : (fullMs + emptyMs) / 2) / SECOND_MS) * SECOND_MS
+    const page = await readSince(sinceMs)
+    if (page.isComplete && page.found.length > 0) return page
+    if (page.isComplete) emptyMs = sinceMs
+    else fullMs = sinceMs
+    nextMs = sinceMs + (page.isComplete ? -stepMs : stepMs)
+  }
+  const newest = await scan(fullMs)
+  // Tasks of other programs may fill the page.
+  return newest.found.length > 0 ? newest : scan(range.from.getTime())
+}
+
 async function* readPages(client: AppDataClient, range: Range): AsyncGenerator<TaskIdRow[]> {
   for (let offset = 0; ; offset += MAX_TASK_ID_ROWS) {
-    const page = await client.listTaskIds({
-      ...range,
-      offset,
-      limit: MAX_TASK_ID_ROWS,
-      includeMetadata: true,
-      sort: 'asc',
-    })
+    const page = await readPage(client, range, offset)
     yield page
     if (page.length < MAX_TASK_ID_ROWS) return
   }
+}
+
+function readPage(client: AppDataClient, range: Range, offset: number): Promise<TaskIdRow[]> {
+  return client.listTaskIds({
+    ...range,
+    offset,
+    limit: MAX_TASK_ID_ROWS,
+    includeMetadata: true,
+    sort: 'asc',
+  })
 }
 
 /** What a row says of a task of ours; null when its tag is not in our form. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { reconcile } from '../../jobs/reconcile.ts'
-import { scanTaskHistory } from '../../src/post/task-history.ts'
+import { scanNewestTasks, scanTaskHistory } from '../../src/post/task-history.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { TaskIdQuery, TaskIdRow } from '../../src/service/history.ts'
 
@@ -38,3 +39,59 @@ for (const finishBetweenPages of [0, 100, 700, 5_000]) {
     assert.ok((countPages() / CALLS_PER_MINUTE) * 2 * 60_000 < reconcile.timeoutMs, `${countPages()} pages`)
   })
 }
+
+const SECOND_MS = 1000
+
+/** A list that stands still: `ownSeconds` and `otherSeconds` of the range in which tasks of ours and of other programs were posted. */
+function makeStanding(ownSeconds: readonly number[], otherSeconds: readonly number[]) {
+  const at = (second: number) => RANGE.from.getTime() + second * SECOND_MS
+  const tasks = [
+    ...ownSeconds.map((second, number) => ({ id: `own-${number}`, postedMs: at(second) })),
+    ...otherSeconds.map((second, number) => ({ id: `other-${number}`, postedMs: at(second) })),
+  ].sort((one, two) => one.postedMs - two.postedMs)
+  let pages = 0
+  const listTaskIds = async ({ from, to, offset, limit }: TaskIdQuery): Promise<TaskIdRow[]> => {
+    pages += 1
+    assert.ok(from <= to)
+    const listed = tasks.filter(({ postedMs }) => postedMs >= from.getTime() && postedMs <= to.getTime())
+    return listed.slice(offset, offset + limit).map(({ id }) => ({ id }) as TaskIdRow)
+  }
+  return { tasks, client: { listTaskIds } as unknown as AppDataClient, countPages: () => pages }
+}
+
+const keepOwn = ({ id }: TaskIdRow) => (id.startsWith('own') ? id : null)
+const lastSecond = (RANGE.to.getTime() - RANGE.from.getTime()) / SECOND_MS
+/** Posts of a program: so many tasks in one second. */
+const bursts = fc
+  .array(
+    fc.record({ second: fc.integer({ min: 0, max: lastSecond }), tasks: fc.integer({ min: 1, max: 1200 }) }),
+    {
+      maxLength: 6,
+    },
+  )
+  .map((posts) => posts.flatMap(({ second, tasks }) => Array.from({ length: tasks }, () => second)))
+
+test('the newest tasks of ours are found, with all of ours that were posted since', async () => {
+  const guesses = fc.integer({ min: -lastSecond, max: 2 * lastSecond })
+  await fc.assert(
+    fc.asyncProperty(bursts, bursts, guesses, async (own, others, guess) => {
+      const { tasks, client } = makeStanding(own, others)
+      const guessed = new Date(RANGE.from.getTime() + guess * SECOND_MS)
+      const { found, isComplete } = await scanNewestTasks(client, RANGE, guessed, keepOwn)
+      assert.ok(isComplete)
+      const ours = tasks.map(({ id }) => id).filter((id) => id.startsWith('own'))
+      assert.equal(found.length > 0, ours.length > 0)
+      assert.deepEqual(new Set(found), new Set(ours.slice(ours.length - found.length)))
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('a day of a million tasks is told from its newest by a few pages', async () => {
+  const own = Array.from({ length: 1_000_000 }, (_, number) => Math.floor(number / 1000))
+  const { client, countPages } = makeStanding(own, [])
+  const lastCharge = new Date(RANGE.from.getTime() + 1001 * SECOND_MS)
+  const { found } = await scanNewestTasks(client, RANGE, lastCharge, keepOwn)
+  assert.ok(found.length >= 1000)
+  assert.ok(countPages() <= CALLS_PER_MINUTE, `${countPages()} pages`)
+})

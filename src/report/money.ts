@@ -74,7 +74,7 @@ const WARN_AT_PERCENT = 80
 
 /**
  * Every budget that is set: those of all projects together, then each project's. Used includes what is reserved. The balance
- * has no period of its own, so it is measured by what the last 24 hours cost.
+ * has no period of its own, so it is measured by what yesterday cost, or today so far if that is more: UTC days, as the ledger counts them.
  */
 export async function readBudgets(db: Database, budget: OverallBudget): Promise<BudgetLine[]> {
   return db.sql<BudgetLine[]>`
@@ -88,19 +88,24 @@ export async function readBudgets(db: Database, budget: OverallBudget): Promise<
       select 'project ' || project || ', month', monthly_micros, month_micros
       from project_money(storerank_now()) where monthly_micros is not null
     ),
-    last_day as (
-      select (coalesce(sum(amount_micros), 0) + (select reserved_micros from ledger)
+    day as (
+      select begins_at, sum(charged_micros + duplicate_micros + refunded_micros + adjusted_micros) as micros
+      from (select * from spend union all select * from spend_change) d
+      where scope = 0 and ends_at > storerank_now() - interval '1 day' group by begins_at
+    ),
+    dearest_day as (
+      select (coalesce(max(micros), 0) + (select reserved_micros from ledger)
         + (select coalesce(sum(reserved_micros), 0) from spend_change where scope = 0))::bigint as micros
-      from charge where at > storerank_now() - interval '24 hours'
+      from day
     )
     select budget, limit_micros as "limitMicros", used_micros as "usedMicros", case
       when budget = 'the account''s balance' then
-        case when limit_micros - used_micros <= last_day.micros
-          then format('What is left of %s is no more than the last 24 hours cost.', budget) end
+        case when limit_micros - used_micros <= dearest_day.micros
+          then format('What is left of %s is no more than yesterday or today cost.', budget) end
       when limit_micros > 0 and used_micros * 100 >= limit_micros * ${WARN_AT_PERCENT}::int
         then format('%s: %s %% is used.', budget, used_micros * 100 / limit_micros)
       end as warning
-    from line, last_day`
+    from line, dearest_day`
 }
 
 /** Every budget that is set, with its period: those of all projects together, then each project's. */

@@ -66,21 +66,22 @@ describe('a warning', () => {
     assert.deepEqual(await warnings({ maxDay: 0 }), [])
   })
 
-  test('of the balance comes when no more is left than the last 24 hours cost', async () => {
-    const low = "What is left of the account's balance is no more than the last 24 hours cost."
+  test('of the balance comes when no more is left than yesterday or today cost', async () => {
+    const low = "What is left of the account's balance is no more than yesterday or today cost."
     await planning.setBudget('a', {})
-    await planning.spend('a', 3000, '2026-03-09 13:00:01+00')
-    await planning.spend('a', 9000, '2026-03-09 12:59:59+00')
+    await planning.spend('a', 9000, '2026-03-08 23:59:59+00')
+    await planning.spend('a', 3000, '2026-03-09 00:00+00')
+    await planning.spend('a', 2999, '2026-03-10 00:00+00')
     await account({ balance_micros: 3001 })
     assert.deepEqual(await warnings(), [])
-    await planning.spend('a', 1, '2026-03-10 12:30+00')
+    await planning.spend('a', 2, '2026-03-10 12:30+00')
     assert.deepEqual(await warnings(), [low])
     await account({ balance_micros: 0, fetched_at: '2026-03-10 12:59+00' })
     assert.deepEqual(await warnings(), [low])
   })
 
-  test('of the balance counts among what the last day costs what was reserved a moment ago', async () => {
-    const low = "What is left of the account's balance is no more than the last 24 hours cost."
+  test('of the balance counts among what today costs what was reserved a moment ago', async () => {
+    const low = "What is left of the account's balance is no more than yesterday or today cost."
     await planning.watch('a', ['yoga'])
     await account({ balance_micros: 2400 })
     assert.deepEqual(await warnings(), [])

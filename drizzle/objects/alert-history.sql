@@ -25,13 +25,13 @@ left join lateral (
   where p.kind = 'app' and p.project = r.project and p.app = e.rival order by p.id desc limit 1
 ) rival on true
 left join lateral (
-  select h.depth, h.check_url from ranking h where h.target_id = e.target_id and h.slot = e.slot
+  select h.depth, h.check_url from ranking_row h where h.target_id = e.target_id and h.slot = e.slot
   union all
   select null, s.check_url from app_snapshot s where s.target_id = e.target_id and s.slot = e.slot
   limit 1
 ) measured on true
 left join lateral (
-  select h.depth from ranking h where h.target_id = e.target_id and h.slot = e.compared_slot limit 1
+  select h.depth from ranking_row h where h.target_id = e.target_id and h.slot = e.compared_slot limit 1
 ) past on true;
 comment on view alert_history is
   'What the rules of alerts found, and what became of it: one row per event.';

@@ -1,12 +1,12 @@
 -- What is stored is noted for the rules of its projects in the same transaction, so that a crash of the runner loses none and repeats none.
--- Statement triggers of the partitioned tables: one look at the rules for a batch of any size.
-create or replace function note_alert_due() returns trigger
+-- One look at the rules for a batch of any size.
+create or replace function note_alert_due(targets integer[], slots timestamptz[], gaps text[]) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
-  if exists (select from alert_rule r where r.enabled) then
+  if cardinality(targets) > 0 and exists (select from alert_rule r where r.enabled) then
     insert into alert_due (project_id, slot, target_id)
     select distinct j.id, s.slot, s.target_id
-    from stored s
+    from unnest(targets, slots, gaps) s (target_id, slot, gap)
     join watch_period p on p.target_id = s.target_id
       and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, s.gap)
     join project j on j.name = p.project
@@ -14,22 +14,25 @@ begin
     order by 1, 2, 3
     on conflict do nothing;
   end if;
+end $$;
+comment on function note_alert_due(integer[], timestamptz[], text[]) is
+  'Notes what was stored for the rules of its projects: target, slot, and the gap or null of each row.';
+revoke execute on function note_alert_due(integer[], timestamptz[], text[]) from public;
+
+create or replace function note_snapshots() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform note_alert_due(array_agg(s.target_id), array_agg(s.slot), array_agg(s.gap)) from stored s;
   return null;
 end $$;
-comment on function note_alert_due() is 'Notes what was stored for the rules of its projects.';
-revoke execute on function note_alert_due() from public;
-
-create or replace trigger note_inserted after insert on ranking
-referencing new table as stored for each statement execute function note_alert_due();
-
-create or replace trigger note_updated after update on ranking
-referencing new table as stored for each statement execute function note_alert_due();
+comment on function note_snapshots() is 'Notes the snapshots that were stored for the rules of their projects.';
+revoke execute on function note_snapshots() from public;
 
 create or replace trigger note_inserted after insert on app_snapshot
-referencing new table as stored for each statement execute function note_alert_due();
+referencing new table as stored for each statement execute function note_snapshots();
 
 create or replace trigger note_updated after update on app_snapshot
-referencing new table as stored for each statement execute function note_alert_due();
+referencing new table as stored for each statement execute function note_snapshots();
 
 -- The tables of alerts: what people write, what rules found, and what was sent. A channel's address may hold a secret of the receiver,
 -- so that readers do not see it.
@@ -72,7 +75,7 @@ comment on column alert_rule.enabled is 'Whether the rule is looked at.';
 comment on column alert_rule.note is 'A note of yours.';
 comment on column alert_rule.created_at is 'When the row was written.';
 
-comment on table alert_due is 'Measurements and gaps that no rule has looked at yet. Written by the trigger note_alert_due in the transaction that stores them.';
+comment on table alert_due is 'Measurements and gaps that no rule has looked at yet. Written by note_alert_due in the transaction that stores them.';
 comment on column alert_due.project_id is 'project.id, of a project with rules.';
 comment on column alert_due.slot is 'When the measurement was due.';
 comment on column alert_due.target_id is 'The measured target.';

@@ -6,8 +6,7 @@ begin
     insert into app_snapshot (target_id, slot, gap, reason) values (new.target_id, new.slot, 'failed', new.problem)
     on conflict (target_id, slot) do nothing;
   else
-    insert into ranking (target_id, slot, gap, reason) values (new.target_id, new.slot, 'failed', new.problem)
-    on conflict (target_id, slot) do nothing;
+    perform store_gaps(array[new.target_id], array[new.slot], array['failed'], array[new.problem]);
   end if;
   return null;
 end $$;

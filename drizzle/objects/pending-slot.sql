@@ -38,9 +38,9 @@ where p.target_id is not null and s.slot <= (select storerank_now())
     when p.kind not in ('keyword', 'chart')
       then not exists (select from app_snapshot r where r.target_id = p.target_id and r.slot = s.slot offset 0)
     when s.slot < (select storerank_now()) - interval '35 days'
-      then not exists (select from ranking r where r.target_id = p.target_id and r.slot = s.slot offset 0)
+      then not exists (select from ranking_row r where r.target_id = p.target_id and r.slot = s.slot offset 0)
     else not exists (
-      select from ranking r
+      select from ranking_row r
       where r.target_id = p.target_id and r.slot = s.slot and r.slot >= storerank_now() - interval '35 days'
       offset 0
     ) end;

@@ -31,7 +31,7 @@ cross join lateral (
     max(u.outcome) filter (where r.slot = l.slot - interval '24 hours') as unranked_1d,
     max(u.outcome) filter (where r.slot = l.slot - interval '168 hours') as unranked_7d,
     max(u.outcome) filter (where r.slot = l.slot - interval '720 hours') as unranked_30d
-  from ranking r
+  from ranking_row r
   cross join lateral (
     select case when r.gap is not null then r.gap when r.reason is not null then 'failed' else 'not_in_top' end as outcome
   ) u

@@ -8,7 +8,7 @@ select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.locati
     when r.reason is not null then 'failed' else 'not_in_top' end as outcome,
   r.reason, r.check_url, p.every, p.target_id, a.app
 from list_period p
-join ranking r on r.target_id = p.target_id
+join ranking_row r on r.target_id = p.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
 join project_app a on a.project = p.project
   and case when a.store = p.store then r.slot < coalesce(a.ended_at, 'infinity') else false end

@@ -10,7 +10,7 @@ select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.locati
 from list_period k
 cross join lateral (
   select h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url, h.app_ids, h.absolute
-  from ranking h
+  from ranking_row h
   where h.target_id = k.target_id and case when is_shown(k.every, k.first_slot, null, null, h.slot, h.gap) then true
     else exists (
       select from watch_period p

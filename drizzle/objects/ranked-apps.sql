@@ -4,7 +4,7 @@ select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.locati
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title, a.developer, r.depth, p.target_id,
   a.id as app
 from list_period p
-join ranking r on r.target_id = p.target_id
+join ranking_row r on r.target_id = p.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
 cross join lateral unnest(r.app_ids) with ordinality found (app, rank)
 join app a on a.id = found.app;

@@ -4,7 +4,7 @@ select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.locati
   (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.check_url,
   r.app_ids, r.absolute, p.every, p.target_id
 from list_period p
-join ranking r on r.target_id = p.target_id
+join ranking_row r on r.target_id = p.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap);
 comment on view ranking_slot is
   'Every slot of a keyword or chart of a project that is over: a measurement with all its apps, or a gap. What is not over is in pending_slot. A filter on day alone reads the whole history: filter by slot, or ask list_daily(project, from, to).';

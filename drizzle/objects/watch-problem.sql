@@ -47,9 +47,9 @@ with recursive keyword_place as (
   select storerank_now() - interval '63 days' as from_slot
 ), failed as (
   select f.target_id, latest.slot, latest.reason
-  from (select distinct h.target_id from ranking h where h.gap = 'failed' and h.slot > (select from_slot from recent)) f
+  from (select distinct h.target_id from ranking_row h where h.gap = 'failed' and h.slot > (select from_slot from recent)) f
   cross join lateral (
-    select h.slot, h.gap, h.reason from ranking h where h.target_id = f.target_id and h.slot > (select from_slot from recent)
+    select h.slot, h.gap, h.reason from ranking_row h where h.target_id = f.target_id and h.slot > (select from_slot from recent)
     order by h.slot desc limit 1
   ) latest
   where latest.gap = 'failed'

@@ -47,7 +47,7 @@ export function pairs(tx: Transaction, scope: DueScope, { kinds, compared }: Kin
     ),
     present as materialized (
       select l.*, h.slot, h.gap, h.reason, h.depth, h.app_ids
-      from ranking h
+      from ranking_row h
       join list l on l.target_id = h.target_id
       where h.target_id = any(array(select l.target_id from list l where l.is_due)) and h.slot = ${slot}::timestamptz
     ),
@@ -86,7 +86,7 @@ function pairsOfDue(tx: Transaction, scope: DueScope, { days, isScoped }: Compar
     select ${pairColumns(tx, days)}
     from present h
     cross join lateral (select h.target_id, h.store, h.function, h.keyword, h.tags, h.weight, h.is_due, h.first_slot) l
-    join ranking b on b.target_id = h.target_id
+    join ranking_row b on b.target_id = h.target_id
     where b.target_id = any(array(select l.target_id from list l where l.is_due ${isScoped ? meant : tx``}))
       and b.slot = ${scope.slot}::timestamptz - make_interval(hours => ${24 * days}) and b.gap is null and h.gap is null
       and ${wasFollowed(tx, scope)}` as Fragment
@@ -98,12 +98,12 @@ function pairsOfOthers(tx: Transaction, scope: DueScope, { days }: Compared): Fr
     select ${pairColumns(tx, days)}
     from list l
     cross join lateral (
-      select n.slot, n.app_ids, n.depth, n.reason from ranking n, day
+      select n.slot, n.app_ids, n.depth, n.reason from ranking_row n, day
       where n.target_id = l.target_id and n.slot >= day.begins_at and n.slot < day.ends_at and n.gap is null
       order by n.slot desc limit 1
     ) h
     cross join lateral (
-      select n.target_id, n.slot, n.app_ids, n.depth, n.reason from ranking n
+      select n.target_id, n.slot, n.app_ids, n.depth, n.reason from ranking_row n
       where n.target_id = l.target_id and n.slot = h.slot - make_interval(hours => ${24 * days}) and n.gap is null
       offset 0
     ) b
@@ -113,7 +113,7 @@ function pairsOfOthers(tx: Transaction, scope: DueScope, { days }: Compared): Fr
 /** Where no rule compares: the queries of other kinds stand beside. */
 function noPair(tx: Transaction): Fragment {
   return tx`
-    select ${pairColumns(tx, 0)} from list l join present h on false join ranking b on false` as Fragment
+    select ${pairColumns(tx, 0)} from list l join present h on false join ranking_row b on false` as Fragment
 }
 
 /** Whether the project followed the list at the time of the measurement `b`: since then without a pause, as a rule. */
@@ -179,7 +179,7 @@ function bestRanks(tx: Transaction, project: string): Fragment {
     select r.id, l.target_id, l.slot, past.slot, a.app, n.rank, l.depth, past.rank, null::smallint
     from ${presentRanks(tx)}
     cross join lateral (
-      select b.slot, array_position(b.app_ids, a.app) as rank from ranking b
+      select b.slot, array_position(b.app_ids, a.app) as rank from ranking_row b
       where b.target_id = l.target_id and b.gap is null and b.slot < l.slot
         and b.slot >= l.slot - make_interval(hours => 24 * coalesce(r.window_days, ${BEST_WITHIN_DAYS}))
         and a.app = any(b.app_ids)
@@ -199,7 +199,7 @@ function baseRanks(tx: Transaction): Fragment {
     select r.id, l.target_id, l.slot, within.slot, a.app, n.rank, l.depth, r.base::integer, null::smallint
     from ${presentRanks(tx)}
     cross join lateral (
-      select coalesce(max(b.slot), '-infinity') as slot from ranking b
+      select coalesce(max(b.slot), '-infinity') as slot from ranking_row b
       cross join lateral (select coalesce(array_position(b.app_ids, a.app), b.depth + 1) as rank offset 0) o
       where b.target_id = l.target_id and b.gap is null and b.slot < l.slot
         and abs(o.rank - r.base) < ${bandOf(tx, tx`least(o.rank, r.base)` as Fragment)}
@@ -242,7 +242,7 @@ function notMeasured(tx: Transaction): Fragment {
     join present l on l.gap is not null and ${meansList(tx)}
     cross join lateral (
       select coalesce((
-        select c.slot from ranking c where c.target_id = l.target_id and c.slot < l.slot and c.gap is null order by c.slot desc limit 1
+        select c.slot from ranking_row c where c.target_id = l.target_id and c.slot < l.slot and c.gap is null order by c.slot desc limit 1
       ), l.first_slot - l.every) as slot
     ) since
     where r.kind = 'not_measured' and l.slot - since.slot >= r.threshold * interval '24 hours'` as Fragment

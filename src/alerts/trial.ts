@@ -57,7 +57,7 @@ async function tryProject(
     select distinct h.slot::text as slot, to_char(h.slot at time zone ${project.timezone}::text, 'YYYY-MM-DD') as day, h.slot as at
     from watch_period p
     join (
-      select target_id, slot from ranking where slot > storerank_now() - make_interval(days => ${days}::integer)
+      select target_id, slot from ranking_row where slot > storerank_now() - make_interval(days => ${days}::integer)
       union all
       select target_id, slot from app_snapshot where slot > storerank_now() - make_interval(days => ${days}::integer)
     ) h on h.target_id = p.target_id
@@ -85,7 +85,7 @@ async function trySlot(tx: Transaction, project: AlertProject, slot: string): Pr
     select distinct ${project.id}::integer, ${slot}::timestamptz, p.target_id
     from watch_period p
     where p.project = ${project.name} and p.ended_at is null and p.target_id is not null
-      and (exists (select from ranking r where r.target_id = p.target_id and r.slot = ${slot}::timestamptz)
+      and (exists (select from ranking_row r where r.target_id = p.target_id and r.slot = ${slot}::timestamptz)
         or exists (select from app_snapshot s where s.target_id = p.target_id and s.slot = ${slot}::timestamptz))`
   const [message] = await tx<{ id: string }[]>`
     insert into alert_message (channel_id, project_id) values (0, ${project.id}) returning id`

@@ -15,11 +15,11 @@ export interface DemoSummary {
 
 export async function readDemo({ sql }: Database): Promise<DemoSummary> {
   const [total] = await sql<{ measured: number; spentMicros: number }[]>`
-    select (select count(*) from ranking where gap is null) + (select count(*) from app_snapshot where gap is null) as measured,
+    select (select count(*) from ranking_row where gap is null) + (select count(*) from app_snapshot where gap is null) as measured,
       (select coalesce(sum(amount_micros), 0)::bigint from charge) as "spentMicros"`
   const gaps = await sql<DemoSummary['gaps'][number][]>`
     select to_char(slot, 'FMDD Mon') as day, gap, count(*) as slots
-    from (select slot, gap from ranking union all select slot, gap from app_snapshot) h where gap is not null
+    from (select slot, gap from ranking_row union all select slot, gap from app_snapshot) h where gap is not null
     group by slot, 1, 2 order by slot, 2`
   return { measured: 0, spentMicros: 0, ...total, gaps }
 }

@@ -172,12 +172,12 @@ function owedSlots(tx: Transaction, ids: readonly number[], piece: ClosingPiece)
             and (p.last_slot is null or u.slot <= p.last_slot) and u.slot + p.every <= least(${present}, p.ended_at)
           offset 0)
       ) o
-      where not exists (select from ranking r where r.target_id = o.target_id and r.slot = o.slot offset 0)
+      where not exists (select from ranking_row r where r.target_id = o.target_id and r.slot = o.slot offset 0)
         and not exists (select from app_snapshot s where s.target_id = o.target_id and s.slot = o.slot offset 0)
     )`
 }
 
-/** `gap`: the reason of each owed slot, which is written to `ranking` or `app_snapshot`. */
+/** `gap`: the reason of each owed slot, which is written to `ranking` or `app_snapshot`; `ranked` has to be read, or nothing is written. */
 function gaps(tx: Transaction) {
   return tx`
     gap as materialized (
@@ -193,10 +193,9 @@ function gaps(tx: Transaction) {
       where u.id is not null
         or not exists (select from task k where k.target_id = o.target_id and k.slot = o.slot and k.state <> 'dropped' offset 0)
     ),
-    ranked as (
-      insert into ranking (target_id, slot, gap, reason)
-      select g.target_id, g.slot, g.gap, g.reason from gap g where g.function in ('app_searches', 'app_list')
-      on conflict (target_id, slot) do nothing returning gap
+    ranked as materialized (
+      select store_gaps(array_agg(g.target_id), array_agg(g.slot), array_agg(g.gap), array_agg(g.reason)) as gap
+      from gap g where g.function in ('app_searches', 'app_list')
     ),
     described as (
       insert into app_snapshot (target_id, slot, gap, reason)

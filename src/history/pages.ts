@@ -17,11 +17,10 @@ export async function insertPages(tx: Transaction, captures: readonly Capture[])
       select c.target_id, c.slot, c.depth, t.function, coalesce(r.captured_at, clock_timestamp()) as captured_at
       from collected c join result r using (service_id) join target t on t.id = c.target_id
     ),
-    ranked as (
-      insert into ranking (target_id, slot, captured_at, depth, gap, reason)
-      select target_id, slot, captured_at, depth, 'html_only', 'The service offers raw pages only; they are in page.'
+    ranked as materialized (
+      select store_gaps(array_agg(target_id), array_agg(slot), array_agg('html_only'::text),
+        array_agg('The service offers raw pages only; they are in page.'::text), array_agg(captured_at), array_agg(depth))
       from closed where function in ('app_searches', 'app_list')
-      on conflict (target_id, slot) do nothing
     ),
     described as (
       insert into app_snapshot (target_id, slot, captured_at, gap, reason)
@@ -29,6 +28,6 @@ export async function insertPages(tx: Transaction, captures: readonly Capture[])
       from closed where function = 'app_info'
       on conflict (target_id, slot) do nothing
     )
-    select service_id as "serviceId" from collected`
+    select service_id as "serviceId" from collected where (select count(*) from ranked) >= 0`
   return rows.map((row) => row.serviceId)
 }

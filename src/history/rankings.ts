@@ -20,7 +20,7 @@ export async function insertRankings(
   captures: readonly RankingCapture[],
 ): Promise<string[]> {
   if (captures.length === 0) return []
-  const rows = await tx<{ serviceId: string }[]>`
+  const rows = await tx<{ ids: string[] }[]>`
     with result as materialized (
       select * from unnest(
         ${captures.map((capture) => capture.resultsCount)}::bigint[],
@@ -32,15 +32,13 @@ export async function insertRankings(
     ),
     ${collected(tx, captures)},
     stored as (
-      insert into ranking (target_id, slot, captured_at, depth, results_count, check_url, app_ids, absolute, reason)
-      select c.target_id, c.slot, coalesce(r.captured_at, clock_timestamp()), c.depth, r.results_count, r.check_url,
-        r.app_ids::int[], r.absolute::smallint[], r.incomplete
+      select c.target_id, c.slot, coalesce(r.captured_at, clock_timestamp()) as captured_at, c.depth, r.results_count, r.check_url,
+        r.app_ids, r.absolute, r.incomplete
       from collected c join result r using (service_id)
-      on conflict (target_id, slot) do update set captured_at = excluded.captured_at, depth = excluded.depth,
-        results_count = excluded.results_count, check_url = excluded.check_url, app_ids = excluded.app_ids,
-        absolute = excluded.absolute, gap = null, reason = excluded.reason
-      where ranking.gap is not null
     )
-    select service_id as "serviceId" from collected`
-  return rows.map((row) => row.serviceId)
+    select array(select service_id from collected) as ids,
+      store_rankings(array_agg(target_id), array_agg(slot), array_agg(captured_at), array_agg(depth), array_agg(results_count),
+        array_agg(check_url), array_agg(app_ids), array_agg(absolute), array_agg(incomplete))
+    from stored`
+  return rows.flatMap(({ ids }) => ids)
 }

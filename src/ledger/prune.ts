@@ -16,7 +16,7 @@ export async function pruneTasks(sql: SqlRunner, keepDays: number): Promise<numb
       select k.id from task k
       where k.ended_at < (select clock_timestamp() - make_interval(days => ${keepDays})) and k.state in ('collected', 'failed', 'dropped')
         and (k.state = 'dropped'
-          or exists (select from ranking r where r.target_id = k.target_id and r.slot = k.slot)
+          or exists (select from ranking_row r where r.target_id = k.target_id and r.slot = k.slot)
           or exists (select from app_snapshot s where s.target_id = k.target_id and s.slot = k.slot))
       order by k.ended_at limit ${ROWS_AT_ONCE} for update of k skip locked))`
   return rows.count

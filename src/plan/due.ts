@@ -45,7 +45,7 @@ export function dueNow(sql: SqlRunner): Fragment {
           max(a.slot_ends_at) as slot_ends_at, bool_or(a.html) as html
         from wanted a join target t on t.id = a.target_id
         where not exists (select from task k where k.target_id = a.target_id and k.slot = a.slot and k.state <> 'dropped')
-          and not exists (select from ranking r where r.target_id = a.target_id and r.slot = a.slot
+          and not exists (select from ranking_row r where r.target_id = a.target_id and r.slot = a.slot
             and r.slot > storerank_now() - interval '32 days')
           and not exists (select from app_snapshot s where s.target_id = a.target_id and s.slot = a.slot
             and s.slot > storerank_now() - interval '32 days')
@@ -178,7 +178,7 @@ export function duePiece(sql: SqlRunner, { after, to, slots }: DueRange): Fragme
         and not exists (
           select from task k where k.target_id = i.target_id and k.slot = i.slot and k.state <> 'dropped' offset 0)
         and case when t.function in ('app_searches', 'app_list')
-          then not exists (select from ranking r where r.target_id = i.target_id and r.slot = i.slot offset 0)
+          then not exists (select from ranking_row r where r.target_id = i.target_id and r.slot = i.slot offset 0)
           else not exists (select from app_snapshot s where s.target_id = i.target_id and s.slot = i.slot offset 0) end
     )`
 }

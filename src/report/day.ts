@@ -26,7 +26,7 @@ export async function logDayBefore(db: Database, log: Logger): Promise<string> {
       from (select date_trunc('day', storerank_now(), 'UTC') as today) t
     ),
     slots as materialized (
-      select r.gap from yesterday y join ranking r on r.slot >= y.begins and r.slot < y.ends
+      select r.gap from yesterday y join ranking_row r on r.slot >= y.begins and r.slot < y.ends
       union all
       select s.gap from yesterday y join app_snapshot s on s.slot >= y.begins and s.slot < y.ends
     ),

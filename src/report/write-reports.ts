@@ -94,7 +94,7 @@ async function readState(
       select md5(string_agg(concat_ws(' ', t.target_id, h.slot, h.captured_at, h.gap), ',' order by t.target_id))
       from target t
       cross join lateral (
-        (select slot, captured_at, gap from ranking where target_id = t.target_id order by slot desc limit 1)
+        (select slot, captured_at, gap from ranking_row where target_id = t.target_id order by slot desc limit 1)
         union all
         (select slot, captured_at, gap from app_snapshot where target_id = t.target_id order by slot desc limit 1)
       ) h

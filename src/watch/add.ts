@@ -201,7 +201,7 @@ export async function proposeKeywords(
       on p.store = a.store
     join target t on t.store = a.store and t.function = 'app_searches'
     cross join lateral (
-      select r.slot, r.app_ids from ranking r where r.target_id = t.id and r.gap is null order by r.slot desc limit 1
+      select r.slot, r.app_ids from ranking_row r where r.target_id = t.id and r.gap is null order by r.slot desc limit 1
     ) latest
     cross join lateral (select array_position(latest.app_ids, a.id) as rank offset 0) found
     left join location l on l.store = t.store and l.code = t.location_code

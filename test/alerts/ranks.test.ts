@@ -153,9 +153,9 @@ describe('a rank that moved', () => {
     await measureDays([3, null, 4])
     assert.deepEqual(await list.look(), [])
     await list.sql`
-      update ranking r set gap = null, reason = null, captured_at = slot, depth = 100,
-        app_ids = (select app_ids[30:] || app_ids[:29] from ranking o where o.slot = ${slotOf(1)})
-      where slot = ${slotOf(2)}`
+      select store_rankings(array[r.target_id], array[r.slot], array[r.slot], array[100]::smallint[], array[null]::bigint[],
+        array[null::text], array[(o.app_ids[30:] || o.app_ids[:29])::text], array[null::text], array[null::text])
+      from ranking r join ranking o on o.slot = ${slotOf(1)} where r.slot = ${slotOf(2)}`
     assert.deepEqual(await list.look(), ['rank_moved 03-02 yoga 1001 3→74'])
     assert.deepEqual(await list.look(), [])
   })

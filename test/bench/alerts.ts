@@ -63,7 +63,7 @@ async function writeRules({ sql }: Database, rules: typeof RULES): Promise<void>
 
 /**
  * The results of today in batches: of a hundred keywords everybody fell by 12 in one, rose by 12 in one, and nothing was stored of one.
- * @returns milliseconds in the trigger that notes what is due
+ * @returns milliseconds in the function that notes what is due
  */
 async function storeDay(db: Database): Promise<number> {
   await db.sql`create table bench_day as
@@ -76,17 +76,21 @@ async function storeDay(db: Database): Promise<number> {
     await session`set track_functions = 'all'`
     for (let from = 0; from < (row?.rows ?? 0); from += BATCH) {
       await session`
-        insert into ranking (target_id, slot, captured_at, gap, reason, depth, results_count, check_url, app_ids)
-        select target_id, slot + interval '24 hours', case when g.gap is null then clock_timestamp() end, g.gap, null, depth, results_count, check_url,
-          case when g.gap is null then case n % 100 when 0 then array(select 1 from generate_series(1, 12)) || app_ids[:depth - 12]
-            when 1 then app_ids[13:] else app_ids end end
-        from bench_day cross join lateral (select case when n % 100 = 2 or app_ids is null then 'missed' end as gap) g
-        where n > ${from}::int and n <= ${from + BATCH}::int`
+        with stored as (
+          insert into ranking (target_id, slot, captured_at, gap, reason, depth, results_count, check_url, app_ids)
+          select target_id, slot + interval '24 hours', case when g.gap is null then clock_timestamp() end, g.gap, null, depth, results_count, check_url,
+            case when g.gap is null then case n % 100 when 0 then array(select 1 from generate_series(1, 12)) || app_ids[:depth - 12]
+              when 1 then app_ids[13:] else app_ids end end
+          from bench_day cross join lateral (select case when n % 100 = 2 or app_ids is null then 'missed' end as gap) g
+          where n > ${from}::int and n <= ${from + BATCH}::int
+          returning target_id, slot, gap
+        )
+        select note_alert_due(array_agg(target_id), array_agg(slot), array_agg(gap)) from stored`
     }
     await session`select pg_stat_force_next_flush()`
-    const [trigger] = await session<{ ms: number }[]>`
+    const [noting] = await session<{ ms: number }[]>`
       select total_time as ms from pg_stat_user_functions where funcname = 'note_alert_due'`
-    return trigger?.ms ?? Number.NaN
+    return noting?.ms ?? Number.NaN
   } finally {
     await session.end({ timeout: 5 })
   }

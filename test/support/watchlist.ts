@@ -90,10 +90,12 @@ function historyWriters(sql: postgres.Sql): Pick<Watchlist, 'capture' | 'leaveGa
         ) as ids`
       const captured = { captured_at: slot, depth: 100, app_ids: row?.ids, ...fields }
       await sql`insert into ranking ${sql({ target_id: target.id, slot, ...captured })}`
+      await sql`select note_alert_due(array[${target.id}::int], array[${slot}::timestamptz], null)`
     },
     async leaveGap(subject, slot, gap, reason) {
       const target = await targetOf(sql, RANKED, subject, slot)
-      await sql`insert into ranking ${sql({ target_id: target.id, slot, gap, reason: reason ?? null })}`
+      await sql`
+        select store_gaps(array[${target.id}::int], array[${slot}::timestamptz], array[${gap}], array[${reason ?? null}::text])`
     },
     async describeApp(appId, slot, fields, of = 'app_info') {
       const target = await targetOf(sql, [of], appId, slot)

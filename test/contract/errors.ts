@@ -201,6 +201,9 @@ covers('errors.40001', 'a task of another client is not given', {
     const [{ status_code, status_message }] = (await world.get(`${SEARCH}/task_get/advanced/${id}`)).tasks
     assert.equal(`${status_code} ${status_message}`, '40001 This id is used by another client, check the id.')
     assert.equal((await world.post('/v3/appendix/webhook_resend', [{ id }])).tasks[0].status_code, 40001)
+    assert.deepEqual((await world.get(`${SEARCH}/tasks_ready`)).tasks[0].result, [])
+    const { balance, total } = (await world.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money
+    assert.equal(balance, total, 'its money is not ours')
   },
   client: async (t) => {
     const { world, id } = await openNeighbour(t)

@@ -171,6 +171,7 @@ const checkPingback = async (t: Owner, side: 'fetch' | 'client') => {
   await until(() => receiver.received.length > 0)
   const { method, path, body } = receiver.received[0] ?? ({} as Json)
   assert.deepEqual([method, path, body], ['GET', `/%C3%BC%20p/${id}?t=a%20b%26c`, undefined])
+  assert.deepEqual(await readyIds(world), [id], 'and the result waits')
 }
 const checkPostback = async (t: Owner, side: 'fetch' | 'client') => {
   const [world, receiver] = await openBoth(t)

@@ -261,6 +261,8 @@ covers('notes.task_post_of_android', 'a postback may hold pages, and each functi
     const chart = { app_collection: 'topgrossing', app_category: 'game' }
     assert.equal(await codeOf('android_store/app_list', chart), 20100)
     assert.equal(await codeOf('android_store/app_list', { ...chart, app_category: 'games' }), 40501)
+    assert.equal(await codeOf('android_store/app_list', { ...chart, app_collection: 'Top Free!' }), 40501)
+    assert.equal(await codeOf('android_store/app_searches', { location_code: 21137 }), 20100)
     assert.equal(await codeOf('ios_store/app_reviews', { app_id: '1480010017' }), 40501)
     for (const kind of ['android_store/app_info', 'android_store/app_list', 'ios_store/app_reviews']) {
       assert.equal(await codeOf(kind, {}), 40501, `${kind} takes no keyword`)

@@ -72,7 +72,13 @@ const URL_FIELDS = { postback_url: 'http://127.0.0.1:9/$id?tag=$tag', postback_d
 
 coverRule('task_post.keyword', 'is required and has up to 700 characters', {
   takes: [{ keyword: 'x'.repeat(700) }, { keyword: '語'.repeat(700) }, { keyword: '🧘'.repeat(700) }],
-  refuses: [{ keyword: undefined }, { keyword: '' }, { keyword: 'x'.repeat(701) }, { keyword: 7 }],
+  refuses: [
+    { keyword: undefined },
+    { keyword: '' },
+    { keyword: ' ' },
+    { keyword: 'x'.repeat(701) },
+    { keyword: 7 },
+  ],
   also: ['limits.keyword_length'],
 })
 coverRule('task_post.location_name', 'names the location in full instead of its code', {
@@ -84,7 +90,7 @@ coverRule('task_post.location_name', 'names the location in full instead of its 
 })
 coverRule('task_post.location_code', 'names the location where no name does', {
   takes: [{ location_code: 2276 }],
-  refuses: [{ location_code: undefined }, { location_code: 1 }, { location_code: 'US' }],
+  refuses: [undefined, 1, 'US', '2840', 21137].map((location_code) => ({ location_code })),
 })
 coverRule('task_post.language_name', 'names the language in full, and may be left out', {
   takes: [{ language_code: undefined, language_name: 'German' }, { language_code: undefined }],

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Json, openSandbox, postTasks, stamp, USA } from './caller.ts'
-
-const task = (fields: Record<string, unknown> = {}) => ({ keyword: 'yoga', location_code: USA, ...fields })
+import { type Json, openSandbox, postTasks, USA } from './caller.ts'
 
 describe('the account and the lists', () => {
   test('every function is counted under its own name, and only the appendix is outside of app_data', async (t) => {
@@ -48,36 +46,5 @@ describe('the account and the lists', () => {
       tasks_ready: 0,
       task_get: { advanced: 0 },
     })
-  })
-
-  test('id_list is ordered by execution time and paged', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 10_000, idListsPerMinute: 100 })
-    for (let post = 0; post < 5; post += 1) {
-      await postTasks(
-        caller,
-        Array.from({ length: 10 }, () => task()),
-      )
-      caller.clock.nowMs += 3000
-    }
-    const list = async (fields: Json): Promise<Json[]> => {
-      const range = { datetime_from: '2026-10-15 12:00:00 +00:00', datetime_to: stamp(caller.clock.nowMs) }
-      return (await caller.post('/v3/app_data/id_list', { ...range, ...fields })).tasks[0].result
-    }
-    const times = (await list({})).map((row) => row.datetime_done ?? '9')
-    assert.equal(times.length, 50)
-    assert.deepEqual(times, times.toSorted())
-    assert.ok(times.includes('9'), 'some are unfinished')
-    caller.clock.nowMs += 10_000
-    const all = (await list({ sort: 'desc' })).map((row) => row.id)
-    const paged = [
-      ...(await list({ sort: 'desc', limit: 30 })),
-      ...(await list({ sort: 'desc', limit: 30, offset: 30 })),
-    ]
-    assert.deepEqual(
-      paged.map((row) => row.id),
-      all,
-    )
-    const first = await list({ datetime_to: '2026-10-15 12:00:00 +00:00' })
-    assert.equal(first.length, 10, 'both ends of the range belong to it')
   })
 })

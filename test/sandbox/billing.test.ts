@@ -8,13 +8,6 @@ const balanceOf = async (caller: Caller): Promise<number> =>
   (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money.balance
 
 describe('billing', () => {
-  test('results themselves are free, however often they are asked for', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, balanceUsd: 1 })
-    await measure(caller, { keyword: 'yoga' })
-    await measure(caller, { app_id: '1480010017' }, { name: 'app_info' })
-    assert.equal(await balanceOf(caller), 0.9982)
-  })
-
   test('every item that comes back is a result: an advertisement may be the first of another unit', async (t) => {
     const caller = await openSandbox(t, { readyMs: 0 })
     const keywords = Array.from({ length: 400 }, (_, index) => `yoga ${index}`)

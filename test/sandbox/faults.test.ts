@@ -113,18 +113,6 @@ describe('faults of tasks, lists and results', () => {
     assert.deepEqual([row.status, row.datetime_done, row.cost], ['40602', null, 0.0024])
   })
 
-  test('a task that the store fails ends with 40101, is charged in full and listed as failed', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, faults: { storeError: 1 } })
-    const [{ id }] = await postTasks(caller, [task({ keyword: 'vinyasa', depth: 700 })])
-    assert.equal((await listReady(caller))[0].id, id)
-    const fetched = await fetchTask(caller, id)
-    assert.equal(`${fetched.status_code} ${fetched.status_message}`, '40101 Internal SE server error.')
-    assert.equal(fetched.result, null)
-    assert.equal(await readBalance(caller), 999.9916)
-    const [record] = (await caller.post('/v3/app_data/errors', {})).tasks[0].result
-    assert.deepEqual([record.id, record.error_code], [id, 40101])
-  })
-
   test('a task that there is no money for is not created', async (t) => {
     const caller = await openSandbox(t, { faults: { insufficientFunds: { times: 1 } } })
     const answers = await postTasks(caller, [task(), task()])
@@ -261,13 +249,6 @@ describe('the control of the faults', () => {
     assert.equal(await ask(), 40202)
     caller.clock.nowMs += 60_000
     assert.equal(await ask(), 20000)
-  })
-
-  test('the status endpoint says what it is told to say', async (t) => {
-    const caller = await openSandbox(t, { faults: { status: { task_post: 'major_outage' } } })
-    const [api] = (await caller.get('/v3/appendix/status')).tasks[0].result
-    assert.equal(api.status, 'major_outage')
-    assert.deepEqual(api.endpoints[1], { endpoint: 'task_post', status: 'major_outage' })
   })
 
   test('whatever strikes, a kind strikes no more often than asked, at the rates 0 and 1 exactly', () => {

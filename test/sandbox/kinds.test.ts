@@ -45,39 +45,14 @@ describe('charts of android_store', () => {
     assert.notDeepEqual(tomorrow, today)
     assert.ok(tomorrow.filter((id) => today.includes(id)).length > 80)
   })
+})
 
-  test('depth is billed per 100, and what the chart does not hold is refunded', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0 })
-    const answers = await postTasks(
-      caller,
-      [
-        chart({ depth: 101 }),
-        chart({ depth: 200, priority: 2 }),
-        chart({ depth: 201 }),
-        chart({ app_category: 'games' }),
-        chart({ app_collection: 'Top Free!' }),
-        chart({ app_collection: undefined }),
-        chart({ app_category: 'comics', depth: 200 }),
-      ],
-      CHART,
-    )
-    assert.deepEqual(
-      answers.map((answer) => `${answer.status_message} ${answer.cost}`),
-      [
-        'Task Created. 0.0024',
-        'Task Created. 0.0048',
-        "Invalid Field: 'depth'. 0",
-        "Invalid Field: 'app_category'. 0",
-        "Invalid Field: 'app_collection'. 0",
-        "Invalid Field: 'app_collection'. 0",
-        'Task Created. 0.0024',
-      ],
-    )
-    assert.equal((await fetchTask(caller, answers[6].id, CHART)).status_code, 40102)
-    const { money } = (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates
-    assert.equal(money.balance, 1000 - 0.0024 - 0.0048 - 0.0012)
-    assert.equal(money.statistics.day.app_data.app_list.task_post, 0.0084)
-  })
+test('an app or a chart that the store does not have ends without result', async (t) => {
+  const caller = await openSandbox(t, { readyMs: 0 })
+  for (const name of ['app_info', 'app_reviews']) {
+    assert.equal(await measure(caller, { app_id: '999999999' }, { name }), null)
+  }
+  assert.equal(await measure(caller, chart({ app_category: 'comics' }), CHART), null)
 })
 
 describe('reviews of ios_store', () => {
@@ -91,27 +66,6 @@ describe('reviews of ios_store', () => {
     const fresh = after.findIndex((item) => item.id === before[0].id)
     assert.ok(fresh > 0 && fresh < 100, `${fresh} new ones`)
     assert.deepEqual(after.slice(fresh), before.slice(0, 200 - fresh))
-  })
-
-  test('reviews are billed per 50 and never more than 500; what the app does not have is refunded', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, balanceUsd: 1 })
-    const answers = await postTasks(
-      caller,
-      [
-        reviews({ depth: 51 }),
-        reviews({ depth: 500, priority: 2 }),
-        reviews({ depth: 501 }),
-        reviews({ app_id: '999999999', depth: 500 }),
-      ],
-      REVIEWS,
-    )
-    assert.deepEqual(
-      answers.map((answer) => `${answer.status_message} ${answer.cost}`),
-      ['Task Created. 0.0015', 'Task Created. 0.015', "Invalid Field: 'depth'. 0", 'Task Created. 0.0075'],
-    )
-    assert.equal((await fetchTask(caller, answers[3].id, REVIEWS)).status_code, 40102)
-    const { balance } = (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money
-    assert.equal(balance, 1 - 0.0015 - 0.015 - 0.00075)
   })
 })
 

@@ -15,7 +15,6 @@ import {
   listReady,
   openSandbox,
   postTasks,
-  stamp,
   USA,
 } from './caller.ts'
 import { openReceiver, type Receiver, until } from './receiver.ts'
@@ -60,19 +59,6 @@ describe('webhooks', () => {
         )
       }),
     )
-  })
-
-  test('a pingback is a GET at completion, and the task waits in the ready list', async (t) => {
-    const [caller, receiver] = [await openSandbox(t, { readyMs: 10_000, ...relaxed }), await openReceiver(t)]
-    const [{ id }] = await postTasks(caller, [pingback(receiver, { tag: 'a b' })])
-    caller.clock.nowMs += 4000
-    await listReady(caller)
-    assert.deepEqual(receiver.received, [], 'not before the task is done')
-    caller.clock.nowMs += 6000
-    await until(() => receiver.received.length > 0)
-    const [{ method, path, body } = {} as Json] = receiver.received
-    assert.deepEqual({ method, path, body }, { method: 'GET', path: `/ping/${id}/a%20b`, body: undefined })
-    assert.ok(await isReady(caller, id))
   })
 
   test('a postback brings what task_get would, gzip-compressed, and takes the task off the ready list', async (t) => {
@@ -289,74 +275,5 @@ describe('webhooks', () => {
     caller.clock.nowMs += 30 * DAY_MS
     assert.equal((await resend(caller, [pinged.id]))[0].status_code, 40403)
     assert.equal((await caller.post('/v3/appendix/webhook_resend', {})).status_code, 40500)
-  })
-
-  test('the status endpoint tells of webhooks that have waited for more than a minute', async (t) => {
-    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...relaxed }), await openReceiver(t)]
-    const status = async () => (await caller.get('/v3/appendix/status')).tasks[0].result[0]
-    receiver.answer = () => {}
-    await postTasks(caller, [postback(receiver)])
-    await until(() => receiver.received.length > 0)
-    assert.equal((await status()).status, 'ok')
-    caller.clock.nowMs += 61_000
-    const { status: all, endpoints } = await status()
-    assert.equal(all, 'webhook_delay')
-    assert.deepEqual(endpoints[3], { endpoint: 'postback/pingback', status: 'webhook_delay' })
-  })
-})
-
-describe('the failed-task list', () => {
-  test('it tells of the last 24 hours, the oldest in front, paged and filtered', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...relaxed })
-    const startMs = caller.clock.nowMs
-    for (let hour = 0; hour < 4; hour += 1) {
-      await postTasks(caller, [task({ keyword: 'xkcdqwrt', tag: `${hour}` }), task({ keyword: 'yoga' })])
-      caller.clock.nowMs += 3_600_000
-    }
-    const all = await listErrors(caller)
-    assert.deepEqual(
-      all.map((record) => record.datetime),
-      [0, 1, 2, 3].map((hour) => stamp(startMs + hour * 3_600_000)),
-    )
-    assert.deepEqual(
-      { ...all[0], id: '', http_url: '' },
-      {
-        id: '',
-        datetime: stamp(startMs),
-        function: 'app_data/task_get/advanced',
-        error_code: 40102,
-        error_message: 'No Search Results.',
-        http_url: '',
-        http_method: 'GET',
-        http_code: 200,
-        http_time: 0,
-        http_response: '',
-      },
-    )
-    assert.equal((await caller.get(all[0].http_url)).tasks[0].status_code, 40102)
-    assert.deepEqual(await listErrors(caller, { limit: 2, offset: 1 }), all.slice(1, 3))
-    assert.deepEqual(await listErrors(caller, { filtered_function: 'postback_url' }), [])
-    assert.deepEqual(await listErrors(caller, { filtered_function: 'app_data/task_get/advanced' }), all)
-    const range = { datetime_from: stamp(startMs + 3_600_000), datetime_to: stamp(startMs + 7_200_000) }
-    assert.deepEqual(await listErrors(caller, range), all.slice(1, 3))
-    caller.clock.nowMs = startMs + DAY_MS + 1000
-    assert.deepEqual(await listErrors(caller), all.slice(1))
-  })
-})
-
-describe('another client', () => {
-  test('its ids are known and refused, and its money is not ours', async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
-    t.after(() => rm(folder, { recursive: true }))
-    const stateFile = join(folder, 'state.jsonl')
-    const first = await openSandbox(t, { readyMs: 0, stateFile, login: 'neighbour' })
-    const [{ id }] = await postTasks(first, [task()])
-    await first.close()
-    const second = await openSandbox(t, { readyMs: 0, stateFile })
-    assert.equal((await fetchTask(second, id)).status_code, 40001)
-    assert.equal((await resend(second, [id]))[0].status_code, 40001)
-    assert.deepEqual(await listReady(second), [])
-    const { balance } = (await second.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money
-    assert.equal(balance, 1000)
   })
 })

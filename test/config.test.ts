@@ -113,22 +113,15 @@ describe('readConfig', () => {
   })
 
   const refused: [name: string, value: string, rule: RegExp][] = [
-    ['DATABASE_URL', 'mysql://u:p@h/d', /^DATABASE_URL must be a URL such as postgres:/],
     ['DATABASE_URL', 'localhost', /^DATABASE_URL must be a URL/],
-    ['OPERATIONS_LISTEN', 'here', /^OPERATIONS_LISTEN must be a port such as 9090.*"here"\.$/],
     ['SMTP_URL', 'https://me:pw@x', /^SMTP_URL must be the address of a mail server[^@]*@[^@]*\.$/],
     ['SMTP_FROM', 'ranks', /^SMTP_FROM must be the address/],
-    ['PRIVATE_ALERT_HOSTS', 'a b', /^PRIVATE_ALERT_HOSTS must be names of hosts/],
     ['HEARTBEAT_URL', 'ftp://x', /^HEARTBEAT_URL must be an address that a GET[^x]*\.$/],
     ['DATABASE_URL', 'postgres://u:100%@h/d', /^DATABASE_URL must be a URL .* a % in them as %25\.$/],
-    ['APP_DATA_URL', 'http://api.example.com', /^APP_DATA_URL must be .*https.*"http:\/\/api\.example\.com"/],
     ['APP_DATA_URL', 'https://api.example.com/v3/', /the \/v3 that begins every path/],
     ['APP_DATA_URL', 'https://api.example.com?x=1', /^APP_DATA_URL must be/],
     ['APP_DATA_URL', 'api.example.com', /^APP_DATA_URL must be/],
-    ['APP_DATA_LOGIN', 'a:b', /^APP_DATA_LOGIN must not contain a colon/],
-    ['APP_DATA_PASSWORD_FILE', '/nowhere', /are both set: keep one/],
     ['MAX_USD_PER_DAY', '5.0000001', /^MAX_USD_PER_DAY must be an amount in dollars .*"5\.0000001"\.$/],
-    ['MAX_USD_PER_DAY', '-1', /^MAX_USD_PER_DAY/],
     ['MAX_USD_PER_DAY', '$5', /^MAX_USD_PER_DAY/],
     ['MAX_USD_PER_DAY', '5e3', /^MAX_USD_PER_DAY/],
     ['MAX_USD_PER_MONTH', '1,5', /^MAX_USD_PER_MONTH/],
@@ -136,11 +129,9 @@ describe('readConfig', () => {
     ['CALLS_PER_MINUTE', '2001', /^CALLS_PER_MINUTE/],
     ['MAX_CONCURRENT_REQUESTS', '31', /^MAX_CONCURRENT_REQUESTS .*from 1 to 30/],
     ['MAX_ATTEMPTS', '1.5', /^MAX_ATTEMPTS .*from 1 to 10/],
-    ['RECONCILE_QUIET', '20', /^RECONCILE_QUIET must be a duration/],
     ['RECONCILE_QUIET', '2d', /^RECONCILE_QUIET must be a duration of at most 1d/],
     ['RECONCILE_QUIET', '19m', /^RECONCILE_QUIET must be at least 20m unless the service is on loopback/],
     ['OVERDUE_AFTER', '45 minutes', /^OVERDUE_AFTER must be a duration/],
-    ['LOG_LEVEL', 'debgu', /^LOG_LEVEL must be one of .*"debgu"\. Did you mean debug\?$/],
   ]
   for (const [name, value, rule] of refused) {
     test(`refuses ${name}=${value}`, () => {
@@ -181,12 +172,6 @@ describe('readConfig', () => {
       readConfig({ ...account, APP_DATA_URL: 'http://127.0.0.1:8080', POSTBACK_URL }).postbackUrl,
       null,
     )
-  })
-
-  test('needs the login and the password with the address of the service', () => {
-    const message = refusal({ APP_DATA_URL: 'https://api.example.com' })
-    assert.match(message, /APP_DATA_LOGIN is needed/)
-    assert.match(message, /APP_DATA_PASSWORD or APP_DATA_PASSWORD_FILE is needed/)
   })
 
   test('reports all problems at once, also those that span settings', () => {
@@ -266,11 +251,7 @@ describe('the password file', () => {
 })
 
 describe('misspelt settings', () => {
-  test('are refused under our prefixes, with the nearest name', () => {
-    assert.equal(
-      refusal({ APP_DATA_PASWORD: 'x' }),
-      'APP_DATA_PASWORD is not a setting of storerank. Did you mean APP_DATA_PASSWORD?',
-    )
+  test('are refused under our prefixes', () => {
     assert.equal(
       refusal({ STORERANK_WHATEVER_ELSE: 'x' }),
       'STORERANK_WHATEVER_ELSE is not a setting of storerank.',
@@ -284,10 +265,6 @@ describe('misspelt settings', () => {
   })
 
   test('are noted when they are near a shorter name that is not set', () => {
-    assert.deepEqual(readConfig({ LOG_LEVL: 'debug' }).notes, [
-      'LOG_LEVL is not a setting of storerank and has no effect. Did you mean LOG_LEVEL?',
-    ])
-    assert.match(refusal({ MAX_USD_PER_DAYS: '9' }), /Did you mean MAX_USD_PER_DAY\?/)
     assert.match(readConfig({ DATABASE_ULR: 'x' }).notes.join(), /DATABASE_ULR .*Did you mean DATABASE_URL\?/)
     assert.deepEqual(readConfig({ DATABASE_ULR: 'x', DATABASE_URL: 'postgres://h/d' }).notes, [])
   })

@@ -76,32 +76,6 @@ describe('help', () => {
   })
 })
 
-describe('usage errors exit 2', () => {
-  const misuses: [args: string[], message: RegExp][] = [
-    [['staus'], /unknown command 'staus'\n\(Did you mean status\?\)/],
-    [['plan', '--jsno'], /unknown option '--jsno'\n\(Did you mean --json\?\)/],
-    [['run', 'recncile'], /no such job\. Did you mean reconcile\? Jobs: references, account/],
-    [['run', '--wait', 'soon'], /--wait must be a duration such as 90s, 20m or 2h; it is "soon"/],
-    [['sql'], /missing required argument 'query'/],
-    [['sql', 'select', '1'], /too many arguments/],
-    [['sql', 'select 1', '--json', '--csv'], /cannot be used with/],
-    [['report', '--from', 'yesterday'], /It must be a day such as 2026-03-01/],
-    [['report', '--json', '--html', 'f'], /cannot be used with/],
-    [['forecast', '--every', '5h'], /It must be 1h, 2h, 3h, 4h, 6h, 8h or 12h, or whole days from 1d to 31d/],
-    [['forecast', '--priority', '3'], /It must be 1, or 2: twice the price/],
-    [['sandbox', '--port', '65536'], /whole number from 0 to 65535/],
-  ]
-  for (const [args, message] of misuses) {
-    test(`storerank ${args.join(' ')}`, async () => {
-      const { host, calls, stdout, stderr } = makeHost()
-      assert.equal(await runCommandLine(args, host), 2)
-      assert.match(stderr(), message)
-      assert.equal(stdout(), '')
-      assert.deepEqual(calls, [])
-    })
-  }
-})
-
 describe('a command gets its options', () => {
   const uses: [args: string[], name: CommandName, options: object][] = [
     [['start'], 'start', {}],

@@ -79,14 +79,6 @@ test('a refused keyword cannot steer the terminal', async (t) => {
   assert.doesNotMatch(stderr, /[\u001b\u009b]/)
 })
 
-test('a file that is not there is a mistake in the usage', async () => {
-  const { code, stderr } = await callCommand(['import', 'nowhere.csv'], {
-    env: { DATABASE_URL: database.url },
-  })
-  assert.equal(code, 2)
-  assert.match(stderr, /nowhere\.csv cannot be read: there is no such file/)
-})
-
 test('a file is read in the encoding of its spreadsheet, and a guess is told', async (t) => {
   const rows = (separator: string, keyword: string) =>
     [

@@ -23,12 +23,6 @@ describe('--listen', () => {
     })
   }
 
-  test('that is no address is a usage error', async () => {
-    const { code, stderr } = await callCommand(['start', '--listen', 'here'])
-    assert.equal(code, 2)
-    assert.match(stderr, /It must be a port such as 8070, or host and port such as 0\.0\.0\.0:8070\./)
-  })
-
   test('without POSTBACK_URL is refused in a sentence, before anything is opened', async () => {
     const env = { DATABASE_URL: 'postgres://127.0.0.1:1/ranks' }
     const { code, stdout, stderr } = await callCommand(['start', '--listen', '8070'], { env })

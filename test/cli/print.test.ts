@@ -9,7 +9,6 @@ function makeOutput(terminal: { isTTY?: boolean; columns?: number } = {}) {
   return { output, text: () => chunks.join('') }
 }
 
-/** Runs a command line on modules that only record what they are called with. */
 describe('printTable', () => {
   const print = (
     rows: Record<string, unknown>[],

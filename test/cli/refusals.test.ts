@@ -164,12 +164,6 @@ describe('storerank sandbox', () => {
   })
 })
 
-test('an unknown job is named with the one that was meant', async () => {
-  const { code, stderr } = await callCommand(['run', 'trak'])
-  assert.equal(code, 2)
-  assert.match(stderr, /There is no such job\. Did you mean track\?/)
-})
-
 test('what only looks creates no database: it says how to begin', async (t) => {
   const home = await makeCommandHome(t)
   for (const command of [['plan'], ['status'], ['sql', 'select 1']]) {

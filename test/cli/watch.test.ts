@@ -68,21 +68,13 @@ test('the usual place of the project is the default, and a project without an ap
   assert.deepEqual(row, { every: '06:00:00', depth: 50, tags: ['été'] })
 })
 
-test('a wrong keyword, place or project is refused with a sentence', async () => {
+test('a project that is not clear is asked for', async () => {
   await list.clear()
   const none = await watch('yoga')
   assert.deepEqual(
     [none.code, none.stderr],
     [2, 'There is no project yet: give one a name of your own with --project.\n'],
   )
-  const neither = await watch()
-  assert.deepEqual(
-    [neither.code, neither.stderr],
-    [2, 'Give a keyword, or --from-app with the id of an app, and one of them alone.\n'],
-  )
-  const refused = await watch('yoga', '--project', 'a', '--language', 'English')
-  assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /language_code/)
   await list.addKeyword({ project: 'a' })
   await list.addKeyword({ project: 'b' })
   assert.equal((await watch('yoga')).stderr, 'Give the project with --project: a, b, or a new one.\n')

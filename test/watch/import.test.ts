@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type Database, openDatabase } from '../../src/db/database.ts'
-import { ConfigurationError } from '../../src/errors.ts'
 import { importWatches } from '../../src/watch/import.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -113,26 +112,6 @@ test('a trial says what would happen, and changes nothing', async () => {
   const { added, refused } = await load(csv(HEADER, ...keywords(2), 'fitness,ios_store,calm,0,en'), true)
   assert.deepEqual([added, refused.length], [2, 1])
   assert.deepEqual([...(await db.sql`select from keyword_watch`)], [])
-})
-
-test('a file that is not a watchlist is refused whole, with a sentence', async () => {
-  const cases: readonly [string, RegExp][] = [
-    ['', /There is nothing in the file/],
-    [csv('a,b', '1,2'), /one of keyword, app_id and collection/],
-    [
-      csv('project,store,keyword,langage_code', 'a,b,c,d'),
-      /no column "langage_code"\. Did you mean language_code\?/,
-    ],
-    [csv('project,keyword,keyword', 'a,b,c'), /The column keyword is in the file twice/],
-    [csv(HEADER), /There is no keyword in the file/],
-  ]
-  for (const [file, reason] of cases) {
-    await assert.rejects(
-      load(file),
-      (error) => error instanceof ConfigurationError && reason.test(error.message),
-      file.slice(0, 80),
-    )
-  }
 })
 
 test('a ragged line is refused by its number, and the others go on', async () => {

@@ -25,3 +25,10 @@ export const JOBS: readonly Job[] = [
   report,
   alerts,
 ]
+
+/** @throws Error for a name that no job has */
+export function findJob(name: string): Job {
+  const job = JOBS.find((each) => each.name === name)
+  if (job === undefined) throw new Error(`There is no job ${name}.`)
+  return job
+}

@@ -7,8 +7,16 @@
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import { adoptOrphans } from '../ledger/adopt.ts'
-import { findForgotten, holdForRecovery, readRestoreState } from '../ledger/restored.ts'
-import { type Range, scanTaskHistory, TAGS_KNOWN_DAYS, toCreated } from '../post/task-history.ts'
+import { holdForRecovery, readRestoreState } from '../ledger/restored.ts'
+import { namesForgotten } from '../post/restored.ts'
+import {
+  EDGE_MS,
+  type Range,
+  scanTaskHistory,
+  slicesOf,
+  TAGS_KNOWN_DAYS,
+  toCreated,
+} from '../post/task-history.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { TaskIdRow } from '../service/history.ts'
 import { type Compared, compareBooks, type ListedTask } from './compare.ts'
@@ -25,14 +33,6 @@ export interface Audited extends Compared {
   /** Tasks of ours that had no charge, and have one now. */
   readonly recorded: number
 }
-
-/**
- * How much is listed before and after a day, so that the list has all of our tasks of that day: a clock may have been set since, and
- * what a dead runner wrote may arrive 20 minutes later (docs/protocol.md: What is not promised).
- */
-const EDGE_MS = 30 * 60_000
-/** Rows that go to the database in one statement. */
-const SLICE_ROWS = 5_000
 
 /**
  * Audits every day that is due, the oldest first. When a later day fails, the days before it are audited.
@@ -121,17 +121,10 @@ export async function auditPosted(
 async function holdIfRestored(db: Database, listed: readonly ListedTask[], range: Range): Promise<void> {
   const { installation, lastChargeAt } = await readRestoreState(db.sql)
   if (lastChargeAt === null) return
-  for (const slice of slicesOf(listed)) {
-    const forgotten = await findForgotten(db.sql, installation, slice)
-    if (forgotten.length > 0) return holdForRecovery(db.sql, range.from)
-  }
+  if (await namesForgotten(db.sql, installation, listed)) await holdForRecovery(db.sql, range.from)
 }
 
 function keepListed(row: TaskIdRow): ListedTask {
   const { id, datetimePosted, datetimeDone, costMicros, tag, url } = row
   return { id, datetimePosted, datetimeDone, costMicros, tag, url }
-}
-
-function* slicesOf(listed: readonly ListedTask[]): Generator<readonly ListedTask[]> {
-  for (let from = 0; from < listed.length; from += SLICE_ROWS) yield listed.slice(from, from + SLICE_ROWS)
 }

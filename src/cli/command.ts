@@ -30,8 +30,8 @@ export interface CommandOptions {
   start: { readonly listen?: ListenAddress }
   /** No job: the whole cycle. `waitMs` bounds the wait for what is outstanding. `metrics` is a file. */
   run: { readonly jobs: readonly JobName[]; readonly waitMs?: number; readonly metrics?: string }
-  /** `isApart`: other storeranks go on on the account. `installation`: the one that an empty database stands in for. */
-  recover: { readonly isApart: boolean; readonly installation?: string; readonly waitMs?: number }
+  /** `apart`: other storeranks go on on the account. `installation`: the one that an empty database stands in for. */
+  recover: { readonly apart: boolean; readonly installation?: string; readonly waitMs?: number }
   plan: { readonly json: boolean }
   /** The watches of `project` or with `tag`, as they are or with another interval, depth or priority. */
   forecast: ForecastQuestion & { readonly json: boolean }
@@ -40,7 +40,7 @@ export interface CommandOptions {
   /** A file may be `-`, which is stdin. `replace` is a project, `encoding` a name that TextDecoder knows. */
   import: {
     readonly files: readonly string[]
-    readonly isTrial: boolean
+    readonly trial: boolean
     readonly replace?: string
     readonly encoding?: string
   }
@@ -74,21 +74,22 @@ export interface CommandOptions {
     readonly test?: string
   }
   digest: { readonly project?: string; readonly days: number }
+  /** `state`, `catalog` and `events` are files. */
   sandbox: {
     readonly login: string
     readonly password: string
     readonly port?: number
     readonly readyMs?: number
     readonly seed?: number
-    readonly statePath?: string
-    readonly catalogPath?: string
-    readonly eventsPath?: string
+    readonly state?: string
+    readonly catalog?: string
+    readonly events?: string
     readonly faults?: string
   }
   /** `days` of the month; `folder` holds its database. */
   demo: { readonly folder?: string; readonly seed?: number; readonly days: number }
   migrate: Record<string, never>
-  connect: { readonly isPrinting: boolean }
+  connect: { readonly print: boolean }
   dump: { readonly file: string }
   restore: { readonly file: string }
   /** `before` is a day, `to` a folder. */
@@ -110,7 +111,7 @@ export interface CommandContext {
 }
 
 /** What a command file exports. The result is the exit code. */
-export interface CommandModule<Name extends CommandName> {
+interface CommandModule<Name extends CommandName> {
   run(options: CommandOptions[Name], context: CommandContext): Promise<number>
 }
 export type CommandModules = { readonly [Name in CommandName]: () => Promise<CommandModule<Name>> }

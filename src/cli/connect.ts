@@ -8,16 +8,13 @@ import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession, writePassFile } from './database-session.ts'
 import { tell } from './tell.ts'
 
-export async function run(
-  { isPrinting }: CommandOptions['connect'],
-  context: CommandContext,
-): Promise<number> {
+export async function run({ print }: CommandOptions['connect'], context: CommandContext): Promise<number> {
   const session = await openDatabaseSession(context, { migrates: false })
   const folder = await mkdtemp(join(tmpdir(), 'storerank-connect-'))
   try {
     const own = context.config.databaseUrl?.reveal()
     const psqlUrl = session.embedded?.psqlUrl ?? (await withoutPassword(own ?? '', join(folder, 'pgpass')))
-    if (isPrinting || !context.stdout.isTTY) {
+    if (print || !context.stdout.isTTY) {
       // A password file of ours is gone when this command ends.
       const shown = session.embedded === null ? hidePassword(own ?? '') : psqlUrl
       context.stdout.write(`psql "${shown}"\n`)

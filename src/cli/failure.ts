@@ -43,7 +43,7 @@ function describeCauses(error: unknown): string {
 }
 
 /** What Postgres said beside the message; empty when the error is not of Postgres. */
-export function quotePostgres(error: Error): string {
+function quotePostgres(error: Error): string {
   const facts = error as PostgresFacts
   if (facts.severity === undefined || facts.code === undefined) return ''
   const statement = facts.query?.replace(/\s+/g, ' ').trim().slice(0, STATEMENT_CHARACTERS)

@@ -19,7 +19,7 @@ const QUIET_MS = 2_000
 type OpenFile = Awaited<ReturnType<typeof openWatchFile>>
 
 export async function run(
-  { files: names, isTrial, replace, encoding }: CommandOptions['import'],
+  { files: names, trial: isTrial, replace, encoding }: CommandOptions['import'],
   context: CommandContext,
 ): Promise<number> {
   const files: OpenFile[] = []

@@ -73,12 +73,13 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 }
 
 /** Durations belong to the settings, whose module is loaded only when a command runs. */
-export async function parseWait(text: string): Promise<number> {
+export async function readWait(text: string | undefined): Promise<{ waitMs?: number }> {
+  if (text === undefined) return {}
   const { parseDuration } = await import('../setting-values.ts')
   const waitMs = parseDuration(text)
   if (waitMs === null)
     throw new ConfigurationError(
       `--wait must be a duration such as 90s, 20m or 2h; it is ${JSON.stringify(text)}.`,
     )
-  return waitMs
+  return { waitMs }
 }

@@ -5,7 +5,6 @@ import { MONTH_DAYS } from '../demo/days.ts'
 import type { Store } from '../service/functions.ts'
 import { addAlerts } from './alert-commands.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
-import { addArchive } from './archive-command.ts'
 import { type CommandName, type CommandOptions, type Host, JOB_NAMES, type JobName } from './command.ts'
 import {
   collect,
@@ -16,7 +15,7 @@ import {
   parseEvery,
   parseListen,
   parsePriority,
-  parseWait,
+  readWait,
   wholeNumber,
 } from './option-values.ts'
 
@@ -50,7 +49,7 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   addReport(program, invoke)
   addAlerts(program, invoke, addExample)
   addExport(program, invoke)
-  addArchive(program, invoke, addExample)
+  addArchive(program, invoke)
   addServers(program, invoke)
   return program
 }
@@ -73,12 +72,9 @@ function addRunners(program: Command, invoke: Invoke) {
     .argument('[job...]', `any of ${JOB_NAMES.join(', ')}`, collectJobs)
     .option('--wait <duration>', 'longest wait for what is outstanding, such as 90s or 45m')
     .option('--metrics <file>', 'write the metrics there at the end, in the text format of Prometheus')
-    .action(async (jobs: readonly JobName[] = [], { wait, metrics }: { wait?: string; metrics?: string }) =>
-      invoke('run', {
-        jobs,
-        ...(wait === undefined ? {} : { waitMs: await parseWait(wait) }),
-        ...(metrics === undefined ? {} : { metrics }),
-      }),
+    .action(
+      async (jobs: readonly JobName[] = [], { wait, ...options }: { wait?: string; metrics?: string }) =>
+        invoke('run', { jobs, ...options, ...(await readWait(wait)) }),
     )
   addExample(run, 'storerank run track collect --wait 45m')
   addRecover(program, invoke)
@@ -97,12 +93,8 @@ function addRecover(program: Command, invoke: Invoke) {
     )
     .option('--installation <id>', 'the database that this empty one stands in for, where there are several')
     .option('--wait <duration>', 'longest wait for results, such as 90s or 45m')
-    .action(async ({ apart, installation, wait }: { apart: boolean; installation?: string; wait?: string }) =>
-      invoke('recover', {
-        isApart: apart,
-        ...(installation === undefined ? {} : { installation }),
-        ...(wait === undefined ? {} : { waitMs: await parseWait(wait) }),
-      }),
+    .action(async ({ wait, ...options }: { apart: boolean; installation?: string; wait?: string }) =>
+      invoke('recover', { ...options, ...(await readWait(wait)) }),
     )
   addExample(recover, 'storerank recover')
 }
@@ -118,7 +110,7 @@ function addStatus(program: Command, invoke: Invoke) {
         'print only what is wrong; exit with 0 when nothing is, 1 when something is, 2 when it cannot be told',
       ).default(false),
     )
-    .action((options: { json: boolean; check: boolean }) => invoke('status', options))
+    .action((options: CommandOptions['status']) => invoke('status', options))
   addExample(status, 'storerank status --check')
 }
 
@@ -127,7 +119,7 @@ function addReports(program: Command, invoke: Invoke) {
     .command('plan')
     .description('show what is due, what it would cost and what the budget would cut; posts nothing')
     .option('--json', 'print JSON instead of a table', false)
-    .action((options: { json: boolean }) => invoke('plan', options))
+    .action((options: CommandOptions['plan']) => invoke('plan', options))
   addExample(plan, 'storerank plan --json')
 
   addStatus(program, invoke)
@@ -148,8 +140,8 @@ function addReports(program: Command, invoke: Invoke) {
       'of files that are not UTF-8, such as windows-1252 (default: guessed)',
       parseEncoding,
     )
-    .action((files: readonly string[], { trial, ...options }: ImportFlags) =>
-      invoke('import', { files, isTrial: trial, ...options }),
+    .action((files: readonly string[], options: Omit<CommandOptions['import'], 'files'>) =>
+      invoke('import', { files, ...options }),
     )
   addExample(importing, 'storerank import keywords.csv --trial')
 
@@ -250,7 +242,7 @@ function addDatabase(program: Command, invoke: Invoke) {
     .command('connect')
     .description('open psql on the database in use')
     .option('--print', 'print the command instead', false)
-    .action(({ print }: { print: boolean }) => invoke('connect', { isPrinting: print }))
+    .action((options: CommandOptions['connect']) => invoke('connect', options))
   addExample(connect, 'storerank connect')
 
   const dump = program
@@ -304,6 +296,17 @@ function addReport(program: Command, invoke: Invoke) {
   addExample(report, 'storerank report --project fitness --html fitness.html')
 }
 
+function addArchive(program: Command, invoke: Invoke) {
+  const archive = program
+    .command('archive')
+    .description('write whole months of the history as Parquet files, and compare them with the database')
+    .requiredOption('--before <day>', 'months that end by that day, such as 2026-01-01', parseDay)
+    .requiredOption('--to <folder>', 'where the files are written; what stands there is never written over')
+    .option('--drop', 'then drop these months from the database', false)
+    .action((options: CommandOptions['archive']) => invoke('archive', options))
+  addExample(archive, 'storerank archive --before 2026-01-01 --to /srv/ranks --drop')
+}
+
 function addServers(program: Command, invoke: Invoke) {
   const sandbox = program
     .command('sandbox')
@@ -317,7 +320,7 @@ function addServers(program: Command, invoke: Invoke) {
     .option('--catalog <file>', 'CSV of real apps to rank beside the invented ones')
     .option('--events <file>', 'JSON of what happens to apps and when: launches, releases, climbs and falls')
     .option('--faults <faults>', 'trouble by kind and rate: http500=0.05,slow=0.1, all=0.05, or JSON')
-    .action((options: SandboxFlags) => invoke('sandbox', nameSandboxPaths(options)))
+    .action((options: CommandOptions['sandbox']) => invoke('sandbox', options))
   addExample(sandbox, 'storerank sandbox --port 8080 --ready-ms 500')
 
   const demo = program
@@ -366,23 +369,6 @@ function addInit(program: Command, invoke: Invoke) {
   addExample(init, 'storerank init')
 }
 
-type SandboxFlags = Omit<CommandOptions['sandbox'], 'statePath' | 'catalogPath' | 'eventsPath'> & {
-  state?: string
-  catalog?: string
-  events?: string
-}
-
-function nameSandboxPaths({ state, catalog, events, ...options }: SandboxFlags): CommandOptions['sandbox'] {
-  return {
-    ...options,
-    ...(state === undefined ? {} : { statePath: state }),
-    ...(catalog === undefined ? {} : { catalogPath: catalog }),
-    ...(events === undefined ? {} : { eventsPath: events }),
-  }
-}
-
 function addExample(command: Command, example: string) {
   command.addHelpText('after', `\nExample:\n  $ ${example}`)
 }
-
-type ImportFlags = { trial: boolean; replace?: string; encoding?: string }

@@ -1,6 +1,6 @@
 /** `storerank recover`: after a restore, reads back what was bought since the backup, and fetches its results. Posts nothing. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { JOBS } from '../../jobs/index.ts'
+import { findJob } from '../../jobs/index.ts'
 import { ConfigurationError } from '../errors.ts'
 import { readRestoreState, standApart, takeOver } from '../ledger/restored.ts'
 import { type RecoveredTasks, recoverForgottenTasks } from '../post/recover.ts'
@@ -25,7 +25,7 @@ export async function run(options: CommandOptions['recover'], context: CommandCo
   const session = await openWorkSession(context)
   const progress = createProgress(context)
   try {
-    if (options.isApart) {
+    if (options.apart) {
       await standApart(session.db.sql)
       context.stdout.write(
         'This database stands apart: tasks of other storeranks on the account are left to them.\n',
@@ -112,8 +112,6 @@ async function runLocked(
 /** Fetches until nothing is awaited, or the time is over. Returns how many results are not there yet. */
 async function fetchResults(context: JobContext, waitMs: number): Promise<number> {
   await startRunner(context, [], { posts: false })
-  const collect = JOBS.find((job) => job.name === 'collect')
-  if (collect === undefined) throw new Error('There is no job collect.')
   const startedMs = performance.now()
   let collectAtMs = startedMs
   for (;;) {
@@ -121,7 +119,7 @@ async function fetchResults(context: JobContext, waitMs: number): Promise<number
     const nowMs = performance.now()
     if (posted === 0 || nowMs - startedMs > waitMs) return posted
     if (nowMs >= collectAtMs) {
-      const summary = await executeJob(context, collect)
+      const summary = await executeJob(context, findJob('collect'))
       const isMoving = summary !== BUSY && Number(summary.handedOut) + Number(summary.overdue) > 0
       collectAtMs = performance.now() + (isMoving ? LOOK_EVERY_MS : COLLECT_EVERY_MS)
     }

@@ -1,7 +1,7 @@
 /** `storerank run`: the whole cycle until nothing is outstanding, or the named jobs once. */
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { JOBS } from '../../jobs/index.ts'
+import { findJob, JOBS } from '../../jobs/index.ts'
 import { describeOutage } from '../account/service-status.ts'
 import type { Secret } from '../config.ts'
 import type { AccountError } from '../errors.ts'
@@ -75,9 +75,7 @@ async function runJobs(
 ): Promise<number> {
   const runner = names.some((name) => MOVES_WORK.has(name)) ? await startRunner(session.job, []) : null
   for (const name of names) {
-    const job = JOBS.find((job) => job.name === name)
-    if (job === undefined) throw new Error(`There is no job ${name}.`)
-    const summary = await executeJob(session.job, job)
+    const summary = await executeJob(session.job, findJob(name))
     if (summary === BUSY) {
       context.stderr.write(`Another runner has the job ${name}; nothing was done here.\n`)
       return BUSY_EXIT_CODE

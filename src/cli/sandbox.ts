@@ -20,14 +20,14 @@ export async function run(options: CommandOptions['sandbox'], context: CommandCo
 
 /** All that can go wrong at the start is an option: a port in use, a file that cannot be read, an empty login. */
 async function openSandbox(options: CommandOptions['sandbox']): Promise<Sandbox> {
-  const { statePath, catalogPath, eventsPath, faults, port, ...rest } = options
+  const { state, catalog, events, faults, port, ...rest } = options
   try {
     return await startSandbox({
       ...rest,
       ...(port === undefined ? {} : { port, strictPort: port !== 0 }),
-      ...(statePath === undefined ? {} : { stateFile: statePath }),
-      ...(catalogPath === undefined ? {} : { catalogFile: catalogPath }),
-      ...(eventsPath === undefined ? {} : { events: readEvents(eventsPath) }),
+      ...(state === undefined ? {} : { stateFile: state }),
+      ...(catalog === undefined ? {} : { catalogFile: catalog }),
+      ...(events === undefined ? {} : { events: readEvents(events) }),
       ...(faults === undefined ? {} : { faults: parseFaults(faults) }),
     })
   } catch (error) {

@@ -16,8 +16,8 @@ import type { AppDataClient } from '../service/client.ts'
 import type { TaskIdRow } from '../service/history.ts'
 import { readPostedTask } from '../service/posted-task.ts'
 import { type ReconcileOptions, reconcileUnknownPosts } from './reconcile.ts'
-import { EDGE_MS, rangeSinceLastCharge } from './restored.ts'
-import { type Range, scanTaskHistory } from './task-history.ts'
+import { rangeSinceLastCharge } from './restored.ts'
+import { EDGE_MS, type Range, scanTaskHistory, slicesOf } from './task-history.ts'
 
 export interface RecoverOptions extends ReconcileOptions {
   /** Tells of progress: up to when the list is read, and how many tasks were adopted. */
@@ -135,8 +135,7 @@ async function recoverPiece(
   const unknown = await keepUncharged(db, found)
   const unreadable = await keepUnreadable(db, unknown)
   let piece = { rows: found.length, recovered: 0, duplicates: 0, netMicros: 0, unreadable: unreadable.length }
-  for (let at = 0; at < unknown.length; at += SLICE_TASKS) {
-    const slice = unknown.slice(at, at + SLICE_TASKS)
+  for (const slice of slicesOf(unknown, SLICE_TASKS)) {
     const recovered = await withLedgerLock(db, 'The recovery', async (tx) =>
       recoverTasks(tx, slice, await readPrices(tx), options.overdueAfterMs),
     )

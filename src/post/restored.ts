@@ -2,12 +2,13 @@
  * Before a process posts, it compares the newest tasks of the service's own list with the ledger, once an hour for all processes of a
  * database and once in each copy of it. A database that was restored from an older copy would pay again for what was bought since.
  */
-import type { Database } from '../db/database.ts'
+import type { Database, SqlRunner } from '../db/database.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 import {
   findForgotten,
   holdForRecovery,
   isChecked,
+  type ListedTag,
   type RestoreState,
   readRestoreHold,
   readRestoreState,
@@ -16,13 +17,9 @@ import {
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/history.ts'
-import { type Range, scanNewestTasks, TAGS_KNOWN_DAYS } from './task-history.ts'
+import { EDGE_MS, type Range, scanNewestTasks, slicesOf, TAGS_KNOWN_DAYS } from './task-history.ts'
 
 const DAY_MS = 86_400_000
-/** The list is read from that much before the last charge: a clock may have been set since. */
-export const EDGE_MS = 30 * 60_000
-/** Rows that go to the database in one statement. */
-const SLICE_ROWS = 5_000
 /** A new database reads so many pages of the account's tasks, the newest first: 10 a minute are allowed (spec: Limits). */
 const PAGES_OF_A_NEW_DATABASE = 5
 
@@ -78,6 +75,18 @@ export async function rangeSinceLastCharge(
   return { from: new Date(Math.min(to.getTime(), Math.max(oldestMs, sinceMs))), to }
 }
 
+/** Whether tasks of this installation are listed that the ledger does not know. */
+export async function namesForgotten(
+  sql: SqlRunner,
+  installation: string,
+  listed: readonly ListedTag[],
+): Promise<boolean> {
+  for (const slice of slicesOf(listed)) {
+    if ((await findForgotten(sql, installation, slice)).length > 0) return true
+  }
+  return false
+}
+
 /** What an older copy has forgotten was posted after all that it knows, so that the newest tasks tell. */
 async function listsForgotten(
   db: Database,
@@ -90,10 +99,7 @@ async function listsForgotten(
   const keepOwn = (row: TaskIdRow) =>
     installationOf(row) === installation ? { id: row.id, tag: row.tag } : null
   const { found, isComplete } = await scanNewestTasks(client, range, lastCharge, keepOwn, signal)
-  for (let from = 0; from < found.length; from += SLICE_ROWS) {
-    const slice = found.slice(from, from + SLICE_ROWS)
-    if ((await findForgotten(db.sql, installation, slice)).length > 0) return true
-  }
+  if (await namesForgotten(db.sql, installation, found)) return true
   if (isComplete) return false
   throw new UnavailableError(
     'The tasks that the service lists changed places each time they were read, so nothing is posted before they are read again.',
@@ -115,7 +121,7 @@ async function standsIn(
   for await (const page of readNewestPages(client, range, signal)) {
     const others = page.map(installationOf).filter((found) => found !== null && found !== installation)
     if (others.length > 0 && !isApart) return true
-    if ((await findForgotten(db.sql, installation, page)).length > 0) return true
+    if (await namesForgotten(db.sql, installation, page)) return true
   }
   return false
 }

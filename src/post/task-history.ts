@@ -21,6 +21,13 @@ export interface TaskHistory<Kept> {
 
 /** The list has the tags of one month (spec: Task id history), and a month may have 28 days. */
 export const TAGS_KNOWN_DAYS = 27
+/**
+ * How much is read on either side of what is asked for: a clock may have been set since, and what a dead runner wrote may arrive 20
+ * minutes later (docs/protocol.md: What is not promised).
+ */
+export const EDGE_MS = 30 * 60_000
+/** Rows that go to the database in one statement. */
+const SLICE_ROWS = 5_000
 /** Passes over a list whose pages shift while they are read; each pass sees more rows. */
 const MAX_PASSES = 4
 /** So exact is a time in the list. */
@@ -117,6 +124,11 @@ function readPage(client: AppDataClient, range: Range, offset: number): Promise<
     includeMetadata: true,
     sort: 'asc',
   })
+}
+
+/** As many rows at once as a statement takes. */
+export function* slicesOf<Row>(rows: readonly Row[], count = SLICE_ROWS): Generator<readonly Row[]> {
+  for (let from = 0; from < rows.length; from += count) yield rows.slice(from, from + count)
 }
 
 /** What a row says of a task of ours; null when its tag is not in our form. */

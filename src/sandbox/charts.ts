@@ -6,9 +6,10 @@
 import type { App, Catalogue } from './catalogue.ts'
 import { isInStore } from './events.ts'
 import { fraction, hashText, mix } from './hash.ts'
+import { remember } from './remember.ts'
 
 /** Which chart, and where and when. `day` counts UTC days since 1970; without a category it is that of the whole store. */
-export type Chart = { collection: string; category?: string; locationCode: number; day: number }
+type Chart = { collection: string; category?: string; locationCode: number; day: number }
 
 /** The apps of a chart, best first; empty when the store has none. */
 export type ChartMaker = (chart: Chart) => readonly App[]
@@ -47,13 +48,9 @@ const rankApps = (catalogue: Catalogue, { collection, category, locationCode, da
 
 /** Makes the charts of a store; it remembers those that it made last. */
 export const buildCharts = (catalogue: Catalogue, seed: number): ChartMaker => {
-  const cache = new Map<string, readonly App[]>()
+  const cached = remember<readonly App[]>(CACHED_CHARTS)
   return (chart) => {
     const key = JSON.stringify([chart.collection, chart.category, chart.locationCode, chart.day])
-    const listed = cache.get(key) ?? rankApps(catalogue, chart, seed)
-    cache.delete(key)
-    cache.set(key, listed)
-    if (cache.size > CACHED_CHARTS) cache.delete(cache.keys().next().value ?? '')
-    return listed
+    return cached(key, () => rankApps(catalogue, chart, seed))
   }
 }

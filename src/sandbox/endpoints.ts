@@ -35,7 +35,7 @@ export type Service = {
 }
 
 /** One call that was let through: `id` from the path, `body` read from JSON. */
-export type Call = { id: string; body: unknown; nowMs: number }
+type Call = { id: string; body: unknown; nowMs: number }
 
 /** `countAs` is its name in the statistics, `window` a limit of its own. */
 export type Endpoint = {

@@ -1,22 +1,22 @@
 /** The failed tasks of the past 24 hours (spec: Failed tasks): tasks that ended with an error, and webhooks. */
 
-import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { MESSAGES } from './codes.ts'
 import type { TaskAnswer } from './envelope.ts'
 import { MAX_ROWS } from './limits.ts'
 import { type Offer, resultPath } from './offers.ts'
-import { isRecord } from './posting.ts'
+import { answerQuery } from './queries.ts'
 import { type FailedDelivery, outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { DAY_MS, formatTimestamp, Timestamp } from './timestamp.ts'
 
-const Request = z.object({
+const Query = z.object({
   limit: z.int().min(1).max(MAX_ROWS).default(MAX_ROWS),
   offset: z.int().nonnegative().default(0),
   filtered_function: z.string().optional(),
   datetime_from: Timestamp.optional(),
   datetime_to: Timestamp.optional(),
 })
+type Query = z.output<typeof Query>
 
 /** The tasks, and the offers that they are of. */
 type TaskSource = { tasks: Tasks; offers: readonly Offer[] }
@@ -55,16 +55,16 @@ const showDelivery = ({ task, hook, failure }: FailedDelivery) => ({
   http_response: failure.response,
 })
 
-/** Times of a request are whole seconds. */
-const findInvalidField = (request: z.output<typeof Request>, nowMs: number): string | undefined => {
+/** Times of a query are whole seconds. */
+const findInvalidField = (query: Query, nowMs: number): string | undefined => {
   const oldestMs = Math.floor((nowMs - DAY_MS) / 1000) * 1000
-  const { datetime_from: fromMs = oldestMs, datetime_to: toMs = nowMs } = request
+  const { datetime_from: fromMs = oldestMs, datetime_to: toMs = nowMs } = query
   if (fromMs < oldestMs || fromMs > nowMs) return 'datetime_from'
   return toMs < fromMs || toMs > nowMs ? 'datetime_to' : undefined
 }
 
-const listRecords = ({ tasks, offers }: TaskSource, request: z.output<typeof Request>, nowMs: number) => {
-  const { datetime_from: fromMs = nowMs - DAY_MS, datetime_to, filtered_function: wanted } = request
+const listRecords = ({ tasks, offers }: TaskSource, query: Query, nowMs: number) => {
+  const { datetime_from: fromMs = nowMs - DAY_MS, datetime_to, filtered_function: wanted } = query
   const toMs = datetime_to === undefined ? nowMs : Math.min(nowMs, datetime_to + 999)
   const failed = tasks
     .listFailed(fromMs, toMs)
@@ -78,22 +78,12 @@ const listRecords = ({ tasks, offers }: TaskSource, request: z.output<typeof Req
     .filter((record) => wanted === undefined || record.function === wanted)
 }
 
-/** Lists what failed, the oldest in front; a refused request is a task answer with 40501. */
-export const listFailures = (source: TaskSource, body: unknown, nowMs: number): TaskAnswer => {
-  const id = randomUUID()
-  const data = { api: 'app_data', function: 'errors', ...(isRecord(body) && body) }
-  const parsed = Request.safeParse(body)
-  const invalid = parsed.success
-    ? findInvalidField(parsed.data, nowMs)
-    : String(parsed.error.issues[0]?.path[0] ?? 'task')
-  if (!parsed.success || invalid !== undefined) {
-    return { id, code: 40501, message: `Invalid Field: '${invalid}'.`, data, result: null }
-  }
-  const { offset, limit } = parsed.data
-  return {
-    id,
-    code: 20000,
-    data,
-    result: listRecords(source, parsed.data, nowMs).slice(offset, offset + limit),
-  }
-}
+/** Lists what failed, the oldest in front. */
+export const listFailures = (source: TaskSource, body: unknown, nowMs: number): TaskAnswer =>
+  answerQuery(
+    'errors',
+    Query,
+    body,
+    (query) => findInvalidField(query, nowMs),
+    (query) => listRecords(source, query, nowMs).slice(query.offset, query.offset + query.limit),
+  )

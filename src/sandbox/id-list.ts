@@ -1,18 +1,17 @@
 /** The history of task ids (spec: Task id history): what was posted within a time, in order of execution. */
 
-import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { TaskAnswer } from './envelope.ts'
 import { MAX_ROWS } from './limits.ts'
-import { isRecord } from './posting.ts'
 import { toUsd } from './prices.ts'
+import { answerQuery } from './queries.ts'
 import { outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { formatTimestamp, monthsBefore, Timestamp } from './timestamp.ts'
 
 const METADATA_MONTHS = 1
 const HISTORY_MONTHS = 6
 
-const Request = z.object({
+const Query = z.object({
   datetime_from: Timestamp,
   datetime_to: Timestamp,
   limit: z.int().min(1).max(MAX_ROWS).default(MAX_ROWS),
@@ -20,12 +19,13 @@ const Request = z.object({
   sort: z.enum(['asc', 'desc']).default('asc'),
   include_metadata: z.boolean().default(false),
 })
+type Query = z.output<typeof Query>
 
-/** The field that breaks a rule; undefined when the request stands. Times of a request are whole seconds. */
-const findInvalidField = (request: z.output<typeof Request>, nowMs: number): string | undefined => {
-  const oldestMs = monthsBefore(nowMs, request.include_metadata ? METADATA_MONTHS : HISTORY_MONTHS)
-  if (request.datetime_from < Math.floor(oldestMs / 1000) * 1000) return 'datetime_from'
-  if (request.datetime_to > nowMs || request.datetime_to < request.datetime_from) return 'datetime_to'
+/** The field that breaks a rule; undefined when the query stands. Times of a query are whole seconds. */
+const findInvalidField = (query: Query, nowMs: number): string | undefined => {
+  const oldestMs = monthsBefore(nowMs, query.include_metadata ? METADATA_MONTHS : HISTORY_MONTHS)
+  if (query.datetime_from < Math.floor(oldestMs / 1000) * 1000) return 'datetime_from'
+  if (query.datetime_to > nowMs || query.datetime_to < query.datetime_from) return 'datetime_to'
   return undefined
 }
 
@@ -49,20 +49,10 @@ const showTask = (tasks: Tasks, task: Task, withMetadata: boolean, nowMs: number
 const executedAt = (task: Task, nowMs: number): number =>
   nowMs < task.doneAtMs ? Number.MAX_SAFE_INTEGER : task.doneAtMs
 
-/** Lists tasks by the time of posting; a refused request is a task answer with 40501. */
-export const listIds = (tasks: Tasks, body: unknown, nowMs: number): TaskAnswer => {
-  const id = randomUUID()
-  const data = { api: 'app_data', function: 'id_list', ...(isRecord(body) && body) }
-  const parsed = Request.safeParse(body)
-  const invalid = parsed.success
-    ? findInvalidField(parsed.data, nowMs)
-    : String(parsed.error.issues[0]?.path[0] ?? 'task')
-  if (!parsed.success || invalid !== undefined) {
-    return { id, code: 40501, message: `Invalid Field: '${invalid}'.`, data, result: null }
-  }
-  const { datetime_from, datetime_to, limit, offset, sort, include_metadata } = parsed.data
+const listRecords = (tasks: Tasks, query: Query, nowMs: number) => {
+  const { datetime_from, datetime_to, limit, offset, sort, include_metadata } = query
   const direction = sort === 'asc' ? 1 : -1
-  const found = tasks
+  return tasks
     .listPosted(datetime_from, datetime_to)
     .sort(
       (left, right) =>
@@ -70,10 +60,15 @@ export const listIds = (tasks: Tasks, body: unknown, nowMs: number): TaskAnswer 
         (executedAt(left, nowMs) - executedAt(right, nowMs) || left.postedAtMs - right.postedAtMs),
     )
     .slice(offset, offset + limit)
-  return {
-    id,
-    code: 20000,
-    data,
-    result: found.map((task) => showTask(tasks, task, include_metadata, nowMs)),
-  }
+    .map((task) => showTask(tasks, task, include_metadata, nowMs))
 }
+
+/** Lists tasks that were posted within a time. */
+export const listIds = (tasks: Tasks, body: unknown, nowMs: number): TaskAnswer =>
+  answerQuery(
+    'id_list',
+    Query,
+    body,
+    (query) => findInvalidField(query, nowMs),
+    (query) => listRecords(tasks, query, nowMs),
+  )

@@ -3,14 +3,13 @@
 export const STORES = ['ios_store', 'android_store'] as const
 export type Store = (typeof STORES)[number]
 
-export const FUNCTIONS = ['app_searches', 'app_info', 'app_list', 'app_reviews'] as const
-export type TaskFunction = (typeof FUNCTIONS)[number]
+export type TaskFunction = 'app_searches' | 'app_info' | 'app_list' | 'app_reviews'
 
 /** A result is structured, or the raw pages of the store. */
 export type Form = 'advanced' | 'html'
 
 /** How many results a task may ask for: the default, the maximum, and how many are billed together. */
-export type DepthRule = { default: number; max: number; billedPer: number }
+type DepthRule = { default: number; max: number; billedPer: number }
 
 /** An offer without a depth rule gives one result. */
 export type Offer = {

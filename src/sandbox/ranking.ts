@@ -8,10 +8,11 @@ import type { App, Catalogue } from './catalogue.ts'
 import { isInStore, placesMoved } from './events.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { isGibberish, tokenize } from './keyword.ts'
+import { remember } from './remember.ts'
 import { MODIFIERS, TOPICS, type Topic } from './words.ts'
 
 /** What is searched, and where and when. `day` counts UTC days since 1970. */
-export type Search = { keyword: string; locationCode: number; languageCode: string; day: number }
+type Search = { keyword: string; locationCode: number; languageCode: string; day: number }
 
 /** Ranks a search: all organic results, best first; empty when the store finds nothing. */
 export type Ranker = (search: Search) => readonly App[]
@@ -229,14 +230,10 @@ const rank = (
 
 /** Makes the ranker of a store; it remembers the rankings that it made last. */
 export const buildRanker = (catalogue: Catalogue, seed: number): Ranker => {
-  const cache = new Map<string, readonly App[]>()
+  const cached = remember<readonly App[]>(CACHED_RANKINGS)
   return (search) => {
     const words = tokenize(search.keyword).flatMap(splitUnspaced)
     const key = `${search.day} ${search.locationCode} ${search.languageCode} ${words.join(' ')}`
-    const ranked = cache.get(key) ?? rank(catalogue, words, search, seed)
-    cache.delete(key)
-    cache.set(key, ranked)
-    if (cache.size > CACHED_RANKINGS) cache.delete(cache.keys().next().value ?? '')
-    return ranked
+    return cached(key, () => rank(catalogue, words, search, seed))
   }
 }

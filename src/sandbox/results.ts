@@ -15,7 +15,7 @@ import { countReviews, listReviews } from './reviews.ts'
 import { dayOf, formatTimestamp } from './timestamp.ts'
 
 /** What a task asks for. `subject` is the keyword as posted, the app id, or the collection. */
-export type Question = {
+type Question = {
   store: Store
   function: TaskFunction
   subject: string

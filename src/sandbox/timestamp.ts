@@ -14,7 +14,7 @@ export const formatTimestamp = (timeMs: number): string => {
 }
 
 /** Reads a timestamp; undefined when it has another form or names no real time. */
-export const parseTimestamp = (text: string): number | undefined => {
+const parseTimestamp = (text: string): number | undefined => {
   const match = FORM.exec(text)
   if (!match) return undefined
   const timeMs = Date.parse(`${match[1]}T${match[2]}Z`)

@@ -117,7 +117,7 @@ export function wireValue<T>(read: (value: unknown) => T | null, rule: string) {
   })
 }
 
-export const wireNumber = wireValue(readNumber, 'it is not a number')
+const wireNumber = wireValue(readNumber, 'it is not a number')
 export const wireCount = wireValue(readCount, 'it is not a whole number of at least 0')
 export const wireCode = wireValue(readCode, `it is not a whole number from 0 to ${MAX_CODE}`)
 

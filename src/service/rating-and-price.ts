@@ -1,7 +1,5 @@
 /** The two records that several kinds of result share. */
 
-import { z } from 'zod'
-
 import {
   optionalCount,
   optionalFlag,
@@ -9,6 +7,7 @@ import {
   orNull,
   readNumber,
   readSpending,
+  wireRecord,
   wireText,
   wireValue,
 } from './fields.ts'
@@ -57,53 +56,29 @@ const amount = wireValue(
   .nullish()
   .transform(orNull)
 
-export const rating = z
-  .object({
-    rating_type: name,
-    value: optionalNumber,
-    votes_count: optionalCount,
-    rating_max: optionalCount,
-  })
+export const rating = wireRecord({
+  rating_type: name,
+  value: optionalNumber,
+  votes_count: optionalCount,
+  rating_max: optionalCount,
+})
   .refine(isWithinScale, { path: ['value'], message: 'it is not on the scale of its rating' })
-  .transform(
-    (value): Rating => ({
-      ratingType: value.rating_type,
-      value: value.value,
-      votesCount: value.votes_count,
-      ratingMax: value.rating_max,
-    }),
-  )
   .nullish()
   .transform(orNull)
 
-export const price = z
-  .object({
-    current: amount,
-    regular: amount,
-    max_value: amount,
-    currency: name,
-    is_price_range: optionalFlag,
-    displayed_price: name,
-  })
-  .transform(
-    (value): Price => ({
-      current: value.current,
-      regular: value.regular,
-      maxValue: value.max_value,
-      currency: value.currency,
-      isPriceRange: value.is_price_range,
-      displayedPrice: value.displayed_price,
-    }),
-  )
+export const price = wireRecord({
+  current: amount,
+  regular: amount,
+  max_value: amount,
+  currency: name,
+  is_price_range: optionalFlag,
+  displayed_price: name,
+})
   .nullish()
   .transform(orNull)
 
 /** From 0, which means no rating, to the best value. */
-function isWithinScale(rating: {
-  readonly rating_type: string | null
-  readonly value: number | null
-  readonly rating_max: number | null
-}): boolean {
-  const best = BEST_VALUES[rating.rating_type ?? ''] ?? rating.rating_max ?? LARGEST_BEST_VALUE
-  return rating.value === null || (rating.value >= 0 && rating.value <= best)
+function isWithinScale({ ratingType, value, ratingMax }: Rating): boolean {
+  const best = BEST_VALUES[ratingType ?? ''] ?? ratingMax ?? LARGEST_BEST_VALUE
+  return value === null || (value >= 0 && value <= best)
 }

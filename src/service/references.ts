@@ -39,23 +39,13 @@ export interface ListingCategory {
 
 const name = wireText(500).pipe(z.string().min(1))
 
-const location = z
-  .object({
-    location_code: wireCode,
-    location_name: name,
-    location_name_parent: textIfReadable(500),
-    country_iso_code: textIfReadable(20),
-    location_type: textIfReadable(100),
-  })
-  .transform(
-    (row): Location => ({
-      locationCode: row.location_code,
-      locationName: row.location_name,
-      parentName: row.location_name_parent,
-      countryIsoCode: row.country_iso_code,
-      locationType: row.location_type,
-    }),
-  )
+const location = wireRecord({
+  location_code: wireCode,
+  location_name: name,
+  location_name_parent: textIfReadable(500),
+  country_iso_code: textIfReadable(20),
+  location_type: textIfReadable(100),
+}).transform(({ locationNameParent: parentName, ...row }): Location => ({ ...row, parentName }))
 
 const language: z.ZodType<Language> = wireRecord({ language_name: name, language_code: name })
 

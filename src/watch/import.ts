@@ -11,8 +11,6 @@ import type { WatchFile } from './file-text.ts'
 import type { Watch } from './kinds.ts'
 import { findIds, upsert } from './upsert.ts'
 
-export type { RefusedRow } from './file-rows.ts'
-
 export interface ImportOptions {
   /** Looks what would happen, and changes nothing. */
   readonly isTrial?: boolean
@@ -26,7 +24,7 @@ export interface ImportOptions {
   readonly onProgress?: (rows: number) => void
 }
 
-export interface WatchCost {
+interface WatchCost {
   readonly dayMicros: number
   readonly monthMicros: number
 }
@@ -51,7 +49,7 @@ export interface Import {
   readonly problems: readonly ImportProblem[]
 }
 
-export interface ImportProblem {
+interface ImportProblem {
   readonly problem: string
   readonly message: string
   readonly watches: number
@@ -267,10 +265,14 @@ class Waiting {
   }
 }
 
+/** Until the transaction ends no other one imports: two pieces that name the same rows in another order would deadlock. */
+export async function waitForImports(tx: Transaction): Promise<void> {
+  await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('import'))`
+}
+
 /** Rows of one kind and the same columns. What names a watch for the second time waits until the others are stored. */
 async function storePiece(tx: Transaction, rows: readonly FileRow[], tally: Tally): Promise<void> {
-  // One piece at a time: two that name the same rows in another order would deadlock.
-  await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('import'))`
+  await waitForImports(tx)
   let left = rows
   while (left.length > 0) {
     const seen = new Set<string>()

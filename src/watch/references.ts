@@ -1,8 +1,10 @@
 /** The service's reference lists, kept for watches that name their location in words, and for finding mistakes in watches. */
-import type { Database } from '../db/database.ts'
+import type { Database, Transaction } from '../db/database.ts'
 import { AccountError, StorerankError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
+import type { ServiceErrorCode } from '../service/diagnostics.ts'
 import type { Store } from '../service/functions.ts'
+import type { Language, ListingCategory, Location } from '../service/references.ts'
 
 const STORES: readonly Store[] = ['ios_store', 'android_store']
 
@@ -25,40 +27,35 @@ export interface LoadedReferences extends Counts {
  * @throws AccountError when the service refuses the account; the error of the first list when not one can be had
  */
 export async function loadReferences(db: Database, client: AppDataClient): Promise<LoadedReferences> {
-  const loads: Promise<Partial<Counts>>[] = [
-    ...STORES.flatMap((store) => [
-      loadInto('locations', client.listLocations(store), (rows) => replaceLocations(db, store, rows)),
-      loadInto('languages', client.listLanguages(store), (rows) => replaceLanguages(db, store, rows)),
-      loadInto('categories', client.listCategories(store), (rows) => replaceCategories(db, store, rows)),
-    ]),
-    loadInto('listingCategories', client.listListingCategories(), (rows) =>
-      replaceListingCategories(db, rows),
-    ),
-    loadInto('errors', client.listErrors(), (rows) => replaceErrors(db, rows)),
-  ]
   const loaded = { locations: 0, languages: 0, categories: 0, listingCategories: 0, errors: 0 }
+  const load = async <Row>(list: keyof Counts, fetched: Promise<Row[]>, replace: Replace<Row>) => {
+    const rows = await fetched
+    // An empty answer replaces nothing: a list that was there does not vanish because the service had a bad moment.
+    if (rows.length > 0) await db.begin((tx) => replace(tx, rows))
+    loaded[list] += rows.length
+  }
+  const loads = [
+    ...STORES.flatMap((store) => [
+      load('locations', client.listLocations(store), (tx, rows) => replaceLocations(tx, store, rows)),
+      load('languages', client.listLanguages(store), (tx, rows) => replaceLanguages(tx, store, rows)),
+      load('categories', client.listCategories(store), (tx, rows) => replaceCategories(tx, store, rows)),
+    ]),
+    load('listingCategories', client.listListingCategories(), replaceListingCategories),
+    load('errors', client.listErrors(), replaceErrors),
+  ]
   const missing: StorerankError[] = []
   for (const result of await Promise.allSettled(loads)) {
-    if (result.status === 'rejected') {
-      const error: unknown = result.reason
-      if (!(error instanceof StorerankError) || error instanceof AccountError) throw error
-      missing.push(error)
-    } else {
-      for (const [list, count] of Object.entries(result.value)) loaded[list as keyof Counts] += count
-    }
+    if (result.status === 'fulfilled') continue
+    const error: unknown = result.reason
+    if (!(error instanceof StorerankError) || error instanceof AccountError) throw error
+    missing.push(error)
   }
   if (missing.length === loads.length) throw missing[0]
   await db.sql`select start_missing_watch_periods()`
   return { ...loaded, missing: missing.map((error) => error.message) }
 }
 
-async function loadInto<Rows>(
-  list: keyof Counts,
-  fetched: Promise<Rows>,
-  replace: (rows: Rows) => Promise<number>,
-): Promise<Partial<Counts>> {
-  return { [list]: await replace(await fetched) }
-}
+type Replace<Row> = (tx: Transaction, rows: readonly Row[]) => Promise<void>
 
 /** A list that could not be had is asked for again on the next day. */
 const MISSING_FRESH_DAYS = 1
@@ -73,75 +70,42 @@ export async function areReferencesFresh(db: Database, days: number): Promise<bo
   return row?.fresh ?? false
 }
 
-/** An empty answer replaces nothing: a list that was there does not vanish because the service had a bad moment. */
-async function replaceLocations(
-  db: Database,
-  store: Store,
-  rows: Awaited<ReturnType<AppDataClient['listLocations']>>,
-): Promise<number> {
-  if (rows.length === 0) return 0
-  await db.begin(async (tx) => {
-    await tx`delete from location where store = ${store}`
-    await tx`
-      insert into location (store, code, name, parent_name, country_iso_code, type)
-      select distinct on (code) ${store}, * from unnest(
-        ${rows.map((row) => row.locationCode)}::int[], ${rows.map((row) => row.locationName)}::text[],
-        ${rows.map((row) => row.parentName)}::text[], ${rows.map((row) => row.countryIsoCode)}::text[],
-        ${rows.map((row) => row.locationType)}::text[]) as l (code, name, parent_name, country_iso_code, type)`
-  })
-  return rows.length
+async function replaceLocations(tx: Transaction, store: Store, rows: readonly Location[]): Promise<void> {
+  await tx`delete from location where store = ${store}`
+  await tx`
+    insert into location (store, code, name, parent_name, country_iso_code, type)
+    select distinct on (code) ${store}, * from unnest(
+      ${rows.map((row) => row.locationCode)}::int[], ${rows.map((row) => row.locationName)}::text[],
+      ${rows.map((row) => row.parentName)}::text[], ${rows.map((row) => row.countryIsoCode)}::text[],
+      ${rows.map((row) => row.locationType)}::text[]) as l (code, name, parent_name, country_iso_code, type)`
 }
 
-async function replaceLanguages(
-  db: Database,
-  store: Store,
-  rows: Awaited<ReturnType<AppDataClient['listLanguages']>>,
-): Promise<number> {
-  if (rows.length === 0) return 0
-  await db.begin(async (tx) => {
-    await tx`delete from language where store = ${store}`
-    await tx`
-      insert into language (store, code, name)
-      select distinct on (code) ${store}, * from unnest(
-        ${rows.map((row) => row.languageCode)}::text[], ${rows.map((row) => row.languageName)}::text[]) as l (code, name)`
-  })
-  return rows.length
+async function replaceLanguages(tx: Transaction, store: Store, rows: readonly Language[]): Promise<void> {
+  await tx`delete from language where store = ${store}`
+  await tx`
+    insert into language (store, code, name)
+    select distinct on (code) ${store}, * from unnest(
+      ${rows.map((row) => row.languageCode)}::text[], ${rows.map((row) => row.languageName)}::text[]) as l (code, name)`
 }
 
-async function replaceCategories(db: Database, store: Store, names: readonly string[]): Promise<number> {
-  if (names.length === 0) return 0
-  await db.begin(async (tx) => {
-    await tx`delete from category where store = ${store}`
-    await tx`insert into category (store, name) select distinct ${store}, name from unnest(${[...names]}::text[]) as c (name)`
-  })
-  return names.length
+async function replaceCategories(tx: Transaction, store: Store, names: readonly string[]): Promise<void> {
+  await tx`delete from category where store = ${store}`
+  await tx`insert into category (store, name) select distinct ${store}, name from unnest(${[...names]}::text[]) as c (name)`
 }
 
 /** Only android_store has them (spec: Endpoints). */
-async function replaceListingCategories(
-  db: Database,
-  rows: Awaited<ReturnType<AppDataClient['listListingCategories']>>,
-): Promise<number> {
-  if (rows.length === 0) return 0
-  await db.begin(async (tx) => {
-    await tx`delete from listing_category where store = 'android_store'`
-    await tx`
-      insert into listing_category (store, name, listings)
-      select distinct on (name) 'android_store', * from unnest(
-        ${rows.map((row) => row.category)}::text[], ${rows.map((row) => row.count)}::bigint[]) as c (name, listings)`
-  })
-  return rows.length
+async function replaceListingCategories(tx: Transaction, rows: readonly ListingCategory[]): Promise<void> {
+  await tx`delete from listing_category where store = 'android_store'`
+  await tx`
+    insert into listing_category (store, name, listings)
+    select distinct on (name) 'android_store', * from unnest(
+      ${rows.map((row) => row.category)}::text[], ${rows.map((row) => row.count)}::bigint[]) as c (name, listings)`
 }
 
-async function replaceErrors(
-  db: Database,
-  rows: Awaited<ReturnType<AppDataClient['listErrors']>>,
-): Promise<number> {
-  if (rows.length === 0) return 0
-  await db.sql`
+async function replaceErrors(tx: Transaction, rows: readonly ServiceErrorCode[]): Promise<void> {
+  await tx`
     insert into service_error (code, message)
     select distinct on (code) * from unnest(
       ${rows.map((row) => row.code)}::int[], ${rows.map((row) => row.message)}::text[]) as e (code, message)
     on conflict (code) do update set message = excluded.message where service_error.message <> excluded.message`
-  return rows.length
 }

@@ -10,7 +10,7 @@ export const LOGIN = 'somebody@example.com'
 export const PASSWORD = 'hush-Kd83-quiet'
 export const KEYWORDS = ['yoga', 'c++', '100% free', 'naïve', '日本語', 'calm']
 
-export let sandbox: Sandbox
+let sandbox: Sandbox
 before(async () => {
   sandbox = await startSandbox({ readyMs: 0, readyListsPerMinute: 1000, login: LOGIN, password: PASSWORD })
 })

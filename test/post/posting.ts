@@ -142,7 +142,7 @@ export async function askSandbox<T>(world: World, method: string, path: string, 
 }
 
 /** The sandbox's own books of the last hour, by its own clock. */
-export async function readBooks(world: World): Promise<BookEntry[]> {
+async function readBooks(world: World): Promise<BookEntry[]> {
   type Rows = { id: string; cost: number; status: string; metadata: { tag: string } }[]
   const entries: BookEntry[] = []
   const { clockOffsetMs } = await askSandbox<{ clockOffsetMs: number }>(world, 'GET', '/faults')

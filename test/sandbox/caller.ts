@@ -57,7 +57,7 @@ export const openSandbox = async (owner: Owner, options: OptionsInput = {}): Pro
   }
 }
 
-export const pathOf = (store: string, name: string, rest: string): string =>
+const pathOf = (store: string, name: string, rest: string): string =>
   `/v3/app_data/${store}/${name}/${rest}`
 
 /** Posts tasks of one kind and returns the answers of the tasks. */

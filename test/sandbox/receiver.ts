@@ -10,7 +10,7 @@ import { gunzipSync } from 'node:zlib'
 import type { Json, Owner } from './caller.ts'
 
 /** A webhook as it came in; `body` is what a postback carried, decompressed and read. */
-export type Received = {
+type Received = {
   method: string
   path: string
   headers: IncomingMessage['headers']

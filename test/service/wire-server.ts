@@ -7,7 +7,7 @@ import { type AppDataClient, createClient } from '../../src/service/client.ts'
 import type { TransportOptions } from '../../src/service/transport.ts'
 import type { Owner } from '../sandbox/caller.ts'
 
-export interface ReceivedRequest {
+interface ReceivedRequest {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders

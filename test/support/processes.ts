@@ -36,7 +36,7 @@ const FILES_PER_PROCESS = 10
  * The files of each process, in the order of their start. A proof and a file of `DEAREST` has its own.
  * @param files paths below the project
  */
-export function groupFiles(files: readonly string[]): string[][] {
+function groupFiles(files: readonly string[]): string[][] {
   const dearest = DEAREST.filter((file) => files.includes(file))
   const others = files.filter((file) => !DEAREST.includes(file)).sort()
   const proofs = others.filter((file) => file.endsWith('.proof.ts'))

@@ -57,8 +57,7 @@ export const openSandbox = async (owner: Owner, options: OptionsInput = {}): Pro
   }
 }
 
-const pathOf = (store: string, name: string, rest: string): string =>
-  `/v3/app_data/${store}/${name}/${rest}`
+const pathOf = (store: string, name: string, rest: string): string => `/v3/app_data/${store}/${name}/${rest}`
 
 /** Posts tasks of one kind and returns the answers of the tasks. */
 export const postTasks = async (

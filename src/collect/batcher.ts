@@ -1,15 +1,15 @@
 /**
- * Writes items that arrive one by one in batches. While batches are written the next one gathers, so batches grow with the load. Each
- * caller waits for the batch of its own item. The bytes that are held are bounded.
+ * Writes items that arrive one by one in batches. While a batch is written the next one gathers, so batches grow with the load. Each
+ * caller waits for the batch of its own item, and an item that comes alone waits for no other. The bytes that are held are bounded.
  */
 
 export interface BatcherOptions {
   readonly maxItems: number
   /** Of all items that wait or are being written. */
   readonly maxHeldBytes: number
-  /** Batches written at the same time. */
+  /** Batches written at the same time. One that is not full is written alone: two halves would cost two commits. */
   readonly writers: number
-  /** How long the first item of a batch waits for others while a writer is free. */
+  /** So long after a batch the next one may gather until it has as many items, because those who were answered send again. */
   readonly lingerMs: number
 }
 
@@ -38,6 +38,7 @@ export function createBatcher<Item, Answer>(
   const waiting: Held<Item, Answer>[] = []
   const writing = new Set<Promise<void>>()
   let heldBytes = 0
+  let last = { items: 0, endedMs: 0 }
   let timer: NodeJS.Timeout | undefined
 
   const writeBatch = async (batch: readonly Held<Item, Answer>[]) => {
@@ -50,17 +51,23 @@ export function createBatcher<Item, Answer>(
       for (const { reject } of batch) reject(error)
     }
     for (const { bytes } of batch) heldBytes -= bytes
+    last = { items: batch.length, endedMs: performance.now() }
   }
   const begin = () => {
+    const batch = writeBatch(waiting.splice(0, maxItems)).finally(() => {
+      writing.delete(batch)
+      beginWhenDue()
+    })
+    writing.add(batch)
+  }
+  /** A full batch begins at once, any other one when none is being written and it has as many items as the last, or those do not come. */
+  const beginWhenDue = () => {
     clearTimeout(timer)
-    timer = undefined
-    while (waiting.length > 0 && writing.size < writers) {
-      const batch = writeBatch(waiting.splice(0, maxItems)).finally(() => {
-        writing.delete(batch)
-        begin()
-      })
-      writing.add(batch)
-    }
+    while (waiting.length >= maxItems && writing.size < writers) begin()
+    if (waiting.length === 0 || writing.size > 0) return
+    const waitMs = waiting.length < last.items ? last.endedMs + lingerMs - performance.now() : 0
+    if (waitMs > 0) timer = setTimeout(beginWhenDue, Math.ceil(waitMs))
+    else begin()
   }
   return {
     add: (item, bytes) => {
@@ -68,13 +75,13 @@ export function createBatcher<Item, Answer>(
       heldBytes += bytes
       return new Promise((resolve, reject) => {
         waiting.push({ item, bytes, resolve, reject })
-        if (waiting.length >= maxItems) begin()
-        else timer ??= setTimeout(begin, lingerMs)
+        beginWhenDue()
       })
     },
     drain: async () => {
       while (waiting.length + writing.size > 0) {
-        begin()
+        last = { items: 0, endedMs: 0 }
+        beginWhenDue()
         await Promise.all(writing)
       }
     },

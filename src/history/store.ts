@@ -135,10 +135,13 @@ async function storeBatch(
   batch: readonly Fetched[],
   ids: AppIds,
 ): Promise<StoredBatch> {
-  await lockTasks(
-    tx,
-    batch.map((fetched) => fetched.item.serviceId),
-  )
+  // The one statement that stores rankings locks their tasks in the same order.
+  if (!batch.every(isUsual)) {
+    await lockTasks(
+      tx,
+      batch.map((fetched) => fetched.item.serviceId),
+    )
+  }
   const asked = await askAgain(tx, batch.flatMap(toUnusableAnswer))
   const of = <K extends Fetched['kind']>(kind: K) =>
     batch.filter(
@@ -178,6 +181,11 @@ async function storeBatch(
     postedAgain,
     later: later.length + asked.size,
   }
+}
+
+/** A search or a chart without trouble: what nearly all batches hold alone. */
+function isUsual(fetched: Fetched): boolean {
+  return fetched.kind === 'ranking' && whyUnusable(fetched) === null
 }
 
 function toUnusableAnswer(fetched: Fetched): UnusableAnswer[] {

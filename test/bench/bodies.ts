@@ -32,7 +32,7 @@ export function listKeywords(): string[] {
 }
 
 /** The whole answer of task_get/advanced. */
-export function makeBody({ id, tag, keyword }: Delivery): string {
+function makeBody({ id, tag, keyword }: Delivery): string {
   const question = {
     store: 'ios_store',
     function: 'app_searches',
@@ -58,4 +58,24 @@ export function makeBody({ id, tag, keyword }: Delivery): string {
   if (task.results !== DEPTH) throw new Error(`The store has ${task.results} results of "${keyword}".`)
   const answer = showResult({ answers, faults, tasks: null as never }, task, 'advanced')
   return wrapTasks(resultPath(task, 'advanced'), [answer], 1)
+}
+
+/** Bodies of the same keywords again and again: of each keyword only one is made as the sandbox does it. */
+export function createBodies(): (delivery: Delivery) => Buffer {
+  const templates = new Map<string, Buffer[]>()
+  const templateOf = (keyword: string): Buffer[] => {
+    const known = templates.get(keyword)
+    if (known !== undefined) return known
+    const body = makeBody({ id: '@id@', tag: '@tag@', keyword })
+    // Cut where its id (twice) and its tag stand.
+    const made = body.split(/@id@|@tag@/).map((part) => Buffer.from(part))
+    templates.set(keyword, made)
+    return made
+  }
+  return ({ id, tag, keyword }) => {
+    const between = [id, id, tag].map((text) => Buffer.from(text))
+    return Buffer.concat(
+      templateOf(keyword).flatMap((part, index) => [part, between[index] ?? Buffer.alloc(0)]),
+    )
+  }
 }

@@ -1,10 +1,8 @@
 /** A service that has its answers ready (canned.ts), and a database with the tasks that it knows. */
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Database } from '../../src/db/database.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { type Delivery, listKeywords } from './bodies.ts'
+import { startPartner } from './talk.ts'
 
 /** One posted and paid task of each keyword a day. */
 export async function prepareTasks(db: Database, results: number): Promise<Delivery[]> {
@@ -38,13 +36,8 @@ export async function prepareTasks(db: Database, results: number): Promise<Deliv
   return [...tasks]
 }
 
-/** The other process. It ends with this one, which holds its standard input. */
+/** The other process. */
 export async function startService(tasks: readonly Delivery[]) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'canned.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  child.stdin.write(`${JSON.stringify(tasks)}\n`)
-  const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
-  const { url } = JSON.parse(value ?? '{}')
-  return { url: String(url), end: () => child.kill() }
+  const service = startPartner('canned.ts')
+  return { ...service, ...(await service.ask<{ url: string }>(tasks)) }
 }

@@ -6,33 +6,19 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
-import { type Delivery, makeBody } from './bodies.ts'
+import { createBodies, type Delivery } from './bodies.ts'
 
 const PREFIX = '/v3/app_data/ios_store/app_searches'
 const READY_ROWS = 1_000
 
-/** The body of a keyword, cut where its id (twice) and its tag stand. */
-function makeTemplate(keyword: string): Buffer[] {
-  const body = makeBody({ id: '@id@', tag: '@tag@', keyword })
-  return body.split(/@id@|@tag@/).map((part) => Buffer.from(part))
-}
-
 const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`)
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const tasks: readonly Delivery[] = JSON.parse((await lines.next()).value ?? '[]')
-const templates = new Map<string, Buffer[]>()
-for (const { keyword } of tasks) {
-  if (!templates.has(keyword)) templates.set(keyword, makeTemplate(keyword))
-}
+const bodyOf = createBodies()
+for (const task of new Map(tasks.map((task) => [task.keyword, task])).values()) bodyOf(task)
 /** Those that were not fetched yet, oldest first. */
 const waiting = new Map(tasks.map((task) => [task.id, task]))
 const byId = new Map(waiting)
-
-function bodyOf({ id, tag, keyword }: Delivery): Buffer {
-  const parts = templates.get(keyword) ?? []
-  const between = [id, id, tag].map((text) => Buffer.from(text))
-  return Buffer.concat(parts.flatMap((part, index) => [part, between[index] ?? Buffer.alloc(0)]))
-}
 
 function listReady(): string {
   const rows = [...waiting.values().take(READY_ROWS)].map(({ id, tag }) => ({

@@ -1,17 +1,10 @@
 /**
- * Results delivered as fast as they are taken: a receiver in this process, a service in another, and what the books say after
- * it. Some are delivered three times, some are fetched by the collector at the same moment, some come before their post is
- * settled.
+ * Results delivered as fast as they are taken: receivers as processes of their own, a service in another, and what the books say after
+ * it.
  */
-import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { pino } from 'pino'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
-import { type Fetched, fetchResults } from '../../src/collect/fetch.ts'
-import { startReceiver } from '../../src/collect/receiver.ts'
-import { Secret } from '../../src/config.ts'
+import { fetchResults } from '../../src/collect/fetch.ts'
 import type { Database } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { storeFetched } from '../../src/history/store.ts'
@@ -20,26 +13,26 @@ import { settlePost } from '../../src/post/settle.ts'
 import { createClient } from '../../src/service/client.ts'
 import { type Delivery, listKeywords } from './bodies.ts'
 import type { SendOrder, SendReport } from './sender.ts'
-import { readServerLoad } from './server-load.ts'
+import { readProcessCpuMs, readRssBytes, readServerLoad } from './server-load.ts'
+import { type Partner, startPartner } from './talk.ts'
 
 export interface DeliveryReport extends SendReport {
-  readonly results: number
   /** Requests: every result, and those that come again. */
   readonly deliveries: number
-  /** Bytes of all bodies, compressed. */
-  readonly bytes: number
-  readonly fetched: number
-  /** CPU of this process and of PostgreSQL, and statements, for each delivery. */
+  /** CPU of the receivers, of PostgreSQL and of the service, and statements, for each delivery. */
   readonly nodeUs: number
   readonly serverUs: number
+  readonly serviceUs: number
   readonly statements: number
-  /** Of this process, in bytes, one a tenth of a second, from the first result on. */
+}
+
+export interface MixedReport extends DeliveryReport {
+  readonly fetched: number
+  /** Of the receiver, in bytes, one a tenth of a second, from the first result on. */
   readonly rss: readonly number[]
   /** Sentences on what does not hold of the books; none when each result is stored once. */
   readonly problems: readonly string[]
 }
-
-type StoreBatch = (batch: readonly Fetched[]) => Promise<void>
 
 const PROJECT = 'bench'
 /** A twentieth each. */
@@ -47,59 +40,87 @@ const ONE_IN = 20
 const OVERDUE_AFTER_MS = 3_600_000
 const SAMPLE_EVERY_MS = 100
 
-/** Delivers `results` results to an empty database and compares the books. */
-export async function deliver(db: Database, results: number): Promise<DeliveryReport> {
-  const tasks = await prepareTasks(db, results)
-  const sender = startSender()
-  const { url, bytes } = await sender.ask<{ url: string; bytes: number }>(tasks)
-  const dictionary = createDictionary(db)
-  const stores = { db, dictionary, maxAttempts: 3 }
-  let stored = 0
-  const store: StoreBatch = async (batch) => {
-    const added = await storeFetched(stores, batch, async () => {})
-    stored += added.stored
-  }
-  const log = pino({ level: 'warn' }, pino.destination(2))
-  const deps = {
-    db,
-    log,
-    overdueAfterMs: OVERDUE_AFTER_MS,
-    enqueue: async () => {},
-    findKnown: dictionary.findKnown,
-    store,
-  }
-  const secret = randomBytes(24).toString('hex')
-  const receiver = await startReceiver(deps, new Secret(`http://127.0.0.1/${secret}`), {
-    host: '127.0.0.1',
-    port: 0,
+/** The service, with a body for each task. */
+export interface Service extends Partner {
+  readonly url: string
+  /** Of all bodies, compressed. */
+  readonly bytes: number
+}
+
+export async function startDelivering(tasks: readonly Delivery[]): Promise<Service> {
+  const sender = startPartner('sender.ts')
+  return { ...sender, ...(await sender.ask<{ url: string; bytes: number }>(tasks)) }
+}
+
+/** Delivers the tasks of these indices to so many receivers, once each and in turn, and says what that cost. */
+export async function deliverTo(
+  db: Database,
+  service: Service,
+  receivers: readonly Receiver[],
+  order: readonly number[],
+): Promise<DeliveryReport> {
+  const postbackUrls = receivers.map(({ postbackUrl }) => postbackUrl)
+  const read = async () => ({
+    node: await readProcessCpuMs(receivers.map(({ pid }) => pid)),
+    service: await readProcessCpuMs([service.pid]),
+    server: await readServerLoad(db),
   })
-  const rss: number[] = []
-  const sampling = setInterval(() => rss.push(process.memoryUsage.rss()), SAMPLE_EVERY_MS)
-  try {
-    const postbackUrl = `http://127.0.0.1:${receiver.address.port}/${secret}?id=$id&tag=$tag`
-    const load = await readServerLoad(db)
-    const cpu = process.cpuUsage()
-    const [report, fetched] = await Promise.all([
-      sender.ask<SendReport>({ postbackUrl, order: orderOf(results) } satisfies SendOrder),
-      collectOverdue(db, url, store),
-    ])
-    const { user, system } = process.cpuUsage(cpu)
-    const after = await readServerLoad(db)
-    clearInterval(sampling)
-    await settlePosts(db, tasks)
-    const problems = await compareBooks(db, results, stored)
-    const deliveries = orderOf(results).length
-    const costs = {
-      nodeUs: (user + system) / deliveries,
-      serverUs: ((after.cpuMs - load.cpuMs) * 1000) / deliveries,
-      statements: ((after.statements ?? Number.NaN) - (load.statements ?? 0)) / deliveries,
-    }
-    return { ...report, ...costs, results, deliveries, bytes, fetched, rss, problems }
-  } finally {
-    clearInterval(sampling)
-    await receiver.close()
-    sender.end()
+  const before = await read()
+  const report = await service.ask<SendReport>({ postbackUrls, order } satisfies SendOrder)
+  const after = await read()
+  const each = (ms: number) => (ms * 1000) / order.length
+  return {
+    ...report,
+    deliveries: order.length,
+    nodeUs: each(after.node - before.node),
+    serviceUs: each(after.service - before.service),
+    serverUs: each(after.server.cpuMs - before.server.cpuMs),
+    statements: ((after.server.statements ?? Number.NaN) - (before.server.statements ?? 0)) / order.length,
   }
+}
+
+export interface Receiver extends Partner {
+  readonly postbackUrl: string
+}
+
+/** @param db null for the floor: it stores nothing */
+export async function startReceiver(db: Database | null): Promise<Receiver> {
+  const receiver = startPartner('receiver.ts', db === null ? [] : [db.url])
+  return { ...receiver, ...(await receiver.listen<{ postbackUrl: string }>()) }
+}
+
+/**
+ * Delivers all results, some of them three times, while some are fetched by the collector at the same moment and some come before their
+ * post is settled. Then it compares the books.
+ */
+export async function deliverMixed(db: Database, results: number): Promise<MixedReport> {
+  const tasks = await prepareTasks(db, results)
+  const service = await startDelivering(tasks)
+  const receiver = await startReceiver(db)
+  const stopping = new AbortController()
+  try {
+    const [report, { stored: storedHere, fetched }, rss] = await Promise.all([
+      deliverTo(db, service, [receiver], orderOf(results)).finally(() => stopping.abort()),
+      collectOverdue(db, service.url),
+      sampleRss(receiver.pid, stopping.signal),
+    ])
+    await settlePosts(db, tasks)
+    const { stored } = await receiver.ask<{ stored: number }>('count')
+    const problems = await compareBooks(db, results, stored + storedHere)
+    return { ...report, fetched, rss, problems }
+  } finally {
+    receiver.end()
+    service.end()
+  }
+}
+
+async function sampleRss(pid: number, signal: AbortSignal): Promise<number[]> {
+  const rss: number[] = []
+  while (!signal.aborted) {
+    rss.push(await readRssBytes(pid))
+    await sleep(SAMPLE_EVERY_MS)
+  }
+  return rss
 }
 
 /** Every result once, a twentieth of them three times: twice at the same moment, and again in the end. */
@@ -158,20 +179,24 @@ async function prepareTasks(db: Database, results: number): Promise<Delivery[]> 
 }
 
 /** As the collector does it beside the receiver; what was delivered meanwhile is fetched in vain. */
-async function collectOverdue(db: Database, baseUrl: string, store: StoreBatch): Promise<number> {
+async function collectOverdue(db: Database, baseUrl: string): Promise<{ fetched: number; stored: number }> {
   const client = createClient({ baseUrl, login: 'bench', password: 'bench' })
-  let fetched = 0
+  const stores = { db, dictionary: createDictionary(db), maxAttempts: 3 }
+  let [fetched, stored] = [0, 0]
   for (;;) {
     const jobs: (readonly FetchItem[])[] = []
     const handedOut = await handOutOverdue(db, async (_tx, items) => {
       for (let from = 0; from < items.length; from += 100) jobs.push(items.slice(from, from + 100))
     })
     if (handedOut === 0) break
-    for (const items of jobs) await store(await fetchResults(client, items, 8, AbortSignal.timeout(60_000)))
+    for (const items of jobs) {
+      const results = await fetchResults(client, items, 8, AbortSignal.timeout(60_000))
+      stored += (await storeFetched(stores, results, async () => {})).stored
+    }
     fetched += handedOut
   }
   await client.close()
-  return fetched
+  return { fetched, stored }
 }
 
 /** The answers to the posts come after the results that they announce. */
@@ -205,21 +230,4 @@ async function compareBooks(db: Database, results: number, stored: number): Prom
   return Object.entries({ ...books, stored }).flatMap(([what, count]) =>
     count === wanted[what] ? [] : [`${what}: ${count} instead of ${wanted[what]}`],
   )
-}
-
-/** The other process. It ends with this one, which holds its standard input. */
-function startSender() {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'sender.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  return {
-    ask: async <Answer>(question: unknown): Promise<Answer> => {
-      child.stdin.write(`${JSON.stringify(question)}\n`)
-      const { value, done } = await lines.next()
-      if (done) throw new Error('The sender has ended.')
-      return JSON.parse(value)
-    },
-    end: () => child.kill(),
-  }
 }

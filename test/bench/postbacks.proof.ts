@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { deliver } from './deliveries.ts'
+import { deliverMixed } from './deliveries.ts'
 
 test('a few hundred results, delivered at full speed and some of them again and again, are stored once each', async () => {
   const database = await createTestDatabase()
   const db = openDatabase(database.url)
   try {
-    const { deliveries, statuses, fetched, problems } = await deliver(db, 400)
+    const { deliveries, statuses, fetched, problems } = await deliverMixed(db, 400)
     assert.deepEqual(problems, [])
     assert.ok(fetched > 0, 'some were fetched at the same time')
     assert.equal(deliveries, 440)

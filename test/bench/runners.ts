@@ -44,15 +44,22 @@ export async function stopRunners(children: readonly ChildProcess[]): Promise<vo
 export interface Work {
   /** How many a second. */
   readonly rate: number
-  /** CPU of all runners, and of PostgreSQL, for each. */
+  /** CPU of all runners, of PostgreSQL and of the service, for each. */
   readonly nodeUs: number
   readonly serverUs: number
+  readonly serviceUs: number
 }
 
-/** CPU of runners and server while some work is done, for each piece of it. */
+/** The processes that take part in some work. */
+export interface Taking {
+  readonly db: Database
+  readonly runners: readonly ChildProcess[]
+  readonly service: { readonly pid: number }
+}
+
+/** CPU of runners, server and service while some work is done, for each piece of it. */
 export async function measureWork(
-  db: Database,
-  runners: readonly ChildProcess[],
+  { db, runners, service }: Taking,
   count: () => PromiseLike<readonly Record<string, number>[]>,
   work: () => Promise<number>,
 ): Promise<Work> {
@@ -60,6 +67,7 @@ export async function measureWork(
     open: (await count())[0]?.open ?? 0,
     nodeMs: await readProcessCpuMs(runners.map(({ pid }) => pid ?? 0)),
     serverMs: (await readServerLoad(db)).cpuMs,
+    serviceMs: await readProcessCpuMs([service.pid]),
   })
   const before = await read()
   const rate = await work()
@@ -69,6 +77,7 @@ export async function measureWork(
     rate,
     nodeUs: each(after.nodeMs - before.nodeMs),
     serverUs: each(after.serverMs - before.serverMs),
+    serviceUs: each(after.serviceMs - before.serviceMs),
   }
 }
 
@@ -88,7 +97,7 @@ export async function measureClaims(
   const last = Math.floor(postIds.length / 20)
   const countOpen = () => db.sql<{ open: number }[]>`
     select count(*) as open from post where id = any(${postIds}::uuid[]) and state <> 'settled'`
-  const work = await measureWork(db, runners, countOpen, async () => {
+  const work = await measureWork({ db, runners, service }, countOpen, async () => {
     await db.begin((tx) => queue.enqueuePosts(tx, postIds))
     return drain(countOpen, last)
   })

@@ -29,6 +29,7 @@ const { values } = parseArgs({
 })
 const RESULTS = Number(values.results)
 const POSTS = Number(values.posts)
+const CORES = cpus().length
 const PROCESSES = [1, 2, 4]
 /** Before anything is measured, each process has compiled its code and knows the apps. */
 const WARM_UP = 600
@@ -54,7 +55,7 @@ async function handOut(db: Database, queue: Queue, tasks: readonly Delivery[]): 
 interface Bench {
   readonly db: Database
   readonly queue: Queue
-  readonly serviceUrl: string
+  readonly service: { readonly url: string; readonly pid: number }
 }
 
 interface Gain extends Work {
@@ -64,19 +65,18 @@ interface Gain extends Work {
 
 /** What so many processes gain. */
 async function collectBy(
-  { db, queue, serviceUrl }: Bench,
+  { db, queue, service }: Bench,
   processes: number,
   tasks: readonly Delivery[],
 ): Promise<Gain> {
   const warm = WARM_UP * processes
   const before = (await countPosted(db))[0]?.open ?? 0
-  const runners = await startRunners(db, serviceUrl, processes)
+  const runners = await startRunners(db, service.url, processes)
   await handOut(db, queue, tasks.slice(0, warm))
   await drain(() => countPosted(db), before - warm, WARM_UP_LIMIT_MS)
   const [last] = await db.sql<{ id: number }[]>`select coalesce(max(id), 0) as id from api_call`
   const work = await measureWork(
-    db,
-    runners,
+    { db, runners, service },
     () => countPosted(db),
     async () => {
       await handOut(db, queue, tasks.slice(warm))
@@ -122,11 +122,11 @@ async function measureResults(db: Database): Promise<Bar[]> {
   )
   const service = await startService(tasks)
   const queue = await openQuietQueue(db)
-  const bench = { db, queue, serviceUrl: service.url }
+  const bench = { db, queue, service }
   const bars: Bar[] = []
   const rates: number[] = []
   for (const processes of PROCESSES) {
-    const { rate, nodeUs, serverUs, lateShare } = await collectBy(
+    const { rate, nodeUs, serverUs, serviceUs, lateShare } = await collectBy(
       bench,
       processes,
       tasks.splice(0, tasksOf(processes)),
@@ -140,6 +140,9 @@ async function measureResults(db: Database): Promise<Bar[]> {
     if (processes === 4) bars.push({ what: `${what}, against two`, value: rate / two, unit: '×', atLeast: 1 })
     bars.push({ what: `${what}: CPU of the runners a result`, value: nodeUs, unit: 'µs' })
     bars.push({ what: `${what}: CPU of PostgreSQL a result`, value: serverUs, unit: 'µs' })
+    bars.push({ what: `${what}: CPU of the service a result`, value: serviceUs, unit: 'µs' })
+    const most = (CORES * 1_000_000) / (nodeUs + serverUs + serviceUs)
+    bars.push({ what: `${what}: the most that ${CORES} cores allow`, value: most, unit: '/s' })
     bars.push({ what: `${what}: permits thrown away`, value: lateShare * 100, unit: '%', atMost: 1 })
   }
   await queue.stop(1_000)
@@ -152,7 +155,7 @@ await withDatabase(async (db) => {
   const claims = await measureClaims(db, await preparePosts(db, POSTS), Math.max(...PROCESSES))
   const what = 'posts of 100 tasks, claimed by 4 processes'
   const coresOf = (us: number) => (us * POSTS_A_SECOND) / 1_000_000
-  printBars(`${RESULTS} results of 100 apps, on ${cpus().length} cores with service and database`, [
+  printBars(`${RESULTS} results of 100 apps, on ${CORES} cores with service and database`, [
     ...results,
     { what, value: claims.rate, unit: '/s', atLeast: 30 },
     { what: `${what}: CPU of the runners`, value: claims.nodeUs / 1000, unit: 'ms' },

@@ -10,11 +10,11 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import pLimit from 'p-limit'
 import { Pool } from 'undici'
 import { fillUrl } from '../../src/sandbox/webhooks.ts'
-import { type Delivery, makeBody } from './bodies.ts'
+import { createBodies, type Delivery } from './bodies.ts'
 
 export interface SendOrder {
-  /** With `$id` and `$tag`, as tasks are posted with it. */
-  readonly postbackUrl: string
+  /** Of receivers that take turns, with `$id` and `$tag`, as tasks are posted with them. */
+  readonly postbackUrls: readonly string[]
   /** Indices of the tasks, in the order of sending. */
   readonly order: readonly number[]
 }
@@ -28,23 +28,26 @@ export interface SendReport {
   readonly maxMs: number
 }
 
-/** As many as the sandbox has under way. */
+/** To each receiver as many as the sandbox has under way. */
 const CONNECTIONS = 64
 const GZIP_LEVEL = 1
 
 async function send(
   tasks: readonly Delivery[],
   bodies: readonly Buffer[],
-  { postbackUrl, order }: SendOrder,
+  { postbackUrls, order }: SendOrder,
 ) {
-  const pool = new Pool(new URL(postbackUrl).origin, { connections: CONNECTIONS, headersTimeout: 0 })
-  const limit = pLimit(CONNECTIONS)
+  const receivers = postbackUrls.map((url) => {
+    return { url, pool: new Pool(new URL(url).origin, { connections: CONNECTIONS, headersTimeout: 0 }) }
+  })
+  const limit = pLimit(CONNECTIONS * receivers.length)
   const latenciesMs: number[] = []
   const statuses: Record<string, number> = {}
   const startedMs = performance.now()
-  await limit.map(order, async (index) => {
+  await limit.map(order, async (index, place) => {
     const { id = '', tag = '' } = tasks[index] ?? {}
-    const { pathname, search } = new URL(fillUrl(postbackUrl, id, tag))
+    const { url, pool } = receivers[place % receivers.length] as (typeof receivers)[number]
+    const { pathname, search } = new URL(fillUrl(url, id, tag))
     const sentMs = performance.now()
     const status = await pool
       .request({
@@ -62,7 +65,7 @@ async function send(
     statuses[status] = (statuses[status] ?? 0) + 1
   })
   const seconds = (performance.now() - startedMs) / 1000
-  await pool.close()
+  await Promise.all(receivers.map(({ pool }) => pool.close()))
   latenciesMs.sort((a, b) => a - b)
   const at = (share: number) => latenciesMs[Math.floor((latenciesMs.length - 1) * share)] ?? Number.NaN
   return { seconds, statuses, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) } satisfies SendReport
@@ -82,7 +85,8 @@ async function serveResults(tasks: readonly Delivery[], bodies: readonly Buffer[
 const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`)
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const tasks: readonly Delivery[] = JSON.parse((await lines.next()).value ?? '[]')
-const bodies = tasks.map((task) => gzipSync(makeBody(task), { level: GZIP_LEVEL }))
+const bodyOf = createBodies()
+const bodies = tasks.map((task) => gzipSync(bodyOf(task), { level: GZIP_LEVEL }))
 say({ url: await serveResults(tasks, bodies), bytes: bodies.reduce((sum, body) => sum + body.byteLength, 0) })
 for await (const line of lines) say(await send(tasks, bodies, JSON.parse(line)))
 process.exit(0)

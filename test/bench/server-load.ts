@@ -12,6 +12,7 @@ export interface ServerLoad {
 
 /** Linux counts the CPU of a process in hundredths of a second. */
 const TICK_MS = 10
+const PAGE_BYTES = 4096
 
 /** Reads it now; differences of two readings are what was used between them. */
 export async function readServerLoad(db: Database): Promise<ServerLoad> {
@@ -44,6 +45,12 @@ export async function readProcessCpuMs(pids: readonly number[]): Promise<number>
   let total = 0
   for (const pid of pids) total += ticks(await readStat(pid), 11)
   return total * TICK_MS
+}
+
+/** The memory of a process that is resident now. */
+export async function readRssBytes(pid: number): Promise<number> {
+  const [, pages = '0'] = (await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')
+  return Number(pages) * PAGE_BYTES
 }
 
 async function readCpuMs(backend: number): Promise<number> {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { createBatcher } from '../../src/collect/batcher.ts'
+import { type BatcherOptions, createBatcher } from '../../src/collect/batcher.ts'
 
 /** Batches that end when the test says so, in the order of their beginning. */
-function heldBatches(options: { maxItems?: number; maxHeldBytes?: number; writers?: number } = {}) {
+function heldBatches(options: Partial<BatcherOptions> = {}) {
   const batches: { items: readonly number[]; end: (error?: Error) => void }[] = []
   const batcher = createBatcher<number, string>(
     (items) =>
@@ -20,28 +20,61 @@ function heldBatches(options: { maxItems?: number; maxHeldBytes?: number; writer
 }
 
 describe('a batch', () => {
-  test('begins when it is full, and what comes meanwhile is the next one', async () => {
+  test('has what came while the one before was written, as much as it takes', async () => {
     const { batcher, batches } = heldBatches()
-    const answers = [1, 2, 3, 4, 5].map((item) => batcher.add(item, 1))
+    const answers = [1, 2, 3, 4, 5, 6].map((item) => batcher.add(item, 1))
     assert.deepEqual(
       batches.map((batch) => batch.items),
-      [[1, 2, 3]],
+      [[1]],
     )
     batches[0]?.end()
-    assert.deepEqual(await Promise.all(answers.slice(0, 3)), ['answer 1', 'answer 2', 'answer 3'])
+    assert.equal(await answers[0], 'answer 1')
     while (batches.length < 2) await turn()
-    assert.deepEqual(batches[1]?.items, [4, 5])
+    assert.deepEqual(batches[1]?.items, [2, 3, 4])
     batches[1]?.end()
-    assert.equal(await answers[4], 'answer 5')
+    assert.deepEqual(await Promise.all(answers.slice(1, 4)), ['answer 2', 'answer 3', 'answer 4'])
+    while (batches.length < 3) await turn()
+    assert.deepEqual(batches[2]?.items, [5, 6])
+    batches[2]?.end()
+    assert.equal(await answers[5], 'answer 6')
   })
 
-  test('begins after a while when nobody else comes', async () => {
-    const { batcher, batches } = heldBatches()
-    const answer = batcher.add(1, 1)
-    assert.equal(batches.length, 0)
-    while (batches.length === 0) await turn()
+  test('begins at once when its item comes alone', async () => {
+    const { batcher, batches } = heldBatches({ lingerMs: 1_000_000 })
+    for (const item of [1, 2]) {
+      const answer = batcher.add(item, 1)
+      assert.deepEqual(batches.at(-1)?.items, [item])
+      batches.at(-1)?.end()
+      assert.equal(await answer, `answer ${item}`)
+      await turn()
+    }
+  })
+
+  test('of several items is followed by one that gathers as many', async () => {
+    const { batcher, batches } = heldBatches({ lingerMs: 1_000_000 })
+    const answers = [1, 2, 3].map((item) => batcher.add(item, 1))
     batches[0]?.end()
-    assert.equal(await answer, 'answer 1')
+    while (batches.length < 2) await turn()
+    assert.deepEqual(batches[1]?.items, [2, 3])
+    batches[1]?.end()
+    await Promise.all(answers)
+    await turn()
+    batcher.add(4, 1)
+    assert.equal(batches.length, 2)
+    batcher.add(5, 1)
+    assert.deepEqual(batches[2]?.items, [4, 5])
+  })
+
+  test('begins with fewer items than the last one when no more come', async () => {
+    const { batcher, batches } = heldBatches({ lingerMs: 1 })
+    for (const item of [1, 2, 3]) batcher.add(item, 1)
+    batches[0]?.end()
+    while (batches.length < 2) await turn()
+    batches[1]?.end()
+    await turn()
+    batcher.add(4, 1)
+    while (batches.length < 3) await turn()
+    assert.deepEqual(batches[2]?.items, [4])
   })
 
   test('that fails answers its own items with the error, and the next one begins', async () => {
@@ -54,7 +87,7 @@ describe('a batch', () => {
     assert.equal(await second, 'answer 2')
   })
 
-  test('is written beside others, as many as there are writers', async () => {
+  test('is written beside others when it is full, as many as there are writers', async () => {
     const { batcher, batches } = heldBatches({ maxItems: 1, writers: 2 })
     for (const item of [1, 2, 3]) batcher.add(item, 1)
     assert.deepEqual(

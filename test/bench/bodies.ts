@@ -60,22 +60,19 @@ function makeBody({ id, tag, keyword }: Delivery): string {
   return wrapTasks(resultPath(task, 'advanced'), [answer], 1)
 }
 
+/** The body of a keyword, cut where its id (twice) and its tag stand. */
+export function makeParts(keyword: string): Buffer[] {
+  const body = makeBody({ id: '@id@', tag: '@tag@', keyword })
+  return body.split(/@id@|@tag@/).map((part) => Buffer.from(part))
+}
+
 /** Bodies of the same keywords again and again: of each keyword only one is made as the sandbox does it. */
 export function createBodies(): (delivery: Delivery) => Buffer {
   const templates = new Map<string, Buffer[]>()
-  const templateOf = (keyword: string): Buffer[] => {
-    const known = templates.get(keyword)
-    if (known !== undefined) return known
-    const body = makeBody({ id: '@id@', tag: '@tag@', keyword })
-    // Cut where its id (twice) and its tag stand.
-    const made = body.split(/@id@|@tag@/).map((part) => Buffer.from(part))
-    templates.set(keyword, made)
-    return made
-  }
   return ({ id, tag, keyword }) => {
+    const parts = templates.get(keyword) ?? makeParts(keyword)
+    templates.set(keyword, parts)
     const between = [id, id, tag].map((text) => Buffer.from(text))
-    return Buffer.concat(
-      templateOf(keyword).flatMap((part, index) => [part, between[index] ?? Buffer.alloc(0)]),
-    )
+    return Buffer.concat(parts.flatMap((part, index) => [part, between[index] ?? Buffer.alloc(0)]))
   }
 }

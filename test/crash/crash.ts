@@ -6,7 +6,6 @@ import { closeSync, openSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { add } from './blows.ts'
 import { compareBooks } from './books.ts'
@@ -15,16 +14,10 @@ import { GUARDS, type GuardName, rewritesOf } from './guards.ts'
 import { createRandom, type Random } from './random.ts'
 import { isClean, printReport } from './report.ts'
 import { checkRewrites } from './rewrite.ts'
-import {
-  countDeaths,
-  killRunners,
-  type Role,
-  type Runner,
-  startRunnerProcess,
-  stopRunners,
-} from './runners.ts'
+import { countDeaths, killRunners, type Role, type Runner, startRunnerProcess } from './runners.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { drawPostbackUrl, startPostgres, startSandboxProcess } from './servers.ts'
+import { settle } from './settle.ts'
 import { refuseOlderRunner } from './versions.ts'
 import { startWire, type Wire } from './wire.ts'
 import { createWorld, shortenHeartbeat, type World, watchProjects } from './world.ts'
@@ -52,7 +45,6 @@ const TROUBLE_SHARE = 0.1
  * retries. Without a guard some things never settle, and need not.
  */
 const SETTLE_WITHIN_MS = { guarded: 400_000, unguarded: 8_000 }
-const LOOK_EVERY_MS = 300
 const MIGRATING = 20
 /** How far a clock is from that of the database. */
 const MOST_SKEW_MS = 5 * 3_600_000
@@ -256,25 +248,4 @@ function makeSettings({ world, wire, callsPerWindow, scenario }: Surroundings) {
     CALLS_PER_MINUTE: String(callsPerWindow),
     MAX_USD_PER_DAY: (world.maxDayMicros / 1_000_000).toFixed(6),
   }
-}
-
-/** Nothing is disturbed any more: runners that end are started again until nothing is open, and they have all stopped. */
-async function settle(world: World, runners: Runner[], start: () => Runner, withinMs: number): Promise<void> {
-  const untilMs = performance.now() + withinMs
-  for (;;) {
-    for (const [index, runner] of runners.entries()) {
-      runner.signal('SIGCONT')
-      if (!runner.isAlive()) runners[index] = start()
-    }
-    await sleep(LOOK_EVERY_MS)
-    if ((await countAllOpen(world)) > 0 && performance.now() < untilMs) continue
-    await stopRunners(runners)
-    // Between the look and the end another plan may have been made.
-    if ((await countAllOpen(world)) === 0 || performance.now() > untilMs) return
-  }
-}
-
-async function countAllOpen(world: World): Promise<number> {
-  const { behind, planned, posting, posted, dropped, posts } = await world.countOpen()
-  return behind + planned + posting + posted + dropped + posts
 }

@@ -1,0 +1,236 @@
+/**
+ * `npm run scale:story`: four runners in four networks share one database. One is killed in the middle of its work, one is cut off from
+ * everything for 30 seconds, and the clock of one is two hours ahead. When all is settled the books of the service, our money and our history
+ * are compared, as the crash harness does it. It takes about four minutes.
+ */
+import { closeSync, openSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { table } from 'table'
+import { compareBooks, type Findings } from '../crash/books.ts'
+import { createRandom } from '../crash/random.ts'
+import { FAULTS, isClean } from '../crash/report.ts'
+import { countDeaths, killRunners, type Runner, startRunnerProcess } from '../crash/runners.ts'
+import { startPostgres, startSandboxProcess } from '../crash/servers.ts'
+import { settle } from '../crash/settle.ts'
+import { startWire, type Wire } from '../crash/wire.ts'
+import { createWorld, shortenHeartbeat, type World, watchProjects } from '../crash/world.ts'
+import { rememberPrices } from '../support/ledger.ts'
+import { enterNamespace, mayMakeNamespaces, type NetworkKind, openWay, type Way } from './network.ts'
+import type { Address } from './relay.ts'
+
+const HELP = `usage: npm run scale:story -- [options]
+
+  --keywords N           keywords that are watched (400)
+  --network namespaces   one network namespace for each runner: needs root, ip, unshare and nsenter
+  --network relays       relays on loopback instead (the default where namespaces cannot be made)
+  --log FILE             what the runners write
+
+exit codes: 0 exact, 1 not exact, 2 wrong option\n`
+
+const CUT_MS = 30_000
+const TWO_HOURS_MS = 2 * 3_600_000
+/** What was sent into a network that was cut may arrive so long after it was mended: TCP tries again ever more seldom. */
+const QUIET_MS = CUT_MS + 60_000
+const OVERDUE_MS = 5_000
+const READY_MS = 400
+const CALLS_PER_WINDOW = 600
+const SETTLE_WITHIN_MS = 8 * 60_000
+const LOOK_EVERY_MS = 100
+/** New slots begin while one of the runners is away. */
+const SLOT_EVERY_MS = 7_000
+const SEED = 7
+/** A runner is killed when so much is paid for, and another one cut off after so much. */
+const KILL_AT_TASKS = 60
+const CUT_AT_TASKS = 150
+
+interface Member {
+  readonly name: string
+  readonly runner: Runner
+  readonly way: Way
+}
+
+interface Scene {
+  readonly world: World
+  readonly wire: Wire
+  readonly sandbox: Awaited<ReturnType<typeof startSandboxProcess>>
+  readonly members: readonly Member[]
+}
+
+const cleanups: (() => unknown)[] = [killRunners]
+const startedMs = performance.now()
+
+function tell(what: string): void {
+  const seconds = Math.round((performance.now() - startedMs) / 1000)
+  process.stdout.write(`${String(seconds).padStart(4)} s  ${what}\n`)
+}
+
+async function leave(exitCode: number): Promise<never> {
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+  process.exit(exitCode)
+}
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        keywords: { type: 'string', default: '400' },
+        network: { type: 'string' },
+        log: { type: 'string', default: '/dev/null' },
+        inside: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    })
+    const isKnown = [undefined, 'namespaces', 'relays'].includes(values.network)
+    const keywords = Number(values.keywords)
+    return isKnown && keywords >= 50 && !values.help ? { ...values, keywords } : null
+  } catch {
+    return null
+  }
+}
+
+async function openScene(kind: NetworkKind, keywords: number, logFile: string): Promise<Scene> {
+  const random = createRandom(SEED)
+  const postgres = await startPostgres()
+  cleanups.push(postgres.stop)
+  const sandbox = await startSandboxProcess({ seed: SEED, readyMs: READY_MS, clockOffsetMs: 0 })
+  cleanups.push(sandbox.stop)
+  const wire = await startWire(sandbox.url, random)
+  cleanups.unshift(wire.close)
+  const world = await createWorld(postgres.url, keywords, 1)
+  cleanups.unshift(world.close)
+  await shortenHeartbeat(world.sql)
+  await watchProjects(world.sql, keywords)
+  // Until the first answer at a price only one post is in flight, which may be that of the runner that is cut off.
+  await rememberPrices(world.sql)
+  const logFd = openSync(logFile, 'a')
+  cleanups.push(() => closeSync(logFd))
+  const members: Member[] = []
+  for (const place of [1, 2, 3, 4]) {
+    const way = await openWay(kind, place, [addressOf(world.url), addressOf(wire.url)])
+    cleanups.push(way.end)
+    const clockAheadMs = place === 4 ? TWO_HOURS_MS : 0
+    const env = makeSettings(world, way.ports, clockAheadMs)
+    members.push({
+      name: `runner ${place}`,
+      way,
+      runner: startRunnerProcess({ env, logFd, prefix: way.prefix }),
+    })
+  }
+  return { world, wire, sandbox, members }
+}
+
+function addressOf(url: string): Address {
+  const { hostname: host, port } = new URL(url)
+  return { host, port: Number(port) }
+}
+
+function makeSettings(world: World, ports: readonly number[], clockAheadMs: number) {
+  const [databasePort = 0, servicePort = 0] = ports
+  const databaseUrl = new URL(world.url)
+  databaseUrl.port = String(databasePort)
+  return {
+    DATABASE_URL: databaseUrl.href,
+    APP_DATA_URL: `http://127.0.0.1:${servicePort}`,
+    APP_DATA_LOGIN: 'sandbox',
+    APP_DATA_PASSWORD: 'sandbox',
+    RECONCILE_QUIET: `${QUIET_MS}ms`,
+    OVERDUE_AFTER: `${OVERDUE_MS}ms`,
+    CALLS_PER_MINUTE: String(CALLS_PER_WINDOW),
+    MAX_USD_PER_DAY: (world.maxDayMicros / 1_000_000).toFixed(6),
+    CRASH_CLOCK_AHEAD_MS: String(clockAheadMs),
+  }
+}
+
+async function untilPaid(world: World, tasks: number): Promise<void> {
+  while ((await world.countPaid()) < tasks) await sleep(LOOK_EVERY_MS)
+}
+
+async function countStored({ sql }: World): Promise<number> {
+  const [row] = await sql<{ stored: number }[]>`select count(*) as stored from ranking where gap is null`
+  return row?.stored ?? 0
+}
+
+async function play({ world, members }: Scene): Promise<Runner[]> {
+  const [killed, cutOff, steady, ahead] = members as [Member, Member, Member, Member]
+  await Promise.all(members.map(({ runner }) => runner.ready))
+  tell(`four runners are at work; the clock of ${ahead.name} is two hours ahead`)
+  await untilPaid(world, KILL_AT_TASKS)
+  const reaching = killed.runner.reach(30_000)
+  killed.runner.arm({ points: ['between answer and settling'], skip: 0, action: 'kill' })
+  const reached = await reaching
+  killed.runner.signal('SIGKILL')
+  await killed.runner.ended
+  tell(`${killed.name} is killed (-9)${reached === null ? '' : ', with the answer to a post in its hands'}`)
+  await untilPaid(world, CUT_AT_TASKS)
+  const before = await countStored(world)
+  await cutOff.way.cut()
+  tell(`${cutOff.name} is cut off from the database and the service for ${CUT_MS / 1000} s`)
+  for (let cutMs = 0; cutMs < CUT_MS; cutMs += SLOT_EVERY_MS) {
+    await world.jump('1 hour')
+    await sleep(Math.min(SLOT_EVERY_MS, CUT_MS - cutMs))
+  }
+  tell(`meanwhile the others stored ${(await countStored(world)) - before} results`)
+  await cutOff.way.mend()
+  tell(
+    `${cutOff.name} is connected again; what is open is settled after a quiet time of ${QUIET_MS / 1000} s`,
+  )
+  return [cutOff.runner, steady.runner, ahead.runner]
+}
+
+/** What each runner did, by the calls that it made. */
+async function printShares({ sql }: World, members: readonly Member[]): Promise<void> {
+  const rows = await sql<{ pid: number; posts: number; results: number }[]>`
+    select split_part(runner, ':', 2)::int as pid, count(*) filter (where kind = 'task_post') as posts,
+      count(*) filter (where kind = 'task_get') as results
+    from api_call group by 1`
+  const shares = members.map(({ name, runner }) => {
+    const { posts = 0, results = 0 } = rows.find(({ pid }) => pid === runner.pid) ?? {}
+    return [name, posts, results]
+  })
+  process.stdout.write(table([['', 'posts', 'results asked for'], ...shares]))
+}
+
+function printFindings(findings: Findings & { readonly died: number }): void {
+  const rows = Object.entries(FAULTS).map(([fault, name]) => [name, findings[fault as keyof typeof FAULTS]])
+  const { tasks, captures, gaps, samples } = findings
+  const known = Object.entries(gaps).map(([gap, slots]) => [`slots without a result: ${gap}`, slots])
+  process.stdout.write(table([['tasks paid for', tasks], ['results stored', captures], ...known, ...rows]))
+  for (const sample of samples) process.stdout.write(`${sample}\n`)
+}
+
+async function run(kind: NetworkKind, keywords: number, logFile: string): Promise<number> {
+  tell(
+    kind === 'namespaces'
+      ? 'each runner has a network namespace of its own'
+      : 'network namespaces cannot be made here: each runner has a relay on loopback, which is cut instead',
+  )
+  const scene = await openScene(kind, keywords, logFile)
+  const { world, wire, sandbox, members } = scene
+  const runners = await play(scene)
+  await settle(world, runners, null, SETTLE_WITHIN_MS)
+  tell('everything is settled')
+  await printShares(world, members)
+  const books = { world, sandbox, wire, callsPerWindow: CALLS_PER_WINDOW }
+  const findings = { ...(await compareBooks(books, createRandom(SEED))), died: countDeaths() }
+  printFindings(findings)
+  process.stdout.write(isClean(findings) ? 'exact\n' : 'NOT EXACT\n')
+  return isClean(findings) ? 0 : 1
+}
+
+const options = readOptions()
+if (options === null) {
+  process.stderr.write(HELP)
+  process.exit(2)
+}
+const kind = options.network ?? ((await mayMakeNamespaces()) ? 'namespaces' : 'relays')
+if (kind === 'namespaces' && !options.inside) {
+  process.exit(await enterNamespace([...process.argv.slice(2), '--network', 'namespaces', '--inside']))
+}
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => void leave(130))
+try {
+  await leave(await run(kind as NetworkKind, options.keywords, options.log))
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
+  await leave(1)
+}

@@ -38,6 +38,9 @@ export const WORK = {
   jit: 'off',
 }
 
+/** A machine that vanished says no goodbye: the server asks after so many seconds of silence, and ends its session 30 s later. */
+export const GONE = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 10, tcp_keepalives_count: 3 }
+
 /** For postgres.js: where to, and how. Its types leave `socket` out. */
 export function postgresOptions(url: string) {
   const address = parse(url)
@@ -71,9 +74,9 @@ export function pgOptions(url: string) {
 }
 
 /** The `options` of a session that begins with the settings. What its startup sets by name comes after them. */
-export function beginWith(settings: Readonly<Record<string, string>>): string {
+export function beginWith(settings: Readonly<Record<string, string | number>>): string {
   return Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
+    .map(([name, value]) => `-c ${name}=${String(value).replaceAll(' ', '\\ ')}`)
     .join(' ')
 }
 

@@ -1,7 +1,7 @@
 /** One runner's connections to Postgres. */
 import type postgres from 'postgres'
 import { TIMINGS } from '../timings.ts'
-import { beginWith, postgresOptions, WORK } from './connection.ts'
+import { beginWith, GONE, postgresOptions, WORK } from './connection.ts'
 import { createPool, type PoolLoad, type Sql } from './pool.ts'
 import type { Types } from './statement.ts'
 import type { Begin } from './transaction.ts'
@@ -38,8 +38,6 @@ export interface DatabaseOptions {
 export const CLOSE_TIMEOUT_S = 5
 const OBSERVER_IDLE_S = 10
 const PERMITS_IDLE_S = 60
-/** A machine that vanished says no goodbye: the server asks after so many seconds of silence, and ends its session 30 s later. */
-const GONE = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 10, tcp_keepalives_count: 3 }
 
 /** Micro-dollars and counts stay far below 2^53. */
 export const int8 = { to: 20, from: [20], parse: Number, serialize: String }
@@ -54,6 +52,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
       application_name: options.name ?? 'storerank',
       options: beginWith(WORK),
       idle_in_transaction_session_timeout: TIMINGS.idleInTransactionMs,
+      ...GONE,
     },
   }
   // Used when something hangs, which is when the others have no connection left.
@@ -65,7 +64,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     sql: main.sql,
     begin: main.begin,
     permits: permits.sql,
-    openSession: (idleMs) => main.openSession({ ...GONE, idle_session_timeout: idleMs }),
+    openSession: (idleMs) => main.openSession({ idle_session_timeout: idleMs }),
     load: main.load,
     close: async () => {
       const ending = [main, permits, observer].map(({ sql }) => sql.end({ timeout: CLOSE_TIMEOUT_S }))

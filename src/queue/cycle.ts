@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Outage, readPostingOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
+import { endHalfSentSessions } from '../db/half-sent.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
 import { AccountError, StorerankError, UnavailableError } from '../errors.ts'
 import { readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
@@ -172,6 +173,7 @@ async function waitUntilDone(
       if (isDone(outstanding, runner) || nowMs - startedMs > options.waitMs) return outstanding
       if (nowMs >= sweepAtMs) {
         await refuseNewerSchema(db)
+        await endHalfSentSessions(db.sql)
         await tryNamed('reconcile')
         sweepAtMs = nowMs + SWEEP_EVERY_MS
       }

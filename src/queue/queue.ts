@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { type Job as BossJob, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
-import { beginWith, pgOptions, WORK } from '../db/connection.ts'
+import { beginWith, GONE, pgOptions, WORK } from '../db/connection.ts'
 import type { Transaction } from '../db/database.ts'
 import { LeaseLostError } from '../errors.ts'
 import type { FetchItem } from '../ledger/hand-out.ts'
@@ -65,7 +65,7 @@ const QUEUE_OPTIONS = {
 export async function openQueue(url: string, log: Logger): Promise<Queue> {
   const boss = new PgBoss({
     ...pgOptions(url),
-    options: beginWith(WORK),
+    options: beginWith({ ...WORK, ...GONE }),
     application_name: 'storerank queue',
     max: 3,
     // `storerank migrate` has made it: the login need not have the right to make schemas.

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTask, type ScheduledTask } from 'node-cron'
 import type { Database } from '../db/database.ts'
+import { endHalfSentSessions } from '../db/half-sent.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
 import { ConfigurationError } from '../errors.ts'
 import {
@@ -145,6 +146,7 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
   let before: Date | null = null
   return async (): Promise<number> => {
     await refuseNewerSchema(db)
+    await endHalfSentSessions(db.sql)
     const now = await readNow(db)
     const answeredMs = performance.now()
     const recorded = before === null ? await readLatestSlots(db, jobs, now) : null

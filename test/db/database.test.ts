@@ -18,4 +18,7 @@ test('the server ends a session that says nothing, and within two minutes that o
       current_setting('tcp_keepalives_interval')::int as every, current_setting('tcp_keepalives_count')::int as times`
   assert.equal(row?.idle, '7s')
   assert.ok(row.after > 0 && row.after + row.every * row.times < 120, JSON.stringify(row))
+  const [pooled] = await db.sql<{ after: number }[]>`
+    select current_setting('tcp_keepalives_idle')::int as after`
+  assert.equal(pooled?.after, row.after, 'one of the pool may hold a lock in the middle of a statement')
 })

@@ -1,7 +1,12 @@
 /** A file whole or not at all, whoever reads it meanwhile. */
 import { randomBytes } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { lstat, open, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
+
+const DRAFT_NAME = /\.[0-9a-f]{8}\.draft$/
+/** The writer of a draft that nothing was added to for so long is dead. */
+const ABANDONED_MS = 3_600_000
 
 /**
  * Writes beside the file and renames, so that a reader finds the old file or the new one.
@@ -26,5 +31,20 @@ export async function writeWholeFile(
     const { syscall, message } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
     throw new ConfigurationError(`${file} cannot be written: ${message}.`, { cause: error })
+  }
+}
+
+/**
+ * Removes the drafts in a folder whose writers were killed. One that another process may still be writing stays, and so does what
+ * cannot be removed, because drafts are in nobody's way.
+ */
+export async function sweepDrafts(folder: string, nowMs: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!DRAFT_NAME.test(name)) continue
+    const draft = join(folder, name)
+    try {
+      const file = await lstat(draft)
+      if (file.isFile() && nowMs - file.mtimeMs > ABANDONED_MS) await rm(draft)
+    } catch {}
   }
 }

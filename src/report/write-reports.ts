@@ -13,7 +13,7 @@ import { ConfigurationError } from '../errors.ts'
 import { readLogo } from './page/logo.ts'
 import { renderPage } from './page/page.ts'
 import { readProjects, readReport } from './read.ts'
-import { writeWholeFile } from './write-file.ts'
+import { sweepDrafts, writeWholeFile } from './write-file.ts'
 
 export interface ReportSettings {
   /** Made when it is not there. */
@@ -46,6 +46,7 @@ export async function writeReports(
   signal: AbortSignal,
 ): Promise<WrittenReports> {
   await requireFolder(folder)
+  await sweepDrafts(folder, Date.now())
   const logo = logoFile === null ? {} : { logoUrl: await readLogo(logoFile) }
   const written: string[] = []
   const waiting: string[] = []

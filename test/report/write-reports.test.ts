@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
@@ -139,6 +139,29 @@ test('a reader finds the old page or the new one, and a draft that fails leaves 
   )
   assert.equal(await readFile(file, 'utf8'), 'old')
   assert.deepEqual(await readdir(folder), ['fitness.html'])
+})
+
+test('what writers that were killed have left is removed, and what another one may be writing stays', async () => {
+  await mkdir(folder)
+  const minutesAgo = (minutes: number) => Date.now() / 1000 - minutes * 60
+  for (const [name, age] of [
+    ['fitness.html.0123abcd.draft', 90],
+    ['other.html.89abcdef.draft', 5],
+    ['notes.draft', 90],
+    ['gone.html', 90],
+  ] as const) {
+    await writeFile(join(folder, name), '<!doctype')
+    await utimes(join(folder, name), minutesAgo(age), minutesAgo(age))
+  }
+  await mkdir(join(folder, 'folder.html.0123abcd.draft'))
+  await write()
+  assert.deepEqual((await readdir(folder)).toSorted(), [
+    'fitness.html',
+    'folder.html.0123abcd.draft',
+    'gone.html',
+    'notes.draft',
+    'other.html.89abcdef.draft',
+  ])
 })
 
 describe('the file of a project', () => {

@@ -7,6 +7,7 @@ import type { Report } from '../report/model.ts'
 import { readLogo } from '../report/page/logo.ts'
 import { renderPage } from '../report/page/page.ts'
 import { type ReportQuery, readProjects, readReport } from '../report/read.ts'
+import { countOf } from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
@@ -72,6 +73,6 @@ async function writeHtml(
   await writeWholeFile(file, page)
   const size = formatCount(Math.ceil(Buffer.byteLength(page) / BYTES_PER_KILOBYTE))
   stdout.write(
-    `${report.project}, ${report.days[0]} to ${report.days.at(-1)}: ${formatCount(report.lists.length)} keywords and charts in ${size} KB.\n${file}\n`,
+    `${report.project}, ${report.days[0]} to ${report.days.at(-1)}: ${countOf(report.lists.length, 'keyword or chart', 'keywords and charts')} in ${size} KB.\n${file}\n`,
   )
 }

@@ -1,7 +1,16 @@
 /** A report in sentences: what moved, by how much, against whom, where a gap is and why, and what it cost. */
-import { compareRivals, findCrossings, findMovers, type Move, type Span, tallyChanges } from './findings.ts'
+import {
+  compareRivals,
+  findCrossings,
+  findMovers,
+  type Move,
+  ownSeries,
+  type Span,
+  tallyChanges,
+} from './findings.ts'
 import { GAPS, isMeasured, type Report } from './model.ts'
 import {
+  asName,
   countOf,
   describeTally,
   formatDay,
@@ -29,15 +38,13 @@ export interface Finding {
 
 /** The most important first. */
 export function summarise(report: Report): Finding[] {
-  if (report.series.length === 0) {
-    return [
-      { about: 'Nothing yet', text: 'There is nothing to rank: watch a keyword or a chart, and an app.' },
-    ]
-  }
+  const missing = describeMissing(report)
+  if (report.series.length === 0) return [{ about: 'Nothing yet', text: missing ?? '' }]
   const week = [describeSpan(report, WEEK_DAYS), ...describeCrossings(report), ...describeFurthest(report)]
   const all: readonly (readonly [string, readonly string[]])[] = [
-    ['In one day', [describeSpan(report, 1)]],
-    [`In ${WEEK_DAYS} days`, week],
+    ['Own apps', missing === null ? [] : [missing]],
+    ['In one day', missing === null ? [describeSpan(report, 1)] : []],
+    [`In ${WEEK_DAYS} days`, missing === null ? week : []],
     ['Visibility', describeVisibility(report)],
     ['Competitors', describeRivals(report)],
     ['Gaps', describeGaps(report)],
@@ -46,6 +53,15 @@ export function summarise(report: Report): Finding[] {
   return all
     .filter(([, texts]) => texts.length > 0)
     .map(([about, texts]) => ({ about, text: texts.join(' ') }))
+}
+
+/** What has to be watched before an own app has ranks; null where one has. */
+export function describeMissing(report: Report): string | null {
+  if (ownSeries(report).length > 0) return null
+  if (report.apps.length === 0) return 'There is nothing to rank: watch a keyword or a chart, and an app.'
+  if (report.apps.some(({ role }) => role === 'own'))
+    return 'No keyword and no chart is watched in the store of an own app.'
+  return "No own app is watched, so nothing can have moved: say which is yours with role = 'own' in app_watch."
 }
 
 function describeSpan(report: Report, span: Span): string {
@@ -69,8 +85,15 @@ function describeVisibility(report: Report): string[] {
     const measured = formatPercent(measuredPercent.at(-1))
     const voice = report.shareOfVoice.find((share) => share.app === app)?.percent.at(-1) ?? null
     const share = voice === null ? '' : `; its share of voice ${formatPercent(voice)}`
-    return [`${nameApp(report, app)}: ${formatPercent(now)}${change}, with ${measured} measured${share}.`]
+    return [
+      `${beforeNumber(nameApp(report, app))}: ${formatPercent(now)}${change}, with ${measured} measured${share}.`,
+    ]
   })
+}
+
+/** Without a mark a number that follows a Hebrew or Arabic name is shown before it. */
+function beforeNumber(name: string): string {
+  return /[\p{Script=Hebrew}\p{Script=Arabic}]/u.test(name) ? `${name}\u200e` : name
 }
 
 function describeFurthest(report: Report): string[] {
@@ -93,7 +116,7 @@ export function nameApp(report: Report, index: number): string {
   const app = report.apps[index]
   if (app === undefined) return ''
   const isShared = report.apps.some(({ name, store }) => name === app.name && store !== app.store)
-  return isShared ? `${app.name} (${STORE_NAMES[app.store]})` : app.name
+  return isShared ? `${asName(app.name)} (${STORE_NAMES[app.store]})` : asName(app.name)
 }
 
 /** `yoga timer (US)`; `yoga timer (Android US)` where the other store has it too. */
@@ -104,7 +127,7 @@ export function nameList(report: Report, index: number): string {
   const isShared = report.lists.some(
     (other) => other.name === name && other.place === place && other.store !== store,
   )
-  return `${name} (${isShared ? `${STORE_NAMES[store]} ` : ''}${place})`
+  return `${asName(name)} (${isShared ? `${STORE_NAMES[store]} ` : ''}${place})`
 }
 
 function describeCrossings(report: Report): string[] {

@@ -59,6 +59,11 @@ export function formatCount(count: number | bigint): string {
   return count.toLocaleString('en-US')
 }
 
+/** A name as it may stand in a sentence: marks in it that turn the direction of writing would turn what follows too. */
+export function asName(text: string): string {
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
+}
+
 /** `10`, `0.5` */
 export function formatWeight(weight: number): string {
   return weight.toLocaleString('en-US', { maximumFractionDigits: 2 })

@@ -245,5 +245,13 @@ test('the summary says in words what moved, against whom, which day has a gap an
 
 test('a project without anything to rank is told so', () => {
   const report = { ...reportOf([[1]]), series: [] }
-  assert.match(summarise(report)[0]?.text ?? '', /nothing to rank/)
+  assert.match(summarise(report)[0]?.text ?? '', /^No keyword and no chart is watched/)
+})
+
+test('a name cannot turn the words after it, and a number stays after a Hebrew one', () => {
+  const report = makeReport({ seed: 7, keywords: 20, days: 10 })
+  const told = (name: string) =>
+    JSON.stringify(summarise({ ...report, apps: report.apps.map((app) => ({ ...app, name })) }))
+  assert.match(told('yoga \u202egnp.exe'), /yoga gnp\.exe \(iOS\): [\d.]+ %/)
+  assert.match(told('יוגה'), /יוגה \(iOS\)\u200e: [\d.]+ %/)
 })

@@ -10,7 +10,8 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { latestOf, ownSeries } from '../../src/report/findings.ts'
 import { gapOf } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
-import { formatPoint } from '../../src/report/words.ts'
+import { asName, formatPoint } from '../../src/report/words.ts'
+import { makeBareReports } from '../support/bare-reports.ts'
 import { launchBrowser, noBrowser, type Visit, visit } from '../support/browser.ts'
 import { HOSTILE_NAMES, makeReport } from '../support/report.ts'
 
@@ -62,8 +63,9 @@ describe('the page', { skip: noBrowser }, () => {
     const { page, complaints } = await open(t)
     await page.locator('#show-all').click()
     const names = await page.locator('button.key').allTextContents()
-    for (const name of HOSTILE_NAMES) assert.ok(names.includes(name), name)
-    for (const name of HOSTILE_NAMES) {
+    const hostile = HOSTILE_NAMES.map(asName)
+    for (const name of hostile) assert.ok(names.includes(name), name)
+    for (const name of hostile) {
       await page.locator('button.key').nth(names.indexOf(name)).click()
       const title = await page.locator('.panel h3').textContent()
       assert.ok(title?.startsWith(`Ranks on ${name} (`), title ?? '')
@@ -71,6 +73,27 @@ describe('the page', { skip: noBrowser }, () => {
     assert.match(await page.title(), /^Ranks of <Acme> & Co/)
     assert.equal(await page.locator('main img, main script, main b b').count(), 0)
     assert.deepEqual(complaints, [])
+  })
+
+  test('opens without a complaint where there is little to show, and where every name is meant to break it', async (t) => {
+    const named = {
+      ...report,
+      project: HOSTILE_NAMES[12] ?? '',
+      apps: report.apps.map((app, n) => ({ ...app, name: HOSTILE_NAMES.at(-1 - n) ?? '' })),
+    }
+    const pages = { ...makeBareReports(report), 'names are meant to break it': named }
+    for (const [name, each] of Object.entries(pages)) {
+      const path = join(folder, 'other.html')
+      await writeFile(path, renderPage(each))
+      const { page, complaints } = await visit(t, browser, path, { viewport: PHONE })
+      await page.locator('html.ready').waitFor()
+      if (each.series.length > 0 && (await page.locator('button.key').count()) > 0) {
+        await page.locator('button.key').first().click()
+      }
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+      assert.ok(overflow <= 0, `${name}: ${overflow} px too wide`)
+      assert.deepEqual(complaints, [], name)
+    }
   })
 
   test('runs no script and no style but its own', async (t) => {

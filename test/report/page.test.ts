@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { renderPage } from '../../src/report/page/page.ts'
+import { summarise } from '../../src/report/summary.ts'
+import { makeBareReports } from '../support/bare-reports.ts'
 import { makeReport } from '../support/report.ts'
 
 const MEGABYTE = 1_000_000
@@ -9,4 +11,25 @@ test('1,000 keywords on 90 days take less than 2 MB, and name nothing that a bro
   const page = renderPage(makeReport({ seed: 7, keywords: 1000, days: 90 }))
   assert.ok(Buffer.byteLength(page) < 2 * MEGABYTE, `${Buffer.byteLength(page)} bytes`)
   assert.deepEqual(page.match(/<(link|iframe|object)\b|@import|url\(|\bsrc="(?!data:).{0,40}/g), null)
+})
+
+test('a project that cannot have ranks of own apps is told what it lacks, and not that nothing moved', () => {
+  const bare = makeBareReports(makeReport({ seed: 7, keywords: 20, days: 10 }))
+  const firstOf = (name: string) => summarise(bare[name] ?? assert.fail(name))[0]?.text
+  assert.equal(
+    firstOf('nothing is watched'),
+    'There is nothing to rank: watch a keyword or a chart, and an app.',
+  )
+  assert.equal(
+    firstOf('an app alone is watched'),
+    'No keyword and no chart is watched in the store of an own app.',
+  )
+  assert.match(firstOf('no own app is watched') ?? '', /^No own app is watched.*role = 'own' in app_watch\.$/)
+  assert.match(firstOf('no competitor is watched') ?? '', /\d+ up, \d+ down/)
+  for (const [name, report] of Object.entries(bare)) {
+    const page = renderPage(report)
+    const hasRanks = name === 'no competitor is watched'
+    assert.equal(page.includes('0 up, 0 down'), false, name)
+    assert.equal(page.includes('id="distribution"'), hasRanks, name)
+  }
 })

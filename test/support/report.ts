@@ -41,6 +41,9 @@ export const HOSTILE_NAMES = [
   'a very long keyword that somebody pasted from a sentence and that does not end where one would expect it to end at all',
   'constructor',
   'Straße & Äpfel 🧘',
+  'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz'.repeat(3),
+  '\u200b\u2060\ufeff',
+  '👨‍👩‍👧‍👦🧘🏽‍♀️',
 ]
 
 const DEPTH = 100

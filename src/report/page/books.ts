@@ -68,7 +68,7 @@ export function showMoney(report: Report): Markup {
   const { money } = report
   const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
   return html`<section id="money" aria-labelledby="money-title"><h2 id="money-title">Money</h2>
-${showFigure(moneyFigure(report))}
+${total === 0 ? showNothing('Nothing was spent.') : showFigure(moneyFigure(report))}
 <div class="columns two"><div><h3>${formatMicros(total)} in these days</h3><table class="money"><thead><tr><th scope="col">For</th><th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead><tbody>${money.functions.map(
     (line) =>
       html`<tr><th scope="row">${FUNCTION_NAMES[line.function]}</th><td>${formatCount(line.tasks)}</td><td>${formatMicros(line.spentMicros)}</td></tr>`,

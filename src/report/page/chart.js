@@ -55,6 +55,8 @@ export function drawStack(pen, frame, layers, highest = 0) {
   const totals = frame.days.map((_, day) => layers.reduce((sum, { values }) => sum + (values[day] ?? 0), 0))
   const top = Math.max(...totals, highest) || 1
   const y = scale([0, top], [plot.bottom, plot.top])
+  // What has no unit is counted, and there is no half of it.
+  const fitsUnit = (/** @type {number} */ tick) => Boolean(frame.unit) || Number.isInteger(tick)
   const heights = frame.days.map(() => 0)
   const bars = layers.map(({ className, values }) => {
     const path = values.map((value, day) => {
@@ -66,7 +68,7 @@ export function drawStack(pen, frame, layers, highest = 0) {
   })
   return drawFrame(pen, frame, plot, [
     ...drawBands(pen, frame, plot, 0),
-    ...drawValueAxis(pen, frame, y, pen.ticks(0, top, 4)),
+    ...drawValueAxis(pen, frame, y, pen.ticks(0, top, 4).filter(fitsUnit)),
     ...bars,
     ...drawMarks(pen, plot),
   ])

@@ -12,7 +12,7 @@ import {
   type Report,
 } from '../model.ts'
 import { nameApp } from '../summary.ts'
-import { formatDay, GAP_NAMES, STORE_NAMES } from '../words.ts'
+import { asName, formatDay, GAP_NAMES, STORE_NAMES } from '../words.ts'
 import { classOfApp, collectMarks } from './figure.ts'
 import { listRows } from './keywords.ts'
 
@@ -53,7 +53,7 @@ export function collectData(report: Report): PageData {
       isOwn: role === 'own',
     })),
     lists: report.lists.map(({ name, place, store, tags, weight }) => ({
-      name,
+      name: asName(name),
       place: `${STORE_NAMES[store]} ${place}`,
       tags,
       weight,

@@ -1,9 +1,18 @@
 /** The table of keywords: every own app on every list, with its trend; the script sorts and filters it and draws the charts. */
 import { bestOf, changeOver, isBetter, isWorse, latestOf, SPANS } from '../findings.ts'
 import { depthWithout, gapOf, isRanked, type RankSeries, type Report } from '../model.ts'
-import { nameApp } from '../summary.ts'
-import { formatChange, formatCount, formatPoint, formatWeight, GAP_MEANINGS, STORE_NAMES } from '../words.ts'
+import { describeMissing, nameApp } from '../summary.ts'
+import {
+  asName,
+  formatChange,
+  formatCount,
+  formatPoint,
+  formatWeight,
+  GAP_MEANINGS,
+  STORE_NAMES,
+} from '../words.ts'
 import { drawSpark } from './chart.js'
+import { showNothing } from './figure.ts'
 import { html, type Markup, NOTHING, pen, raw } from './markup.ts'
 
 const SPARK = { width: 96, height: 22 }
@@ -28,8 +37,8 @@ export function showKeywords(report: Report): Markup {
   ]
   return html`<section id="keywords" aria-labelledby="keywords-title"><h2 id="keywords-title">Keywords</h2>
 <p class="lead">The rank of each own app. <span class="scripted">Choose one to see its ranks against the competitors, day by day.</span> “> 100” is measured and not among the first 100; a word such as “budget” says why there is no measurement.</p>
-${showFilters(report, rows.length)}
-<table class="keywords" aria-labelledby="keywords-title"><thead><tr>${heads}</tr></thead>
+${showFilters(report, rows.length)}${rows.length === 0 ? showNothing(describeMissing(report) ?? '') : NOTHING}
+<table class="keywords"${raw(rows.length === 0 ? ' hidden' : '')} aria-labelledby="keywords-title"><thead><tr>${heads}</tr></thead>
 <tbody>${rows.map((row) => showRow(report, row))}</tbody></table>
 <p class="more"><button type="button" id="show-all" hidden>Show all</button></p></section>`
 }
@@ -64,7 +73,7 @@ function showRow(report: Report, index: number): Markup {
   const worth = isWeighted(report)
     ? html`<td class="weight">${formatWeight(report.lists[series.list]?.weight ?? 1)}</td>`
     : NOTHING
-  return html`<tr id="k${index}"><th scope="row"><span class="key">${report.lists[series.list]?.name}</span><small>${describePlace(report, series)}</small></th><td class="trend"></td><td class="best">${best ?? '–'}</td>${showLatest(series)}${worth}${changes}</tr>
+  return html`<tr id="k${index}"><th scope="row"><span class="key">${asName(report.lists[series.list]?.name ?? '')}</span><small>${describePlace(report, series)}</small></th><td class="trend"></td><td class="best">${best ?? '–'}</td>${showLatest(series)}${worth}${changes}</tr>
 `
 }
 

@@ -9,7 +9,7 @@ import {
   tallyChanges,
 } from '../findings.ts'
 import type { Daily, Report } from '../model.ts'
-import { countInTop, nameList, summarise, TOP } from '../summary.ts'
+import { countInTop, describeMissing, nameList, summarise, TOP } from '../summary.ts'
 import {
   countOf,
   formatChange,
@@ -115,11 +115,17 @@ function showTile({ name, value, note, tone }: Tile): Markup {
 }
 
 export function showMovers(report: Report): Markup {
+  const missing = describeMissing(report)
+  const content = missing === null ? showMoved(report) : showNothing(missing)
   return html`<section id="movers" aria-labelledby="movers-title"><h2 id="movers-title">What moved</h2>
-<p class="lead">Own apps on the last day against 1, 7 and 30 days before. A place beyond the depth that was looked at counts as the first one beyond it.</p>
+${content}</section>`
+}
+
+function showMoved(report: Report): Markup {
+  return html`<p class="lead">Own apps on the last day against 1, 7 and 30 days before. A place beyond the depth that was looked at counts as the first one beyond it.</p>
 <div class="columns">${SPANS.map((span) => showSpan(report, span))}</div>
 <h3>In and out of the top ${TOP}, in ${WEEK_DAYS} days</h3>
-<div class="columns two">${showCrossings(report)}</div></section>`
+<div class="columns two">${showCrossings(report)}</div>`
 }
 
 function showSpan(report: Report, span: Span): Markup {

@@ -11,7 +11,7 @@ const SHOWN = 15
 export function showRivals(report: Report): Markup {
   const duels = compareRivals(report).filter(({ ahead, behind }) => ahead + behind > 0)
   if (duels.length === 0)
-    return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>${showNothing('No competitor is watched.')}</section>`
+    return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>${showNothing('No own app and competitor are ranked on the same keyword or chart.')}</section>`
   return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>
 <p class="lead">Where either is ranked: who is ahead now, and where that has turned since ${formatDay(report.days[0] ?? '')}.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Own apps against competitors"><table class="duels"><thead><tr><th scope="col">Own app</th><th scope="col" class="text">Competitor</th><th scope="col">Ahead on</th><th scope="col">Behind on</th><th scope="col" class="share">Share ahead</th><th scope="col">Overtook it on</th><th scope="col">Was overtaken on</th></tr></thead>
@@ -50,5 +50,5 @@ function showTurn(report: Report, { own, rival }: Duel, turn: Overtaking): Marku
   const course = ([before, after]: readonly [number, number]) =>
     `${formatPoint(before)} → ${formatPoint(after)}`
   return html`<li><a href="#k${row}">${nameList(report, turn.list)}</a> <time datetime="${turn.day}">${formatDay(turn.day)}</time>
-<small>${nameApp(report, own)} <b>${course(turn.own)}</b>, ${nameApp(report, rival)} <b>${course(turn.rival)}</b></small></li>`
+<small><bdi>${nameApp(report, own)}</bdi> <b>${course(turn.own)}</b>, <bdi>${nameApp(report, rival)}</bdi> <b>${course(turn.rival)}</b></small></li>`
 }

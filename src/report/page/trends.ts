@@ -1,17 +1,17 @@
 /** Visibility, share of voice and the distribution of ranks over time. */
-import { BANDS, distribute } from '../findings.ts'
+import { BANDS, distribute, ownSeries } from '../findings.ts'
 import type { Daily, Report, Visibility } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { formatCount, formatPercent, STORE_NAMES } from '../words.ts'
-import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure } from './figure.ts'
+import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure, showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
 
 /** Of a day of which less was measured, visibility says little. */
 const POOR_PERCENT = 80
 
 export function showTrends(report: Report): Markup {
-  const figures = [...visibilityByStore(report), ...shareOfVoice(report), distribution(report)]
-  return html`<section id="trends" aria-labelledby="trends-title"><h2 id="trends-title">Over time</h2>${figures.map(showFigure)}</section>`
+  const figures = [...visibilityByStore(report), ...shareOfVoice(report), ...distribution(report)]
+  return html`<section id="trends" aria-labelledby="trends-title"><h2 id="trends-title">Over time</h2>${figures.length === 0 ? showNothing('Nothing was ranked.') : figures.map(showFigure)}</section>`
 }
 
 function visibilityByStore(report: Report): Figure[] {
@@ -74,25 +74,28 @@ function shareOfVoice(report: Report): Figure[] {
   })
 }
 
-function distribution(report: Report): Figure {
+function distribution(report: Report): Figure[] {
+  if (ownSeries(report).length === 0) return []
   const counts = distribute(report)
   const names = [
     ...BANDS.map((last, n) => (last === 1 ? '1st' : `${(BANDS[n - 1] ?? 0) + 1} to ${last}`)),
     'Beyond, or not in the top',
     'Not measured',
   ]
-  return {
-    id: 'distribution',
-    title: 'Where the own apps stand',
-    note: 'Keywords and charts by the rank of the own apps on them.',
-    kind: 'stack',
-    days: report.days,
-    marks: collectMarks(report),
-    lines: names.map((name, band) => ({
-      name,
-      className: `band${band}`,
-      values: counts[band] ?? [],
-      texts: (counts[band] ?? []).map(formatCount),
-    })),
-  }
+  return [
+    {
+      id: 'distribution',
+      title: 'Where the own apps stand',
+      note: 'Keywords and charts by the rank of the own apps on them.',
+      kind: 'stack',
+      days: report.days,
+      marks: collectMarks(report),
+      lines: names.map((name, band) => ({
+        name,
+        className: `band${band}`,
+        values: counts[band] ?? [],
+        texts: (counts[band] ?? []).map(formatCount),
+      })),
+    },
+  ]
 }

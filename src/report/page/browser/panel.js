@@ -57,7 +57,7 @@ function fillPanel(cell, list) {
   const toggles = all.map(([, app, points]) => {
     const toggle = make('button', { type: 'button', 'aria-pressed': String(!panel.hidden.has(app)) }, [
       swatch(`line ${data.apps[app]?.className}`),
-      data.apps[app]?.name ?? '',
+      make('bdi', {}, [data.apps[app]?.name ?? '']),
       make('b', {}, [describePoint(points.at(-1) ?? 0)]),
     ])
     toggle.addEventListener('click', () => {

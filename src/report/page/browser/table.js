@@ -116,7 +116,7 @@ export function prepareTable() {
   })
   filters.addEventListener('input', filterRows)
   filters.addEventListener('submit', (event) => event.preventDefault())
-  filters.hidden = false
+  filters.hidden = rows.size === 0
   sortRows()
 }
 

@@ -1,0 +1,28 @@
+/** Reports of projects in which something is not watched yet. */
+import type { Report } from '../../src/report/model.ts'
+
+/** What the page says of competitors beside their ranks. */
+const OWN_ALONE = {
+  visibility: [],
+  shareOfVoice: [],
+  changes: [],
+  ratings: [],
+  reviewCounts: [],
+  lowReviews: [],
+}
+
+/** The same as a project begins: nothing watched, no own app, no competitor, nothing to rank an app on. */
+export function makeBareReports(report: Report): Readonly<Record<string, Report>> {
+  const nothing = { series: [], lists: [], visibility: [], shareOfVoice: [], changes: [], annotations: [] }
+  const empty = { ...report, ...nothing, ratings: [], reviewCounts: [], lowReviews: [] }
+  const own = report.series.filter(({ app }) => report.apps[app]?.role === 'own')
+  return {
+    'nothing is watched': { ...empty, apps: [] },
+    'an app alone is watched': { ...empty, apps: report.apps.slice(0, 1) },
+    'no own app is watched': {
+      ...report,
+      apps: report.apps.map((app) => ({ ...app, role: 'competitor' as const })),
+    },
+    'no competitor is watched': { ...report, apps: report.apps.slice(0, 2), series: own, ...OWN_ALONE },
+  }
+}

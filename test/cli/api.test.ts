@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { promisify } from 'node:util'
-
-import { type ApiOptions, run } from '../../src/cli/api.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from '../../src/cli/api-endpoints.ts'
-import type { Output } from '../../src/cli/print.ts'
-import { readConfig } from '../../src/config.ts'
-import { ConfigurationError } from '../../src/errors.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import type { Store } from '../../src/service/functions.ts'
 import { NOTED_PATHS, PATHS, STORES } from '../contract/paths.ts'
+import { callCommand } from '../support/command.ts'
 
 let sandbox: Sandbox
 before(async () => {
@@ -18,18 +12,14 @@ before(async () => {
 })
 after(() => sandbox.close())
 
-function makeOutput() {
-  const chunks: string[] = []
-  const output = { write: (text: string) => chunks.push(text) > 0 } as unknown as Output
-  return { output, text: () => chunks.join('') }
-}
-
-async function api(endpoint: ApiEndpoint, fields: string[] = [], more: Partial<ApiOptions> = {}) {
-  const [stdout, stderr] = [makeOutput(), makeOutput()]
-  const service = { APP_DATA_URL: sandbox.url, APP_DATA_LOGIN: 'sandbox', APP_DATA_PASSWORD: 'sandbox' }
-  const context = { config: readConfig(service), stdout: stdout.output, stderr: stderr.output }
-  const code = await run({ endpoint, fields, json: true, ...more }, context)
-  return { code, stdout: stdout.text(), stderr: stderr.text() }
+async function api(
+  endpoint: ApiEndpoint,
+  fields: string[] = [],
+  { json = true, store }: { json?: boolean; store?: Store } = {},
+) {
+  const env = { APP_DATA_URL: sandbox.url, APP_DATA_LOGIN: 'sandbox', APP_DATA_PASSWORD: 'sandbox' }
+  const options = [...(json ? ['--json'] : []), ...(store === undefined ? [] : ['--store', store])]
+  return callCommand(['api', endpoint, ...fields, ...options], { env })
 }
 
 async function post(endpoint: ApiEndpoint, ...fields: string[]) {
@@ -56,7 +46,8 @@ describe('storerank api', () => {
     assert.equal((await api('app_list/task_get/html', [`id=${list}`])).code, 0)
     const reviews = await post('app_reviews/task_post', 'app_id=389801252')
     assert.equal((await api('app_reviews/task_get/advanced', [`id=${reviews}`])).code, 0)
-    await assert.rejects(api('app_list/tasks_ready', [], { store: 'ios_store' }), /ios_store has no app_list/)
+    const refused = await api('app_list/tasks_ready', [], { store: 'ios_store' })
+    assert.match(refused.stderr, /ios_store has no app_list/)
   })
 
   test('calls every endpoint of the specification and of the notes by the end of its path', async () => {
@@ -87,8 +78,7 @@ describe('storerank api', () => {
   })
 
   test('names every endpoint in its help', async () => {
-    const program = join(import.meta.dirname, '../../src/cli/storerank.js')
-    const { stdout } = await promisify(execFile)(process.execPath, [program, 'api', '--help'])
+    const { stdout } = await callCommand(['api', '--help'])
     const listed = stdout.split('Endpoints:\n')[1]?.match(/^ {2}\S+$/gm) ?? []
     assert.deepEqual(
       listed.map((line) => line.trim()),
@@ -123,9 +113,9 @@ describe('storerank api', () => {
       ['appendix/status', ['a=b'], /appendix\/status, which takes no fields/],
     ]
     for (const [endpoint, fields, message] of wrong) {
-      const error = await api(endpoint, fields).catch((reason) => reason)
-      assert.ok(error instanceof ConfigurationError, endpoint)
-      assert.match(error.message, message)
+      const { code, stderr } = await api(endpoint, fields)
+      assert.equal(code, 2, endpoint)
+      assert.match(stderr, message)
     }
   })
 })

@@ -8,22 +8,16 @@ import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import type { CommandContext, CommandModules, CommandName, Host } from '../../src/cli/command.ts'
 import { COMMANDS, runCommandLine } from '../../src/cli/main.ts'
-import type { Output } from '../../src/cli/print.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
+import { collectText } from '../support/command.ts'
 
 const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[]
 const entry = new URL('../../src/cli/storerank.js', import.meta.url)
 
-function makeOutput(terminal: { isTTY?: boolean; columns?: number } = {}) {
-  const chunks: string[] = []
-  const output = { ...terminal, write: (text: string) => chunks.push(text) > 0 } as unknown as Output
-  return { output, text: () => chunks.join('') }
-}
-
 /** Runs a command line on modules that only record what they are called with. */
 function makeHost(run: (options: unknown, context: CommandContext) => Promise<number> = async () => 0) {
-  const stdout = makeOutput()
-  const stderr = makeOutput()
+  const stdout = collectText()
+  const stderr = collectText()
   const signals = new EventEmitter()
   const calls: [name: string, options: unknown][] = []
   const exits: number[] = []
@@ -207,7 +201,7 @@ test('notes about settings go to the log, as JSON lines in a pipe', async () => 
 
 test('notes about settings are plain sentences on a terminal', async () => {
   const { host } = makeHost()
-  const { output, text } = makeOutput({ isTTY: true, columns: 80 })
+  const { output, text } = collectText({ isTTY: true, columns: 80 })
   assert.equal(await runCommandLine(['plan'], { ...host, stderr: output, env: { LOG_LEVL: 'debug' } }), 0)
   assert.equal(text(), 'LOG_LEVL is not a setting of storerank and has no effect. Did you mean LOG_LEVEL?\n')
 })

@@ -8,6 +8,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { askService, runCommand, startCommand } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
+import { findFreePort } from '../support/test-server.ts'
 
 const ACCOUNT = { login: 'somebody@example.com', password: 'hush-Kd83-quiet' }
 
@@ -130,12 +131,3 @@ describe('storerank start --listen', () => {
     assert.deepEqual(await countTasks(), { collected: 300 })
   })
 })
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}

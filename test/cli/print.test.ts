@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type Output, printCsv, printJson, printTable } from '../../src/cli/print.ts'
-
-function makeOutput(terminal: { isTTY?: boolean; columns?: number } = {}) {
-  const chunks: string[] = []
-  const output = { ...terminal, write: (text: string) => chunks.push(text) > 0 } as unknown as Output
-  return { output, text: () => chunks.join('') }
-}
+import { printCsv, printJson, printTable } from '../../src/cli/print.ts'
+import { collectText } from '../support/command.ts'
 
 describe('printTable', () => {
   const print = (
@@ -15,7 +10,7 @@ describe('printTable', () => {
     columns: { key: string; align?: 'right' }[],
     terminal = {},
   ) => {
-    const { output, text } = makeOutput(terminal)
+    const { output, text } = collectText(terminal)
     printTable(rows, columns, { stdout: output })
     return text()
   }
@@ -129,26 +124,26 @@ describe('printJson and printCsv', () => {
   const columns = ['title', 'paid', 'at', 'none'].map((key) => ({ key }))
 
   test('JSON is exact and has no raw control character', () => {
-    const { output, text } = makeOutput({ isTTY: true })
+    const { output, text } = collectText({ isTTY: true })
     printJson(rows, { stdout: output })
     assert.deepEqual(JSON.parse(text()), [{ ...rows[0], paid: 12, at: '1970-01-01T00:00:00.000Z' }])
     assert.doesNotMatch(text(), /[\u007f-\u009f]/)
   })
 
   test('an integer that JSON numbers cannot hold is a string', () => {
-    const { output, text } = makeOutput()
+    const { output, text } = collectText()
     printJson({ big: 2n ** 60n }, { stdout: output })
     assert.deepEqual(JSON.parse(text()), { big: '1152921504606846976' })
   })
 
   test('CSV leaves the data exact in a pipe, formulas too', () => {
-    const { output, text } = makeOutput()
+    const { output, text } = collectText()
     printCsv(rows, columns, { stdout: output })
     assert.equal(text(), 'title,paid,at,none\n"=1+1, ""x""\n\u001b[31m\u009b",12,1970-01-01T00:00:00.000Z,\n')
   })
 
   test('CSV cannot steer a terminal', () => {
-    const { output, text } = makeOutput({ isTTY: true })
+    const { output, text } = collectText({ isTTY: true })
     printCsv(rows, columns, { stdout: output })
     assert.match(text(), /␛\[31m/)
   })

@@ -3,7 +3,7 @@
  * read past all of our code, put into a table beside ours, and compared there.
  */
 import type postgres from 'postgres'
-import type { Random } from './random.ts'
+import type { Random } from '../support/random.ts'
 import type { SandboxServer } from './servers.ts'
 import { type Arrival, WIRE_LIMITS, type Wire } from './wire.ts'
 import { PERIODS_BEHIND, WINDOW_MS, type World } from './world.ts'

@@ -3,10 +3,10 @@
  * ends, freezes or cuts it there. What befalls everybody is in `troubles.ts`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Random } from '../support/random.ts'
 import { add, type Blows, countBlows } from './blows.ts'
 import type { Armed, Reached } from './load-hook.ts'
 import { cut, endSession } from './outages.ts'
-import type { Random } from './random.ts'
 import { FAIL_POINTS, GAPS } from './rewrite.ts'
 import type { Runner } from './runners.ts'
 import type { PostgresServer, SandboxServer } from './servers.ts'

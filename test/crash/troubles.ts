@@ -3,10 +3,10 @@
  * statements, and the service has a bad time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Random } from '../support/random.ts'
 import { add, type Blows } from './blows.ts'
 import type { ChaosOptions } from './chaos.ts'
 import { cut, failStatements, occupyConnections } from './outages.ts'
-import type { Random } from './random.ts'
 import type { SandboxFaults } from './servers.ts'
 
 const LOOK_EVERY_MS = 250

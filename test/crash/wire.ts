@@ -6,7 +6,7 @@ import { createServer, request as forward, type IncomingMessage, type ServerResp
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from './random.ts'
+import type { Random } from '../support/random.ts'
 
 export type Trouble =
   /** The request never arrives. */

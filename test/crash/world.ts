@@ -4,8 +4,8 @@ import postgres from 'postgres'
 import { createBegin } from '../../src/db/transaction.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { importWatches } from '../../src/watch/import.ts'
+import type { Random } from '../support/random.ts'
 import { installFailures } from './outages.ts'
-import type { Random } from './random.ts'
 import { migrateByMany } from './versions.ts'
 
 export interface World {

@@ -1,4 +1,5 @@
 /** Bodies of searches as a service may spoil them: one value anywhere is replaced, dropped, repeated or moved. */
+import { createRandom } from '../support/random.ts'
 
 const ODD: readonly unknown[] = [
   ...[
@@ -141,9 +142,6 @@ export function spoilText(body: Buffer, random: (below: number) => number): Buff
 
 /** Whole numbers from 0 to below an argument, the same ones for the same seed. */
 export function seeded(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
+  const { between } = createRandom(seed)
+  return (below) => between(0, below - 1)
 }

@@ -106,7 +106,11 @@ export async function callCommand(
   return { code, stdout: stdout.text(), stderr: stderr.text() }
 }
 
-function collectText(): { output: Output; text: () => string } {
+/** What a command writes. By default it is no terminal. */
+export function collectText(terminal: Pick<Output, 'isTTY' | 'columns'> = {}): {
+  output: Output
+  text: () => string
+} {
   const parts: string[] = []
   const output = new Writable({
     decodeStrings: false,
@@ -115,7 +119,10 @@ function collectText(): { output: Output; text: () => string } {
       done()
     },
   })
-  return { output: Object.assign(output, { isTTY: false, columns: 80 }), text: () => parts.join('') }
+  return {
+    output: Object.assign(output, { isTTY: false, columns: 80, ...terminal }),
+    text: () => parts.join(''),
+  }
 }
 
 /** Runs `storerank …` to its end as a process. */

@@ -19,6 +19,7 @@ import {
   type ReportedApp,
   type VoiceShare,
 } from '../../src/report/model.ts'
+import { createRandom } from './random.ts'
 import { spend } from './report-money.ts'
 
 export interface Shape {
@@ -65,7 +66,7 @@ const APPS: readonly ReportedApp[] = [
 ]
 
 export function makeReport(shape: Shape): Report {
-  const random = createRandom(shape.seed)
+  const random = createRandom(shape.seed).next
   const days = Array.from({ length: shape.days }, (_, n) =>
     new Date(Date.UTC(2026, 0, 1 + n)).toISOString().slice(0, 10),
   )
@@ -92,17 +93,6 @@ export function makeReport(shape: Shape): Report {
     ...makeRatings(days, random),
     coverage: cover(days, lists, gaps),
     money: spend(days, gaps),
-  }
-}
-
-/** mulberry32: numbers from 0 to 1. */
-export function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 }
 

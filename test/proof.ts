@@ -15,7 +15,7 @@ const WORK = 'test/{audit,collect,db,flow,history,ledger,plan,post,queue,report,
 const WITH_DATABASE = [
   WORK,
   'test/{account,alerts,archive,demo,grafana,mistakes,monitor}/*.test.ts',
-  'test/cli/{alerts,export,failure,held-up,import,own-account,refusals,report,sql,status-check}.test.ts',
+  'test/cli/{alerts,export,failure,import,own-account,refusals,report,run,sql,status-check}.test.ts',
 ]
 const WITH_CALENDAR = [
   WORK,

@@ -2,7 +2,6 @@
  * Prices of one billing unit, by which money is reserved and forecast. The view `unit_price` makes them of the account's own price list, the
  * unit costs of the specification (spec: rates.price), and what the service really charged last. `task_price` multiplies them by the depth.
  */
-import { z } from 'zod'
 import type { SqlRunner } from '../db/database.ts'
 import type { ServiceFunction, Store } from '../service/functions.ts'
 
@@ -16,14 +15,11 @@ export interface Price {
 }
 
 /** The rows of `account_usage.prices`. */
-export const accountPrices = z.array(
-  z.object({
-    function: z.string(),
-    normalMicros: z.number().int().nonnegative().nullable(),
-    highMicros: z.number().int().nonnegative().nullable(),
-  }),
-)
-export type AccountPrices = z.infer<typeof accountPrices>
+export type AccountPrices = {
+  function: string
+  normalMicros: number | null
+  highMicros: number | null
+}[]
 
 /** The prices that are reserved now, one for each store and function that it has, as the view `unit_price` says. */
 export async function readPrices(sql: SqlRunner): Promise<Price[]> {

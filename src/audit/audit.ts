@@ -18,7 +18,7 @@ import {
   toCreated,
 } from '../post/task-history.ts'
 import type { AppDataClient } from '../service/client.ts'
-import type { TaskIdRow } from '../service/history.ts'
+import type { TaskIdRow } from '../service/task-ids.ts'
 import { type Compared, compareBooks, type ListedTask } from './compare.ts'
 
 export interface AuditOptions {

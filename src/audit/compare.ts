@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../db/database.ts'
 import { adjustCharges } from '../ledger/adjust.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { Range } from '../post/task-history.ts'
-import type { TaskIdRow } from '../service/history.ts'
+import type { TaskIdRow } from '../service/task-ids.ts'
 
 /** What is kept of a row of the list in memory: a day may have 200,000 rows. */
 export type ListedTask = Pick<

@@ -16,7 +16,7 @@ import {
 } from '../ledger/restored.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/history.ts'
+import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/task-ids.ts'
 import { EDGE_MS, type Range, scanNewestTasks, slicesOf, TAGS_KNOWN_DAYS } from './task-history.ts'
 
 const DAY_MS = 86_400_000

@@ -5,7 +5,7 @@
 import type { CreatedTask } from '../ledger/adopt.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/history.ts'
+import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/task-ids.ts'
 
 /** A time of posting. */
 export interface Range {

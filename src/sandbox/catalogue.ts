@@ -1,14 +1,14 @@
 /**
  * The apps of a store: thousands of invented ones, the same for the same seed, the flagship apps, and the real
- * facts of a catalogue file when there is one. Finds apps by word and by id; says nothing about their order.
+ * apps of a catalogue file when there is one. Finds apps by word and by id; says nothing about their order.
  */
 
 import { ANCHORS, type Anchor } from './anchors.ts'
 import { type AppEvents, eventsByApp, type StoreEvent } from './events.ts'
-import type { Fact } from './facts.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { tokenize } from './keyword.ts'
 import type { Store } from './offers.ts'
+import type { RealApp } from './real-apps.ts'
 import { COMPANY_ENDS, NAME_ENDS, NAME_STARTS, TITLE_ENDS, TOPICS, type Topic } from './words.ts'
 
 /** One app of a store. `hash` is its own noise, `popularity` between 0 and 1. */
@@ -107,15 +107,15 @@ const describeAnchor = (store: Store, anchor: Anchor): App => {
   }
 }
 
-const describeFact = (fact: Fact): App => {
-  const hash = hashText(fact.id)
-  const word = tokenize(fact.title).find((token) => topicOfWord.has(token))
+const describeRealApp = (app: RealApp): App => {
+  const hash = hashText(app.id)
+  const word = tokenize(app.title).find((token) => topicOfWord.has(token))
   return {
-    ...fact,
+    ...app,
     developer: `${pick(NAME_STARTS, hash)}${pick(NAME_ENDS, mix(hash, 1))} ${pick(COMPANY_ENDS, mix(hash, 2))}`,
     topic: word === undefined ? undefined : topicOfWord.get(word),
     hash,
-    popularity: Math.min(1, Math.log(1 + fact.votes) / Math.log(MOST_VOTES)),
+    popularity: Math.min(1, Math.log(1 + app.votes) / Math.log(MOST_VOTES)),
     events: NO_EVENTS,
   }
 }
@@ -146,18 +146,18 @@ const addEvents = (apps: ReadonlyMap<string, App>, events: readonly StoreEvent[]
 }
 
 /**
- * Makes a store. `facts` are real apps to add; where an id stands twice, flagship beats fact beats invention. Throws when an event
+ * Makes a store. Where an id stands twice, flagship beats real app beats invention. Throws when an event
  * names an app that the store does not have.
  */
 export const buildCatalogue = (
   store: Store,
   seed: number,
-  facts: readonly Fact[],
+  realApps: readonly RealApp[],
   events: readonly StoreEvent[] = [],
 ): Catalogue => {
   const flagships = ANCHORS.map((anchor) => describeAnchor(store, anchor))
   const all = new Map<string, App>()
-  for (const app of [...flagships, ...facts.map(describeFact), ...inventApps(store, seed)]) {
+  for (const app of [...flagships, ...realApps.map(describeRealApp), ...inventApps(store, seed)]) {
     if (!all.has(app.id)) all.set(app.id, app)
   }
   addEvents(all, events, store)

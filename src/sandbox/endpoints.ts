@@ -13,7 +13,7 @@ import { listIds } from './id-list.ts'
 import { LANGUAGES } from './languages.ts'
 import { LOCATIONS } from './locations.ts'
 import { type Offer, STORES, type Store } from './offers.ts'
-import { isRecord, openCounter } from './posting.ts'
+import { buildTaskTaker, isRecord } from './posting.ts'
 import { resendWebhooks } from './resending.ts'
 import type { Answers } from './results.ts'
 import { showStatus } from './status.ts'
@@ -74,7 +74,7 @@ const list = (data: Record<string, unknown>, result: readonly unknown[]): TaskAn
 
 const offerEndpoints = (service: Service, offer: Offer): Endpoint[] => {
   const base = `/v3/app_data/${offer.store}/${offer.function}`
-  const takeTasks = openCounter(offer, service)
+  const takeTasks = buildTaskTaker(offer, service)
   return [
     {
       method: 'POST',

@@ -25,7 +25,7 @@ export const Options = z.strictObject({
   seed: z.number().int().nonnegative().default(1),
   /** The account's books; without it they are in memory only. */
   stateFile: z.string().optional(),
-  /** Real apps to add to the ios_store (see facts.ts). */
+  /** Real apps to add to the ios_store (see real-apps.ts). */
   catalogFile: z.string().optional(),
   /** What happens to apps of the stores, and when (see events.ts). */
   events: z.array(StoreEvent).default([]),

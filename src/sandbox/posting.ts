@@ -19,7 +19,13 @@ import type { Answers } from './results.ts'
 import type { Tasks } from './tasks.ts'
 
 /** Where posted tasks go, what answers them, and how long the longest takes. */
-export type Counter = { tasks: Tasks; account: Account; answers: Answers; faults: Faults; readyMs: number }
+export type PostingService = {
+  tasks: Tasks
+  account: Account
+  answers: Answers
+  faults: Faults
+  readyMs: number
+}
 
 /** When a stuck task is done: the last moment that a date can name. */
 const NEVER_MS = 8.64e15
@@ -134,12 +140,12 @@ export const resolveTask = (
 })
 
 /** How a task takes its course: when it is done, and whether the store fails it. */
-const foresee = (
+const decideCourse = (
   id: string,
   priority: Priority,
   path: string,
   nowMs: number,
-  { faults, readyMs }: Counter,
+  { faults, readyMs }: PostingService,
 ): Pick<PostedTask, 'doneAtMs' | 'failure'> => {
   if (faults.strikes('stuck', path)) return { doneAtMs: NEVER_MS }
   const takesMs = readyMs * (0.5 + 0.5 * fraction(hashText(id))) * (priority === 2 ? 0.5 : 1)
@@ -152,11 +158,11 @@ const createTask = (
   { fields, locationCode, languageCode }: Checked,
   parameters: Record<string, unknown>,
   nowMs: number,
-  counter: Counter,
+  service: PostingService,
 ): PostedTask => {
   const id = randomUUID()
   const depth = fields.depth ?? 1
-  const course = foresee(id, fields.priority, postPathOf(offer), nowMs, counter)
+  const course = decideCourse(id, fields.priority, postPathOf(offer), nowMs, service)
   const question = {
     store: offer.store,
     function: offer.function,
@@ -172,7 +178,7 @@ const createTask = (
   const costMicros = priceMicros(depth)
   // A task that the store fails is charged in full, and one that is never done finds nothing out.
   const hasResult = course.failure === undefined && course.doneAtMs !== NEVER_MS
-  const results = hasResult ? counter.answers.count(question) : 0
+  const results = hasResult ? service.answers.count(question) : 0
   return {
     id,
     ...question,
@@ -192,7 +198,7 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Makes the function that takes the tasks of one offer: it answers one task each, in the order of posting. */
-export const openCounter = (offer: Offer, counter: Counter) => {
+export const buildTaskTaker = (offer: Offer, service: PostingService) => {
   const schema = schemaOf(offer)
   return (posted: readonly unknown[], nowMs: number): TaskAnswer[] => {
     const created: PostedTask[] = []
@@ -209,10 +215,10 @@ export const openCounter = (offer: Offer, counter: Counter) => {
       if (index >= MAX_TASKS_PER_POST) return refuse(40006)
       const checked = checkTask(offer, schema, given)
       if (typeof checked === 'string') return refuse(40501, `Invalid Field: '${checked}'.`)
-      const task = createTask(offer, checked, parameters, nowMs, counter)
-      const unpayable = counter.faults.strikes('insufficientFunds', postPathOf(offer))
+      const task = createTask(offer, checked, parameters, nowMs, service)
+      const unpayable = service.faults.strikes('insufficientFunds', postPathOf(offer))
         ? 40210
-        : counter.account.refuse(costMicros + task.costMicros, nowMs)
+        : service.account.refuse(costMicros + task.costMicros, nowMs)
       if (unpayable) return refuse(unpayable)
       costMicros += task.costMicros
       created.push(task)
@@ -220,7 +226,7 @@ export const openCounter = (offer: Offer, counter: Counter) => {
       return { id: task.id, code: 20100, costMicros: task.costMicros, data, result: null }
     }
     const answers = posted.map(takeTask)
-    counter.tasks.post(created)
+    service.tasks.post(created)
     return answers
   }
 }

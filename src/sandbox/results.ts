@@ -4,13 +4,13 @@ import type { App, Catalogue } from './catalogue.ts'
 import { buildCatalogue } from './catalogue.ts'
 import { buildCharts, type ChartMaker } from './charts.ts'
 import { isInStore, type StoreEvent } from './events.ts'
-import type { Fact } from './facts.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { decodeKeyword } from './keyword.ts'
 import { appUrl, SE_DOMAINS, showInfoItem, showListItem, showRating, type View } from './listing.ts'
 import { type Form, findOffer, type Store, type TaskFunction } from './offers.ts'
 import { writeInfoPage, writeListPages } from './pages.ts'
 import { buildRanker, type Ranker } from './ranking.ts'
+import type { RealApp } from './real-apps.ts'
 import { countReviews, listReviews } from './reviews.ts'
 import { dayOf, formatTimestamp } from './timestamp.ts'
 
@@ -159,16 +159,16 @@ const showPages = (question: Question, pages: readonly string[]) => {
 const openStore = (
   store: Store,
   seed: number,
-  facts: readonly Fact[],
+  realApps: readonly RealApp[],
   events: readonly StoreEvent[],
 ): StoreAnswers => {
-  const catalogue = buildCatalogue(store, seed, facts, events)
+  const catalogue = buildCatalogue(store, seed, realApps, events)
   return { catalogue, rank: buildRanker(catalogue, seed), chart: buildCharts(catalogue, seed) }
 }
 
-const buildAnswers = (seed: number, facts: readonly Fact[], events: readonly StoreEvent[]): Answers => {
+const buildAnswers = (seed: number, realApps: readonly RealApp[], events: readonly StoreEvent[]): Answers => {
   const stores = {
-    ios_store: openStore('ios_store', seed, facts, events),
+    ios_store: openStore('ios_store', seed, realApps, events),
     android_store: openStore('android_store', seed, [], events),
   }
   const findApp = (question: Question) => {
@@ -217,8 +217,12 @@ const buildAnswers = (seed: number, facts: readonly Fact[], events: readonly Sto
 let invented: { seed: number; answers: Answers } | undefined
 
 /** Opens both stores of a seed, with real apps for the ios_store if there are any, and with what happens to apps of both. */
-export const openAnswers = (seed: number, facts: readonly Fact[], events: readonly StoreEvent[]): Answers => {
-  if (facts.length + events.length > 0) return buildAnswers(seed, facts, events)
+export const openAnswers = (
+  seed: number,
+  realApps: readonly RealApp[],
+  events: readonly StoreEvent[],
+): Answers => {
+  if (realApps.length + events.length > 0) return buildAnswers(seed, realApps, events)
   if (invented?.seed !== seed) invented = { seed, answers: buildAnswers(seed, [], []) }
   return invented.answers
 }

@@ -17,12 +17,12 @@ import { Calls } from './calls.ts'
 import type { Code } from './codes.ts'
 import { listEndpoints, Refusal, type Service } from './endpoints.ts'
 import { VERSION, wrapRefusal, wrapTasks } from './envelope.ts'
-import { readFacts } from './facts.ts'
 import { FaultSettings, Faults } from './faults.ts'
 import { buildLoginCheck, guardCalls, type LoginCheck } from './guard.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
 import { HTML_ONLY_OFFERS, OFFERS } from './offers.ts'
 import { Options, type OptionsInput } from './options.ts'
+import { readRealApps } from './real-apps.ts'
 import { openAnswers } from './results.ts'
 import { Tasks } from './tasks.ts'
 import { answerInTrouble, sendJson } from './trouble.ts'
@@ -100,7 +100,7 @@ const openService = (options: Options, hostNow: () => number): { service: Servic
   const account = new Account(options)
   const answers = openAnswers(
     options.seed,
-    options.catalogFile ? readFacts(options.catalogFile) : [],
+    options.catalogFile ? readRealApps(options.catalogFile) : [],
     options.events,
   )
   const tasks = new Tasks(options.login, account, options.stateFile)

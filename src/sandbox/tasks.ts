@@ -65,7 +65,7 @@ export class Tasks {
   post(tasks: readonly PostedTask[]): void {
     if (tasks.length === 0) return
     this.#record({ kind: 'posted', login: this.#login, tasks })
-    for (const { id } of tasks) this.#await(this.#byId.get(id))
+    for (const { id } of tasks) this.#addUnfinished(this.#byId.get(id))
     this.#books.flush()
   }
 
@@ -77,7 +77,7 @@ export class Tasks {
     const ended = this.#unfinished.splice(0, this.#countDueBy(nowMs))
     for (const task of ended) {
       this.#account.charge(task.function, -task.refundMicros, task.doneAtMs)
-      this.#offer(task)
+      this.#listAsReady(task)
     }
     return ended.filter((task) => task.due.length > 0)
   }
@@ -120,7 +120,7 @@ export class Tasks {
   noteDelivery(task: Task, hook: Hook, failure?: DeliveryFailure): void {
     this.#record({ kind: 'sent', id: task.id, hook, ...(failure && { failure }) })
     if (task.isFetched) this.#readyOf(task.store, task.function).delete(task.id)
-    else this.#offer(task)
+    else this.#listAsReady(task)
   }
 
   /** Makes the webhooks of a task due again. When it returns, that is in the books. */
@@ -166,11 +166,11 @@ export class Tasks {
     return low
   }
 
-  #await(task: Task | undefined): void {
+  #addUnfinished(task: Task | undefined): void {
     if (task) this.#unfinished.splice(this.#countDueBy(task.doneAtMs), 0, task)
   }
 
-  #offer(task: Task): void {
+  #listAsReady(task: Task): void {
     if (!task.isFetched && !task.isHeld) this.#readyOf(task.store, task.function).set(task.id, task)
   }
 

@@ -11,7 +11,6 @@ import {
 } from './diagnostics.ts'
 import { type FailedTask, type FailedTaskQuery, listFailedTasks } from './failed-tasks.ts'
 import type { ServiceFunction, Store } from './functions.ts'
-import { listTaskIds, type TaskIdQuery, type TaskIdRow } from './history.ts'
 import { type PostOutcome, postTasks, type TaskToPost } from './post-tasks.ts'
 import { listReady, type ReadyList } from './ready-list.ts'
 import {
@@ -35,6 +34,7 @@ import {
   parseHtmlResult,
   parseReviewsResult,
 } from './results.ts'
+import { listTaskIds, type TaskIdQuery, type TaskIdRow } from './task-ids.ts'
 import { getParsed, type TaskOutcome } from './task-outcome.ts'
 import { getResult, type ResultAddress, type ResultOutcome } from './task-result.ts'
 import { type SendWindow, Transport, type TransportOptions } from './transport.ts'

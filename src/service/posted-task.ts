@@ -4,8 +4,8 @@ import { z } from 'zod'
 
 import { textIfReadable } from './fields.ts'
 import { findRule, type Priority, SERVICE_FUNCTIONS, type ServiceFunction, type Store } from './functions.ts'
-import type { TaskIdRow } from './history.ts'
 import { decodeKeyword } from './keyword.ts'
+import type { TaskIdRow } from './task-ids.ts'
 
 export interface PostedTask {
   readonly store: Store

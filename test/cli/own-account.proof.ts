@@ -5,7 +5,15 @@ import type { IncomingMessage } from 'node:http'
 import { describe, test } from 'node:test'
 import { runCommand, startCommand } from '../support/command.ts'
 import { until } from '../support/embedded.ts'
-import { books, KEYWORDS, PASSWORD, settings, startProxy, watchKeywords, withDatabase } from './owning.ts'
+import {
+  books,
+  KEYWORDS,
+  PASSWORD,
+  settings,
+  startProxy,
+  watchKeywords,
+  withDatabase,
+} from './own-account-world.ts'
 
 const isPost = ({ url }: IncomingMessage) => url?.endsWith('/task_post') === true
 

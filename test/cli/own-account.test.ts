@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { callCommand } from '../support/command.ts'
 import { createEmptyDatabase } from '../support/database.ts'
-import { books, LOGIN, PASSWORD, settings, watchKeywords, withDatabase } from './owning.ts'
+import { books, LOGIN, PASSWORD, settings, watchKeywords, withDatabase } from './own-account-world.ts'
 
 describe('with an own database and account', () => {
   test('a database without tables makes plan and status say what to do', () =>

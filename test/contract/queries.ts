@@ -1,7 +1,7 @@
 /** Rows of the two lists that take a query: what failed in the past day, and what was ever posted. */
 
 import assert from 'node:assert/strict'
-import type { TaskIdQuery } from '../../src/service/history.ts'
+import type { TaskIdQuery } from '../../src/service/task-ids.ts'
 import { DAY_MS, type Json, stamp } from '../sandbox/caller.ts'
 import { covers } from './covers.ts'
 import { camel } from './fields.ts'

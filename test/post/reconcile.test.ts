@@ -7,7 +7,7 @@ import { claimPost } from '../../src/post/claim.ts'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
-import type { TaskIdQuery, TaskIdRow } from '../../src/service/history.ts'
+import type { TaskIdQuery, TaskIdRow } from '../../src/service/task-ids.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
 import {

@@ -20,7 +20,7 @@ import { checkForRestore, readInstallations, refuseRestored } from '../../src/po
 import { sweepPosts } from '../../src/post/sweep.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { type AppDataClient, createClient } from '../../src/service/client.ts'
-import type { TaskIdRow } from '../../src/service/history.ts'
+import type { TaskIdRow } from '../../src/service/task-ids.ts'
 import { findPrograms, restoreCopy } from '../support/copy.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { readSpendDifferences, rememberPrices } from '../support/ledger.ts'

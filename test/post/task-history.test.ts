@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { reconcile } from '../../jobs/reconcile.ts'
 import { scanNewestTasks, scanTaskHistory } from '../../src/post/task-history.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
-import type { TaskIdQuery, TaskIdRow } from '../../src/service/history.ts'
+import type { TaskIdQuery, TaskIdRow } from '../../src/service/task-ids.ts'
 
 const CALLS_PER_MINUTE = 10
 const RANGE = { from: new Date('2026-11-21T03:00:00Z'), to: new Date('2026-11-21T03:30:00Z') }

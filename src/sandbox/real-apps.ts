@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync'
 import { z } from 'zod'
 
 /** One real app of the ios_store. */
-export type Fact = {
+export type RealApp = {
   id: string
   title: string
   category: string
@@ -26,7 +26,7 @@ const Row = z.object({
 const toCategory = (genre: string): string => genre.toLowerCase().replaceAll('&', 'and').replace(/\s+/g, '_')
 
 /** Reads the file. Throws with the line number when a row has another form. */
-export const readFacts = (file: string): Fact[] => {
+export const readRealApps = (file: string): RealApp[] => {
   const rows: unknown[] = parse(readFileSync(file), { columns: true, bom: true, skip_empty_lines: true })
   return rows.map((row, index) => {
     const parsed = Row.safeParse(row)

@@ -1,4 +1,4 @@
-/** What comments and pages point at is there: pages of docs/, their chapters and rows, and the README's links. */
+/** What comments and pages point at is there: pages of docs/, their chapters and rows, and their links. */
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ const readFiles = (patterns: string): { file: string; text: string }[] =>
     .map((file) => ({ file, text: readFileSync(join(PROJECT, file), 'utf8') }))
 
 const SOURCES = readFiles('{src,jobs,test,drizzle,.ci}/**/*.{ts,js,sql,txt,md,css}')
-const PAGES = readFiles('{README.md,docs/*.md,drizzle/README.md}')
+const PAGES = readFiles('{README.md,CONTRIBUTING.md,docs/*.md,drizzle/README.md}')
 
 /** Plain text in lower case: `tasks_ready` in backticks and without is one name. */
 const normalize = (text: string): string => text.replaceAll('`', '').trim().toLowerCase()

@@ -12,7 +12,7 @@ import {
   GAP_NAMES,
   STORE_NAMES,
 } from '../report/words.ts'
-import { type Output, printTable } from './print.ts'
+import { drawTable, wrapToWidth } from './print.ts'
 
 const MOVES_SHOWN = 10
 const REASONS_SHOWN = 10
@@ -21,30 +21,36 @@ const SPARKLINE_WIDTH = 30
 const SHORT_SPARKLINE_WIDTH = 8
 const WIDE_TERMINAL = 120
 
-interface Printer {
-  readonly stdout: Output
+/** A text in the making, and how many columns its lines may have. */
+interface Paper {
+  readonly width: number
+  text: string
 }
 
-export function printDigest(digest: Digest, output: Printer): void {
+/** @param width of the terminal in columns; infinite elsewhere */
+export function drawDigest(digest: Digest, width: number): string {
+  const output: Paper = { width, text: '' }
   const tag = digest.tag === null ? '' : `, tag ${digest.tag}`
   const since = `${formatDay(digest.from)} to ${formatDay(digest.to)}`
-  say(output, `\n${digest.project}${tag}, ${since}\n`)
+  say(output, `\n${digest.project}${tag}, ${since}`)
+  say(output, '')
   for (const { about, text } of digest.findings) say(output, `${about}: ${text}`)
-  printMoves('Up since the day before', digest.up, output)
-  printMoves('Down since the day before', digest.down, output)
-  printMoves('Came into the top 10', digest.entered, output)
-  printMoves('Left the top 10', digest.left, output)
-  printReasons(digest, output)
-  printVisibility(digest, output)
-  printVoice(digest, output)
-  printMoney(digest, output)
+  drawMoves('Up since the day before', digest.up, output)
+  drawMoves('Down since the day before', digest.down, output)
+  drawMoves('Came into the top 10', digest.entered, output)
+  drawMoves('Left the top 10', digest.left, output)
+  drawReasons(digest, output)
+  drawVisibility(digest, output)
+  drawVoice(digest, output)
+  drawMoney(digest, output)
+  return output.text
 }
 
-function say({ stdout }: Printer, text: string): void {
-  stdout.write(`${toPrintable(text)}\n`)
+function say(output: Paper, text: string): void {
+  output.text += `${wrapToWidth(toPrintable(text), output.width)}\n`
 }
 
-function printMoves(title: string, moves: readonly DigestMove[], output: Printer): void {
+function drawMoves(title: string, moves: readonly DigestMove[], output: Paper): void {
   if (moves.length === 0) return
   say(output, `\n${title} (${formatCount(moves.length)})`)
   const rows = moves.slice(0, MOVES_SHOWN).map((move) => ({
@@ -57,7 +63,7 @@ function printMoves(title: string, moves: readonly DigestMove[], output: Printer
   }))
   const texts = ['keyword', 'where', 'app'].map((key) => ({ key }))
   const numbers = ['before', 'now', 'change'].map((key) => ({ key, align: 'right' as const }))
-  printTable(rows, [...texts, ...numbers], output)
+  output.text += drawTable(rows, [...texts, ...numbers], output.width)
   if (moves.length > MOVES_SHOWN) say(output, `… and ${formatCount(moves.length - MOVES_SHOWN)} more`)
 }
 
@@ -65,7 +71,7 @@ function nameStore(store: string): string {
   return STORE_NAMES[store as keyof typeof STORE_NAMES] ?? store
 }
 
-function printReasons({ reasons }: Digest, output: Printer): void {
+function drawReasons({ reasons }: Digest, output: Paper): void {
   if (reasons.length === 0) return
   say(output, '\nNot measured on the last day')
   const rows = reasons.slice(0, REASONS_SHOWN).map(({ gap, slots, reason, examples }) => ({
@@ -74,22 +80,21 @@ function printReasons({ reasons }: Digest, output: Printer): void {
     reason: reason ?? '',
     'for example': examples.join(', ') + (slots > examples.length ? ', …' : ''),
   }))
-  printTable(
+  output.text += drawTable(
     rows,
     ['why', 'slots', 'reason', 'for example'].map((key) => ({ key })),
-    output,
+    output.width,
   )
   if (reasons.length > REASONS_SHOWN) say(output, `… and ${formatCount(reasons.length - REASONS_SHOWN)} more`)
 }
 
-function printVisibility({ visibility }: Digest, output: Printer): void {
+function drawVisibility({ visibility }: Digest, output: Paper): void {
   if (visibility.length === 0) return
   say(
     output,
     '\nVisibility (100 % is first on every keyword; a place counts 1/rank times what the keyword is worth)',
   )
-  const { isTTY, columns } = output.stdout
-  const width = isTTY && (columns || 80) < WIDE_TERMINAL ? SHORT_SPARKLINE_WIDTH : SPARKLINE_WIDTH
+  const width = output.width < WIDE_TERMINAL ? SHORT_SPARKLINE_WIDTH : SPARKLINE_WIDTH
   const rows = visibility.map((line) => ({
     app: line.app,
     store: nameStore(line.store),
@@ -101,10 +106,10 @@ function printVisibility({ visibility }: Digest, output: Printer): void {
   }))
   const texts = ['app', 'store', 'role'].map((key) => ({ key }))
   const numbers = ['visible', '7 days', 'measured'].map((key) => ({ key, align: 'right' as const }))
-  printTable(rows, [...texts, ...numbers, { key: 'course' }], output)
+  output.text += drawTable(rows, [...texts, ...numbers, { key: 'course' }], output.width)
 }
 
-function printVoice({ shareOfVoice }: Digest, output: Printer): void {
+function drawVoice({ shareOfVoice }: Digest, output: Paper): void {
   if (shareOfVoice.length === 0) return
   for (const [store, shares] of Map.groupBy(shareOfVoice, (share) => share.store)) {
     const texts = shares.map(({ app, percent }) => `${app ?? 'all others'} ${formatPercent(percent)}`)
@@ -112,7 +117,7 @@ function printVoice({ shareOfVoice }: Digest, output: Printer): void {
   }
 }
 
-function printMoney({ money, from }: Digest, output: Printer): void {
+function drawMoney({ money, from }: Digest, output: Paper): void {
   const reserved = money.reservedMicros > 0 ? `, and ${formatDollars(money.reservedMicros)} reserved` : ''
   const since = `${formatDollars(money.spentInAllMicros)} since ${formatDay(from)}`
   say(output, `\nSpent ${formatDollars(money.spentMicros)} on the last day, ${since}${reserved}`)

@@ -34,8 +34,12 @@ const COLUMN_FRAME_WIDTH = 3
 
 /** Prints a table as wide as it needs to be; on a terminal, long cells take several lines so that the table fits it. */
 export function printTable(rows: readonly Row[], columns: readonly Column[], { stdout }: { stdout: Output }) {
-  // A pseudo-terminal without a size has 0 columns.
-  stdout.write(drawTable(rows, columns, stdout.isTTY ? stdout.columns || 80 : Number.POSITIVE_INFINITY))
+  stdout.write(drawTable(rows, columns, widthOf(stdout)))
+}
+
+/** How many columns a line may have. A pseudo-terminal without a size has 0. */
+export function widthOf({ isTTY, columns }: Pick<Output, 'isTTY' | 'columns'>): number {
+  return isTTY ? columns || 80 : Number.POSITIVE_INFINITY
 }
 
 /** The table as text, no wider than the terminal. */
@@ -47,7 +51,7 @@ export function drawTable(rows: readonly Row[], columns: readonly Column[], term
   ]
   const widths = fitColumns(cells, terminalWidth)
   return table(
-    cells.map((row) => row.map((cell, index) => wrapToWidth(cell, widths[index] ?? MIN_COLUMN_WIDTH))),
+    cells.map((row) => row.map((cell, index) => wrapCell(cell, widths[index] ?? MIN_COLUMN_WIDTH))),
     {
       border: getBorderCharacters('norc'),
       columns: columns.map((column) => ({ alignment: column.align ?? defaultAlignment(rows, column) })),
@@ -162,13 +166,17 @@ function measureWidth(text: string): number {
   return width
 }
 
+function wrapCell(text: string, maxWidth: number): string {
+  const isLong = text.length > MAX_CELL_CHARACTERS && measureWidth(text) > maxWidth
+  return wrapToWidth(isLong ? `${text.slice(0, MAX_CELL_CHARACTERS)}…` : text, maxWidth)
+}
+
 /** Breaks lines between words, and within a word that is longer than a line. */
-function wrapToWidth(text: string, maxWidth: number): string {
+export function wrapToWidth(text: string, maxWidth: number): string {
   if (measureWidth(text) <= maxWidth) return text
-  const whole = text.length > MAX_CELL_CHARACTERS ? `${text.slice(0, MAX_CELL_CHARACTERS)}…` : text
   const lines: string[] = []
   let line = ''
-  for (const word of whole.split(/(?<= )/)) {
+  for (const word of text.split(/(?<= )/)) {
     if (line !== '' && measureWidth(line + word.trimEnd()) > maxWidth) {
       lines.push(line.trimEnd())
       line = ''

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { ConfigurationError } from '../errors.ts'
-import { digest } from '../report/digest.ts'
+import { type Digest, digest } from '../report/digest.ts'
 import type { Report } from '../report/model.ts'
 import { readLogo } from '../report/page/logo.ts'
 import { renderPage } from '../report/page/page.ts'
@@ -11,8 +11,9 @@ import { countOf } from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
-import { formatCount, printJson } from './print.ts'
-import { printDigest } from './print-digest.ts'
+import { isLarger, showByPager } from './pager.ts'
+import { formatCount, printJson, widthOf } from './print.ts'
+import { drawDigest } from './print-digest.ts'
 
 const BYTES_PER_KILOBYTE = 1000
 
@@ -35,11 +36,18 @@ export async function run(options: CommandOptions['report'], context: CommandCon
     const digests = []
     for (const project of projects) digests.push(digest(await read(project)))
     if (options.json) printJson(digests, context)
-    else for (const each of digests) printDigest(each, context)
+    else await show(digests, context)
     return 0
   } finally {
     await session.close()
   }
+}
+
+/** On a terminal through the pager, where the text is larger than the screen. */
+async function show(digests: readonly Digest[], { stdout, config }: CommandContext): Promise<void> {
+  const text = digests.map((each) => drawDigest(each, widthOf(stdout))).join('')
+  const isPaged = stdout.isTTY && config.pager !== null && isLarger(text, stdout)
+  if (!isPaged || !(await showByPager(text, config.pager ?? ''))) stdout.write(text)
 }
 
 function queryOf({ from, to, tag }: CommandOptions['report']): Omit<ReportQuery, 'project'> {

@@ -56,7 +56,12 @@ export async function readReport(db: Pick<Database, 'begin'>, query: ReportQuery
 }
 
 async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
-  const { timezone, now } = await readProject(tx, query.project)
+  const { timezone, now, today } = await readProject(tx, query.project)
+  if (query.to !== undefined && query.to > today) {
+    throw new ConfigurationError(
+      `${query.to} has not begun: in ${timezone}, where ${query.project} is, it is ${today}.`,
+    )
+  }
   const days = listDays(await readRange(tx, query, timezone))
   const from = days[0] ?? ''
   const to = days.at(-1) ?? ''
@@ -91,9 +96,13 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
   }
 }
 
-async function readProject(tx: Transaction, name: string): Promise<{ timezone: string; now: Date }> {
-  const rows = await tx<{ name: string; timezone: string; now: Date }[]>`
-    select name, timezone, storerank_now() as now from project`
+async function readProject(
+  tx: Transaction,
+  name: string,
+): Promise<{ timezone: string; now: Date; today: Day }> {
+  const rows = await tx<{ name: string; timezone: string; now: Date; today: Day }[]>`
+    select name, timezone, storerank_now() as now, to_char(storerank_now() at time zone timezone, 'YYYY-MM-DD') as today
+    from project`
   const project = rows.find((row) => row.name === name)
   if (project !== undefined) return project
   const names = rows.map((row) => row.name)

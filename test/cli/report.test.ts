@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { drawDigest } from '../../src/cli/print-digest.ts'
 import { callCommand } from '../support/command.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
@@ -59,6 +60,18 @@ test('the latest day says what moved, who left the top ten, what is missing and 
   assert.ok(!stdout.includes('\u001b'), 'a title does not steer the terminal')
 })
 
+test('on a terminal no line is wider than it, and no word is broken', async () => {
+  const { stdout } = await callCommand(['report', '--json'], { env })
+  for (const width of [80, 120]) {
+    const lines = drawDigest(JSON.parse(stdout)[0], width).split('\n')
+    assert.deepEqual(
+      lines.filter((line) => line.length > width),
+      [],
+    )
+    assert.ok(lines.join(' ').includes('The budget of the project was used up.'))
+  }
+})
+
 test('--json gives the same to programs', async () => {
   const { code, stdout } = await callCommand(['report', '--json', '--project', 'fitness'], { env })
   assert.equal(code, 0)
@@ -106,6 +119,10 @@ test('what cannot be is refused in a sentence', async () => {
   }
   await refused(['--project', 'fitnes'], /There is no project "fitnes"\. Did you mean fitness\?/)
   await refused(['--from', '2026-02-30'], /It must be a day such as 2026-03-01/)
+  await refused(
+    ['--to', '2026-11-04'],
+    /2026-11-04 has not begun: in UTC, where fitness is, it is 2026-11-03\./,
+  )
   await refused(['--from', '2020-01-01'], /A report is of 731 days at most/)
   await refused(['--html', join(folder, 'none', 'page.html')], /page\.html cannot be written: ENOENT/)
   await refused(

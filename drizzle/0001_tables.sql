@@ -848,6 +848,8 @@ CREATE INDEX "task_unpacked" ON "task" USING btree ("planned_at") WHERE state = 
 --> statement-breakpoint
 CREATE INDEX "task_posted" ON "task" USING btree ("ask_at") WHERE state = 'posted';
 --> statement-breakpoint
+CREATE INDEX "task_open" ON "task" USING btree ("target_id","slot") WHERE state in ('planned', 'posting', 'posted');
+--> statement-breakpoint
 CREATE INDEX "task_dropped" ON "task" USING btree ("id") WHERE state = 'dropped' and ended_at is null;
 --> statement-breakpoint
 CREATE INDEX "task_ended" ON "task" USING btree ("ended_at") WHERE ended_at is not null;

@@ -9,7 +9,7 @@ cross join lateral (
   where h.target_id = p.target_id and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
   union all
   select due.slot, null, 'pending', null, null, null, null, null, null, null, null, null, null
-  from pending_slot due where due.period_id = p.id
+  from pending_snapshot due where due.period_id = p.id
 ) s
 where p.kind in ('app', 'reviews') and p.target_id is not null;
 comment on view app_slot is

@@ -14,7 +14,7 @@ begin atomic
   union all
   select c.day, p.store, case p.list when 'chart' then 'app_list' else 'app_searches' end, coalesce(p.keyword, p.collection), p.tags,
     'pending', null
-  from pending_slots(in_project, from_day, to_day) s
+  from pending_rankings(in_project, from_day, to_day) s
   join project_lists(in_project) p on p.period_id = s.period_id
   join project_slots(in_project, from_day, to_day) c on c.slot = s.slot and case when c.every = p.every then true else false end
   union all

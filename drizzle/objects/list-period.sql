@@ -1,14 +1,14 @@
 -- Views join watch_period and not the watches, so that a deleted, disabled or changed watch keeps its history and owes only what it
 -- asked for at the time.
 -- Grouped by its keys, so that the planner makes the dictionary before it joins the history, with or without statistics: else it
--- looks target and location up once a slot. Conditions on any column go inside.
+-- looks the target up once a slot. Conditions on any column go inside. What is a subquery is looked up where it is asked for.
 -- A period that goes on has its own watch; of one that ended, list_watch says which watch it is now, at five times the cost.
 create or replace view list_period as
 select p.id as period_id, p.project, j.timezone, p.target_id, t.store,
   case t.function when 'app_list' then 'chart' else 'keyword' end as list,
   case t.function when 'app_searches' then t.subject end as keyword,
   case t.function when 'app_list' then t.subject end as collection, t.category,
-  coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language,
+  coalesce((select l.name from location l where l.store = t.store and l.code = t.location_code), t.location_code::text) as location, t.location_code, t.language_code as language,
   case when p.ended_at is not null then (select w.tags from list_watch w where w.project = p.project and w.target_id = p.target_id)
     when p.kind = 'chart' then (select c.tags from chart_watch c where c.id = p.watch_id)
     else (select k.tags from keyword_watch k where k.id = p.watch_id) end as tags,
@@ -19,9 +19,8 @@ select p.id as period_id, p.project, j.timezone, p.target_id, t.store,
 from watch_period p
 join project j on j.name = p.project
 join target t on t.id = p.target_id
-left join location l on l.store = t.store and l.code = t.location_code
 where p.kind in ('keyword', 'chart')
-group by p.id, j.name, t.id, l.store, l.code;
+group by p.id, j.name, t.id;
 comment on view list_period is
   'What a project asked for on a keyword or chart, and from when to when: one row per watch period. The rank views are made of it.';
 comment on column list_period.period_id is 'The watch period: watch_period.id.';

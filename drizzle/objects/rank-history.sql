@@ -17,7 +17,7 @@ union all
 select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
   a.app_id, a.title, a.label, a.role, (s.slot at time zone p.timezone)::date, s.slot, null, null, null, null, null, 'pending', null,
   null, p.every, p.target_id, a.app
-from pending_slot s
+from pending_ranking s
 join list_period p on p.period_id = s.period_id
 join project_app a on a.project = p.project and a.store = p.store and s.slot < coalesce(a.ended_at, 'infinity');
 comment on view rank_history is

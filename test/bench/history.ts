@@ -1,6 +1,6 @@
 /**
  * A history as if it had been collected for as long as asked, made by SQL in minutes: one search a day of every keyword, the
- * watched apps moving up and down in it, now and then a gap, and the money of each measurement.
+ * watched apps moving up and down in it, now and then a gap, the money of each measurement, and the tasks that are not pruned yet.
  */
 import type { Database, Transaction } from '../../src/db/database.ts'
 
@@ -21,6 +21,9 @@ export const WATCHED_APPS = 5
 const APPS = 5_000
 /** How far all apps move up and down, day by day. */
 const WANDER = 20
+const TASKS_A_POST = 100
+/** As long as a task is kept when it has ended. */
+const TASK_DAYS = 90
 const STATEMENT_LIMIT_MS = 600_000
 
 /** The last slot is the one of today, and not measured yet. */
@@ -44,6 +47,7 @@ export async function fillHistory(
     say(`${Math.round((100 * first) / size.days)} % of the history`)
     await begin((tx) => fillDays(tx, size, first, last))
   }
+  await begin((tx) => fillTasks(tx))
   await begin((tx) => tx`select recount_spend()`)
   await begin((tx) => tx`update watch_period set closed_to = now()`)
   // As autovacuum does while rows come in.
@@ -108,4 +112,29 @@ async function fillDays(tx: Transaction, { apps }: HistorySize, first: number, l
     join project p on p.name = w.project
     where r.gap is null and r.slot between ${today(tx)} - ${last}::int * interval '24 hours' and ${today(tx)} - ${first}::int * interval '24 hours'
     order by r.slot, r.target_id`
+}
+
+/** Those of today are posted. */
+async function fillTasks(tx: Transaction): Promise<void> {
+  await tx`
+    create table bench_task as
+    select d.*, d.slot + interval '24 hours' > now() as is_open, md5('task ' || d.target_id || ' ' || d.slot) as service_id,
+      ((row_number() over (order by d.slot, d.target_id)) - 1) / ${TASKS_A_POST}::int as pack
+    from (
+      select r.target_id, r.slot from ranking r where r.slot > now() - ${TASK_DAYS}::int * interval '24 hours' and r.gap is null
+      union all select b.target_id, ${today(tx)} from bench_base b
+    ) d`
+  await tx`
+    create table bench_post as
+    select pack, min(slot) as slot, uuid_v7() as id from bench_task group by pack`
+  await tx`
+    insert into post (id, store, function, state, settled_at)
+    select id, 'ios_store', 'app_searches', 'settled', slot + interval '5 minutes' from bench_post order by pack`
+  await tx`
+    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, reserved_at, post_id, service_id,
+      posted_at, ask_at, ended_at, status_code, planned_at)
+    select k.target_id, k.slot, k.slot + interval '24 hours', case when k.is_open then 'posted' else 'collected' end, 1, 1200, '{1}',
+      k.slot, p.id, k.service_id, k.slot + interval '5 minutes', case when k.is_open then now() end,
+      case when not k.is_open then k.slot + interval '40 minutes' end, case when not k.is_open then 20000 end, k.slot
+    from bench_task k join bench_post p using (pack) order by k.slot, k.target_id`
 }

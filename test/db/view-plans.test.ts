@@ -89,6 +89,12 @@ for (const statistics of [false, true]) {
       assert.ok(pages < DAYS * 4 + 200, String(pages))
     })
 
+    test('what is pending is found without the tasks that have ended', async () => {
+      const { pages } = await explain(`select * from pending_slot where project = 'bench'`)
+      // Of each keyword the open tasks, which are none, and its row of the history, which is none either; its tasks of 90 days are in 90 pages.
+      assert.ok(pages < KEYWORDS * 12 + 200, String(pages))
+    })
+
     test('the latest ranks read the last rows of each keyword, however long the history is', async () => {
       const { pages } = await explain(`select * from rank_latest where project = 'bench'`)
       assert.ok(pages < KEYWORDS * 60 + 200, String(pages))

@@ -141,6 +141,8 @@ export const task = pgTable(
     index('task_planned').on(t.slotEndsAt).where(sql`state = 'planned'`),
     index('task_unpacked').on(t.plannedAt).where(sql`state = 'planned' and post_id is null`),
     index('task_posted').on(t.askAt).where(sql`state = 'posted'`),
+    // By which a question finds the open tasks of a target beside those of the last 90 days.
+    index('task_open').on(t.targetId, t.slot).where(sql`state in ('planned', 'posting', 'posted')`),
     // Those that a claim has dropped, and closing has not seen yet.
     index('task_dropped').on(t.id).where(sql`state = 'dropped' and ended_at is null`),
     index('task_ended').on(t.endedAt).where(sql`ended_at is not null`),

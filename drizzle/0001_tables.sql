@@ -379,8 +379,7 @@ CREATE TABLE "due_slot" (
 	"target_id" integer NOT NULL,
 	"slot" timestamp (6) with time zone NOT NULL,
 	"priority_order" smallint NOT NULL,
-	"captured_at" timestamp (6) with time zone NOT NULL,
-	CONSTRAINT "due_slot_target_id_slot_pk" PRIMARY KEY("target_id","slot")
+	"captured_at" timestamp (6) with time zone NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "interval_progress" (
@@ -727,6 +726,17 @@ CREATE TABLE "task" (
 	CONSTRAINT "task_has_a_payer" CHECK (cardinality(payers) > 0)
 );
 --> statement-breakpoint
+CREATE TABLE "waiting_slot" (
+	"scope" integer NOT NULL,
+	"too_dear_micros" bigint NOT NULL,
+	"priority_order" smallint NOT NULL,
+	"captured_at" timestamp (6) with time zone NOT NULL,
+	"slot" timestamp (6) with time zone NOT NULL,
+	"target_id" integer NOT NULL,
+	"slot_ends_at" timestamp (6) with time zone NOT NULL,
+	CONSTRAINT "waiting_slot_scope_too_dear_micros_priority_order_captured_at_slot_target_id_pk" PRIMARY KEY("scope","too_dear_micros","priority_order","captured_at","slot","target_id")
+);
+--> statement-breakpoint
 CREATE TABLE "watch_period" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "watch_period_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"kind" text NOT NULL,
@@ -854,6 +864,8 @@ CREATE INDEX "task_dropped" ON "task" USING btree ("id") WHERE state = 'dropped'
 --> statement-breakpoint
 CREATE INDEX "task_ended" ON "task" USING btree ("ended_at") WHERE ended_at is not null;
 --> statement-breakpoint
+CREATE INDEX "waiting_slot_ends" ON "waiting_slot" USING btree ("slot_ends_at");
+--> statement-breakpoint
 CREATE UNIQUE INDEX "watch_period_one_open" ON "watch_period" USING btree ("kind","watch_id") WHERE ended_at is null;
 --> statement-breakpoint
 CREATE UNIQUE INDEX "watch_period_target_once" ON "watch_period" USING btree ("target_id","project") WHERE last_slot is null;
@@ -875,6 +887,8 @@ ALTER TABLE "interval_progress" SET UNLOGGED;
 ALTER TABLE "period_due" SET UNLOGGED;
 --> statement-breakpoint
 ALTER TABLE "due_slot" SET UNLOGGED;
+--> statement-breakpoint
+ALTER TABLE "waiting_slot" SET UNLOGGED;
 --> statement-breakpoint
 INSERT INTO "rank_weight" ("curve", "rank", "weight")
 select 'reciprocal', n, 1.0::float8 / n from generate_series(1, 100) n

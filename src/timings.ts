@@ -57,8 +57,11 @@ export const TIMINGS = {
   foldAtRows: 1_000,
   /** The most (target, slot) pairs that one transaction plans: it holds the ledger's lock for less than a second. */
   planSlots: 5_000,
-  /** The most periods whose slots one transaction queues. */
-  planPeriods: 20_000,
+  /** The most periods whose slots one transaction queues: those of one interval together, because many share their targets. It locks nothing that
+   * others wait for, and takes a second or two. */
+  planPeriods: 1_000_000,
+  /** The most slots that wait for money and become due in one transaction, or are forgotten. */
+  wakeSlots: 20_000,
   /** The most that one piece of closing handles: unsent tasks, cuts, periods, and slots of each period. */
   closing: { tasks: 10_000, periods: 5_000, slotsOfPeriod: 24 },
 }

@@ -67,3 +67,29 @@ end $$;
 comment on function take_due_periods(text, integer) is
   'The ids of the next periods that a kind of work (plan or close) has to look at, and notes that it did. None: nothing is left.';
 revoke execute on function take_due_periods(text, integer) from public;
+
+-- Statements of their own, because a period may have begun since the first: one statement would take its row and not see it. The slots of
+-- many periods are sorted in memory: in the order of urgency they are appended to the index of `due_slot`.
+create or replace function queue_due_slots(at_most integer) returns bigint language plpgsql
+set work_mem = '64MB' set enable_nestloop = off as $$
+declare
+  present timestamptz := storerank_now();
+  taken bigint[] := take_due_periods('plan', at_most);
+begin
+  insert into due_slot (target_id, slot, priority_order, captured_at)
+  select d.target_id, d.slot, d.priority_order,
+    coalesce((select t.captured_at from target t where t.id = d.target_id), '-infinity') as captured_at
+  from (
+    select p.target_id, slot_of(p.every, present) as slot, -max(p.priority) as priority_order
+    from watch_period p
+    where p.id = any(taken) and p.ended_at is null and p.target_id is not null and slot_of(p.every, present) >= p.first_slot
+    group by 1, 2
+  ) d
+  where not exists (
+    select from due_slot q where q.target_id = d.target_id and q.slot = d.slot and q.priority_order <= d.priority_order)
+  order by 3, 4, 2, 1;
+  return cardinality(taken);
+end $$;
+comment on function queue_due_slots(integer) is
+  'Queues the due slots of the next periods that planning has to look at, and returns how many periods it looked at.';
+revoke execute on function queue_due_slots(integer) from public;

@@ -102,6 +102,7 @@ begin
     update watch_period p set depth = k.depth, html = k.html, priority = k.priority, role = k.role, label = k.label
     from kept k
     where p.id = k.id and k.goes_on and k.is_changed
+    returning p.id, p.target_id
   ), ended as (
     update watch_period p set ended_at = storerank_now(), last_slot = slot_of(p.every, storerank_now())
     from kept k
@@ -111,6 +112,9 @@ begin
   ), noted as (
     insert into period_due (work, period_id, at)
     select work, id, storerank_now() from ended cross join (values ('close'), ('open')) w (work)
+    union all
+    -- A slot that waits for money may be more urgent now, or cost less.
+    select 'plan', id, storerank_now() from changed where target_id is not null
   )
   select array_agg(watch_id) into left_over from kept where id is null or (is_asked and not goes_on);
   return left_over;

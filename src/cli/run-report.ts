@@ -1,7 +1,7 @@
 /** What a run says at its end: ranks, money, and where to look next. */
 import type { Database } from '../db/database.ts'
 import type { CycleResult } from '../queue/cycle.ts'
-import { readBudgets, readSpentByFunction, readSpentSince } from '../report/money.ts'
+import { countBudgetCuts, readBudgets, readSpentByFunction, readSpentSince } from '../report/money.ts'
 import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
 import { readProblems } from '../report/status.ts'
 import { formatClimb } from '../report/words.ts'
@@ -86,7 +86,7 @@ async function printMoney(
   const say = (text: string) => context.stdout.write(`${text}\n`)
   if (spent.tasks === 0) {
     const next = await readNextDue(db)
-    const cut = Number(result.plan.cut ?? 0)
+    const cut = await countBudgetCuts(db)
     if (cut > 0)
       say(`Bought nothing: the budget does not reach the ${formatCount(cut)} measurements that are due.`)
     else if (result.refusal !== null || result.outstanding.outage !== null) say('Bought nothing.')

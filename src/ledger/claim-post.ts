@@ -218,8 +218,7 @@ export async function dropTasksOverBudget(
     due_again as (
       insert into due_slot (target_id, slot, priority_order, captured_at)
       select c.target_id, c.slot, -c.priority, coalesce(t.captured_at, '-infinity')
-      from cut c join target t on t.id = c.target_id where c.status_code is null order by 1, 2
-      on conflict (target_id, slot) do nothing
+      from cut c join target t on t.id = c.target_id where c.status_code is null
     )
     insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
     select target_id, slot, slot_ends_at, reason, estimate_micros from cut where status_code is null

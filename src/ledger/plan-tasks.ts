@@ -1,7 +1,7 @@
 /** `plan`: inserts the tasks that admission decided to buy, packed into posts and with their money reserved, and records what it cut. */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { MAX_TASKS_PER_POST } from '../service/post-tasks.ts'
-import { booked, type Fragment, reserved } from './money.ts'
+import { booked, type Fragment } from './money.ts'
 
 /** What is due, and how far the budget reaches. */
 export interface PlanTotals {
@@ -24,33 +24,37 @@ export interface Planned extends PlanTotals {
 /**
  * Inserts the tasks that `decided` buys, with their posts: packing them later would write each task twice. The caller holds the
  * ledger's lock.
- * @param admission common table expressions that end in `decided` and `passed` (see `admission`)
+ * @param admission common table expressions that end in `price`, `decided` and `passed` (see `admission`)
+ * @param besides one column more of the answer, of the same common table expressions
  */
-export async function planTasks(tx: Transaction, admission: Fragment): Promise<Planned> {
-  const [row] = await tx<(PlanTotals & { postIds: string[] | null; passed: Planned['passed'] })[]>`
+export async function planTasks<Besides extends object>(
+  tx: Transaction,
+  admission: Fragment,
+  besides: Fragment,
+): Promise<Planned & Besides> {
+  const [row] = await tx<(PlanTotals & { postIds: string[] | null; passed: Planned['passed'] } & Besides)[]>`
     with ${admission},
-    numbered as (
-      select *, row_number() over (partition by store, function order by place) - 1 as number from decided where cut is null
-    ),
     bought as materialized (
-      select *, number % ${MAX_TASKS_PER_POST}::int as place_in_pack,
-        count(*) filter (where number % ${MAX_TASKS_PER_POST}::int = 0) over (order by store, function, place) as pack_number
-      from numbered
+      select n.*, ${numberedId(tx, tx`n.number`)} as id, ${numberedId(tx, tx`n.number / ${MAX_TASKS_PER_POST}::int`)} as post_id
+      from (select *, row_number() over (partition by endpoint order by place) - 1 as number from decided where cut is null) n
     ),
-    pack as materialized (select pack_number, store, function, place, uuid_v7() as post_id from bought where place_in_pack = 0),
     made as (
-      insert into post (id, store, function) select post_id, store, function from pack
+      insert into post (id, store, function)
+      select b.post_id, p.store, p.function from bought b join price p using (endpoint) where b.number % ${MAX_TASKS_PER_POST}::int = 0
     ),
     inserted as (
-      insert into task (id, target_id, slot, slot_ends_at, depth, priority, html, estimate_micros, payers, reserved_at, post_id)
-      select ${taskId(tx)}, b.target_id, b.slot, b.slot_ends_at, b.depth, b.priority, b.html, b.price_micros, b.payers,
-        (select storerank_now()), p.post_id
-      from bought b join pack p using (pack_number)
-      -- The instants at which tasks were planned are the order in which a claim drops them.
-      order by b.place
-      returning payers, estimate_micros, reserved_at
+      insert into task (id, target_id, slot, slot_ends_at, depth, priority, html, estimate_micros, payers, reserved_at, post_id, planned_at)
+      select id, target_id, slot, slot_ends_at, depth, priority, html, price_micros, payers, (select storerank_now()), post_id,
+        (select clock_timestamp())
+      from bought
     ),
-    moved as (${reserved(tx, 'inserted')}),
+    -- Most tasks cost the same and are paid by the same projects.
+    alike as (select payers, price_micros, count(*) as tasks from bought group by 1, 2),
+    moved as (
+      select y.project_id, (select storerank_now()) as at, 'reserved' as kind,
+        a.tasks * share_of(a.price_micros, cardinality(a.payers), y.place) as micros
+      from alike a cross join lateral unnest(a.payers) with ordinality as y (project_id, place)
+    ),
     ${booked(tx)},
     recorded as (
       insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
@@ -61,11 +65,14 @@ export async function planTasks(tx: Transaction, admission: Fragment): Promise<P
         <> (excluded.reason, excluded.price_micros, excluded.slot_ends_at)
     ),
     lifted as (
-      delete from budget_cut c using bought b where c.target_id = b.target_id and c.slot = b.slot
+      delete from budget_cut c using bought b
+      where c.target_id = b.target_id and c.slot = b.slot
+        -- Else it would read all that is cut.
+        and c.target_id = any(array(select target_id from bought))
     )
-    select t.*, (select array_agg(post_id order by place) from pack) as "postIds", coalesce((
+    select t.*, (select array_agg(post_id order by place) from bought where number % ${MAX_TASKS_PER_POST}::int = 0) as "postIds", coalesce((
         select jsonb_agg(jsonb_build_object('projectId', project_id, 'micros', micros)) from passed where micros > 0
-      ), '[]') as passed
+      ), '[]') as passed, ${besides}
     from (${totals(tx)}) t`
   if (row === undefined) throw new Error('An aggregate returned no row.')
   return { ...row, postIds: row.postIds ?? [] }
@@ -118,12 +125,11 @@ export async function packTasks(tx: Transaction): Promise<string[]> {
 }
 
 /**
- * The id of a new task: one random UUID of version 7 for the piece, whose last five digits number its tasks, up to 900,000. A random UUID for
- * each was a tenth of a plan.
+ * The id of a new task or post: one random UUID of version 7 for all of the piece, whose last five digits are the endpoint and the number
+ * within it, up to 65,535. A random UUID for each was a tenth of a plan. Ascending ids are the order in which a claim drops tasks.
  */
-function taskId(sql: SqlRunner): Fragment {
-  return sql`
-    ((select substr(uuid_v7()::text, 1, 31)) || to_hex(65536 + b.pack_number * ${MAX_TASKS_PER_POST}::int + b.place_in_pack))::uuid`
+function numberedId(sql: SqlRunner, number: Fragment): Fragment {
+  return sql`((select substr(uuid_v7()::text, 1, 31)) || to_hex(65536 * endpoint + ${number}))::uuid`
 }
 
 /** The id of a new post at each hundredth task, by its number within its endpoint. */

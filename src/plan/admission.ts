@@ -31,42 +31,20 @@ export interface AdmissionInput extends OverallBudget {
 }
 
 /**
- * Common table expressions over `asked` and `due`, which name each due (target, slot) by its `place` in the queue. They end in three relations:
- * `payer`, one row per project that asks for a due (target, slot): whether it affords it;
- * `decided`, one row per due (target, slot): price, `cut`, null when it is bought, else why not, and `payers`, the ids of the projects
- * that afford it, in ascending order;
- * `passed`, what the queue of each project (`project.id`), and of all together (0), has used up beyond what is reserved.
- *
- * - A shared target is priced once, at the largest depth and priority asked. Each project that asks sums full prices over
- *   its own queue; the target is admitted when at least one affords it, and those that do split it
- *   (`share_of`). The overall cut comes after.
- * - Raw pages cost nothing: a task fetches them when at least one of its watches asks for them. A watch that asks after the task
- *   was planned gets them from the next slot on.
- * - The queue is ordered by priority, then by how long ago the target was measured: with too little money all targets are
- *   measured in turn. A target dearer than a whole budget stands outside the queue, because it would block the queue for ever.
- * - `materialized` relations are computed once: otherwise the money of a project would be summed for each of its targets.
- * - The caller holds the ledger's lock, taken in a statement of its own before this one: inside one statement two planners
- *   both see the old snapshot, and overspend.
+ * `price`, one row per function of a store; `project_budget`, of each project what its days and months allow and what is left of that; and
+ * `overall_budget`, the same of all together. Null is no limit.
  */
-export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput): Fragment {
-  const { prices, passed } = input
+export function budgets(sql: SqlRunner, { prices, passed, ...budget }: AdmissionInput): Fragment {
   return sql`
-    ${due},
-    price as (
+    price as materialized (
       select * from unnest(
         ${prices.map((price) => price.store)}::text[], ${prices.map((price) => price.function)}::text[],
         ${prices.map((price) => price.billingUnitResults)}::int[],
         ${prices.map((price) => price.normalMicros)}::bigint[], ${prices.map((price) => price.highMicros)}::bigint[]
-      ) as p (store, function, unit_results, normal_micros, high_micros)
-    ),
-    priced as materialized (
-      select d.*,
-        task_price(d.depth, p.unit_results, case d.priority when 2 then p.high_micros else p.normal_micros end)
-          as price_micros
-      from due d join price p using (store, function)
+      ) with ordinality as p (store, function, unit_results, normal_micros, high_micros, endpoint)
     ),
     project_budget as materialized (
-      select project_id, project, least(daily_micros, monthly_micros) as whole_micros,
+      select project_id, least(daily_micros, monthly_micros) as whole_micros,
         least(daily_micros - day_micros, monthly_micros - month_micros) - coalesce(b.micros, 0) as left_micros
       from project_money(storerank_now())
       left join unnest(${[...passed.byProject.keys()]}::int[], ${[...passed.byProject.values()]}::bigint[])
@@ -79,48 +57,99 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
         min(limit_micros - used_micros) - ${passed.overallMicros}::bigint as left_micros
       from (
         select limit_micros, used_micros
-        from overall_money(storerank_now(), ${input.maxDayMicros}::bigint, ${input.maxMonthMicros}::bigint)
+        from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
         union all
-        select ${input.maxRunMicros}::bigint, ${passed.plannedMicros}::bigint
+        select ${budget.maxRunMicros}::bigint, ${passed.plannedMicros}::bigint
       ) budget
+    )`
+}
+
+/**
+ * Common table expressions over `asked`, `due` and `barrier`, which name each due (target, slot) by its `place` in the queue. They end in:
+ * `payer`, one row per due (target, slot) and project that asks for it and whose budget does not reach the whole queue: whether it affords it;
+ * `decided`, one row per due (target, slot): price, `cut`, null when it is bought, else why not, and `payers`, the ids of the projects
+ * that afford it, in ascending order;
+ * `passed`, what the queue of each project (`project.id`), and of all together (0), has used up beyond what is reserved.
+ *
+ * - A shared target is priced once, at the largest depth and priority asked. Each project that asks sums full prices over
+ *   its own queue; the target is admitted when at least one affords it, and those that do split it
+ *   (`share_of`). The overall cut comes after.
+ * - Raw pages cost nothing: a task fetches them when at least one of its watches asks for them. A watch that asks after the task
+ *   was planned gets them from the next slot on.
+ * - The queue is ordered by priority, then by how long ago the target was measured: with too little money all targets are
+ *   measured in turn. A target dearer than a whole budget stands outside the queue, because it would block the queue for ever.
+ *   What stands behind a budget's `barrier` is less urgent than what waits for its money already.
+ * - Queues are added up only of budgets that do not reach all of theirs: `short`, and `overall`.
+ * - `materialized` relations are computed once: otherwise the money of a project would be summed for each of its targets.
+ * - The caller holds the ledger's lock, taken in a statement of its own before this one: inside one statement two planners
+ *   both see the old snapshot, and overspend.
+ */
+export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput): Fragment {
+  return sql`
+    ${due},
+    ${budgets(sql, input)},
+    priced as materialized (
+      select d.place, d.target_id, d.slot, d.slot_ends_at, d.depth, d.priority, d.html, d.askers, p.endpoint,
+        task_price(d.depth, p.unit_results, case d.priority when 2 then p.high_micros else p.normal_micros end)
+          as price_micros
+      from due d join price p using (store, function)
     ),
-    queued as (
-      select p.place, a.project, b.project_id, p.price_micros, coalesce(p.price_micros > b.whole_micros, false) as too_dear, b.left_micros,
-        sum(p.price_micros) filter (where p.price_micros <= b.whole_micros or b.whole_micros is null)
-          over (partition by b.project_id order by p.place) as running_micros
-      from asked a join priced p using (place) join project_budget b using (project)
+    limited as materialized (
+      select a.place, b.project_id, p.price_micros, b.left_micros, b.barrier, coalesce(p.price_micros > b.whole_micros, false) as too_dear
+      from (
+        select b.*, r.place as barrier from project_budget b left join barrier r on r.scope = b.project_id
+        where b.left_micros is not null or r.place is not null
+      ) b join asked a using (project_id) join priced p using (place)
+    ),
+    short as materialized (
+      select project_id from limited
+      group by project_id having bool_or(too_dear or barrier is not null) or sum(price_micros) > min(left_micros)
     ),
     payer as materialized (
-      select q.place, q.project, q.project_id, q.price_micros, q.too_dear,
-        not q.too_dear and (q.left_micros is null or q.running_micros <= q.left_micros) as affords
-      from queued q
+      select q.place, q.project_id, q.price_micros, q.too_dear, q.is_behind,
+        not q.too_dear and not q.is_behind and (q.left_micros is null or q.running_micros <= q.left_micros) as affords
+      from (
+        select *, coalesce(place >= barrier, false) as is_behind,
+          sum(price_micros) filter (where not too_dear) over (partition by project_id order by place) as running_micros
+        from limited where project_id in (select project_id from short)
+      ) q
     ),
-    admitted as (
-      select place, bool_or(affords) as affords, bool_and(too_dear) as too_dear,
-        array_agg(project_id order by project_id) filter (where affords) as payers
-      from payer group by place
+    refused as materialized (
+      select place, array_agg(project_id) as projects, bool_and(too_dear) as too_dear from payer where not affords group by place
+    ),
+    admitted as materialized (
+      select p.*, r.too_dear, case when r.place is null then p.askers
+        else array(select y.id from unnest(p.askers) y (id) where y.id <> all(r.projects)) end as payers
+      from priced p left join refused r using (place)
+    ),
+    overall as materialized (
+      select b.*, r.place as barrier
+      from overall_budget b left join barrier r on r.scope = 0
+      where r.place is not null or (select sum(price_micros) > b.left_micros or max(price_micros) > b.whole_micros from priced)
+    ),
+    overall_queue as materialized (
+      select a.place, coalesce(a.price_micros > b.whole_micros, false) as too_dear, coalesce(a.place >= b.barrier, false) as is_behind,
+        b.left_micros,
+        sum(a.price_micros) filter (where a.price_micros <= b.whole_micros or b.whole_micros is null) over (order by a.place) as running_micros
+      from overall b cross join admitted a where a.payers <> '{}'
     ),
     decided as materialized (
-      select o.*, case
-        when o.none_is_enough then 'dearer_than_project_budget'
-        when not o.affords then 'project_budget'
-        when o.price_micros > o.whole_micros then 'dearer_than_overall_budget'
-        when o.running_micros > o.left_micros then 'overall_budget' end as cut
-      from (
-        select p.*, a.affords, a.too_dear as none_is_enough, a.payers, b.whole_micros, b.left_micros,
-          sum(p.price_micros) filter (where a.affords and (p.price_micros <= b.whole_micros or b.whole_micros is null))
-            over (order by p.place) as running_micros
-        from priced p join admitted a using (place) cross join overall_budget b
-      ) o
+      select a.*, case
+        when a.payers <> '{}' then case
+          when o.too_dear then 'dearer_than_overall_budget'
+          when o.is_behind or o.running_micros > o.left_micros then 'overall_budget' end
+        when a.too_dear then 'dearer_than_project_budget'
+        else 'project_budget' end as cut, o.is_behind
+      from admitted a left join overall_queue o using (place)
     ),
     passed as materialized (
-      select y.project_id, sum(y.price_micros - case
-        when y.affords and d.cut is null then share_of(y.price_micros, cardinality(d.payers), array_position(d.payers, y.project_id))
+      select l.project_id, sum(l.price_micros - case
+        when d.cut is null then coalesce(share_of(d.price_micros, cardinality(d.payers), array_position(d.payers, l.project_id)), 0)
         else 0 end)::bigint as micros
-      from payer y join decided d using (place)
-      where not y.too_dear
+      from limited l join decided d using (place) left join payer y on y.place = l.place and y.project_id = l.project_id
+      where not l.too_dear and y.is_behind is not true
       group by 1
       union all
-      select 0, sum(price_micros)::bigint from decided where cut = 'overall_budget'
+      select 0, sum(price_micros)::bigint from decided where cut = 'overall_budget' and not is_behind
     )`
 }

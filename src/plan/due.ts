@@ -1,10 +1,10 @@
 /**
- * What is due: the slots that watches ask for now and that have neither a task nor a row in the history. Each is a row of `due_slot`
- * once, from when its slot begins until it is bought; a plan reads them piece by piece in the order of urgency, and never all watches.
+ * What is due: the slots that watches ask for now and that have neither a task nor a row in the history. Each is a row of `due_slot` from
+ * when its slot begins until a plan decides it; plans read them piece by piece in the order of urgency, and never all watches. What the
+ * budget cuts waits elsewhere (src/plan/waiting.ts).
  */
-import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
-import { withLedgerLock } from '../ledger/lock.ts'
 import type { Fragment } from '../ledger/money.ts'
 import { TIMINGS } from '../timings.ts'
 
@@ -24,17 +24,17 @@ export async function openTwins(db: Database): Promise<void> {
 }
 
 /**
- * Common table expressions `due`, one row per (target, slot) with its `place` in the order of urgency: priority, then the time since
- * the target was measured last; and `asked`, one row per place and project that asks for it now. They read all open periods, and are
- * what `due_slot` has to agree with.
+ * Common table expressions `due`, one row per (target, slot) with its `place` in the order of urgency (priority, then the time since the
+ * target was measured last) and its `askers`, the ids of the projects that ask for it now, in ascending order; and `asked`, one row per
+ * place and asker. They read all open periods, and are what `due_slot` has to agree with. Nothing waits here: `barrier` has no row.
  */
 export function dueNow(sql: SqlRunner): Fragment {
   return sql`
     wanted as materialized (
-      select p.target_id, slot_of(p.every, storerank_now()) as slot, p.project,
+      select p.target_id, slot_of(p.every, storerank_now()) as slot, j.id as project_id,
         max(p.depth) as depth, max(p.priority) as priority, max(slot_of(p.every, storerank_now()) + p.every) as slot_ends_at,
         bool_or(p.html) as html
-      from watch_period p
+      from watch_period p join project j on j.name = p.project
       where p.ended_at is null and p.target_id is not null and slot_of(p.every, storerank_now()) >= p.first_slot
       group by 1, 2, 3
     ),
@@ -42,7 +42,7 @@ export function dueNow(sql: SqlRunner): Fragment {
       select d.*, row_number() over (order by d.priority desc, d.captured_at nulls first, d.slot, d.target_id) as place
       from (
         select a.target_id, a.slot, t.store, t.function, t.captured_at, max(a.depth) as depth, max(a.priority) as priority,
-          max(a.slot_ends_at) as slot_ends_at, bool_or(a.html) as html
+          max(a.slot_ends_at) as slot_ends_at, bool_or(a.html) as html, array_agg(a.project_id order by a.project_id) as askers
         from wanted a join target t on t.id = a.target_id
         where not exists (select from task k where k.target_id = a.target_id and k.slot = a.slot and k.state <> 'dropped')
           and not exists (select from ranking_row r where r.target_id = a.target_id and r.slot = a.slot
@@ -52,48 +52,52 @@ export function dueNow(sql: SqlRunner): Fragment {
         group by 1, 2, 3, 4, 5
       ) d
     ),
-    asked as materialized (select d.place, w.project from wanted w join due d using (target_id, slot))`
+    asked as materialized (select d.place, w.project_id from wanted w join due d using (target_id, slot)),
+    barrier as (select 0 as scope, 0::bigint as place where false)`
 }
 
-/** Queues what has become due since the last plan. Where nothing has it reads a row for each interval of the watches. */
+/**
+ * Queues what has become due since the last plan. Where nothing has it reads a row for each interval of the watches. What is left of a
+ * plan that was broken off gets its place of now.
+ */
 export async function queueDueSlots(db: Database): Promise<void> {
   await db.sql`
     update due_slot d set priority_order = now.priority_order, captured_at = now.captured_at
     from (
-      select q.target_id, q.slot, coalesce((
-          select -max(p.priority) from watch_period p
-          where p.target_id = q.target_id and p.ended_at is null and slot_of(p.every, q.slot) = q.slot
-        ), q.priority_order) as priority_order,
-        coalesce((select t.captured_at from target t where t.id = q.target_id), '-infinity') as captured_at
-      from due_slot q
+      select q.target_id, q.slot, ${priorityOrderOf(db.sql, 'q')} as priority_order, ${measuredLast(db.sql, 'q')} as captured_at
+      from (select target_id, slot, min(priority_order) as priority_order from due_slot group by 1, 2) q
     ) now
     where (d.target_id, d.slot) = (now.target_id, now.slot)
       and (d.priority_order, d.captured_at) <> (now.priority_order, now.captured_at)`
-  while (await withLedgerLock(db, 'Planning', queueNextPeriods)) {}
+  while (await queueNextPeriods(db)) {}
 }
 
-/** Queues the slots of some periods that have to be looked at. Returns whether there were any. */
-async function queueNextPeriods(tx: Transaction): Promise<boolean> {
-  const [taken] = await tx<
-    { ids: number[] }[]
-  >`select take_due_periods('plan', ${TIMINGS.planPeriods}) as ids`
-  const { ids = [] } = taken ?? {}
-  if (ids.length === 0) return false
-  await tx`
-    insert into due_slot (target_id, slot, priority_order, captured_at)
-    select d.target_id, d.slot, d.priority_order,
-      coalesce((select t.captured_at from target t where t.id = d.target_id), '-infinity')
-    from (
-      select p.target_id, slot_of(p.every, n.present) as slot, -max(p.priority) as priority_order
-      from watch_period p cross join (select storerank_now() as present offset 0) n
-      where p.id = any(${ids}::bigint[]) and p.ended_at is null and p.target_id is not null
-        and slot_of(p.every, n.present) >= p.first_slot
-      group by 1, 2
-    ) d
-    order by 1, 2
-    on conflict (target_id, slot) do update set priority_order = excluded.priority_order
-    where due_slot.priority_order > excluded.priority_order`
-  return true
+/** Queues the slots of periods that have to be looked at. Returns whether there were any. */
+function queueNextPeriods(db: Database): Promise<boolean> {
+  return db.begin(
+    async (tx) => {
+      const [queued] = await tx<
+        { periods: number }[]
+      >`select queue_due_slots(${TIMINGS.planPeriods}) as periods`
+      return (queued?.periods ?? 0) > 0
+    },
+    { name: 'Queueing what is due', lockTimeoutMs: TIMINGS.ledgerLockMs },
+  )
+}
+
+/** The priority of a slot by those who ask for it now, with its sign changed; that of before when nobody does. */
+export function priorityOrderOf(sql: SqlRunner, relation: string): Fragment {
+  return sql`
+    coalesce((
+      select -max(p.priority) from watch_period p
+      where p.target_id = ${sql(relation)}.target_id and p.ended_at is null
+        and slot_of(p.every, ${sql(relation)}.slot) = ${sql(relation)}.slot
+    ), ${sql(relation)}.priority_order)`
+}
+
+/** When the target of a slot was measured last; -infinity when it never was. */
+export function measuredLast(sql: SqlRunner, relation: string): Fragment {
+  return sql`coalesce((select t.captured_at from target t where t.id = ${sql(relation)}.target_id), '-infinity')`
 }
 
 /** A place in the order of urgency: that of a due slot. */
@@ -105,91 +109,76 @@ export interface DuePlace {
   readonly priorityOrder: number
 }
 
-/** Before all due slots, and behind them. */
+/** Before all due slots. */
 export const FIRST_PLACE: DuePlace = {
   targetId: 0,
   slot: '-infinity',
   capturedAt: '-infinity',
   priorityOrder: -32_768,
 }
-const LAST_PLACE: DuePlace = {
-  targetId: 2 ** 31 - 1,
-  slot: 'infinity',
-  capturedAt: 'infinity',
-  priorityOrder: 32_767,
-}
 
-/** Due slots behind one place up to another, at most so many. */
-export interface DueRange {
+/** The next due slots behind a place, at most so many. */
+export interface DuePiece {
+  /** What was taken before is deleted, but stands in the index for a while: a piece does not read over it. */
   readonly after: DuePlace
-  /** Null: all that are left. */
-  readonly to: DuePlace | null
   readonly slots: number
 }
 
 /**
- * The place up to which there are so many due slots behind another; null when there are fewer. The order names the table's own `slot`: by that
- * of the answer, a text, it would sort all that are left.
+ * Takes a piece of `due_slot`: `piece`, `asked` and `due` as `dueNow` says, and `last`, its last place, which has no row when nothing is left
+ * behind it. A slot may be due twice; periods that ended meanwhile ask no more; and another plan may have bought some of them. Tables that
+ * grow with the watches are read by the ids of the piece: a join would read all of them for each piece.
  */
-export async function readPieceEnd(sql: SqlRunner, after: DuePlace, slots: number): Promise<DuePlace | null> {
-  const [end] = await sql<DuePlace[]>`
-    select target_id as "targetId", slot::text, captured_at::text as "capturedAt", priority_order as "priorityOrder"
-    from due_slot where (priority_order, captured_at, due_slot.slot, target_id) > ${placeOf(sql, after)}
-    order by priority_order, captured_at, due_slot.slot, target_id offset ${slots - 1} limit 1`
-  return end ?? null
+export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
+  const order = sql`priority_order, captured_at, slot, target_id`
+  const targets = sql`any(array(select target_id from piece))`
+  return sql`
+    taken as (
+      delete from due_slot where ctid = any(array(
+        select ctid from due_slot where (${order}) > ${placeOf(sql, after)} order by ${order} limit ${slots}))
+      returning ${order}
+    ),
+    last as (
+      select target_id as "targetId", slot::text, captured_at::text as "capturedAt", priority_order as "priorityOrder"
+      from taken order by priority_order, captured_at, taken.slot, target_id offset ${slots - 1} limit 1
+    ),
+    piece as materialized (
+      select *, row_number() over (order by ${order}) as place
+      from (
+        select target_id, slot, min(priority_order) as priority_order, min(captured_at) as captured_at from taken group by 1, 2
+      ) d
+    ),
+    asked as materialized (
+      select i.place, j.id as project_id, p.depth, p.priority, i.slot + p.every as slot_ends_at, p.html
+      from watch_period p join piece i on i.target_id = p.target_id and i.slot = slot_of(p.every, (select storerank_now()))
+      join project j on j.name = p.project
+      where p.target_id = ${targets} and p.ended_at is null and i.slot >= p.first_slot
+    ),
+    -- By the ids of each slot: a look-up for each row took twice as long.
+    done as materialized (
+      select m.target_id, s.slot
+      from (select slot, array_agg(target_id) as ids from piece group by 1) s
+      cross join lateral (
+        select target_id from task where target_id = any(s.ids) and slot = s.slot and state <> 'dropped'
+        union all
+        select target_id from ranking_row where target_id = any(s.ids) and slot = s.slot
+        union all
+        select target_id from app_snapshot where target_id = any(s.ids) and slot = s.slot
+      ) m
+    ),
+    due as materialized (
+      select i.target_id, i.slot, i.place, t.store, t.function, a.depth, a.priority, a.slot_ends_at, a.html, a.askers
+      from (
+        select place, max(depth) as depth, max(priority) as priority, max(slot_ends_at) as slot_ends_at, bool_or(html) as html,
+          array_agg(project_id order by project_id) as askers
+        from asked group by place
+      ) a join piece i using (place) join target t on t.id = i.target_id
+      where t.id = ${targets} and not exists (select from done d where d.target_id = i.target_id and d.slot = i.slot)
+    )`
 }
 
 function placeOf(sql: SqlRunner, place: DuePlace): Fragment {
   return sql`(${place.priorityOrder}::smallint, ${place.capturedAt}::text::timestamptz, ${place.slot}::text::timestamptz, ${place.targetId}::int)`
-}
-
-/**
- * `piece`, `asked` and `due` of a range of the due slots. Periods that ended meanwhile ask no more, and another plan may have bought some of
- * them. Tables that grow with the watches are read by the ids of the piece: a join would read all of them for each piece.
- */
-export function duePiece(sql: SqlRunner, { after, to, slots }: DueRange): Fragment {
-  const place = sql`priority_order, captured_at, slot, target_id`
-  const targets = sql`any(array(select target_id from piece))`
-  return sql`
-    piece as materialized (
-      select row_id, target_id, slot, row_number() over (order by ${place}) as place
-      from (
-        -- There are no more; the limit tells the planner, which would read the whole table.
-        select ctid as row_id, ${place} from due_slot
-        where (${place}) > ${placeOf(sql, after)} and (${place}) <= ${placeOf(sql, to ?? LAST_PLACE)}
-        order by ${place} limit ${slots}
-      ) d
-    ),
-    asked as materialized (
-      select i.place, p.project, max(p.depth) as depth, max(p.priority) as priority, max(i.slot + p.every) as slot_ends_at,
-        bool_or(p.html) as html
-      from watch_period p join piece i on i.target_id = p.target_id and i.slot = slot_of(p.every, (select storerank_now()))
-      where p.target_id = ${targets} and p.ended_at is null and i.slot >= p.first_slot
-      group by 1, 2
-    ),
-    due as materialized (
-      select i.target_id, i.slot, i.place, t.store, t.function, a.depth, a.priority, a.slot_ends_at, a.html
-      from (
-        select place, max(depth) as depth, max(priority) as priority, max(slot_ends_at) as slot_ends_at, bool_or(html) as html
-        from asked group by place
-      ) a join piece i using (place) join target t on t.id = i.target_id
-      where t.id = ${targets}
-        -- Looked up row by row: the offset keeps the planner from a join, which would read all tasks and the whole history.
-        and not exists (
-          select from task k where k.target_id = i.target_id and k.slot = i.slot and k.state <> 'dropped' offset 0)
-        and case when t.function in ('app_searches', 'app_list')
-          then not exists (select from ranking_row r where r.target_id = i.target_id and r.slot = i.slot offset 0)
-          else not exists (select from app_snapshot s where s.target_id = i.target_id and s.slot = i.slot offset 0) end
-    )`
-}
-
-/** `forgotten` deletes what a plan has decided of its `piece`: all but what the budget cut, which the next plan looks at again. */
-export function forgetDecided(sql: SqlRunner): Fragment {
-  return sql`
-    forgotten as (
-      delete from due_slot where ctid = any(array(
-        select p.row_id from piece p left join (select place from decided where cut is not null) c using (place) where c.place is null))
-    )`
 }
 
 /** Makes the next plan and the next closing read all periods, as after a crash. The daily call bounds how long a mistake in what is due can last. */

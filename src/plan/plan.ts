@@ -1,6 +1,6 @@
 /**
  * Planning: due targets become `planned` tasks with their money reserved, all in the database. What the budget cuts is
- * recorded once per slot, and lifted when money comes.
+ * recorded once per slot, waits in a queue of its budget, and is lifted when money comes.
  */
 import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
@@ -14,17 +14,9 @@ import {
   type OverallBudget,
   type PassedMoney,
 } from './admission.ts'
-import {
-  type DuePlace,
-  dueNow,
-  duePiece,
-  FIRST_PLACE,
-  forgetDecided,
-  openTwins,
-  queueDueSlots,
-  readPieceEnd,
-} from './due.ts'
+import { type DuePlace, dueNow, duePiece, FIRST_PLACE, openTwins, queueDueSlots } from './due.ts'
 import { disableNestedLoops } from './joins.ts'
+import { barriers, forgetEndedWaits, keepWaiting, wakeWaiting } from './waiting.ts'
 
 export interface PlanSummary extends PlanTotals {
   readonly posts: number
@@ -35,7 +27,8 @@ export type EnqueuePosts = (tx: Transaction, postIds: readonly string[]) => Prom
 
 /**
  * Plans what is due now in pieces, the most urgent first, each in a transaction behind the ledger's lock: what a piece has
- * planned is posted while the next one is planned.
+ * planned is posted while the next one is planned. The summary counts what the plan looked at: what waits for a budget that has no room is
+ * not among it.
  * @param pieceSlots for tests: smaller pieces
  */
 export async function planDueTasks(
@@ -46,27 +39,39 @@ export async function planDueTasks(
 ): Promise<PlanSummary> {
   await openTwins(db)
   await queueDueSlots(db)
-  let summary: PlanSummary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
-  let passed = NOTHING_PASSED
-  let after = FIRST_PLACE
-  for (;;) {
-    const piece: PlannedPiece = await planPiece(
-      db,
-      { after, pieceSlots },
-      { ...budget, passed },
-      enqueuePosts,
-    )
-    summary = addUp(summary, piece)
-    passed = passOn(passed, piece)
-    if (piece.last === null) return summary
-    after = piece.last
+  await forgetEndedWaits(db)
+  const plan = { budget, enqueuePosts, pieceSlots }
+  let state: PlanState = { summary: NOTHING_PLANNED, passed: NOTHING_PASSED }
+  // Of what wakes, some may not be due any more, so that the money reaches further.
+  for (let isFirst = true, woken = 0; isFirst || woken > 0; isFirst = false) {
+    woken = await wakeWaiting(db, { ...budget, prices: await readPrices(db.sql), passed: state.passed })
+    if (isFirst || woken > 0) state = await planQueue(db, plan, state)
   }
+  return state.summary
 }
 
-/** The due slots that one transaction plans. */
-interface Piece {
-  readonly after: DuePlace
+interface Plan {
+  readonly budget: OverallBudget
+  readonly enqueuePosts: EnqueuePosts
   readonly pieceSlots: number
+}
+
+interface PlanState {
+  readonly summary: PlanSummary
+  readonly passed: PassedMoney
+}
+
+const NOTHING_PLANNED: PlanSummary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
+
+async function planQueue(db: Database, plan: Plan, state: PlanState): Promise<PlanState> {
+  let { summary, passed } = state
+  for (let after: DuePlace | null = FIRST_PLACE; after !== null; ) {
+    const piece: PlannedPiece = await planPiece(db, plan, after, passed)
+    summary = addUp(summary, piece)
+    passed = passOn(passed, piece)
+    after = piece.last
+  }
+  return { summary, passed }
 }
 
 type PlannedPiece = Omit<Planned, 'postIds'> & {
@@ -75,24 +80,25 @@ type PlannedPiece = Omit<Planned, 'postIds'> & {
   readonly last: DuePlace | null
 }
 
-async function planPiece(
+function planPiece(
   db: Database,
-  { after, pieceSlots }: Piece,
-  budget: OverallBudget & { readonly passed: PassedMoney },
-  enqueuePosts: EnqueuePosts,
+  { budget, enqueuePosts, pieceSlots }: Plan,
+  after: DuePlace,
+  passed: PassedMoney,
 ): Promise<PlannedPiece> {
   return withLedgerLock(db, 'Planning', async (tx) => {
-    const last = await readPieceEnd(tx, after, pieceSlots)
     const prices = await readPrices(tx)
     await disableNestedLoops(tx)
-    const decision = admission(tx, duePiece(tx, { after, to: last, slots: pieceSlots }), {
-      ...budget,
-      prices,
-    })
-    const { postIds, ...planned } = await planTasks(tx, tx`${decision}, ${forgetDecided(tx)}`)
+    const piece = tx`${duePiece(tx, { after, slots: pieceSlots })}, ${barriers(tx)}`
+    const decision = admission(tx, piece, { ...budget, prices, passed })
+    const { postIds, ...planned } = await planTasks<{ last: DuePlace | null }>(
+      tx,
+      tx`${decision}, ${keepWaiting(tx)}`,
+      tx`(select to_jsonb(last) from last) as last`,
+    )
     const allPostIds = [...postIds, ...(await packTasks(tx))]
     await enqueuePosts(tx, allPostIds)
-    return { ...planned, posts: allPostIds.length, last }
+    return { ...planned, posts: allPostIds.length }
   })
 }
 
@@ -145,15 +151,17 @@ async function readPreview(tx: Transaction, input: AdmissionInput): Promise<Plan
   await disableNestedLoops(tx)
   const lines = await tx<PlanLine[]>`
     with ${admission(tx, dueNow(tx), input)}
-    select p.name as project, d.store, d.function, null as cut, count(*) as tasks,
+    select p.name as project, e.store, e.function, null as cut, count(*) as tasks,
       sum(share_of(d.price_micros, cardinality(d.payers), s.place))::bigint as "costMicros"
-    from decided d
+    from decided d join price e using (endpoint)
     cross join lateral unnest(d.payers) with ordinality as s (project_id, place) join project p on p.id = s.project_id
     where d.cut is null
     group by 1, 2, 3
     union all
-    select y.project, d.store, d.function, d.cut, count(*), sum(d.price_micros)::bigint
-    from payer y join decided d using (place) where d.cut is not null group by 1, 2, 3, 4
+    select p.name, e.store, e.function, d.cut, count(*), sum(d.price_micros)::bigint
+    from asked a join decided d using (place) join price e using (endpoint) join project p on p.id = a.project_id
+    where d.cut is not null
+    group by 1, 2, 3, 4
     order by 1, 2, 3, 4 nulls first`
   const [sum] = await tx<PlanTotals[]>`with ${admission(tx, dueNow(tx), input)} ${totals(tx)}`
   if (sum === undefined) throw new Error('An aggregate returned no row.')

@@ -51,6 +51,12 @@ export interface SpentOnFunction {
   readonly netMicros: number
 }
 
+/** How many due slots the budget does not reach. */
+export async function countBudgetCuts(db: Database): Promise<number> {
+  const [row] = await db.sql<{ count: number }[]>`select count from open_work where kind = 'budget_cut'`
+  return row?.count ?? 0
+}
+
 /** The same by what was measured, the dearest first. */
 export async function readSpentByFunction(db: Database, from: Date): Promise<SpentOnFunction[]> {
   return db.sql<SpentOnFunction[]>`

@@ -43,6 +43,7 @@ const WRITTEN = [
   'spend_change',
   'ledger',
   'due_slot',
+  'waiting_slot',
   'period_due',
   'interval_progress',
   'api_call',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
+import { recount } from '../support/ledger.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const NOW = '2026-03-10 13:00+00'
@@ -162,7 +163,8 @@ describe('a target of several projects', () => {
     await planning.watch('a', ['last of all'])
     await planning.setBudget('a', { dailyMicros: 7200 })
     for (const pieceSlots of [3, 2, 1]) {
-      await planning.db.sql`delete from budget_cut`
+      await planning.db.sql`truncate task, budget_cut, waiting_slot, interval_progress`
+      await recount(planning.db.sql)
       await planning.plan({}, pieceSlots)
       assert.deepEqual(await sharesOf('yoga'), { b: 7200 })
       assert.deepEqual(await cutsOf(), { 'last of all': 'project_budget' })

@@ -258,14 +258,14 @@ describe('the account', () => {
 })
 
 describe('what the budget cut', () => {
-  test('is recorded once a slot, however often it is planned', async () => {
+  test('is recorded once a slot, and not looked at again while there is no money', async () => {
     await planning.setBudget('a', { dailyMicros: 9600 })
     await affordable()
     const first = await cuts()
     assert.equal(first.length, 2)
     await planning.plan()
     const third = await planning.plan()
-    assert.deepEqual(third, { due: 2, planned: 0, plannedMicros: 0, cut: 2, cutMicros: 2400, posts: 0 })
+    assert.deepEqual(third, { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 })
     assert.deepEqual([...(await cuts())], [...first])
   })
 

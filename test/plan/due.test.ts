@@ -20,6 +20,7 @@ after(() => planning.drop())
 
 const project = fc.constantFrom('a', 'b')
 const keyword = fc.constantFrom(...KEYWORDS)
+const maxDayMicros = fc.constantFrom(0, 1200, 3000, CENT, 100 * CENT)
 const step = fc.oneof(
   {
     weight: 3,
@@ -47,7 +48,15 @@ const step = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant('plan' as const),
-      maxDayMicros: fc.constantFrom(0, CENT, 100 * CENT),
+      maxDayMicros,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('budget' as const),
+      project,
+      dailyMicros: fc.constantFrom(null, 0, 1200, 3000, CENT),
     }),
   },
   fc.record({ do: fc.constant('drop' as const) }),
@@ -58,7 +67,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
 /** The unlogged tables are empty after it. */
-const crash = () => planning.db.sql`truncate interval_progress, period_due, due_slot`
+const crash = () => planning.db.sql`truncate interval_progress, period_due, due_slot, waiting_slot`
 
 async function take(each: Step, clock: { ms: number }): Promise<void> {
   const { sql } = planning.db
@@ -75,6 +84,7 @@ async function take(each: Step, clock: { ms: number }): Promise<void> {
     await planning.setNow(new Date(clock.ms))
   }
   if (each.do === 'plan') await planning.plan({ maxDayMicros: each.maxDayMicros }, 2)
+  if (each.do === 'budget') await planning.setBudget(each.project, { dailyMicros: each.dailyMicros })
   // As a claim does with what no watch asks for any more.
   if (each.do === 'drop')
     await sql`update task k set state = 'dropped', post_id = null where state = 'planned' and not exists (
@@ -99,7 +109,7 @@ test('a plan goes on while housekeeping has all periods looked at, also when it 
     await until('the plan waits', async () => {
       const waiting = await db.sql`
         select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query like '%take_due_periods%'`
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%queue_due_slots%'`
       return waiting.count === 1
     })
     await housekeeping`delete from interval_progress`
@@ -110,25 +120,33 @@ test('a plan goes on while housekeeping has all periods looked at, also when it 
 })
 
 describe('whatever people and runners did', () => {
-  test('a plan has queued what reading every watch finds due', async () => {
+  test('a plan buys what reading every watch finds due and affordable, and the rest is told as cut and waits', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { maxLength: 14 }), maxDayMicros, async (steps, maxMicros) => {
         const { db } = planning
         const clock = { ms: START_MS }
         await planning.clear()
         await planning.setNow(new Date(clock.ms))
         for (const each of steps) await take(each, clock)
-        await queueDueSlots(db)
-        const [missing] = await db.sql<{ count: number }[]>`
+        const budget = { maxDayMicros: maxMicros }
+        const { planned, plannedMicros, cut } = await planning.preview(budget)
+        const plan = await planning.plan(budget, 2)
+        assert.deepEqual([plan.planned, plan.plannedMicros], [planned, plannedMicros])
+        const [left] = await db.sql`
           with ${dueNow(db.sql)}
-          select count(*) from due d left join due_slot q using (target_id, slot)
-          where (q.priority_order, q.captured_at) is distinct from (-d.priority, coalesce(d.captured_at, '-infinity'))`
-        assert.equal(missing?.count, 0)
-        const { due } = await planning.preview()
-        assert.equal((await planning.plan()).due, due)
+          select count(*) as due, count(*) filter (where not exists (
+              select from budget_cut c where (c.target_id, c.slot) = (d.target_id, d.slot))) as untold,
+            count(*) filter (where not exists (
+              select from waiting_slot w where (w.target_id, w.slot) = (d.target_id, d.slot)
+                and (w.priority_order, w.captured_at) <= (-d.priority, coalesce(d.captured_at, '-infinity')))) as forgotten
+          from due d`
+        assert.deepEqual({ ...left }, { due: cut, untold: 0, forgotten: 0 })
+        assert.equal((await db.sql`select from due_slot`).count, 0)
+        for (const name of ['a', 'b']) await planning.setBudget(name, {})
+        assert.equal((await planning.plan()).planned, cut)
         assert.equal((await planning.preview()).due, 0)
       }),
-      { numRuns: 25 },
+      { numRuns: 40 },
     )
   })
 

@@ -15,7 +15,7 @@ const STORAGE = 'ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERN
 /** Closing a slot updates every period: on a page that is half empty, without touching the indexes. */
 const FILL = 'ALTER TABLE "watch_period" SET (fillfactor = 50);'
 /** What a crash may forget. */
-const UNLOGGED = ['interval_progress', 'period_due', 'due_slot'].map(
+const UNLOGGED = ['interval_progress', 'period_due', 'due_slot', 'waiting_slot'].map(
   (table) => `ALTER TABLE "${table}" SET UNLOGGED;`,
 )
 /**

@@ -40,6 +40,7 @@ const TEMPORARY = [
   'rejected_result',
   'budget_cut',
   'due_slot',
+  'waiting_slot',
   'service_failure',
 ]
 

@@ -47,6 +47,7 @@ const TABLES = [
     'interval_progress',
     'period_due',
     'due_slot',
+    'waiting_slot',
     'budget_cut',
     'charge',
     'pruned_charge',

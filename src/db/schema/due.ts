@@ -11,11 +11,11 @@ import {
   smallint,
   text,
 } from 'drizzle-orm/pg-core'
-import { instant } from './columns.ts'
+import { instant, micros } from './columns.ts'
 
 /**
  * Up to which slot all open periods of an interval were looked at, for planning and for closing: so that a plan finds out that nothing is
- * new by reading one row for each interval. Unlogged like the next two tables: after a crash all three are empty, and every period is
+ * new by reading one row for each interval. Unlogged like the next three tables: after a crash all four are empty, and every period is
  * looked at once more.
  */
 export const intervalProgress = pgTable(
@@ -53,7 +53,10 @@ export const periodDue = pgTable(
   ],
 )
 
-/** Slots that are due and were not bought yet, in the order of urgency. A plan reads what it decides from here. */
+/**
+ * Slots that are due and were not decided yet. A plan takes them in the order of urgency; what becomes due twice, for watches of two projects,
+ * it decides once.
+ */
 export const dueSlot = pgTable(
   'due_slot',
   {
@@ -64,8 +67,32 @@ export const dueSlot = pgTable(
     /** When the target was measured last; -infinity when it never was. */
     capturedAt: instant('captured_at').notNull(),
   },
+  // The only one: a second would be a tenth of a plan.
+  (t) => [index('due_slot_by_urgency').on(t.priorityOrder, t.capturedAt, t.slot, t.targetId)],
+)
+
+/**
+ * Due slots that the budget cut, in the queue of each project that asks for them: while its budget has no room, a plan reads no more than the
+ * head. A row may be left of a slot that was bought by another project, or that nobody asks for any more: its turn ends that.
+ */
+export const waitingSlot = pgTable(
+  'waiting_slot',
+  {
+    /** `project.id`; 0 is all projects together. */
+    scope: integer('scope').notNull(),
+    /** The price of what is dearer than the whole budget, and waits until that is raised; 0 of what stands in the queue. */
+    tooDearMicros: micros('too_dear_micros').notNull(),
+    /** The place in the order of urgency, as in `due_slot`. */
+    priorityOrder: smallint('priority_order').notNull(),
+    capturedAt: instant('captured_at').notNull(),
+    slot: instant('slot').notNull(),
+    targetId: integer('target_id').notNull(),
+    slotEndsAt: instant('slot_ends_at').notNull(),
+  },
   (t) => [
-    primaryKey({ columns: [t.targetId, t.slot] }),
-    index('due_slot_by_urgency').on(t.priorityOrder, t.capturedAt, t.slot, t.targetId),
+    primaryKey({
+      columns: [t.scope, t.tooDearMicros, t.priorityOrder, t.capturedAt, t.slot, t.targetId],
+    }),
+    index('waiting_slot_ends').on(t.slotEndsAt),
   ],
 )

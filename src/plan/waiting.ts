@@ -1,0 +1,105 @@
+/**
+ * What the budget cut waits in the queue of each project that asks for it (`waiting_slot`), and not among the due slots: while a budget has
+ * no room a plan reads the head of its queue and nothing behind it.
+ */
+import type { Database, SqlRunner } from '../db/database.ts'
+import type { Fragment } from '../ledger/money.ts'
+import { TIMINGS } from '../timings.ts'
+import { type AdmissionInput, budgets } from './admission.ts'
+import { measuredLast, priorityOrderOf } from './due.ts'
+
+/** Forgets the slots that are over, whose gaps are written by closing. */
+export async function forgetEndedWaits({ sql }: Database): Promise<void> {
+  for (;;) {
+    const { count } = await sql`
+      delete from waiting_slot where ctid = any(array(
+        select ctid from waiting_slot where slot_ends_at <= storerank_now() limit ${TIMINGS.wakeSlots}))`
+    if (count < TIMINGS.wakeSlots) return
+  }
+}
+
+/**
+ * Makes slots that wait for a budget with room due again, as many from the head of its queue as it can pay at the least price there is, and
+ * one more. So what it pays for is never more than what becomes due. What was dearer than the whole budget becomes due again when that is
+ * raised. Their places in the order of urgency are those of now: a target may have been measured since, and people may have ended their
+ * watches, but neither makes it more urgent, so that nothing behind the head belongs before it.
+ * @returns how many became due
+ */
+export async function wakeWaiting(db: Database, input: AdmissionInput): Promise<number> {
+  const leastMicros = Math.min(...input.prices.map(({ normalMicros }) => normalMicros))
+  let woken = 0
+  for (;;) {
+    const { count } = await db.sql`
+      with ${budgets(db.sql, input)},
+      room as materialized (
+        select b.scope, b.whole_micros, b.left_micros / greatest(${leastMicros}::bigint, 1) as slots
+        from (
+          select project_id as scope, whole_micros, left_micros from project_budget
+          union all
+          select 0, whole_micros, left_micros from overall_budget
+        ) b
+        where (b.left_micros >= ${leastMicros}::bigint) is not false
+          and (select left_micros >= ${leastMicros}::bigint from overall_budget) is not false
+      ),
+      woken as (
+        delete from waiting_slot where ctid = any(array(
+          select w.row_id from room r cross join lateral (
+            (select ctid as row_id from waiting_slot
+              where scope = r.scope and too_dear_micros = 0
+              order by priority_order, captured_at, slot, target_id limit r.slots + 1)
+            union all
+            select ctid from waiting_slot
+            where scope = r.scope and too_dear_micros > 0 and (too_dear_micros <= r.whole_micros) is not false
+          ) w limit ${TIMINGS.wakeSlots}))
+        returning target_id, slot, priority_order
+      )
+      insert into due_slot (target_id, slot, priority_order, captured_at)
+      select w.target_id, w.slot, ${priorityOrderOf(db.sql, 'w')}, ${measuredLast(db.sql, 'w')}
+      from (select target_id, slot, min(priority_order) as priority_order from woken group by 1, 2) w`
+    woken += count
+    if (count < TIMINGS.wakeSlots) return woken
+  }
+}
+
+/**
+ * `barrier`, of each project (`project.id`) and of all together (0) the first place of `piece` behind what waits for its money: whatever is
+ * less urgent than that must not be paid before it.
+ */
+export function barriers(sql: SqlRunner): Fragment {
+  return sql`
+    head as materialized (
+      select s.scope, w.priority_order, w.captured_at, w.slot, w.target_id
+      from (select 0 as scope union all select id from project) s
+      cross join lateral (
+        select priority_order, captured_at, slot, target_id from waiting_slot
+        where scope = s.scope and too_dear_micros = 0
+        order by priority_order, captured_at, slot, target_id limit 1
+      ) w
+    ),
+    barrier as materialized (
+      select h.scope, (
+          select min(i.place) from piece i
+          where (i.priority_order, i.captured_at, i.slot, i.target_id) > (h.priority_order, h.captured_at, h.slot, h.target_id)
+        ) as place
+      from head h
+    )`
+}
+
+/** `waiting` keeps what is cut, in the queue of each project that asks for it, or in that of all together. */
+export function keepWaiting(sql: SqlRunner): Fragment {
+  return sql`
+    waiting as (
+      insert into waiting_slot (scope, too_dear_micros, priority_order, captured_at, slot, target_id, slot_ends_at)
+      select w.scope, w.too_dear_micros, i.priority_order, i.captured_at, i.slot, i.target_id, w.slot_ends_at
+      from (
+        select d.place, d.slot_ends_at, y.project_id as scope, case when y.too_dear then y.price_micros else 0 end as too_dear_micros
+        from decided d join payer y using (place)
+        where d.cut in ('project_budget', 'dearer_than_project_budget')
+        union all
+        select place, slot_ends_at, 0, case cut when 'dearer_than_overall_budget' then price_micros else 0 end
+        from decided where cut in ('overall_budget', 'dearer_than_overall_budget')
+      ) w join piece i using (place)
+      on conflict (scope, too_dear_micros, priority_order, captured_at, slot, target_id)
+        do update set slot_ends_at = greatest(waiting_slot.slot_ends_at, excluded.slot_ends_at)
+    )`
+}

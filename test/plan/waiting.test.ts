@@ -33,9 +33,9 @@ async function countPages(): Promise<number> {
 
 const waiting = async () => (await planning.db.sql`select from waiting_slot`).count
 
-test('a plan without money reads as much when a thousand slots wait for it as when ten do', async () => {
+test('a plan without money reads as much when two thousand slots wait for it as when three hundred do', async () => {
   const pages: number[] = []
-  for (const count of [10, 1000]) {
+  for (const count of [300, 2000]) {
     await planning.clear()
     await planning.setBudget('a', { dailyMicros: PRICE })
     await planning.spend('a', PRICE, '2026-03-10 12:00+00')
@@ -46,8 +46,8 @@ test('a plan without money reads as much when a thousand slots wait for it as wh
     pages.push(await countPages())
   }
   const [few = 0, many = 0] = pages
-  // The index of a thousand is a page deeper.
-  assert.ok(many <= few + 40, `${few} pages with ten, and ${many} with a thousand`)
+  // The index may be a page deeper.
+  assert.ok(many <= few + 40, `${few} pages with 300, and ${many} with 2,000`)
 })
 
 test('a plan looks at what a new budget can pay at the least price there is, and one slot more', async () => {

@@ -76,17 +76,18 @@ declare
   present timestamptz := storerank_now();
   taken bigint[] := take_due_periods('plan', at_most);
 begin
-  insert into due_slot (target_id, slot, priority_order, captured_at)
-  select d.target_id, d.slot, d.priority_order,
-    coalesce((select t.captured_at from target t where t.id = d.target_id), '-infinity') as captured_at
-  from (
+  with begun as materialized (
     select p.target_id, slot_of(p.every, present) as slot, -max(p.priority) as priority_order
     from watch_period p
     where p.id = any(taken) and p.ended_at is null and p.target_id is not null and slot_of(p.every, present) >= p.first_slot
     group by 1, 2
-  ) d
-  where not exists (
-    select from due_slot q where q.target_id = d.target_id and q.slot = d.slot and q.priority_order <= d.priority_order)
+  )
+  insert into due_slot (target_id, slot, priority_order, captured_at)
+  select b.target_id, b.slot, b.priority_order, coalesce(t.captured_at, '-infinity') as captured_at
+  from begun b join target t on t.id = b.target_id
+  where t.id = any(array(select target_id from begun))
+    and not exists (
+      select from due_slot q where q.target_id = b.target_id and q.slot = b.slot and q.priority_order <= b.priority_order)
   order by 3, 4, 2, 1;
   return cardinality(taken);
 end $$;

@@ -3,11 +3,12 @@
  * when it is whole; one that is interrupted leaves nothing behind.
  */
 import { existsSync, readdirSync } from 'node:fs'
-import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { realpath, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { openDatabase, type Sql } from '../db/database.ts'
 import { attachEmbedded, type EmbeddedServer } from '../embedded/attach.ts'
 import { ConfigurationError } from '../errors.ts'
+import { makeFolder } from '../report/write-file.ts'
 import { SANDBOX_DATABASE } from './database-session.ts'
 
 export interface DemoFolder {
@@ -28,13 +29,11 @@ const DRAFT_DATABASE = 'storerank_draft'
 const IDLE_MS = 3_600_000
 
 /**
- * @throws ConfigurationError when the folder holds something else than a demo, another demo is made in it, or somebody uses its
+ * @throws ConfigurationError when the folder cannot be written or holds something else than a demo, another demo is made in it, or somebody uses its
  *   database
  */
 export async function openDemoFolder(folder: string): Promise<DemoFolder> {
-  const isNew = requireOwn(folder)
-  await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, MARKER), `${JSON.stringify({ is: 'a demo of storerank' })}\n`)
+  const isNew = await claim(folder)
   let server: EmbeddedServer | undefined
   const remove = async (drop: boolean) => {
     await server?.dispose()
@@ -46,6 +45,23 @@ export async function openDemoFolder(folder: string): Promise<DemoFolder> {
   } catch (error) {
     await remove(isNew)
     throw error
+  }
+}
+
+/** Makes the folder, and says whether that is new. */
+async function claim(folder: string): Promise<boolean> {
+  try {
+    const isNew = requireOwn(folder)
+    await makeFolder(folder)
+    await writeFile(join(folder, MARKER), `${JSON.stringify({ is: 'a demo of storerank' })}\n`)
+    return isNew
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (error instanceof ConfigurationError || code === undefined) throw error
+    throw new ConfigurationError(
+      `${show(folder)} cannot be the folder of a demo: ${message}. Give another one with --folder.`,
+      { cause: error },
+    )
   }
 }
 

@@ -60,8 +60,9 @@ export function printDemo(
     `\n${demo.days.length} days, ${demo.days[0]} to ${demo.days.at(-1)}: ${formatCount(demo.measured)} measurements for ${formatMicros(demo.spentMicros)}.`,
   )
   if (gaps.length > 0) say(`Not measured: ${gaps.join(', ')}.`)
-  say('\nWhat happened, which the pages show:')
-  for (const line of tellWhat(demo.days)) say(`  ${line}`)
+  const told = tellWhat(demo.days)
+  if (told.length > 0) say('\nWhat happened, which the pages show:')
+  for (const line of told) say(`  ${line}`)
   say('\nOpen in a browser:')
   for (const project of ['fitness', 'learning']) {
     say(`  ${pathToFileURL(resolve(join(demo.folder, 'reports', `${project}.html`))).href}`)

@@ -1,7 +1,8 @@
 /** A file whole or not at all, whoever reads it meanwhile. */
 import { randomBytes } from 'node:crypto'
-import { lstat, open, readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
 
 const DRAFT_NAME = /\.[0-9a-f]{8}\.draft$/
@@ -46,5 +47,21 @@ export async function sweepDrafts(folder: string, nowMs: number): Promise<void> 
       const file = await lstat(draft)
       if (file.isFile() && nowMs - file.mtimeMs > ABANDONED_MS) await rm(draft)
     } catch {}
+  }
+}
+
+/**
+ * Makes a folder and those above it, by one at a time: Node's recursive `mkdir` never ends where a file system says ENOENT of a folder whose parent
+ * is there, as /proc does.
+ */
+export async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || existsSync(dirname(folder))) throw error
+    await makeFolder(dirname(folder))
+    await makeFolder(folder)
   }
 }

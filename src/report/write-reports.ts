@@ -4,16 +4,15 @@
  * one from being written.
  */
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { access, constants, mkdir, open } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { access, constants, open } from 'node:fs/promises'
+import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { readLogo } from './page/logo.ts'
 import { renderPage } from './page/page.ts'
 import { readProjects, readReport } from './read.ts'
-import { sweepDrafts, writeWholeFile } from './write-file.ts'
+import { makeFolder, sweepDrafts, writeWholeFile } from './write-file.ts'
 
 export interface ReportSettings {
   /** Made when it is not there. */
@@ -115,19 +114,6 @@ async function requireFolder(folder: string): Promise<void> {
     throw new ConfigurationError(`REPORT_DIR cannot be written: ${(error as Error).message}.`, {
       cause: error,
     })
-  }
-}
-
-/** By one folder at a time: Node's recursive `mkdir` never ends where a file system says ENOENT of a folder whose parent is there, as /proc does. */
-async function makeFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT' || existsSync(dirname(folder))) throw error
-    await makeFolder(dirname(folder))
-    await makeFolder(folder)
   }
 }
 

@@ -23,6 +23,14 @@ describe('storerank demo refuses', () => {
     assert.deepEqual(await readdir(folder), ['holiday.jpg'])
   })
 
+  test('a folder that cannot be made, and says why', async () => {
+    for (const folder of ['/dev/null/demo', '/proc/demo', '/dev/null']) {
+      const { code, stderr } = await callCommand(['demo', '--folder', folder])
+      assert.equal(code, 2)
+      assert.match(stderr, /cannot be the folder of a demo: E[A-Z]+: .*\. Give another one with --folder\./)
+    }
+  })
+
   test('more days than its month has, before it makes anything', async () => {
     const folder = join(tmpdir(), `storerank-demo-${process.pid}`)
     const { code, stderr } = await callCommand(['demo', '--folder', folder, '--days', '32'])

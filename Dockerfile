@@ -23,6 +23,9 @@ LABEL org.opencontainers.image.title="storerank" \
 ENV NODE_ENV=production STORERANK_HOME=/tmp/storerank OPERATIONS_LISTEN=0.0.0.0:9090
 # Owned by root, run by an ordinary user: the file system may be read-only but for /tmp.
 COPY --from=build /opt/storerank /opt/storerank
+# The command by its name for `docker exec`, and a folder that a volume for STORERANK_HOME or REPORT_DIR takes its owner from.
+RUN ln -s /opt/storerank/src/cli/storerank.js /usr/local/bin/storerank \
+  && install --directory --owner=node --group=node /var/lib/storerank
 USER node
 WORKDIR /tmp
 EXPOSE 9090

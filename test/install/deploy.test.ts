@@ -42,6 +42,21 @@ describe('compose.yaml', () => {
       }
   })
 
+  // The official image sets a new database up with a server on the socket alone, which is stopped before the real one starts.
+  test('asks for the health of the database by TCP', () => {
+    assert.match(compose.services.database.healthcheck.test.join(' '), /pg_isready --host 127\.0\.0\.1 /)
+  })
+
+  test('keeps the sandbox and the pages of a read-only container in a volume whose owner is that of the image', () => {
+    const { environment, volumes, read_only } = compose.services.storerank
+    assert.equal(read_only, true)
+    assert.ok(volumes.includes(`home:${environment.STORERANK_HOME}`))
+    assert.match(
+      read('Dockerfile'),
+      new RegExp(`install --directory --owner=node [^\\n]*${environment.STORERANK_HOME}$`, 'm'),
+    )
+  })
+
   test('starts commands that there are, with settings that there are', () => {
     const ours = services.filter(([, { image }]) => image === 'storerank')
     assert.deepEqual(ours.map(([name]) => name).sort(), ['migrate', 'storerank'])

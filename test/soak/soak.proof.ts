@@ -3,6 +3,13 @@
  * a task costs is compared in the long form alone.
  */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { findExcesses, type Life } from './checks.ts'
 import { defaultLogFile, liveLong } from './life.ts'
@@ -24,6 +31,28 @@ test('nothing piles up from day to day, and everything goes when it is too old',
     Array(6).fill(TASKS),
   )
   assert.deepEqual(findExcesses(life), [])
+})
+
+test('a signal while the servers start ends it in order: no process and no folder is left', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'storerank-ended-soak-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  // When root runs the test, another account runs the server.
+  chmodSync(folder, 0o755)
+  const soak = spawn(process.execPath, [join(import.meta.dirname, 'soak.ts'), '--days', '2'], {
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    signal: t.signal,
+  })
+  const ended = once(soak, 'close')
+  soak.stdout.once('data', () => soak.kill('SIGTERM'))
+  const said = await text(soak.stdout)
+  assert.deepEqual(await ended, [0, null])
+  assert.match(said, /Ended by a signal after 0 of 2 days/)
+  // The log of the runners stays; a server that ran on would have its folder.
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => !name.endsWith('.log')),
+    [],
+  )
 })
 
 const HELD = { heapBytes: 40_000_000, resources: { Timeout: 3 }, listeners: 5, warnings: [] }

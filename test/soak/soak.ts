@@ -42,6 +42,10 @@ const life: Life = await liveLong({
   if (!stopping.signal.aborted) throw error
   return { days, bloat: [], aged: [], differences: 0 }
 })
+if (stopping.signal.aborted)
+  process.stdout.write(
+    `\nEnded by a signal after ${days.length} of ${values.days} days: what follows is what these have shown.\n`,
+  )
 process.stdout.write(
   '\n table, rows, MiB after the last day, MiB freshly written, rows when all is too old\n',
 )
@@ -59,5 +63,5 @@ for (const [text, early, late] of findReaders(life)) {
 }
 const excesses = findExcesses(life)
 for (const excess of excesses) process.stdout.write(`${excess}\n`)
-process.stdout.write(excesses.length === 0 ? '\nNothing piled up.\n' : '')
+process.stdout.write(excesses.length === 0 && days.length > 0 ? '\nNothing piled up.\n' : '')
 process.exitCode = excesses.length === 0 ? 0 : 1

@@ -2,7 +2,7 @@
  * `claim`: the transitions of a `ready` post before it is sent, and of the tasks that leave it. All of them run in one transaction that
  * holds the ledger's lock; src/post/claim.ts calls them in order.
  */
-import type { Transaction } from '../db/database.ts'
+import type { SqlRunner, Transaction } from '../db/database.ts'
 import type { ServiceFunction, Store } from '../service/functions.ts'
 import { booked, type Fragment, freed, reserved } from './money.ts'
 import type { TagOrigin } from './tag.ts'
@@ -13,9 +13,14 @@ export interface DayAndMonthBudget {
   readonly maxMonthMicros: number | null
 }
 
-/** Records why a post stays `ready`. When the slot of a task ends meanwhile, it becomes the reason of the gap. */
-export async function holdPost(tx: Transaction, postId: string, problem: string): Promise<void> {
-  await tx`update post set problem = ${problem} where id = ${postId} and problem is distinct from ${problem}`
+/**
+ * Records why a post stays `ready`. When the slot of a task ends meanwhile, it becomes the reason of the gap. The only statement here that
+ * runs without the ledger's lock as well: it moves no state, and locks one row.
+ */
+export async function holdPost(sql: SqlRunner, postId: string, problem: string): Promise<void> {
+  await sql`
+    update post set problem = ${problem}
+    where id = ${postId} and state = 'ready' and problem is distinct from ${problem}`
 }
 
 /** A post that is claimed, with the `project.id` of each project that pays for a task of it. */

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { endCall, waitForPermit } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
-import { AccountError, RejectedError, UnavailableError } from '../errors.ts'
+import { AccountError, RejectedError, StorerankError, UnavailableError } from '../errors.ts'
+import { holdPost } from '../ledger/claim-post.ts'
 import { releasePost } from '../ledger/release.ts'
 import { adviseOnRefusal } from '../service/account-advice.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -39,7 +40,7 @@ const SETTLE_ATTEMPTS = 5
 export async function workPost(deps: PostDeps, postId: string, signal: AbortSignal): Promise<PostResult> {
   for (;;) {
     signal.throwIfAborted()
-    await checkForRestore(deps.db, deps.client, signal)
+    await checkOrHold(deps, postId, signal)
     const claim = await claimOrRelease(deps, postId)
     if (claim.kind === 'wait') {
       await waitForPermit(deps.db, claim.waitMs, signal)
@@ -50,6 +51,16 @@ export async function workPost(deps: PostDeps, postId: string, signal: AbortSign
     const pauseMs = await handleRefusal(deps, claim.post, outcome)
     if (pauseMs === null) return settleOutcome(deps, claim.post, outcome)
     await sleep(pauseMs, undefined, { signal })
+  }
+}
+
+/** While the service's list cannot be read the post stays ready, and says why: nothing else tells that the service is away. */
+async function checkOrHold({ db, client }: PostDeps, postId: string, signal: AbortSignal): Promise<void> {
+  try {
+    await checkForRestore(db, client, signal)
+  } catch (error) {
+    if (error instanceof StorerankError) await holdPost(db.sql, postId, error.message)
+    throw error
   }
 }
 

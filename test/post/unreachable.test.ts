@@ -1,0 +1,45 @@
+/** While the service cannot be reached nothing is posted, and what waits says why. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { JOBS } from '../../jobs/index.ts'
+import { AccountError, UnavailableError } from '../../src/errors.ts'
+import { readFigures } from '../../src/monitor/figures.ts'
+import { findTroubles } from '../../src/monitor/troubles.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { planPost, replaceCalls, work } from './posting.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld()
+})
+after(() => world.close())
+
+async function findNotPosted(): Promise<string[]> {
+  const { budget, callsPerMinute } = world.settings
+  const jobs = JOBS.map(({ name }) => name)
+  const troubles = findTroubles(await readFigures(world.db, { budget, callsPerMinute, jobs }))
+  return troubles.filter(({ kind }) => kind === 'not_posted').map(({ message }) => message)
+}
+
+test('a post says why it waits while the list of tasks before it cannot be read, until it is sent', async () => {
+  const postId = await planPost(world, ['yoga'])
+  const failing = (error: Error) => ({
+    client: replaceCalls(world.client, {
+      readServiceTime: async () => {
+        throw error
+      },
+    }),
+  })
+  const refused = new AccountError('The service refuses the login.')
+  const unreachable = new UnavailableError('GET /v3 failed: ECONNREFUSED. Check the address of the service.')
+
+  await assert.rejects(work(world, postId, failing(refused)), refused)
+  assert.deepEqual(await findNotPosted(), ['1 posts are not sent. The service refuses the login.'])
+  await assert.rejects(work(world, postId, failing(unreachable)), unreachable)
+  assert.deepEqual(await findNotPosted(), [
+    '1 posts are not sent. GET /v3 failed: ECONNREFUSED. Check the address of the service.',
+  ])
+
+  assert.equal((await work(world, postId)).kind, 'settled')
+  assert.deepEqual(await findNotPosted(), [])
+})

@@ -131,7 +131,7 @@ select w.watch_table, w.watch_id, w.project, w.store, w.subject, told.problem,
 from (
   select c.target_id, case when c.reason like 'dearer%' then 'dearer_than_budget' else 'money' end as problem, format(
     case when c.reason like 'dearer%'
-      then 'It costs %s a time, which is more than the whole budget %s, so it is never bought: raise %s, or lower the '
+      then 'It costs %s a time, which is more than the whole budget %s, so it is not bought: raise %s, or lower the '
         'depth or the priority of the watch.'
       else 'This slot costs %s, and the budget %s is used up: it is bought when money comes, and else becomes a gap. '
         'Raise %s, or watch less, or less often.'
@@ -139,7 +139,7 @@ from (
   from budget_cut c
   join (values
     ('%project_budget', 'of the project', 'its daily_usd or monthly_usd'),
-    ('%overall_budget', 'of all projects', 'MAX_USD_PER_RUN, MAX_USD_PER_DAY, MAX_USD_PER_MONTH or the limits of the account')
+    ('%overall_budget', 'of all projects', 'MAX_USD_PER_RUN, MAX_USD_PER_DAY, MAX_USD_PER_MONTH, the limits of the account or its balance')
   ) budget (reason, whose, setting) on c.reason like budget.reason
   union all
   select f.target_id, 'last_slot_failed', format('The last measurement, due %s, failed: %s. The next slot is tried again; '

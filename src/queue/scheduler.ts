@@ -42,9 +42,12 @@ const MISSED_AT_MOST = 1_000
 const MISSED_REASON = 'No runner was there to start it.'
 /** How soon it looks again after a failure, such as a lost database. */
 const LOOK_AGAIN_MS = 5_000
+/** What failed while the service or the database was away is done soon after, and not at the next slot, which may be a week away. */
+const REPEAT_FAILED_EVERY_MINUTES = 10
 
 /**
- * Looks at once, which catches up and repeats a job whose last run failed, and then every minute until it is stopped.
+ * Looks at once, which catches up and repeats a job whose last run failed, and then every minute until it is stopped. Every tenth minute
+ * repeats what has failed since.
  * @param readNow the clock that slots go by
  */
 export async function startScheduler(
@@ -149,7 +152,8 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
     await endHalfSentSessions(db.sql)
     const now = await readNow(db)
     const answeredMs = performance.now()
-    const recorded = before === null ? await readLatestSlots(db, jobs, now) : null
+    const repeats = before === null || isMinuteOfRepeats(before, now)
+    const recorded = repeats ? await readLatestSlots(db, jobs, now) : null
     for (const { job, cron } of schedules) {
       const latest = recorded?.get(job.name)
       const after = before ?? latest?.slot ?? null
@@ -157,7 +161,6 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
       // In this order, so that after a crash between the two the next look still finds the due slot.
       await recordMissedSlots(db, job.name, missed)
       if (due !== null) await enqueueRun(db, queue, job.name, due)
-      // The cause of the last failure may be mended when a runner starts, and the next slot may be a week away.
       else if (latest?.hasFailed && job.catchUp === 'latest')
         await enqueueAgain(db, queue, job.name, beginOfMinute(now))
     }
@@ -165,6 +168,12 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
     // Not at all when the next minute has begun meanwhile.
     return Math.max(0, MINUTE_MS - (now.getTime() % MINUTE_MS) - (performance.now() - answeredMs))
   }
+}
+
+/** Once, however often it looks in that minute. */
+function isMinuteOfRepeats(before: Date, now: Date): boolean {
+  const minute = beginOfMinute(now)
+  return minute > beginOfMinute(before) && minute.getUTCMinutes() % REPEAT_FAILED_EVERY_MINUTES === 0
 }
 
 async function readClock(db: Database): Promise<Date> {

@@ -107,7 +107,7 @@ export async function readBudgets(db: Database, budget: OverallBudget): Promise<
     select budget, limit_micros as "limitMicros", used_micros as "usedMicros", case
       when budget = 'the account''s balance' then
         case when limit_micros - used_micros <= dearest_day.micros
-          then format('What is left of %s is no more than yesterday or today cost.', budget) end
+          then format('What is left of %s is no more than yesterday or today cost: add money to the account.', budget) end
       when limit_micros > 0 and used_micros * 100 >= limit_micros * ${WARN_AT_PERCENT}::int
         then format('%s: %s %% is used.', budget, used_micros * 100 / limit_micros)
       end as warning

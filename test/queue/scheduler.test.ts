@@ -379,6 +379,21 @@ describe('a scheduler that goes on', () => {
     assert.deepEqual(await queuedSlots('looked'), ['2026-11-21T12:00:00.000Z'])
   })
 
+  test('does again every tenth minute what has failed meanwhile', async () => {
+    const { context } = await world.openRunner()
+    await world.db.sql`
+      insert into job_run (job, slot, state) values ('weekly', ${instant('12:00:00')}, 'done'), ('well', ${instant('12:00:00')}, 'done')`
+    const looks = ['06', '07', '08', '09', '10'].map((minute) => instant(`12:${minute}:59.990`))
+    const scheduler = await startScheduler(context, [jobOf('weekly'), jobOf('well')], async () => {
+      if (looks.length === 4) await world.db.sql`update job_run set state = 'failed' where job = 'weekly'`
+      return looks.shift() ?? instant('12:11:00.001')
+    })
+    await until('every look was made', async () => looks.length === 0)
+    await scheduler.stop()
+    assert.deepEqual(await queuedSlots('weekly'), ['2026-11-21T12:10:00.000Z'])
+    assert.deepEqual(await queuedSlots('well'), [])
+  })
+
   test('ends with a sentence when a newer storerank has migrated the database', async (t) => {
     const { context } = await world.openRunner()
     let looks = 0

@@ -67,7 +67,8 @@ describe('a warning', () => {
   })
 
   test('of the balance comes when no more is left than yesterday or today cost', async () => {
-    const low = "What is left of the account's balance is no more than yesterday or today cost."
+    const low =
+      "What is left of the account's balance is no more than yesterday or today cost: add money to the account."
     await planning.setBudget('a', {})
     await planning.spend('a', 9000, '2026-03-08 23:59:59+00')
     await planning.spend('a', 3000, '2026-03-09 00:00+00')
@@ -81,7 +82,8 @@ describe('a warning', () => {
   })
 
   test('of the balance counts among what today costs what was reserved a moment ago', async () => {
-    const low = "What is left of the account's balance is no more than yesterday or today cost."
+    const low =
+      "What is left of the account's balance is no more than yesterday or today cost: add money to the account."
     await planning.watch('a', ['yoga'])
     await account({ balance_micros: 2400 })
     assert.deepEqual(await warnings(), [])

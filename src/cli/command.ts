@@ -88,7 +88,7 @@ export interface CommandOptions {
   }
   /** `days` of the month; `folder` holds its database. */
   demo: { readonly folder?: string; readonly seed?: number; readonly days: number }
-  migrate: Record<string, never>
+  migrate: { readonly distribute?: boolean }
   connect: { readonly print: boolean }
   dump: { readonly file: string }
   restore: { readonly file: string }

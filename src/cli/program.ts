@@ -335,7 +335,8 @@ function addServers(program: Command, invoke: Invoke) {
   const migrate = program
     .command('migrate')
     .description('apply the migrations to the database and exit')
-    .action(() => invoke('migrate', {}))
+    .option('--distribute', 'distribute the history over the workers of Citus; see docs/scale.md')
+    .action((options) => invoke('migrate', options))
   addExample(migrate, 'storerank migrate')
   addInit(program, invoke)
 

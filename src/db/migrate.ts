@@ -12,6 +12,17 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError } from '../errors.ts'
 import { beginWith, postgresOptions, WORK } from './connection.ts'
 import { type Database, int8, type SqlRunner } from './database.ts'
+import { parseDatabaseUrl } from './database-url.ts'
+import {
+  addMissingColumns,
+  distributeRanking,
+  dropLocalCopy,
+  isDistributed,
+  keepOnCoordinator,
+  openLoop,
+  requireCluster,
+  tryLoop,
+} from './distribute.ts'
 import { applyObjects, dropObjectsForMigration, type Identity, type Objects, readObjects } from './objects.ts'
 import { OWN_SCHEMAS, refuseMissingRights, refusePooler, refuseUnfitDatabase } from './requirements.ts'
 import * as roles from './roles.ts'
@@ -85,13 +96,7 @@ interface Applied {
  * never released, and when an object of a person is in the way
  */
 export async function migrate(url: string, schema: Schema = PRESENT): Promise<boolean> {
-  const options = {
-    ...postgresOptions(url),
-    max: 1,
-    onnotice: () => {},
-    types: { int8 },
-    connection: { application_name: 'storerank migrate', options: beginWith(WORK) },
-  }
+  const options = migrationOptions(url)
   const client = postgres(options)
   const another = postgres(options)
   try {
@@ -106,22 +111,72 @@ export async function migrate(url: string, schema: Schema = PRESENT): Promise<bo
   }
 }
 
+function migrationOptions(url: string) {
+  return {
+    ...postgresOptions(url),
+    max: 1,
+    onnotice: () => {},
+    types: { int8 },
+    connection: { application_name: 'storerank migrate', options: beginWith(WORK) },
+  }
+}
+
 async function bringUpToDate(tx: Transaction, schema: Schema): Promise<boolean> {
   await waitForMigrations(tx)
   const applied = await readKnown(tx, schema)
   if (isCurrent(applied, schema)) return false
   await refuseMissingRights(tx)
   await makeOwnSchemas(tx)
-  const { version, objects } = schema
   const recorded = applied.objects?.identities ?? []
   const grants = await roles.readGrants(tx)
   await migrateTables(tx, listMissing(applied, schema), recorded)
-  const identities = await applyObjects(tx, objects, recorded)
+  const isElsewhere = await isDistributed(tx)
+  if (isElsewhere) await addMissingColumns(tx)
+  await replaceObjects(tx, schema, recorded, isElsewhere)
+  await roles.restoreGrants(tx, grants)
+  return true
+}
+
+async function replaceObjects(
+  tx: Transaction,
+  { version, objects }: Schema,
+  recorded: readonly Identity[],
+  isElsewhere: boolean,
+): Promise<void> {
+  if (isElsewhere) await keepOnCoordinator(tx)
+  const identities = await applyObjects(tx, objects, recorded, isElsewhere)
   await tx`delete from drizzle.objects`
   await tx`insert into drizzle.objects (version, hash, identities) values (${version}, ${objects.hash}, ${identities})`
   await roles.grantRoles(tx, objects.grants)
-  await roles.restoreGrants(tx, grants)
-  return true
+}
+
+/**
+ * Distributes the history of a database that is at this schema over the workers of Citus; later migrations keep it so. May be called again, also
+ * when the password of the login is another.
+ * @throws ConfigurationError when there is no such cluster, or the login may not; then nothing was distributed
+ */
+export async function distribute(url: string): Promise<void> {
+  const client = postgres(migrationOptions(url))
+  try {
+    const begin = createBegin(client)
+    const coordinator = await requireCluster(client)
+    const { password } = parseDatabaseUrl(url)
+    await begin((tx) => openLoop(tx, coordinator, password), LOCKING)
+    await tryLoop(client, coordinator)
+    await begin(
+      async (tx) => {
+        await waitForMigrations(tx)
+        const { objects } = await readKnown(tx, PRESENT)
+        // First, because Citus distributes no table on which views depend that depend on functions that depend on views.
+        await replaceObjects(tx, PRESENT, objects?.identities ?? [], true)
+        await distributeRanking(tx)
+      },
+      { ...LOCKING, limitMs: NO_LIMIT_MS },
+    )
+    await dropLocalCopy(client)
+  } finally {
+    await client.end({ timeout: 5 })
+  }
 }
 
 async function migrateTables(

@@ -21,6 +21,8 @@ export interface Objects {
   /** Changes whenever a file or their order does. */
   readonly hash: string
   readonly definitions: readonly Definition[]
+  /** What takes the place of some of them where the history is distributed. */
+  readonly distributed: readonly Definition[]
   /** The `grant … to` of the roles of people, which may be missing. */
   readonly grants: readonly string[]
 }
@@ -35,15 +37,25 @@ const CANNOT_REPLACE = ['42P16', '42P13']
 export function readObjects(folder: string): Objects {
   const names = readFileSync(join(folder, 'order.txt'), 'utf8').trim().split('\n')
   const texts = names.map((name) => readFileSync(join(folder, `${name}.sql`), 'utf8'))
-  // A definition or grant begins at the margin. No line inside of one begins with these words at the margin.
-  const parts = texts.flatMap((text) => text.split(/^(?=create |grant )/m))
+  const distributed = readFileSync(join(folder, 'distributed.sql'), 'utf8')
+  const parts = texts.flatMap(split)
   return {
-    hash: createHash('sha256').update(texts.join('\0')).digest('hex'),
-    definitions: parts
-      .filter((text) => text.startsWith('create '))
-      .map((text) => ({ key: keyOf(text), text })),
+    hash: createHash('sha256')
+      .update([...texts, distributed].join('\0'))
+      .digest('hex'),
+    definitions: definitionsOf(parts),
+    distributed: definitionsOf(split(distributed)),
     grants: parts.filter((text) => text.startsWith('grant ')),
   }
+}
+
+/** A definition or grant begins at the margin. No line inside of one begins with these words at the margin. */
+function split(text: string): string[] {
+  return text.split(/^(?=create |grant )/m)
+}
+
+function definitionsOf(parts: readonly string[]): Definition[] {
+  return parts.filter((text) => text.startsWith('create ')).map((text) => ({ key: keyOf(text), text }))
 }
 
 function keyOf(text: string): string {
@@ -56,18 +68,22 @@ function keyOf(text: string): string {
 /**
  * Applies all definitions, and drops what earlier ones made and these do not.
  * @param recorded what was made when definitions were applied last
+ * @param isDistributed whether the history is
  * @returns what was made now
  * @throws ConfigurationError when an object of a person is in the way
  */
 export async function applyObjects(
   tx: Transaction,
-  { definitions }: Objects,
+  { definitions, distributed }: Objects,
   recorded: readonly Identity[],
+  isDistributed: boolean,
 ): Promise<Identity[]> {
   const keys = definitions.map(({ key }) => key)
   await refuseTakenNames(tx, keys, recorded)
   await resetRights(tx, recorded)
-  for (const { key, text } of definitions) await applyDefinition(tx, key, text, recorded)
+  for (const { key, text } of [...definitions, ...(isDistributed ? distributed : [])]) {
+    await applyDefinition(tx, key, text, recorded)
+  }
   const present = (await findObjects(tx)).filter(({ key }) => keys.includes(key))
   // A function whose arguments changed stands beside the new one, which has the same name.
   const fresh = present.filter(({ identity }) => !recorded.includes(identity)).map(({ key }) => key)

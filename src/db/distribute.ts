@@ -1,0 +1,169 @@
+/**
+ * The history on Citus: `ranking` is distributed by target, all other tables stay on the coordinator. What asks the history asks
+ * `ranking_row`, which is there a foreign table of postgres_fdw: a session of the coordinator with itself. So any statement may ask it,
+ * where Citus takes few shapes of statements that join distributed tables with others. drizzle/objects/distributed.sql says the rest.
+ */
+import { ConfigurationError } from '../errors.ts'
+import type { SqlRunner } from './database.ts'
+import type { Transaction } from './transaction.ts'
+
+const SERVER = 'storerank_history'
+const NOT_ALLOWED = '42501'
+
+/** Whether the history of this database is distributed. */
+export async function isDistributed(sql: SqlRunner): Promise<boolean> {
+  if (!(await hasCitus(sql))) return false
+  const [row] = await sql<{ found: boolean }[]>`
+    select exists (select from pg_dist_partition where logicalrelid = to_regclass('public.ranking')) as found`
+  return row?.found ?? false
+}
+
+async function hasCitus(sql: SqlRunner): Promise<boolean> {
+  const [row] = await sql<{ found: boolean }[]>`
+    select exists (select from pg_extension where extname = 'citus') as found`
+  return row?.found ?? false
+}
+
+/** Objects are the coordinator's alone: no worker plans a statement of ours. */
+export async function keepOnCoordinator(tx: Transaction): Promise<void> {
+  await tx`set local citus.enable_ddl_propagation = off`
+}
+
+/** Where the nodes of Citus find the coordinator. */
+interface Coordinator {
+  readonly host: string
+  readonly port: number
+}
+
+/** @throws ConfigurationError when Citus is missing, or has no coordinator or no worker, with what to do */
+export async function requireCluster(sql: SqlRunner): Promise<Coordinator> {
+  if (!(await hasCitus(sql))) {
+    const [row] = await sql<{ database: string }[]>`select current_database() as database`
+    throw new ConfigurationError(
+      `The database ${row?.database} has no extension citus, so that its history cannot be distributed. On a server that has Citus (shared_preload_libraries = 'citus') a superuser runs \`create extension citus\` in it and in a database of that name on each worker, then \`select citus_set_coordinator_host(…)\` and \`select citus_add_node(…)\` here. Nothing was changed.`,
+    )
+  }
+  const nodes = await sql<(Coordinator & { isCoordinator: boolean })[]>`
+    select nodename as host, nodeport as port, groupid = 0 as "isCoordinator" from pg_dist_node where isactive and noderole = 'primary'`
+  const coordinator = nodes.find(({ isCoordinator }) => isCoordinator)
+  if (coordinator === undefined) {
+    throw new ConfigurationError(
+      `Citus does not know where its coordinator is: run \`select citus_set_coordinator_host('an address that reaches this server', its port)\` first. Nothing was changed.`,
+    )
+  }
+  if (!nodes.some(({ isCoordinator }) => !isCoordinator)) {
+    throw new ConfigurationError(
+      `Citus has no worker: run \`select citus_add_node('host', port)\` for each first. Nothing was changed.`,
+    )
+  }
+  return coordinator
+}
+
+/**
+ * Makes or renews the foreign table through which the history is asked. The password is kept in the user mapping, which its owner and
+ * superusers may read.
+ * @param password of the login, empty when it needs none
+ * @throws ConfigurationError when the login may not
+ */
+export async function openLoop(
+  tx: Transaction,
+  { host, port }: Coordinator,
+  password: string,
+): Promise<void> {
+  await keepOnCoordinator(tx)
+  try {
+    await tx`create extension if not exists postgres_fdw`
+    await tx.unsafe(`
+      do $$ begin
+        if not exists (select from pg_foreign_server where srvname = '${SERVER}') then
+          create server ${SERVER} foreign data wrapper postgres_fdw;
+        end if;
+        if not exists (select from pg_user_mappings where srvname = '${SERVER}' and usename = current_user) then
+          create user mapping for current_user server ${SERVER};
+        end if;
+        if to_regclass('public.distributed_ranking') is null then
+          create foreign table distributed_ranking () server ${SERVER} options (table_name 'ranking', updatable 'false');
+        end if;
+      end $$`)
+    await setOptions(tx, `server ${SERVER}`, 'server', {
+      host,
+      port: String(port),
+      dbname: await nameOf(tx, 'current_database()'),
+      fetch_size: '10000',
+      application_name: 'storerank history',
+    })
+    const user = await nameOf(tx, 'current_user')
+    const login: Readonly<Record<string, string>> = password === '' ? { user } : { user, password }
+    await setOptions(tx, `user mapping for current_user server ${SERVER}`, 'mapping', login)
+    await addMissingColumns(tx)
+  } catch (error) {
+    if ((error as { code?: string }).code !== NOT_ALLOWED) throw error
+    throw new ConfigurationError(
+      `The login of DATABASE_URL may not make what a distributed history needs: ${(error as Error).message}. A superuser runs \`create extension postgres_fdw; grant usage on foreign data wrapper postgres_fdw to ${await nameOf(tx, 'quote_ident(current_user)')}\`. Nothing was changed.`,
+      { cause: error },
+    )
+  }
+}
+
+async function nameOf(tx: Transaction, expression: string): Promise<string> {
+  const [row] = await tx.unsafe<{ name: string }[]>(`select ${expression}::text as name`)
+  return row?.name ?? ''
+}
+
+/** `alter … options` needs to know which options are there. */
+async function setOptions(
+  tx: Transaction,
+  object: string,
+  kind: 'server' | 'mapping',
+  options: Readonly<Record<string, string>>,
+): Promise<void> {
+  const [row] = await tx<{ given: string[] | null }[]>`
+    select case ${kind}
+      when 'server' then (select srvoptions from pg_foreign_server where srvname = ${SERVER})
+      else (select umoptions from pg_user_mappings where srvname = ${SERVER} and usename = current_user) end as given`
+  const given = new Set((row?.given ?? []).map((option) => option.split('=')[0]))
+  const wanted = Object.entries(options).map(
+    ([name, value]) => `${given.has(name) ? 'set' : 'add'} ${name} '${value.replaceAll("'", "''")}'`,
+  )
+  const dropped = [...given]
+    .filter((name) => name !== undefined && !(name in options))
+    .map((name) => `drop ${name}`)
+  await tx.unsafe(`alter ${object} options (${[...wanted, ...dropped].join(', ')})`)
+}
+
+/** Those of `ranking`, also after a migration has added some. */
+export async function addMissingColumns(tx: Transaction): Promise<void> {
+  const missing = await tx<{ name: string; type: string }[]>`
+    select a.attname as name, format_type(a.atttypid, a.atttypmod) as type from pg_attribute a
+    where a.attrelid = 'public.ranking'::regclass and a.attnum > 0 and not a.attisdropped and not exists (
+      select from pg_attribute f
+      where f.attrelid = 'public.distributed_ranking'::regclass and f.attname = a.attname and not f.attisdropped)
+    order by a.attnum`
+  for (const { name, type } of missing) {
+    await tx.unsafe(`alter foreign table distributed_ranking add column "${name}" ${type}`)
+  }
+}
+
+/** @throws ConfigurationError when the coordinator cannot reach itself */
+export async function tryLoop(sql: SqlRunner, { host, port }: Coordinator): Promise<void> {
+  try {
+    await sql`select from distributed_ranking limit 1`
+  } catch (error) {
+    throw new ConfigurationError(
+      `The coordinator cannot log in to itself at ${host}:${port}, where the other nodes find it: ${(error as Error).message}. Give its pg_hba.conf a line for that, and a login that is no superuser a password in DATABASE_URL. The history was not distributed.`,
+      { cause: error },
+    )
+  }
+}
+
+/** Moves the rows of `ranking` to the workers. Writers and readers wait until it has ended. */
+export async function distributeRanking(tx: Transaction): Promise<void> {
+  if (await isDistributed(tx)) return
+  await tx`set local citus.enable_ddl_propagation = on`
+  await tx`select create_distributed_table('public.ranking', 'target_id')`
+}
+
+/** The rows that were copied to the workers, and are still on the coordinator's disk. */
+export async function dropLocalCopy(sql: SqlRunner): Promise<void> {
+  await sql`select truncate_local_data_after_distributing_table('public.ranking')`
+}

@@ -33,6 +33,9 @@ export const TIMINGS = {
   /** The scan for a lost post begins this much before the first sending: a clock may have been set between the sending and the scan. */
   clockChangeMs: 5 * 60_000,
 
+  /** The longest pause before a result in hand is stored again while the database cannot be reached. */
+  longestOutagePauseMs: 5_000,
+
   /** How often the session that holds a job says that its runner lives, and when it is given up without that. */
   signOfLifeMs: 20_000,
   frozenAfterMs: 120_000,

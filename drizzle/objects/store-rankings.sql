@@ -52,3 +52,14 @@ end $$;
 comment on function store_gaps(integer[], timestamptz[], text[], text[], timestamptz[], smallint[]) is
   'Writes gaps, one of each array, where the history has no row yet; returns the reason of each that was written.';
 revoke execute on function store_gaps(integer[], timestamptz[], text[], text[], timestamptz[], smallint[]) from public;
+
+create or replace function delete_rankings(targets integer[], slots timestamptz[]) returns bigint language plpgsql as $$
+declare
+  deleted bigint;
+begin
+  delete from ranking r using unnest(targets, slots) d (target_id, slot) where r.target_id = d.target_id and r.slot = d.slot;
+  get diagnostics deleted = row_count;
+  return deleted;
+end $$;
+comment on function delete_rankings(integer[], timestamptz[]) is 'Deletes rows of the history, one of each array; returns how many there were.';
+revoke execute on function delete_rankings(integer[], timestamptz[]) from public;

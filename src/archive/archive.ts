@@ -51,7 +51,7 @@ export async function* archiveMonths(db: Database, options: ArchiveOptions): Asy
   for (const month of months) {
     options.signal.throwIfAborted()
     const file = join(options.folder, `${month.table}-${month.begins.toISOString().slice(0, 7)}.parquet`)
-    const query = { url: db.url, query: QUERIES[month.table](month.name), signal: options.signal }
+    const query = { url: db.url, query: QUERIES[month.table](month), signal: options.signal }
     const isNew = !existsSync(file)
     const rows = isNew ? await writeArchive(file, query) : await compareArchive(file, query)
     if (typeof rows === 'string') throw new ConfigurationError(describeDifference(file, rows))
@@ -117,7 +117,7 @@ async function dropMonth(
   await tx`lock table only ${tx(table)} in access exclusive mode`
   await tx`lock table ${tx(name)} in access exclusive mode`
   const [found] = await tx<{ rows: number; tasks: boolean }[]>`
-    select count(*) as rows, exists (select from task where slot >= ${begins} and slot < ${ends}) as tasks from ${tx(name)}`
+    select (select count(*) from ${tx(name)}) as rows, exists (select 1 from task where slot >= ${begins} and slot < ${ends}) as tasks`
   if (found?.rows !== rows || found.tasks) {
     throw new ConfigurationError(
       `${name} has changed since it was archived, and was not dropped. Run it again.`,
@@ -128,14 +128,16 @@ async function dropMonth(
 
 const TARGET = 't.store, t.function, t.subject, t.category, t.location_code, t.language_code'
 
-const QUERIES: Readonly<Record<Partition['table'], (name: string) => string>> = {
-  ranking: (name) => `
+const QUERIES: Readonly<Record<Partition['table'], (month: Partition) => string>> = {
+  ranking: ({ begins, ends }) => `
     select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url,
       case when h.app_ids is not null then array(
         select a.app_id from unnest(h.app_ids) with ordinality i (id, place) left join app a on a.id = i.id order by i.place
       ) end as app_ids, h.absolute
-    from ${name} h left join target t on t.id = h.target_id order by h.slot, h.target_id`,
-  app_snapshot: (name) => `
+    from ranking_row h left join target t on t.id = h.target_id
+    where h.slot >= '${begins.toISOString()}' and h.slot < '${ends.toISOString()}'
+    order by h.slot, h.target_id`,
+  app_snapshot: ({ name }) => `
     select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, a.app_id, h.found, h.rating, h.votes_count,
       h.reviews_count, h.price_micros, h.currency, h.is_free, h.version, h.minimum_os_version, h.size, h.main_category,
       h.installs_count, h.released_at, h.updated_at, h.check_url, l.title, l.description, l.update_notes, l.icon, l.images,

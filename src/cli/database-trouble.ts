@@ -1,11 +1,7 @@
 /** The sentences for a Postgres that cannot be reached, refuses the login, or ends a session in the middle. */
+import { isOutage } from '../db/outage.ts'
 import { ConfigurationError, type StorerankError, UnavailableError } from '../errors.ts'
 
-/** Of the system, and of the drivers when a connection ends under them. */
-const UNREACHABLE =
-  /^(ECONN\w+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE|CONNECT_TIMEOUT|CONNECTION_\w+)$/
-/** SQLSTATE: connection exceptions, too many connections, the server starts, stops or has crashed. */
-const NOT_NOW = /^(08\w{3}|53300|57P0[1-5])$/
 /** What pg says of a connection that has ended, without a code. */
 const PG_LOST = /^(Connection terminated|Client has encountered a connection error)/
 /** SQLSTATE: out of disk, memory or another resource of the server. */
@@ -52,11 +48,11 @@ export function describeDatabaseTrouble(error: unknown): StorerankError | null {
     const message = `The database of DATABASE_URL takes no changes, as a standby does that follows another server: ${reason}. status, plan, report, export and sql work on it; what writes needs the address of its primary.`
     return new ConfigurationError(message, options)
   }
-  if (NO_ROOM.test(code) && !NOT_NOW.test(code)) {
+  if (NO_ROOM.test(code) && !isOutage(code)) {
     const message = `The database server lacks what it needs: ${reason}. Make room on its disk, or give it more memory.`
     return new UnavailableError(message, options)
   }
-  if (!UNREACHABLE.test(code) && !NOT_NOW.test(code)) return describeDatabaseTrouble(error.cause)
+  if (!isOutage(code)) return describeDatabaseTrouble(error.cause)
   const message = `The database cannot be reached: ${reason}. Check that the server runs and that DATABASE_URL names it.`
   return new UnavailableError(message, options)
 }

@@ -10,8 +10,14 @@ import type { Transaction } from './transaction.ts'
 const SERVER = 'storerank_history'
 const NOT_ALLOWED = '42501'
 
-/** Whether the history of this database is distributed. */
+/** Whether `distribute` was called on this database. */
 export async function isDistributed(sql: SqlRunner): Promise<boolean> {
+  const [row] = await sql<{ found: boolean }[]>`
+    select to_regclass('public.distributed_ranking') is not null as found`
+  return (row?.found ?? false) && (await isRankingDistributed(sql))
+}
+
+async function isRankingDistributed(sql: SqlRunner): Promise<boolean> {
   if (!(await hasCitus(sql))) return false
   const [row] = await sql<{ found: boolean }[]>`
     select exists (select from pg_dist_partition where logicalrelid = to_regclass('public.ranking')) as found`
@@ -158,7 +164,7 @@ export async function tryLoop(sql: SqlRunner, { host, port }: Coordinator): Prom
 
 /** Moves the rows of `ranking` to the workers. Writers and readers wait until it has ended. */
 export async function distributeRanking(tx: Transaction): Promise<void> {
-  if (await isDistributed(tx)) return
+  if (await isRankingDistributed(tx)) return
   await tx`set local citus.enable_ddl_propagation = on`
   await tx`select create_distributed_table('public.ranking', 'target_id')`
 }

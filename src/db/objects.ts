@@ -37,7 +37,7 @@ const CANNOT_REPLACE = ['42P16', '42P13']
 export function readObjects(folder: string): Objects {
   const names = readFileSync(join(folder, 'order.txt'), 'utf8').trim().split('\n')
   const texts = names.map((name) => readFileSync(join(folder, `${name}.sql`), 'utf8'))
-  const distributed = readFileSync(join(folder, 'distributed.sql'), 'utf8')
+  const distributed = readFileSync(join(folder, '../distributed.sql'), 'utf8')
   const parts = texts.flatMap(split)
   return {
     hash: createHash('sha256')

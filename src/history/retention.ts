@@ -125,21 +125,32 @@ async function pruneMonth(
 async function prunePiece(
   tx: Transaction,
   rule: Rule,
-  { name, begins }: Partition,
+  { table, name, begins, ends }: Partition,
   from: number,
 ): Promise<{ rows: number; last: number }> {
   const hasNoTask = tx`
     and not exists (
       select from task k where k.target_id = h.target_id and k.slot = h.slot and k.state <> 'dropped')`
-  const [piece] = await tx<{ rows: number; last: number }[]>`
-    with ${keptTargets(tx, rule)},
-    gone as (
-      delete from ${tx(name)} where ctid = any(array(
-        select h.ctid from kept k join ${tx(name)} h on h.target_id = k.target_id and h.slot < k.since
-        where k.target_id >= ${from} and k.since > ${begins} ${rule.isOfTasks ? hasNoTask : tx``}
-        order by h.target_id limit ${rule.rowsAtOnce}))
-      returning target_id
-    )
-    select count(*) as rows, coalesce(max(target_id), 0) as last from gone`
+  const isWanted = tx`k.target_id >= ${from} and k.since > ${begins} ${rule.isOfTasks ? hasNoTask : tx``}`
+  const [piece] =
+    table === 'ranking'
+      ? await tx<{ rows: number; last: number }[]>`
+          with ${keptTargets(tx, rule)},
+          old as (
+            select h.target_id, h.slot from kept k join ranking_row h on h.target_id = k.target_id and h.slot < k.since
+            where h.slot >= ${begins} and h.slot < ${ends} and ${isWanted}
+            order by h.target_id limit ${rule.rowsAtOnce}
+          )
+          select delete_rankings(array_agg(target_id), array_agg(slot)) as rows, coalesce(max(target_id), 0) as last from old`
+      : await tx<{ rows: number; last: number }[]>`
+          with ${keptTargets(tx, rule)},
+          gone as (
+            delete from ${tx(name)} where ctid = any(array(
+              select h.ctid from kept k join ${tx(name)} h on h.target_id = k.target_id and h.slot < k.since
+              where ${isWanted}
+              order by h.target_id limit ${rule.rowsAtOnce}))
+            returning target_id
+          )
+          select count(*) as rows, coalesce(max(target_id), 0) as last from gone`
   return piece ?? { rows: 0, last: 0 }
 }

@@ -1,5 +1,6 @@
 /** Old months of the history on a tablespace of their own, such as a larger and slower disk. */
 import type { Database } from '../db/database.ts'
+import { isDistributed } from '../db/distribute.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 
 /** So long after its end nothing but questions and pruning reads a month: recoveries, audits and late results look back 32 days at most. */
@@ -60,10 +61,14 @@ async function requireTablespace(db: Database, tablespace: string): Promise<void
 
 /** Oldest first. The tablespace of a relation is 0 where it is that of the database. */
 async function listOldRelations(db: Database, tablespace: string): Promise<Relation[]> {
+  // The months of a distributed history are on the disks of the workers.
+  const parents = (await isDistributed(db.sql))
+    ? ['app_snapshot', 'page']
+    : ['ranking', 'app_snapshot', 'page']
   return db.sql<Relation[]>`
     with part as (
       select c.oid, c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent in ('ranking'::regclass, 'app_snapshot'::regclass, 'page'::regclass) and c.relname ~ '_[0-9]{6}$'
+      where i.inhparent = any(${parents}::text[]::regclass[]) and c.relname ~ '_[0-9]{6}$'
         and (to_timestamp(right(c.relname, 6), 'YYYYMM')::timestamp + interval '1 month') at time zone 'UTC'
           <= storerank_now() - make_interval(days => ${OLD_AFTER_DAYS})
     )

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { deliverChannel } from '../alerts/deliver.ts'
 import { NO_ALERT_SETTINGS } from '../alerts/settings.ts'
 import { fetchResults } from '../collect/fetch.ts'
+import { outlastOutage } from '../db/outage.ts'
 import { AccountError, LeaseLostError, StorerankError, UnavailableError } from '../errors.ts'
 import { createDictionary } from '../history/dictionary.ts'
 import { storeFetched } from '../history/store.ts'
@@ -93,6 +94,8 @@ function fetchHandler(context: JobContext, state: RunnerState) {
   const deps = { db: context.db, dictionary, maxAttempts: context.settings.maxAttempts }
   return async (job: QueueJob<'fetch'>) => {
     const signal = AbortSignal.any([context.signal, job.signal])
+    // Then another runner may fetch them.
+    const leaseOver = AbortSignal.timeout(TIMINGS.leaseMs)
     const { items } = job.data
     try {
       const fetched = await fetchResults(
@@ -102,7 +105,8 @@ function fetchHandler(context: JobContext, state: RunnerState) {
         signal,
         dictionary.findKnown,
       )
-      const stored = await storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
+      const store = () => storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
+      const stored = await outlastOutage(store, AbortSignal.any([signal, leaseOver]))
       state.progress.stored += stored.stored
       context.log.info({ jobId: job.id, results: items.length, ...stored }, 'batch stored')
     } catch (error) {

@@ -170,7 +170,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   },
   'between fetching and storing': before(
     'queue/runner.ts',
-    'const stored = await storeFetched(',
+    'const stored = await outlastOutage(',
     'between fetching and storing',
   ),
   'between delivery and storing': before(

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { JOBS } from '../../jobs/index.ts'
+import { archiveMonths } from '../../src/archive/archive.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { distribute, migrate, requireCurrentSchema } from '../../src/db/migrate.ts'
+import { ConfigurationError } from '../../src/errors.ts'
+import { makePartitionsAhead } from '../../src/history/partitions.ts'
+import { pruneHistory } from '../../src/history/retention.ts'
+import { runCycle } from '../../src/queue/cycle.ts'
+import { startRunner } from '../../src/queue/runner.ts'
+import { fillHistory, PROJECT } from '../bench/history.ts'
+import { createCitusDatabase, WITHOUT_CITUS } from '../support/citus.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createWorld } from '../support/world.ts'
+
+const DAY_MS = 86_400_000
+const SIZE = { keywords: 10, days: 70, apps: 30 }
+
+test('a database without Citus is not distributed, and the sentence says what to do', async (t) => {
+  const { url, sql, drop } = await createTestDatabase()
+  t.after(drop)
+  await assert.rejects(distribute(url), (error) => {
+    assert.ok(error instanceof ConfigurationError)
+    assert.match(
+      error.message,
+      /has no extension citus, .* `create extension citus` .* Nothing was changed\.$/,
+    )
+    return true
+  })
+  const [row] = await sql`select to_regclass('distributed_ranking') as found`
+  assert.equal(row?.found, null)
+})
+
+describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
+  let database: TestDatabase
+  let db: Database
+  let answers: Record<string, string[]>
+  before(async () => {
+    database = await createCitusDatabase()
+    db = openDatabase(database.url)
+    await fillHistory(db, SIZE, () => {})
+    answers = await askAll(db)
+    await distribute(database.url)
+  })
+  after(async () => {
+    await db.close()
+    await database.drop()
+  })
+
+  test('gives the same answers, of every view and every function of a project', async () => {
+    const distributed = await askAll(db)
+    for (const [question, rows] of Object.entries(answers))
+      assert.deepEqual(distributed[question], rows, question)
+    assert.ok(answers.rank_history?.length)
+    assert.ok(answers.visibility?.length)
+  })
+
+  test('is on the workers, with the months that are made later', async () => {
+    await makePartitionsAhead(db, 3)
+    const [row] = await db.sql`
+      select count(*)::int as local from pg_inherits i
+      where i.inhparent = 'ranking'::regclass and not exists (select from pg_dist_partition p where p.logicalrelid = i.inhrelid)`
+    assert.equal(row?.local, 0)
+  })
+
+  test('may be distributed again, and stays so when objects are applied anew', async () => {
+    await distribute(database.url)
+    await db.sql`update drizzle.objects set hash = 'another'`
+    assert.equal(await migrate(database.url), true)
+    await requireCurrentSchema(db)
+    const [row] = await db.sql`select pg_get_viewdef('ranking_row') ~ 'distributed_ranking' as found`
+    assert.equal(row?.found, true)
+    assert.deepEqual(await ask(db, 'select * from rank_latest'), answers.rank_latest)
+  })
+
+  test('is archived and dropped by months, and pruned', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'storerank-citus-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const [range] = await db.sql<{ first: Date; end: Date; kept: number }[]>`
+      select date_trunc('month', min(slot), 'UTC') as first, date_trunc('month', min(slot), 'UTC') + interval '1 month' as end,
+        (select count(*) from ranking_row h where h.slot >= date_trunc('month', min(r.slot), 'UTC') + interval '1 month') as kept
+      from ranking_row r`
+    assert.ok(range)
+    const options = { before: range.end, folder, drops: true, signal: AbortSignal.timeout(60_000) }
+    const months = []
+    for await (const month of archiveMonths(db, options)) months.push(month)
+    assert.ok(months.some(({ file, isDropped }) => file.includes('ranking-') && isDropped))
+    const [left] = await db.sql`select count(*) as rows from ranking`
+    assert.equal(left?.rows, range.kept)
+    const pruned = await pruneHistory(db, 20 * DAY_MS)
+    assert.ok(pruned.rows + pruned.months > 0)
+  })
+})
+
+test('the main job runs on a distributed history, and buys nothing twice', {
+  skip: WITHOUT_CITUS,
+}, async (t) => {
+  const database = await createCitusDatabase()
+  await distribute(database.url)
+  const world = await createWorld({ database, sandbox: { statusPerMinute: 1_000 } })
+  t.after(() => world.close())
+  const { sql } = world.db
+  await sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    select 'fitness', 'ios_store', keyword, 2840, 'en' from unnest(array['yoga', 'c++', '100% free', 'naïve', '日本語']) keyword`
+  await sql`insert into chart_watch (project, collection, location_code, language_code) values ('fitness', 'topselling_free', 2840, 'en')`
+  await sql`
+    insert into app_watch (project, store, app_id, info, location_code, language_code)
+    values ('fitness', 'ios_store', '1480010017', true, 2840, 'en')`
+  await sql`insert into alert_rule (project, name, kind, threshold) values ('fitness', 'moved', 'rank_moved', 1)`
+  const cycle = async () => {
+    await sql`delete from api_call where kind = 'status'`
+    const { context, stop } = await world.openRunner()
+    const options = { waitMs: 60_000, onPhase: () => {}, onProgress: () => {} }
+    return runCycle(context, await startRunner(context, []), JOBS, options).finally(stop)
+  }
+  assert.equal((await cycle()).plan.planned, 7)
+  assert.equal((await cycle()).plan.planned, 0)
+  const [stored] = await sql`
+    select (select count(*) from ranking where gap is null) as rankings, (select count(*) from rank_history where rank is not null) as ranks,
+      (select count(*) from task where state = 'collected') as tasks, (select count(*) from charge where kind = 'charge') as charges`
+  assert.deepEqual(
+    { ...stored, ranks: Number(stored?.ranks) > 0 },
+    { rankings: 6, ranks: true, tasks: 7, charges: 7 },
+  )
+})
+
+/** All rows of each view, and of each function of (project, from, to), as sorted texts. */
+async function askAll(db: Database): Promise<Record<string, string[]>> {
+  const views = await db.sql<{ name: string }[]>`
+    select c.relname as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'v'
+      and c.relname !~ '^(citus|pg|asked_interval|call_minute|service_state|open_work|job_outcome|budget_use|ended_task)' order by 1`
+  const functions = await db.sql<{ name: string }[]>`
+    select p.proname as name from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proretset
+      and pg_get_function_identity_arguments(p.oid) ~ '^in_project text, from_day date, to_day date' order by 1`
+  const questions = [
+    ...views.map(({ name }) => [name, `select * from ${name}`] as const),
+    ...functions.map(
+      ({ name }) => [name, `select * from ${name}('${PROJECT}', current_date - 40, current_date)`] as const,
+    ),
+  ]
+  const answers: Record<string, string[]> = {}
+  for (const [name, query] of questions) answers[name] = await ask(db, query)
+  return answers
+}
+
+async function ask({ sql }: Database, query: string): Promise<string[]> {
+  const rows = await sql.unsafe<{ row: string }[]>(`select q::text as row from (${query}) q order by 1`)
+  return rows.map(({ row }) => row)
+}

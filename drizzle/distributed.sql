@@ -37,48 +37,92 @@ union all
 select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
   a.app_id, a.title, a.label, a.role, (s.slot at time zone p.timezone)::date, s.slot, null, null, null, null, null, 'pending', null,
   null, p.every, p.target_id, a.app
-from pending_slot s
+from pending_ranking s
 join list_period p on p.period_id = s.period_id
 join project_app a on a.project = p.project and a.store = p.store and s.slot < coalesce(a.ended_at, 'infinity');
 
--- First the slot, of few and small rows, and then its apps.
+-- Two rounds for a whole project: few and small columns of the last 40 days say which slot is the latest of each list, and then its apps are
+-- asked for. What has no row in 40 days is looked up by itself.
+create or replace function latest_rankings(in_project text)
+returns table (
+  period_id bigint, target_id integer, slot timestamptz, captured_at timestamptz, gap text, reason text, depth smallint,
+  results_count bigint, check_url text, app_ids integer[], absolute smallint[]
+) language sql stable strict parallel safe rows 1000
+begin atomic
+  with followed as materialized (
+    select p.period_id, p.target_id, p.every, p.first_slot from asked_period p
+    where p.project = in_project and p.kind in ('keyword', 'chart') and p.ended_at is null
+  ), recent as materialized (
+    select distinct on (f.period_id) f.period_id, f.target_id, h.slot
+    from followed f
+    join ranking_row h on h.target_id = f.target_id
+    where h.target_id = any(array(select target_id from followed)) and h.slot > (select storerank_now() - interval '40 days')
+      and case when is_shown(f.every, f.first_slot, null, null, h.slot, h.gap) then true
+        else exists (
+          select from asked_period p
+          where p.target_id = f.target_id and p.project = in_project
+            and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
+        ) end
+    order by f.period_id, h.slot desc
+  ), latest as materialized (
+    select r.period_id, r.target_id, r.slot from recent r
+    union all
+    select f.period_id, f.target_id, older.slot
+    from followed f
+    cross join lateral (
+      select h.slot from ranking_row h
+      where h.target_id = f.target_id and case when is_shown(f.every, f.first_slot, null, null, h.slot, h.gap) then true
+        else exists (
+          select from asked_period p
+          where p.target_id = f.target_id and p.project = in_project
+            and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
+        ) end
+      order by h.slot desc
+      limit 1
+    ) older
+    where f.period_id not in (select r.period_id from recent r)
+  )
+  select l.period_id, h.target_id, h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url, h.app_ids, h.absolute
+  from latest l
+  join ranking_row h on h.target_id = l.target_id and h.slot = l.slot
+  where h.target_id = any(array(select target_id from latest)) and h.slot = any(array(select distinct slot from latest));
+end;
+comment on function latest_rankings(text) is
+  'Of each keyword and chart that a project follows the latest row of the history that any of its periods asked for.';
+
+create or replace function past_rankings(in_project text)
+returns table (target_id integer, days integer, depth smallint, app_ids integer[], outcome text)
+language sql stable strict parallel safe rows 3000
+begin atomic
+  with past as materialized (
+    select r.target_id, d.days, r.slot - d.days * interval '24 hours' as slot
+    from latest_rankings(in_project) r
+    cross join (values (1), (7), (30)) d (days)
+  )
+  select p.target_id, p.days, h.depth, h.app_ids,
+    case when h.gap is not null then h.gap when h.reason is not null then 'failed' else 'not_in_top' end
+  from past p
+  join ranking_row h on h.target_id = p.target_id and h.slot = p.slot
+  where h.target_id = any(array(select target_id from past)) and h.slot = any(array(select distinct slot from past))
+    and exists (
+      select from asked_period a
+      where a.target_id = p.target_id and a.project = in_project
+        and is_shown(a.every, a.first_slot, a.last_slot, a.ended_at, h.slot, h.gap)
+    );
+end;
+comment on function past_rankings(text) is
+  'The rows of the history 1, 7 and 30 days before those of latest_rankings.';
+
 create or replace view rank_latest as
 select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.location, k.location_code, k.language, k.tags, k.weight,
-  a.app_id, a.title, a.label, a.role, (r.slot at time zone k.timezone)::date as day, r.slot, r.captured_at, found.rank,
+  a.app_id, a.title, a.label, a.role, (r.slot at time zone k.timezone)::date as day, r.slot::timestamptz(6), r.captured_at::timestamptz(6), found.rank,
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
   case when r.gap is not null then r.gap when found.rank is not null then 'ranked'
     when r.reason is not null then 'failed' else 'not_in_top' end as outcome,
   r.reason, r.check_url, k.every, k.target_id, a.app
-from list_period k
-cross join lateral (
-  select coalesce((
-    select h.slot from ranking_row h
-    where h.target_id = k.target_id and h.slot > (select storerank_now() - interval '40 days')
-      and case when is_shown(k.every, k.first_slot, null, null, h.slot, h.gap) then true
-        else exists (
-          select from watch_period p
-          where p.target_id = k.target_id and p.project = k.project
-            and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
-          offset 0
-        ) end
-    order by h.slot desc limit 1
-  ), (
-    select h.slot from ranking_row h
-    where h.target_id = k.target_id and case when is_shown(k.every, k.first_slot, null, null, h.slot, h.gap) then true
-      else exists (
-        select from watch_period p
-        where p.target_id = k.target_id and p.project = k.project
-          and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
-        offset 0
-      ) end
-    order by h.slot desc limit 1
-  )) as slot offset 0
-) latest
-cross join lateral (
-  select h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url, h.app_ids, h.absolute
-  from ranking_row h where h.target_id = k.target_id and h.slot = latest.slot
-  offset 0
-) r
+from project j
+cross join lateral latest_rankings(j.name) r
+join list_period k on k.project = j.name and k.period_id = r.period_id
 join project_app a on a.project = k.project and a.store = k.store and a.ended_at is null
 cross join lateral (select array_position(r.app_ids, a.app) as rank offset 0) found
 where k.ended_at is null;
@@ -92,31 +136,16 @@ select l.project, l.store, l.list, l.keyword, l.collection, l.category, l.locati
   past.rank_30d, rank_climb(past.rank_30d, past.outcome_30d, was.depth_30d, l.rank, l.outcome, l.depth) as change_30d,
   past.outcome_1d, past.outcome_7d, past.outcome_30d
 from rank_latest l
-cross join lateral (
-  select l.slot - interval '24 hours' as slot_1d, l.slot - interval '168 hours' as slot_7d, l.slot - interval '720 hours' as slot_30d offset 0
-) d
-cross join lateral (
-  select max(r.app_ids) filter (where r.slot = d.slot_1d) as ids_1d,
-    max(r.app_ids) filter (where r.slot = d.slot_7d) as ids_7d,
-    max(r.app_ids) filter (where r.slot = d.slot_30d) as ids_30d,
-    max(r.depth) filter (where r.slot = d.slot_1d) as depth_1d,
-    max(r.depth) filter (where r.slot = d.slot_7d) as depth_7d,
-    max(r.depth) filter (where r.slot = d.slot_30d) as depth_30d,
-    max(u.outcome) filter (where r.slot = d.slot_1d) as unranked_1d,
-    max(u.outcome) filter (where r.slot = d.slot_7d) as unranked_7d,
-    max(u.outcome) filter (where r.slot = d.slot_30d) as unranked_30d
-  from ranking_row r
-  cross join lateral (
-    select case when r.gap is not null then r.gap when r.reason is not null then 'failed' else 'not_in_top' end as outcome
-  ) u
-  where r.target_id = l.target_id
-    and r.slot in (d.slot_1d, d.slot_7d, d.slot_30d)
-    and exists (
-      select from watch_period p
-      where p.target_id = l.target_id and p.project = l.project
-        and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
-    )
-) was
+left join (
+  select j.name as project, r.target_id, max(r.app_ids) filter (where r.days = 1) as ids_1d,
+    max(r.app_ids) filter (where r.days = 7) as ids_7d, max(r.app_ids) filter (where r.days = 30) as ids_30d,
+    max(r.depth) filter (where r.days = 1) as depth_1d, max(r.depth) filter (where r.days = 7) as depth_7d,
+    max(r.depth) filter (where r.days = 30) as depth_30d, max(r.outcome) filter (where r.days = 1) as unranked_1d,
+    max(r.outcome) filter (where r.days = 7) as unranked_7d, max(r.outcome) filter (where r.days = 30) as unranked_30d
+  from project j
+  cross join lateral past_rankings(j.name) r
+  group by j.name, r.target_id
+) was on was.project = l.project and was.target_id = l.target_id
 cross join lateral (
   select f.rank_1d, f.rank_7d, f.rank_30d, case when f.rank_1d is null then was.unranked_1d else 'ranked' end as outcome_1d,
     case when f.rank_7d is null then was.unranked_7d else 'ranked' end as outcome_7d,

@@ -78,12 +78,11 @@ export async function applyObjects(
   recorded: readonly Identity[],
   isDistributed: boolean,
 ): Promise<Identity[]> {
-  const keys = definitions.map(({ key }) => key)
+  const applied = isDistributed ? [...definitions, ...distributed] : definitions
+  const keys = applied.map(({ key }) => key)
   await refuseTakenNames(tx, keys, recorded)
   await resetRights(tx, recorded)
-  for (const { key, text } of [...definitions, ...(isDistributed ? distributed : [])]) {
-    await applyDefinition(tx, key, text, recorded)
-  }
+  for (const { key, text } of applied) await applyDefinition(tx, key, text, recorded)
   const present = (await findObjects(tx)).filter(({ key }) => keys.includes(key))
   // A function whose arguments changed stands beside the new one, which has the same name.
   const fresh = present.filter(({ identity }) => !recorded.includes(identity)).map(({ key }) => key)

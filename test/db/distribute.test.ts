@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -35,6 +35,20 @@ test('a database without Citus is not distributed, and the sentence says what to
   assert.equal(row?.found, null)
 })
 
+test('drizzle/distributed.sql answers what the views that it replaces answer', async (t) => {
+  const { url, sql, drop } = await createTestDatabase()
+  const db = openDatabase(url)
+  t.after(() => db.close().then(drop))
+  await fillHistory(db, SIZE, () => {})
+  await addOddWatches(db)
+  const answers = await askAll(db)
+  await sql`create view distributed_ranking as select * from ranking`
+  await sql.unsafe(await readFile(new URL('../../drizzle/distributed.sql', import.meta.url), 'utf8'))
+  const distributed = await askAll(db)
+  for (const [question, rows] of Object.entries(answers))
+    assert.deepEqual(distributed[question], rows, question)
+})
+
 describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
   let database: TestDatabase
   let db: Database
@@ -43,6 +57,7 @@ describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
     database = await createCitusDatabase()
     db = openDatabase(database.url)
     await fillHistory(db, SIZE, () => {})
+    await addOddWatches(db)
     answers = await askAll(db)
     await distribute(database.url)
   })
@@ -85,6 +100,7 @@ describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
         (select count(*) from ranking_row h where h.slot >= date_trunc('month', min(r.slot), 'UTC') + interval '1 month') as kept
       from ranking_row r`
     assert.ok(range)
+    await db.sql`delete from task`
     const options = { before: range.end, folder, drops: true, signal: AbortSignal.timeout(60_000) }
     const months = []
     for await (const month of archiveMonths(db, options)) months.push(month)
@@ -121,13 +137,24 @@ test('the main job runs on a distributed history, and buys nothing twice', {
   assert.equal((await cycle()).plan.planned, 7)
   assert.equal((await cycle()).plan.planned, 0)
   const [stored] = await sql`
-    select (select count(*) from ranking where gap is null) as rankings, (select count(*) from rank_history where rank is not null) as ranks,
+    select (select count(*) from ranking_row where gap is null) as rankings, (select count(*) from rank_history where rank is not null) as ranks,
       (select count(*) from task where state = 'collected') as tasks, (select count(*) from charge where kind = 'charge') as charges`
   assert.deepEqual(
     { ...stored, ranks: Number(stored?.ranks) > 0 },
     { rankings: 6, ranks: true, tasks: 7, charges: 7 },
   )
 })
+
+/** One that ended, one of which nothing was measured, one whose interval changed, one that was measured last two months ago. */
+async function addOddWatches({ sql }: Database): Promise<void> {
+  await sql`delete from keyword_watch where keyword = 'keyword 1'`
+  await sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code) values (${PROJECT}, 'ios_store', 'never', 2840, 'en')`
+  await sql`update keyword_watch set every = '12 hours' where keyword = 'keyword 2'`
+  await sql`
+    delete from ranking r using target t
+    where t.id = r.target_id and t.subject = 'keyword 3' and r.slot > storerank_now() - interval '45 days'`
+}
 
 /** All rows of each view, and of each function of (project, from, to), as sorted texts. */
 async function askAll(db: Database): Promise<Record<string, string[]>> {

@@ -63,7 +63,7 @@ cross join lateral (
 ) change
 where p.kind = 'app';
 comment on view app_change is
-  'What changed on the page of a watched app from one measurement to the next: one row per field. Not rating, votes, reviews and installs, which app_history has.';
+  'What changed on the page of a watched app from one measurement to the next: one row per field. Not rating, votes, reviews and installs, which app_history has. A filter on day alone reads the whole history: filter by slot, or ask app_changes(project, from, to).';
 comment on column app_change.project is 'The project.';
 comment on column app_change.store is 'ios_store or android_store.';
 comment on column app_change.app_id is 'The id of the app in its store.';
@@ -71,7 +71,7 @@ comment on column app_change.title is 'The title of the app, as last seen; null 
 comment on column app_change.label is 'What the project calls the app.';
 comment on column app_change.role is 'own or competitor, as last said.';
 comment on column app_change.tags is 'The tags of the watch on the app, as they are now; none when the watch is gone.';
-comment on column app_change.day is 'The day of the slot in the time zone of the project. A filter on day alone reads the whole history: filter by slot too.';
+comment on column app_change.day is 'The day of the slot in the time zone of the project. A filter on day alone reads the whole history.';
 comment on column app_change.location is 'The name of the location; its code until the references are loaded.';
 comment on column app_change.location_code is 'The code of the location at the service.';
 comment on column app_change.language is 'The language code.';
@@ -84,3 +84,19 @@ comment on column app_change.new_value is 'What it is; a list as JSON, null for 
 comment on column app_change.target_id is 'The measured target: what ranking, task and charge call it.';
 comment on column app_change.app is 'The app in the dictionary: app.id.';
 grant select on app_change to storerank_editor, storerank_reader;
+
+create or replace function app_changes(in_project text, from_day date, to_day date)
+returns table (
+  day date, store text, app_id text, title text, label text, role text, tags text[], location text, location_code integer, language text,
+  slot timestamptz, captured_at timestamptz, previous_slot timestamptz, field text, old_value text, new_value text, target_id integer,
+  app integer
+) language sql stable parallel safe
+begin atomic
+  select c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.location, c.location_code, c.language, c.slot, c.captured_at,
+    c.previous_slot, c.field, c.old_value, c.new_value, c.target_id, c.app
+  from app_change c
+  where c.project = in_project and c.day between from_day and to_day
+    and c.slot >= (from_day - 1) + timetz '00:00+00' and c.slot < (to_day + 2) + timetz '00:00+00';
+end;
+comment on function app_changes(text, date, date) is
+  'The rows of app_change of a project in a range of its days. Reads the partitions of the range, and of each page the measurement before it.';

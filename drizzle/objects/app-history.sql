@@ -11,7 +11,7 @@ left join location l on l.store = t.store and l.code = t.location_code
 join project_app a on a.project = s.project and a.app = s.app
 where t.function = 'app_info';
 comment on view app_history is
-  'The details of the watched apps, at every slot that was asked for.';
+  'The details of the watched apps, at every slot that was asked for. A filter on day alone reads the whole history: filter by slot, or ask ratings_daily(project, from, to).';
 comment on column app_history.project is 'The project.';
 comment on column app_history.store is 'ios_store or android_store.';
 comment on column app_history.app_id is 'The id of the app in its store.';

@@ -1,9 +1,10 @@
--- Summed by target before anything is looked up. `strict` for the same reason as project_lists.
+-- Summed by target before anything is looked up. `strict` for the same reason as project_lists. Without sequential scans, because without
+-- statistics the planner takes `charge_by_time` for an index that leads to every page, and reads all charges.
 create or replace function spend_sums(in_project text, from_day date, to_day date)
 returns table (
   target_id integer, tasks integer, spent_usd numeric, charged_usd numeric, refunded_usd numeric, duplicate_usd numeric,
   adjusted_usd numeric
-) language sql stable strict parallel safe rows 1000
+) language sql stable strict parallel safe rows 1000 set enable_seqscan = off
 begin atomic
   select s.target_id, count(*) filter (where s.kind = 'charge')::integer, sum(s.amount_micros) * 0.000001,
     coalesce(sum(s.amount_micros) filter (where s.kind = 'charge'), 0) * 0.000001,
@@ -34,7 +35,7 @@ comment on function spend_by_target(text, date, date) is
 
 create or replace function shared_sums(in_project text, from_day date, to_day date)
 returns table (target_id integer, tasks integer, own_usd numeric, full_usd numeric)
-language sql stable strict parallel safe rows 1000
+language sql stable strict parallel safe rows 1000 set enable_seqscan = off
 begin atomic
   select b.target_id, count(*) filter (where b.kind = 'charge')::integer, sum(b.own) * 0.000001, sum(b.everybody) * 0.000001
   from (

@@ -34,7 +34,7 @@ end;
 comment on function top_holders(text, date, date, integer) is
   'Who holds the top 10 (or another) of each keyword and chart at its last measurement in a range of days, watched or not, and who is new there since the first one: rank_before is the rank then, null when it was not among those looked at. role is null for an app that the project does not watch.';
 
-create or replace function unwatched_apps(in_project text, from_day date, to_day date, in_top integer default 10)
+create or replace function unwatched_apps(in_project text, from_day date, to_day date, in_top integer default 10, in_tag text default null)
 returns table (
   store text, list text, app_id text, title text, developer text, lists integer, lists_measured integer, share double precision,
   best_rank integer, average_rank double precision, lists_before integer, keywords text[], app integer
@@ -49,12 +49,17 @@ begin atomic
       (array_agg(e.keyword order by h.rank, e.keyword))[:3] as keywords
     from list_ends(in_project, from_day, to_day) e
     cross join lateral unnest(e.last_ids[:in_top]) with ordinality h (app, rank)
+    where in_tag is null or in_tag = any(e.tags)
     group by 1, 2, 3
   ) h
-  join (select e.store, e.list, count(*)::integer as lists from list_ends(in_project, from_day, to_day) e group by 1, 2) m
+  join (
+    select e.store, e.list, count(*)::integer as lists from list_ends(in_project, from_day, to_day) e
+    where in_tag is null or in_tag = any(e.tags)
+    group by 1, 2
+  ) m
     on m.store = h.store and m.list = h.list
   join app_name n on n.app = h.app
   where not exists (select from project_apps(in_project) a where a.app = h.app and a.ended_at is null);
 end;
-comment on function unwatched_apps(text, date, date, integer) is
-  'The apps that a project does not watch and that hold a place in the top 10 (or another) of its keywords (and apart from them of its charts), at the last measurement of each in a range of days: on how many, of how many that were measured, in percent; on how many of these at the first measurement; and three keywords on which they stand best.';
+comment on function unwatched_apps(text, date, date, integer, text) is
+  'The apps that a project does not watch and that hold a place in the top 10 (or another) of its keywords (and apart from them of its charts), at the last measurement of each in a range of days: on how many, of how many that were measured, in percent; on how many of these at the first measurement; and three keywords on which they stand best. With a tag, over the keywords that have it.';

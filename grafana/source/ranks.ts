@@ -77,8 +77,8 @@ const events = () =>
       query(
         `
 select ${TIME}, concat_ws(': ', ${NAME}, text) as text, kind as tags
-from project_event
-where project = ${PROJECT} and day between ${FROM} and ${TO} and coalesce(store = ${quoted('store')}, true) and ${OF_APPS}
+from project_events(${RANGE})
+where coalesce(store = ${quoted('store')}, true) and ${OF_APPS}
 order by 1`,
         'table',
       ),

@@ -25,7 +25,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     name: 'one app and keyword, a year',
     barMs: 10,
-    query: `select slot, rank, outcome from rank_history where project = '${PROJECT}' and app_id = '${APP}' and keyword = 'keyword 7'`,
+    query: `select slot, rank, outcome from rank_history where project = '${PROJECT}' and app_id = '${APP}' and keyword = 'keyword 7' and slot >= now() - interval '365 days'`,
   },
   {
     name: 'one app, a month',

@@ -98,6 +98,33 @@ describe('app_change', () => {
     assert.equal((await changes(list.sql`slot >= '2026-03-13'`)).length, 1)
   })
 
+  test('of a range of days is asked of app_changes, which reads its partitions alone', async () => {
+    await list.addApp({ ...PLACE, info: true })
+    for (const [n, slot] of [
+      '2026-02-10',
+      '2026-03-10',
+      '2026-05-30',
+      '2026-05-31',
+      '2026-08-10',
+    ].entries()) {
+      await list.describeApp('1001', `${slot} 00:00+00`, { version: `${n}.0` })
+    }
+    const rows = await list.sql`
+      select to_char(day, 'DD') as day, field, new_value, tags from app_changes('fitness', '2026-05-31', '2026-05-31')`
+    assert.deepEqual([...rows], [{ day: '31', field: 'version', new_value: '3.0', tags: [] }])
+    for (const read of ['app_changes', 'project_events']) {
+      const plan = await list.sql.unsafe(
+        `explain (analyze, costs off, timing off, summary off) select * from ${read}('fitness', '2026-05-20', '2026-05-31')`,
+      )
+      const text = plan.map((row) => row['QUERY PLAN']).join('\n')
+      const partitions = [...text.matchAll(/ on (app_snapshot_\d+)(?!.*never executed)/g)].map(
+        (match) => match[1],
+      )
+      // March has the measurement before the first of the range.
+      assert.deepEqual([...new Set(partitions)].sort(), ['app_snapshot_202603', 'app_snapshot_202605'], read)
+    }
+  })
+
   test('shows an app that left the store and came back, and no field that nobody could see', async () => {
     await list.addApp({ ...PLACE, info: true })
     await list.describeApp('1001', '2026-03-10 00:00+00', { version: '1.0' })

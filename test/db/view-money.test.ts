@@ -222,5 +222,19 @@ describe('of the page of an app', () => {
       rows.map(({ text }) => text),
       ['11 annotation Mine Campaign', '12 release Mine 1.0 → 2.0', '13 annotation all Outage'],
     )
+    const [differences] = await list.sql<{ count: number }[]>`
+      with by_view as (
+        select day, kind, store, app_id, title, label, role, text, tags from project_event
+        where project = 'fitness' and day between '2026-03-11' and '2026-03-12'
+      ), by_function as (select * from project_events('fitness', '2026-03-11', '2026-03-12'))
+      select count(*)::int from (
+        (table by_view except all table by_function) union all (table by_function except all table by_view)
+      ) d`
+    assert.equal(differences?.count, 0)
+    assert.equal(
+      (await list.sql`select from project_events('fitness', '2026-03-11', '2026-03-12') where tags = '{}'`)
+        .count,
+      2,
+    )
   })
 })

@@ -113,6 +113,9 @@ describe('a project asks', () => {
       ),
       ['2 7 3 1 1 zen,calm', '2 8 3 0 1 yoga,zen'],
     )
+    assert.deepEqual(await ask('lists, app_id, lists_measured', `unwatched_apps(${range()}, 10, 'brand')`), [
+      '1 8 1',
+    ])
   })
 
   test('how own apps stand against each competitor, and who overtook whom on which day', async () => {

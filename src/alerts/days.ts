@@ -4,58 +4,79 @@
  */
 import type { Fragment } from 'postgres'
 import type { Transaction } from '../db/database.ts'
-import { OF_DAY } from './ranks.ts'
-import { type DueScope, meansApp, meansList } from './scope.ts'
+import { appIds } from './pairs.ts'
+import { type Asked, type DueScope, listAll, meansApp, meansList, OF_DAY } from './scope.ts'
 
 const ENOUGH = 0.8
 const EXAMPLES = 3
 
 /**
- * Common table expressions behind `pair`, for the kinds below: `part`, the lists that rules sum up, each once however many rules ask for the
- * same; `known`, how many of them can be compared, of how many; `stand`, what an app has in them.
+ * Common table expressions behind `pair`, for the kinds below: `summed`, the lists that were measured at both ends, by the scopes that mean
+ * them; `part`, the lists that rules sum up, each once however many rules ask for the same; `known`, how many of them can be compared, of
+ * how many; `stand`, what an app has in them.
  */
-export function comparable(tx: Transaction): Fragment {
+export function comparable(tx: Transaction, asked: Asked): Fragment {
+  const worthsOf = (column: string) =>
+    arrayOfApps(tx, asked, (place) => {
+      const rank = tx`${tx(`l.${column}`)}[${place}::integer]`
+      return tx`coalesce(sum(l.weight * (select weights from worth)[${rank}]), 0)` as Fragment
+    })
   return tx`
-    worth as materialized (
-      select weights, array(
-        select sum(u.weight) over (order by u.rank) from unnest(weights) with ordinality u (weight, rank)
-      ) as sums
-      from (select rank_weights('reciprocal') as weights) c
+    worth as materialized (select rank_weights('reciprocal') as weights, rank_weight_totals('reciprocal') as sums),
+    summed as materialized (
+      select l.days, l.is_ios, l.is_chart, l.scopes, count(*) as lists, sum(l.weight * (select weights[1] from worth)) as total,
+        sum(l.weight * (select sums from worth)[least(l.size, (select cardinality(sums) from worth))]) as everybody,
+        sum(l.weight * (select sums from worth)[least(l.size_before, (select cardinality(sums) from worth))]) as everybody_before,
+        ${worthsOf('ranks')} as worths, ${worthsOf('ranks_before')} as worths_before
+      from pair l where l.is_whole and l.was_whole
+      group by 1, 2, 3, 4
+    ),
+    listed as materialized (
+      select l.is_ios, l.is_chart, l.scopes, count(*) as lists from list l where l.is_daily group by 1, 2, 3
     ),
     parted as materialized (
-      select r.*, dense_rank() over (order by r.days, r.store, r.keyword, r.tag) as part from rule r where r.kind = any(${OF_DAY})
+      select r.*, dense_rank() over (order by r.days, r.scope) as part from rule r where r.kind = any(${OF_DAY})
     ),
-    part as materialized (select distinct part, days, store, keyword, tag from parted),
+    part as materialized (select distinct part, days, scope from parted),
     known as materialized (
-      select o.part, o.store, o.function, n.total, n.everybody, n.everybody_before
+      select o.part, o.is_ios, o.is_chart, n.total, n.everybody, n.everybody_before
       from (
-        select r.part, l.store, l.function, count(*) as lists
-        from part r join list l on l.every <= interval '24 hours' and ${meansList(tx)}
-        group by 1, 2, 3
+        select r.part, l.is_ios, l.is_chart, sum(l.lists) as lists from part r join listed l on ${meansList(tx)} group by 1, 2, 3
       ) o
       join (
-        select r.part, l.store, l.function, count(*) as lists, sum(l.weight * (select weights[1] from worth)) as total,
-          sum(l.weight * (select sums from worth)[least(l.size, (select cardinality(sums) from worth))]) as everybody,
-          sum(l.weight * (select sums from worth)[least(l.size_before, (select cardinality(sums) from worth))]) as everybody_before
-        from part r join pair l on l.days = r.days and l.is_whole and l.was_whole and ${meansList(tx)}
+        select r.part, l.is_ios, l.is_chart, sum(l.lists) as lists, sum(l.total) as total, sum(l.everybody) as everybody,
+          sum(l.everybody_before) as everybody_before
+        from part r join summed l on l.days = r.days and ${meansList(tx)}
         group by 1, 2, 3
-      ) n using (part, store, function)
+      ) n using (part, is_ios, is_chart)
       where n.lists >= ${ENOUGH}::float8 * o.lists
     ),
     stand as materialized (
-      select s.*, case when s.is_chart then 'app_list' else 'app_searches' end as function, a.store, a.role, a.app_id
+      select s.*, a.is_ios, a.role, a.app_id
       from (
-        select r.part, l.function = 'app_list' as is_chart, l.app, coalesce(sum(l.weight * (select weights from worth)[l.rank]), 0) as worth,
-          coalesce(sum(l.weight * (select weights from worth)[l.rank_before]), 0) as worth_before
-        from part r join place l on l.days = r.days and l.are_whole and ${meansList(tx)}
+        select r.part, l.is_chart, l.app, sum(l.worth) as worth, sum(l.worth_before) as worth_before
+        from part r
+        join (
+          select l.days, l.is_chart, l.scopes, unnest(${appIds(tx, asked)}) as app, unnest(l.worths) as worth, unnest(l.worths_before) as worth_before
+          from summed l
+        ) l on l.days = r.days and ${meansList(tx)}
         group by 1, 2, 3
       ) s
       join apps a on a.app = s.app
     )` as Fragment
 }
 
+/** An array with what `of` says of each app, by its place in the ranks of a pair. */
+function arrayOfApps(tx: Transaction, { apps }: Asked, of: (place: number) => Fragment): Fragment {
+  const ios = apps.filter(({ isIos }) => isIos).length
+  const places = Array.from({ length: Math.max(ios, apps.length - ios) }, (_, n) => n + 1)
+  return tx`array[${listAll(tx, places.map(of))}]::float8[]` as Fragment
+}
+
 /** The queries of the kinds that speak of a day. */
-export const DAY_KINDS: Readonly<Record<string, (tx: Transaction, scope: DueScope) => Fragment>> = {
+export const DAY_KINDS: Readonly<
+  Record<string, (tx: Transaction, scope: DueScope, asked: Asked) => Fragment>
+> = {
   visibility_moved: (tx) =>
     moved(tx, 'visibility_moved', {
       before: tx`100 * s.worth_before / nullif(k.total, 0)` as Fragment,
@@ -85,16 +106,25 @@ function moved(tx: Transaction, kind: string, measure: Measure): Fragment {
   return tellMoved(tx, kind, of, measure)
 }
 
-function topCountMoved(tx: Transaction): Fragment {
+function topCountMoved(tx: Transaction, _scope: DueScope, asked: Asked): Fragment {
+  const countsOf = (column: string) =>
+    arrayOfApps(
+      tx,
+      asked,
+      (place) => tx`count(*) filter (where ${tx(`l.${column}`)}[${place}::integer] <= r.top)` as Fragment,
+    )
   const of = tx`
     parted r
-    join lateral (
-      select l.store, l.function, l.app, count(*) filter (where l.rank <= r.top) as in_top,
-        count(*) filter (where l.rank_before <= r.top) as in_top_before
-      from place l
-      where l.days = r.days and l.are_whole and ${meansList(tx)} and ${meansApp(tx, 'l')} and (l.rank <= r.top or l.rank_before <= r.top)
-      group by 1, 2, 3
-    ) s on r.kind = 'top_count_moved'` as Fragment
+    join (
+      select l.rule_id, l.is_ios, l.is_chart, unnest(${appIds(tx, asked)}) as app, unnest(l.counts) as in_top, unnest(l.counts_before) as in_top_before
+      from (
+        select r.id as rule_id, l.is_ios, l.is_chart, ${countsOf('ranks')} as counts, ${countsOf('ranks_before')} as counts_before
+        from parted r join pair l on l.days = r.days and l.is_whole and l.was_whole and ${meansList(tx)}
+        where r.kind = 'top_count_moved'
+        group by 1, 2, 3
+      ) l
+    ) s on s.rule_id = r.id
+    join meant m on m.rule_id = r.id and m.app = s.app` as Fragment
   return tellMoved(tx, 'top_count_moved', of, {
     before: tx`s.in_top_before` as Fragment,
     after: tx`s.in_top` as Fragment,
@@ -105,12 +135,12 @@ function topCountMoved(tx: Transaction): Fragment {
 /** @param of rules `r`, and what an app stands at in their lists, `s` */
 function tellMoved(tx: Transaction, kind: string, of: Fragment, { before, after, size }: Measure): Fragment {
   return tx`
-    select r.id, format('%s:%s', s.function, s.app), day.begins_at, (day.day - r.days * interval '1 day') at time zone day.zone,
-      null::integer, s.app, null::integer, v.before, v.after, jsonb_build_object('list', case s.function when 'app_list' then 'chart'
-        else 'keyword' end, 'tag', r.tag, 'keyword', r.keyword, 'top', r.top)
+    select r.id, format('%s:%s', case when s.is_chart then 'app_list' else 'app_searches' end, s.app), day.begins_at,
+      (day.day - r.days * interval '1 day') at time zone day.zone, null::integer, s.app, null::integer, v.before, v.after,
+      jsonb_build_object('list', case when s.is_chart then 'chart' else 'keyword' end, 'tag', r.tag, 'keyword', r.keyword, 'top', r.top)
     from ${of}
     cross join day
-    join known k on k.part = r.part and k.store = s.store and k.function = s.function
+    join known k on k.part = r.part and k.is_ios = s.is_ios and k.is_chart = s.is_chart
     cross join lateral (select round((${before})::numeric, 4)::float8 as before, round((${after})::numeric, 4)::float8 as after) v
     where r.kind = ${kind} and v.after <> v.before and ${size} >= r.threshold
       and case r.direction when 'up' then v.after > v.before when 'down' then v.after < v.before else true end` as Fragment
@@ -122,32 +152,36 @@ function newApp(tx: Transaction): Fragment {
     select h.rule_id, h.app::text, day.begins_at, timestamptz '-infinity', null::integer, h.app, null::integer,
       h.lists_before::float8, h.lists::float8, jsonb_build_object('top', h.top, 'keywords', (
         select jsonb_agg(x.name) from (
-          select coalesce(l.keyword, 'a chart') as name from pair l join rule r on r.id = h.rule_id
+          select coalesce(t.name, 'a chart') as name
+          from pair l
+          join rule r on r.id = h.rule_id
+          cross join lateral (select case when not l.is_chart then (select subject from target where id = l.target_id) end as name) t
           where l.days = r.days and ${meansList(tx)} and h.app = any(l.first[:h.top])
           order by array_position(l.first[:h.top], h.app), 1 limit ${EXAMPLES}
         ) x
       ))
     from day
     cross join (
-      select r.id as rule_id, case when n.is_chart then 'app_list' else 'app_searches' end as function, n.app, n.lists,
-        coalesce(b.lists, 0) as lists_before, r.part, r.top, d.store
-      from ${countFirst(tx, 'first')} n
-      join parted r on r.id = n.rule_id and n.lists >= r.threshold
+      select n.*, r.part, r.top, d.store = 'ios_store' as is_ios
+      from ${countFirst(tx)} n
+      join parted r on r.id = n.rule_id and n.lists >= r.threshold and n.lists_before < r.threshold
       join app d on d.id = n.app
-      left join ${countFirst(tx, 'first_before')} b using (rule_id, is_chart, app)
-      where coalesce(b.lists, 0) < r.threshold
     ) h
-    join known k on k.part = h.part and k.store = h.store and k.function = h.function
-    where h.app <> 0 and not exists (select from apps s where s.store = h.store and s.app = h.app)` as Fragment
+    join known k on k.part = h.part and k.is_ios = h.is_ios and k.is_chart = h.is_chart
+    where h.app <> 0 and not exists (select from apps s where s.app = h.app)` as Fragment
 }
 
-/** On how many lists an app is among the first of `column`, by rule. */
-function countFirst(tx: Transaction, column: string): Fragment {
+/** On how many lists an app is in the top now, and was before, by rule. Where both tops are the same, they are read once. */
+function countFirst(tx: Transaction): Fragment {
+  const lists = tx`parted r join pair l on l.days = r.days and l.was_whole and ${meansList(tx)}`
   return tx`(
-    select f.rule_id, f.is_chart, f.app, count(*) as lists
+    select f.rule_id, f.is_chart, f.app, count(*) filter (where f.is_now) as lists, count(*) filter (where f.is_before) as lists_before
     from (
-      select r.id as rule_id, l.function = 'app_list' as is_chart, unnest(l.${tx(column)}[:r.top]) as app
-      from parted r join pair l on l.days = r.days and l.was_whole and ${meansList(tx)} where r.kind = 'new_app'
+      select r.id as rule_id, l.is_chart, unnest(l.first[:r.top]) as app, true as is_now, l.first[:r.top] = l.first_before[:r.top] as is_before
+      from ${lists} where r.kind = 'new_app'
+      union all
+      select r.id, l.is_chart, unnest(l.first_before[:r.top]), false, true
+      from ${lists} where r.kind = 'new_app' and l.first[:r.top] <> l.first_before[:r.top]
     ) f
     group by 1, 2, 3
   )` as Fragment

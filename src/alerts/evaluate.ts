@@ -7,9 +7,11 @@ import type { Database, Transaction } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import { withoutNestedLoops } from '../plan/joins.ts'
 import { APP_KINDS, pages } from './apps.ts'
+import { daysOf, readAsked } from './asked.ts'
 import { comparable, DAY_KINDS } from './days.ts'
-import { COMPARING, pairs, RANK_KINDS } from './ranks.ts'
-import { type AlertProject, type DueScope, joinAll, type Kinds } from './scope.ts'
+import { pairs } from './pairs.ts'
+import { RANK_KINDS } from './ranks.ts'
+import { type AlertProject, type DueScope, joinAll } from './scope.ts'
 import { SERVICE_KINDS } from './service.ts'
 
 /** A collection that is not over is waited for so long, so that one message tells of all of it. */
@@ -47,7 +49,7 @@ export async function evaluateSlot(tx: Transaction, scope: DueScope): Promise<nu
       delete from alert_due where project_id = ${project.id} and slot = ${slot}::timestamptz returning target_id
     )
     select array_agg(target_id)::text as "targetIds" from looked`
-  const asked = await readKinds(tx, project)
+  const asked = await readAsked(tx, project)
   // As Postgres writes them: 100,000 numbers need not be read here.
   const due =
     tx`due as materialized (select unnest(${row?.targetIds ?? '{}'}::text::integer[]) as target_id)` as Fragment
@@ -62,7 +64,7 @@ export async function evaluateSlot(tx: Transaction, scope: DueScope): Promise<nu
   if (ofLists.length > 0) {
     // The planner estimates a common table expression at one row, so that sorting seems to cost nothing.
     await tx`select set_config('work_mem', '64MB', true), set_config('enable_sort', 'off', true)`
-    const parts = [due, pairs(tx, scope, asked), ...(ofDay.length > 0 ? [comparable(tx)] : [])]
+    const parts = [due, pairs(tx, scope, asked), ...(ofDay.length > 0 ? [comparable(tx, asked)] : [])]
     events += await withoutNestedLoops(tx, () => insertEvents(tx, project, parts, ofLists))
   }
   return events
@@ -74,32 +76,11 @@ export async function evaluateService(
   project: AlertProject,
   budget: OverallBudget,
 ): Promise<number> {
-  const { kinds } = await readKinds(tx, project)
+  const { kinds } = await readAsked(tx, project)
   const queries = Object.entries(SERVICE_KINDS).flatMap(([kind, query]) =>
     kinds.has(kind) ? [query(tx, project, budget)] : [],
   )
   return queries.length === 0 ? 0 : insertEvents(tx, project, [], queries)
-}
-
-async function readKinds(tx: Transaction, project: AlertProject): Promise<Kinds> {
-  const rows = await tx<{ kind: string; comparedWith: string; days: number | null; isScoped: boolean }[]>`
-    select kind, compared_with as "comparedWith", ${daysOf(tx)} as days, bool_and(num_nonnulls(store, keyword, tag) > 0) as "isScoped"
-    from alert_rule r where project = ${project.name} and enabled group by 1, 2 order by 1, 2`
-  const compared = new Map<number, boolean>()
-  for (const { kind, days, isScoped } of rows) {
-    if (days !== null && COMPARING.includes(kind))
-      compared.set(days, isScoped && compared.get(days) !== false)
-  }
-  return {
-    kinds: new Set(rows.map(({ kind }) => kind)),
-    comparedWith: new Set(rows.map(({ comparedWith }) => comparedWith)),
-    compared: [...compared].map(([days, isScoped]) => ({ days, isScoped })),
-  }
-}
-
-/** How many days before a rule `r` compares with; null where it compares with something else. */
-function daysOf(tx: Transaction): Fragment {
-  return tx`case r.compared_with when '1 day' then 1 when '7 days' then 7 when '30 days' then 30 end` as Fragment
 }
 
 /**
@@ -114,7 +95,8 @@ async function insertEvents(
 ): Promise<number> {
   const rows = await tx`
     with rule as materialized (
-      select r.*, ${daysOf(tx)} as days
+      select r.*, ${daysOf(tx)} as days,
+        case when num_nonnulls(r.store, r.keyword, r.tag) > 0 then dense_rank() over (order by r.store, r.keyword, r.tag) end as scope
       from alert_rule r where r.project = ${project.name} and r.enabled
     )${parts.length === 0 ? tx`` : parts.map((part) => tx`, ${part}`)},
     found (rule_id, subject, slot, compared_slot, target_id, app, rival, before, after, detail) as (${joinAll(tx, queries)})

@@ -171,18 +171,35 @@ function newApp(tx: Transaction): Fragment {
     where h.app <> 0 and not exists (select from apps s where s.app = h.app)` as Fragment
 }
 
-/** On how many lists an app is in the top now, and was before, by rule. Where both tops are the same, they are read once. */
+/**
+ * The apps that are in the top of more lists than before, by rule: of how many, and of how many before. Only where a top changed can an app have
+ * come into one, so that all others are read for those apps alone. `offset 0`: beside `unnest` tops would be compared anew for each app.
+ */
 function countFirst(tx: Transaction): Fragment {
-  const lists = tx`parted r join pair l on l.days = r.days and l.was_whole and ${meansList(tx)}`
   return tx`(
-    select f.rule_id, f.is_chart, f.app, count(*) filter (where f.is_now) as lists, count(*) filter (where f.is_before) as lists_before
-    from (
-      select r.id as rule_id, l.is_chart, unnest(l.first[:r.top]) as app, true as is_now, l.first[:r.top] = l.first_before[:r.top] as is_before
-      from ${lists} where r.kind = 'new_app'
-      union all
-      select r.id, l.is_chart, unnest(l.first_before[:r.top]), false, true
-      from ${lists} where r.kind = 'new_app' and l.first[:r.top] <> l.first_before[:r.top]
-    ) f
-    group by 1, 2, 3
+    with first as materialized (
+      select l.*, l.now = l.before as is_same from (
+        select r.id as rule_id, l.is_chart, l.first[:r.top] as now, l.first_before[:r.top] as before
+        from parted r join pair l on l.days = r.days and l.was_whole and ${meansList(tx)} where r.kind = 'new_app'
+        offset 0
+      ) l
+    ),
+    more as materialized (
+      select rule_id, is_chart, app, sum(now) as lists, sum(before) as lists_before
+      from (
+        select rule_id, is_chart, unnest(now) as app, 1 as now, 0 as before from first where not is_same
+        union all
+        select rule_id, is_chart, unnest(before), 0, 1 from first where not is_same
+      ) f
+      group by 1, 2, 3 having sum(now) > sum(before)
+    )
+    select m.rule_id, m.is_chart, m.app, m.lists + coalesce(s.lists, 0) as lists, m.lists_before + coalesce(s.lists, 0) as lists_before
+    from more m
+    left join (
+      select f.rule_id, f.is_chart, f.app, count(*) as lists
+      from (select rule_id, is_chart, unnest(now) as app from first where is_same) f
+      where (f.rule_id, f.is_chart, f.app) in (select rule_id, is_chart, app from more)
+      group by 1, 2, 3
+    ) s using (rule_id, is_chart, app)
   )` as Fragment
 }

@@ -9,7 +9,7 @@ export async function readDigest(db: Database, project: string, days: number): P
   const latest = (await readReport(db, { project })).days.at(-1)
   if (latest === undefined) return []
   const report = await readReport(db, { project, from: addDays(latest, -days), to: latest })
-  return summarise(report).map(({ about, text }) => `${about}: ${text}`)
+  return summarise(report, days).map(({ about, text }) => `${about}: ${text}`)
 }
 
 /** The page of the report, to be attached. */

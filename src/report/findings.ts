@@ -16,7 +16,8 @@ import {
 
 /** Days back from the last one, in the order of `RankSeries.past`. */
 export const SPANS = [1, 7, 30] as const
-export type Span = (typeof SPANS)[number]
+/** Days back from the last one: of `SPANS`, or within the days of the report. */
+export type Span = number
 
 /**
  * `entered` and `left` are about the depth that was looked at, and their places are the fewest that it can have been. `absent`
@@ -55,7 +56,12 @@ export function latestOf(series: RankSeries): Point {
 }
 
 export function changeOver(series: RankSeries, span: Span): Change {
-  return changeBetween(series.past[SPANS.indexOf(span)] ?? 0, latestOf(series))
+  return changeBetween(pastOf(series, span), latestOf(series))
+}
+
+function pastOf({ past, points }: RankSeries, span: Span): Point {
+  const index = SPANS.findIndex((days) => days === span)
+  return (index < 0 ? points.at(-1 - span) : past[index]) ?? 0
 }
 
 /** The best rank of the days shown; null when there is none. */
@@ -136,7 +142,7 @@ function movesOver(report: Report, span: Span): Move[] {
   return ownSeries(report)
     .map((series) => ({
       series,
-      before: series.past[SPANS.indexOf(span)] ?? 0,
+      before: pastOf(series, span),
       after: latestOf(series),
       change: changeOver(series, span),
     }))

@@ -36,16 +36,20 @@ export interface Finding {
   readonly text: string
 }
 
-/** The most important first. */
-export function summarise(report: Report): Finding[] {
+/**
+ * The most important first.
+ * @param span days that are looked back, beside the last one
+ */
+export function summarise(report: Report, span: Span = WEEK_DAYS): Finding[] {
   const missing = describeMissing(report)
   if (report.series.length === 0) return [{ about: 'Nothing yet', text: missing ?? '' }]
-  const week = [describeSpan(report, WEEK_DAYS), ...describeCrossings(report), ...describeFurthest(report)]
+  const moves = [...describeCrossings(report, span), ...describeFurthest(report, span)]
+  const inSpan = span === 1 ? [] : [describeSpan(report, span), ...moves]
   const all: readonly (readonly [string, readonly string[]])[] = [
     ['Own apps', missing === null ? [] : [missing]],
-    ['In one day', missing === null ? [describeSpan(report, 1)] : []],
-    [`In ${WEEK_DAYS} days`, missing === null ? week : []],
-    ['Visibility', describeVisibility(report)],
+    ['In one day', missing === null ? [describeSpan(report, 1), ...(span === 1 ? moves : [])] : []],
+    [`In ${span} days`, missing === null ? inSpan : []],
+    ['Visibility', describeVisibility(report, span)],
     ['Competitors', describeRivals(report)],
     ['Gaps', describeGaps(report)],
     ['Money', [describeMoney(report)]],
@@ -76,12 +80,15 @@ export function headlineOf(report: Report): string {
   return describeTally(tallyChanges(report, 1))
 }
 
-function describeVisibility(report: Report): string[] {
+function describeVisibility(report: Report, span: Span): string[] {
   return report.visibility.flatMap(({ app, percent, measuredPercent }) => {
     const now = percent.at(-1) ?? null
     if (report.apps[app]?.role !== 'own' || now === null) return []
-    const before = percent.at(-1 - WEEK_DAYS) ?? null
-    const change = before === null ? '' : `, ${formatDifference(now - before)} points in ${WEEK_DAYS} days`
+    const before = percent.at(-1 - span) ?? null
+    const change =
+      before === null
+        ? ''
+        : `, ${formatDifference(now - before)} points in ${span === 1 ? 'one day' : `${span} days`}`
     const measured = formatPercent(measuredPercent.at(-1))
     const voice = report.shareOfVoice.find((share) => share.app === app)?.percent.at(-1) ?? null
     const share = voice === null ? '' : `; its share of voice ${formatPercent(voice)}`
@@ -96,8 +103,8 @@ function beforeNumber(name: string): string {
   return /[\p{Script=Hebrew}\p{Script=Arabic}]/u.test(name) ? `${name}\u200e` : name
 }
 
-function describeFurthest(report: Report): string[] {
-  const { up, down } = findMovers(report, WEEK_DAYS)
+function describeFurthest(report: Report, span: Span): string[] {
+  const { up, down } = findMovers(report, span)
   const [best] = up
   const [worst] = down
   return [
@@ -130,8 +137,8 @@ export function nameList(report: Report, index: number): string {
   return `${asName(name)} (${isShared ? `${STORE_NAMES[store]} ` : ''}${place})`
 }
 
-function describeCrossings(report: Report): string[] {
-  const { entered, left } = findCrossings(report, WEEK_DAYS, TOP)
+function describeCrossings(report: Report, span: Span): string[] {
+  const { entered, left } = findCrossings(report, span, TOP)
   if (entered.length + left.length === 0) return []
   return [`${entered.length} came into the top ${TOP} and ${left.length} left it.`]
 }

@@ -80,7 +80,11 @@ test('a digest is printed with the summary of the report and the events', async 
     env,
   })
   assert.equal(code, 0, stderr)
-  assert.match(stdout, /fitness\n\nIn one day: 1 up, 0 down\.\n[\s\S]*Alerts: critical: top_crossed, 1\n/)
+  assert.match(
+    stdout,
+    /fitness\n\nIn one day: 1 up, 0 down\.\n[\s\S]*In 2 days: [\s\S]*Alerts: critical: top_crossed, 1\n/,
+  )
+  assert.doesNotMatch(stdout, /7 days/)
   const rules = await callCommand(['alerts', '--json'], { env })
   assert.deepEqual(
     JSON.parse(rules.stdout).map((rule: { rule: string; events: number }) => [rule.rule, rule.events]),

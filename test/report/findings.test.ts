@@ -5,6 +5,7 @@ import {
   BEYOND,
   bestOf,
   changeBetween,
+  changeOver,
   compareRivals,
   distribute,
   findCrossings,
@@ -241,6 +242,23 @@ test('the summary says in words what moved, against whom, which day has a gap an
     /On 20 Jan 2026 nothing was measured: failed\. 40102: No Search Results\. On 12 Feb 2026 only \d\d\.\d % was measured: budget\. The budget of the project was used up/,
   )
   assert.match(told.Money ?? '', /^Spent \$0\.\d+ on 1 Mar 2026 of \$1\.50 a day/)
+})
+
+test('the summary speaks of the days that it is asked for, and of no others', () => {
+  const report = makeReport({ seed: 7, keywords: 120, days: 60 })
+  const of = (span: number) => summarise(report, span).map(({ about }) => about)
+  assert.deepEqual(of(1).slice(0, 2), ['In one day', 'Visibility'])
+  assert.deepEqual(of(3).slice(0, 3), ['In one day', 'In 3 days', 'Visibility'])
+  const [day] = summarise(report, 1)
+  assert.match(day?.text ?? '', /^\d+ up, \d+ down.* Furthest up: /)
+  const visibility = summarise(report, 1).find(({ about }) => about === 'Visibility')
+  assert.match(visibility?.text ?? '', /points in one day, with/)
+})
+
+test('a change over days is between the first of them and the last', () => {
+  const [series] = reportOf([[8, 7, 6, 9]]).series
+  assert.ok(series !== undefined)
+  assert.deepEqual(changeOver(series, 3), { kind: 'down', places: 1 })
 })
 
 test('a project without anything to rank is told so', () => {

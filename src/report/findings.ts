@@ -15,7 +15,7 @@ import {
 } from './model.ts'
 
 /** Days back from the last one, in the order of `RankSeries.past`. */
-export const SPANS = [1, 7, 30] as const
+export const SPANS: readonly number[] = [1, 7, 30]
 /** Days back from the last one: of `SPANS`, or within the days of the report. */
 export type Span = number
 
@@ -60,7 +60,7 @@ export function changeOver(series: RankSeries, span: Span): Change {
 }
 
 function pastOf({ past, points }: RankSeries, span: Span): Point {
-  const index = SPANS.findIndex((days) => days === span)
+  const index = SPANS.indexOf(span)
   return (index < 0 ? points.at(-1 - span) : past[index]) ?? 0
 }
 

@@ -79,7 +79,7 @@ async function storeDay(db: Database): Promise<number> {
         with stored as (
           insert into ranking (target_id, slot, captured_at, gap, reason, depth, results_count, check_url, app_ids)
           select target_id, slot + interval '24 hours', case when g.gap is null then clock_timestamp() end, g.gap, null, depth, results_count, check_url,
-            case when g.gap is null then case n % 100 when 0 then array(select 1 from generate_series(1, 12)) || app_ids[:depth - 12]
+            case when g.gap is null then case n % 100 when 0 then array(select generate_series(4001, 4012)) || app_ids[:depth - 12]
               when 1 then app_ids[13:] else app_ids end end
           from bench_day cross join lateral (select case when n % 100 = 2 or app_ids is null then 'missed' end as gap) g
           where n > ${from}::int and n <= ${from + BATCH}::int

@@ -21,7 +21,7 @@ export function pairs(tx: Transaction, scope: DueScope, asked: Asked): Fragment 
     ${followed(tx, scope)},
     present as materialized (
       select h.target_id, h.depth, h.gap, h.reason is null as is_whole, h.app_ids, h.reason
-      from ranking h
+      from ranking_row h
       where h.target_id = any(array(select l.target_id from list l where l.is_due)) and h.slot = ${scope.slot}::timestamptz
     ),
     pair as materialized (${pair.length === 0 ? noPair(tx) : joinAll(tx, pair)}),
@@ -133,7 +133,7 @@ function pairsOfDue(tx: Transaction, scope: DueScope, { days, isScoped }: Compar
     select ${pairColumns(tx, days)}
     from present h
     join list l on l.target_id = h.target_id
-    join ranking b on b.target_id = h.target_id
+    join ranking_row b on b.target_id = h.target_id
     where b.target_id = any(array(select l.target_id from list l where l.is_due ${isScoped ? meant : tx``}))
       and b.slot = ${scope.slot}::timestamptz - make_interval(hours => ${24 * days}) and b.gap is null and h.gap is null
       and ${wasFollowed(tx, scope)}` as Fragment
@@ -145,12 +145,12 @@ function pairsOfOthers(tx: Transaction, scope: DueScope, { days }: Compared): Fr
     select ${pairColumns(tx, days)}
     from list l
     cross join lateral (
-      select n.slot, n.app_ids, n.depth, n.reason is null as is_whole from ranking n, day
+      select n.slot, n.app_ids, n.depth, n.reason is null as is_whole from ranking_row n, day
       where n.target_id = l.target_id and n.slot >= day.begins_at and n.slot < day.ends_at and n.gap is null
       order by n.slot desc limit 1
     ) h
     cross join lateral (
-      select n.target_id, n.slot, n.app_ids, n.depth, n.reason from ranking n
+      select n.target_id, n.slot, n.app_ids, n.depth, n.reason from ranking_row n
       where n.target_id = l.target_id and n.slot = h.slot - make_interval(hours => ${24 * days}) and n.gap is null
       offset 0
     ) b

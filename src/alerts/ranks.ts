@@ -69,7 +69,7 @@ function bestRanks(tx: Transaction, { project, slot }: DueScope): Fragment {
     select r.id, l.target_id, past.slot, a.app, n.rank, h.depth, past.rank, null::smallint
     from ${presentRanks(tx)}
     cross join lateral (
-      select b.slot, array_position(b.app_ids, a.app) as rank from ranking b
+      select b.slot, array_position(b.app_ids, a.app) as rank from ranking_row b
       where b.target_id = l.target_id and b.gap is null and b.slot < ${slot}::timestamptz
         and b.slot >= ${slot}::timestamptz - make_interval(hours => 24 * coalesce(r.window_days, ${BEST_WITHIN_DAYS}))
         and a.app = any(b.app_ids)
@@ -89,7 +89,7 @@ function baseRanks(tx: Transaction, { slot }: DueScope): Fragment {
     select r.id, l.target_id, within.slot, a.app, n.rank, h.depth, r.base::integer, null::smallint
     from ${presentRanks(tx)}
     cross join lateral (
-      select coalesce(max(b.slot), '-infinity') as slot from ranking b
+      select coalesce(max(b.slot), '-infinity') as slot from ranking_row b
       cross join lateral (select coalesce(array_position(b.app_ids, a.app), b.depth + 1) as rank offset 0) o
       where b.target_id = l.target_id and b.gap is null and b.slot < ${slot}::timestamptz
         and abs(o.rank - r.base) < ${bandOf(tx, tx`least(o.rank, r.base)` as Fragment)}
@@ -136,7 +136,7 @@ function notMeasured(tx: Transaction, { slot }: DueScope): Fragment {
     join present h on h.target_id = l.target_id and h.gap is not null
     cross join lateral (
       select coalesce((
-        select c.slot from ranking c where c.target_id = l.target_id and c.slot < ${slot}::timestamptz and c.gap is null
+        select c.slot from ranking_row c where c.target_id = l.target_id and c.slot < ${slot}::timestamptz and c.gap is null
         order by c.slot desc limit 1
       ), l.first_slot - l.every) as slot
     ) since

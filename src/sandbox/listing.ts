@@ -206,7 +206,11 @@ export const showInfoItem = (catalogue: Catalogue, app: App, view: View) => {
   const version = versionNumber(app, view.day)
   const updatedDay =
     lastReleaseDay(app.events, view.day) ?? Math.min(view.day, releaseDay(app) + version * updateEvery(app))
-  const link = (other: App) => ({ app_id: other.id, title: other.title, url: appUrl(store, other, view) })
+  const link = (other: App) => ({
+    app_id: other.id,
+    title: titleOn(other, view.day),
+    url: appUrl(store, other, view),
+  })
   const start = app.hash % 100
   return {
     type: `${store}_info_organic`,

@@ -6,7 +6,15 @@ import { buildCharts, type ChartMaker } from './charts.ts'
 import { isInStore, type StoreEvent } from './events.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { decodeKeyword } from './keyword.ts'
-import { appUrl, SE_DOMAINS, showInfoItem, showListItem, showRating, type View } from './listing.ts'
+import {
+  appUrl,
+  describeApp,
+  SE_DOMAINS,
+  showInfoItem,
+  showListItem,
+  showRating,
+  type View,
+} from './listing.ts'
 import { type Form, findOffer, type Store, type TaskFunction } from './offers.ts'
 import { writeInfoPage, writeListPages } from './pages.ts'
 import { buildRanker, type Ranker } from './ranking.ts'
@@ -136,7 +144,7 @@ const showReviews = (question: Question, app: App) => {
     ...frameOf(question),
     check_url: `${appUrl(question.store, app, view)}?see-all=reviews`,
     datetime: formatTimestamp(question.doneAtMs),
-    title: app.title,
+    title: describeApp(question.store, app, view).title,
     rating: showRating(app, view.day),
     reviews_count: null,
     items_count: items.length,

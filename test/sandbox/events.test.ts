@@ -87,6 +87,8 @@ describe('events', () => {
     )
     const found = (await on(5, { keyword: 'math' })).items.find(({ app_id }: Json) => app_id === MATHS)
     assert.equal(found.title, 'Numberwren Anew')
+    // Whichever answer of a day comes first, it says the same of an app.
+    assert.equal((await on(5, { app_id: MATHS, depth: 100 }, REVIEWS)).title, 'Numberwren Anew')
     const { items } = await on(5, { app_id: MATHS, depth: 50 }, REVIEWS)
     const stars = (isNew: boolean) =>
       items

@@ -6,6 +6,7 @@ import { probeDatabase, probeHealth } from '../monitor/probes.ts'
 import { startMonitorServer } from '../monitor/server.ts'
 import type { JobContext } from '../queue/job.ts'
 import type { CommandContext } from './command.ts'
+import { describeDatabaseTrouble } from './database-trouble.ts'
 
 export interface Monitor {
   close(): Promise<void>
@@ -32,7 +33,7 @@ export async function startMonitor(
   sinceLookMs: () => number,
 ): Promise<Monitor> {
   const isHealthy = probeHealth(sinceLookMs)
-  const isReady = probeDatabase(job.db)
+  const isReady = probeDatabase(job.db, describeDatabaseTrouble)
   const { operationsListen: listen, heartbeatUrl } = config
   const server =
     listen === null

@@ -19,12 +19,16 @@ export function probeHealth(sinceLookMs: () => number): Probe {
   }
 }
 
-/** Ready: the database answers, and its schema is that of this version. */
-export function probeDatabase(db: Database): Probe {
+/**
+ * Ready: the database answers, and its schema is that of this version.
+ * @param describe the sentence for what a database driver threw; null when it has none
+ */
+export function probeDatabase(db: Database, describe: (error: unknown) => Error | null): Probe {
   return async () => {
     const answer = requireCurrentSchema(db).then(
       () => null,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      (error: unknown) =>
+        describe(error)?.message ?? (error instanceof Error ? error.message : String(error)),
     )
     const late = sleep(READY_WITHIN_MS, `The database did not answer within ${READY_WITHIN_MS / 1000} s.`, {
       ref: false,

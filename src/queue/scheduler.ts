@@ -21,7 +21,7 @@ import {
 export interface Scheduler {
   /** Rejects with a ConfigurationError when a newer storerank has migrated the database; the schedule has then ended. */
   readonly ended: Promise<void>
-  /** How long ago it looked which jobs are due; it does so every minute. */
+  /** How long ago it looked which jobs are due, or tried to; it does so every minute. */
   sinceLookMs(): number
   stop(): Promise<void>
 }
@@ -59,11 +59,11 @@ export async function startScheduler(
   const signal = AbortSignal.any([context.signal, stopping.signal])
   const lookOnce = createLook(context, jobs, readNow)
   let lookedMs = performance.now()
-  const look = async () => {
-    const waitMs = await lookOnce()
-    lookedMs = performance.now()
-    return waitMs
-  }
+  // A look that fails was on time as well: the process works, and a restart brings no database back.
+  const look = () =>
+    lookOnce().finally(() => {
+      lookedMs = performance.now()
+    })
   const ticking = tick(await look(), signal, () =>
     look().catch((error) => {
       if (error instanceof ConfigurationError) throw error

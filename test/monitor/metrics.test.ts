@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { pino } from 'pino'
+import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
 import { Secret } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { beat } from '../../src/monitor/heartbeat.ts'
@@ -78,7 +79,12 @@ describe('the address of operators', () => {
     let lookedMs = 0
     const metrics = createMetrics(world.db, settings())
     const server = await startMonitorServer(
-      { metrics, log, isHealthy: probeHealth(() => lookedMs), isReady: probeDatabase(world.db) },
+      {
+        metrics,
+        log,
+        isHealthy: probeHealth(() => lookedMs),
+        isReady: probeDatabase(world.db, describeDatabaseTrouble),
+      },
       Object.freeze({ host: '127.0.0.1', port: 0 }),
     )
     const ask = async (path: string) => {
@@ -102,6 +108,16 @@ describe('the address of operators', () => {
     await world.db.sql`delete from drizzle.__drizzle_migrations where hash = 'later'`
     await server.close()
   })
+})
+
+test('a process is not ready while the database is away, and says what to do', async () => {
+  const nowhere = openDatabase('postgres://nobody:x@127.0.0.1:9/nothing')
+  const why = await probeDatabase(nowhere, describeDatabaseTrouble)()
+  assert.match(
+    why ?? '',
+    /^The database cannot be reached: .* Check that the server runs and that DATABASE_URL/,
+  )
+  await nowhere.close()
 })
 
 test('a heartbeat is one call, and its failure is nobody’s trouble here', async () => {

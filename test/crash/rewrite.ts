@@ -100,7 +100,7 @@ export const GAPS: Readonly<Record<string, Rewrite>> = {
 export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   'plan before its commit': before(
     'plan/plan.ts',
-    'return { ...planned, posts: allPostIds.length, last }',
+    'return { ...planned, posts: allPostIds.length }',
     'plan before its commit',
   ),
   'between two pieces of a plan': after(
@@ -110,7 +110,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   ),
   'queueing what is due before its commit': before(
     'plan/due.ts',
-    'return true',
+    'return (queued?.periods ?? 0) > 0',
     'queueing what is due before its commit',
   ),
   'closing slots before its commit': before(

@@ -30,6 +30,7 @@ const SHORTER: Timings = {
   foldAtRows: 20,
   planSlots: 40,
   planPeriods: 40,
+  wakeSlots: 10,
   closing: { tasks: 20, periods: 40, slotsOfPeriod: 2 },
 }
 

@@ -117,7 +117,7 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
     refused as materialized (
       select place, array_agg(project_id) as projects, bool_and(too_dear) as too_dear from payer where not affords group by place
     ),
-    admitted as materialized (
+    admitted as not materialized (
       select p.*, r.too_dear, case when r.place is null then p.askers
         else array(select y.id from unnest(p.askers) y (id) where y.id <> all(r.projects)) end as payers
       from priced p left join refused r using (place)

@@ -149,7 +149,7 @@ export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
       ) d
     ),
     asked as materialized (
-      select i.place, j.id as project_id, p.depth, p.priority, i.slot + p.every as slot_ends_at, p.html
+      select i.place, i.target_id, i.slot, j.id as project_id, p.depth, p.priority, i.slot + p.every as slot_ends_at, p.html
       from watch_period p join piece i on i.target_id = p.target_id and i.slot = slot_of(p.every, (select storerank_now()))
       join project j on j.name = p.project
       where p.target_id = ${targets} and p.ended_at is null and i.slot >= p.first_slot
@@ -166,14 +166,14 @@ export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
         select target_id from app_snapshot where target_id = any(s.ids) and slot = s.slot
       ) m
     ),
-    due as materialized (
-      select i.target_id, i.slot, i.place, t.store, t.function, a.depth, a.priority, a.slot_ends_at, a.html, a.askers
+    due as (
+      select a.*, t.store, t.function
       from (
-        select place, max(depth) as depth, max(priority) as priority, max(slot_ends_at) as slot_ends_at, bool_or(html) as html,
-          array_agg(project_id order by project_id) as askers
-        from asked group by place
-      ) a join piece i using (place) join target t on t.id = i.target_id
-      where t.id = ${targets} and not exists (select from done d where d.target_id = i.target_id and d.slot = i.slot)
+        select place, target_id, slot, max(depth) as depth, max(priority) as priority, max(slot_ends_at) as slot_ends_at,
+          bool_or(html) as html, array_agg(project_id order by project_id) as askers
+        from asked group by 1, 2, 3
+      ) a join target t on t.id = a.target_id
+      where t.id = ${targets} and not exists (select from done d where d.target_id = a.target_id and d.slot = a.slot)
     )`
 }
 

@@ -5,7 +5,7 @@ import { createCallGate } from '../db/call-gate.ts'
 import type { JobContext } from '../queue/job.ts'
 import { openQueue } from '../queue/queue.ts'
 import { nameRunner } from '../queue/runner.ts'
-import { createClient } from '../service/client.ts'
+import { AppDataClient } from '../service/client.ts'
 import { TIMINGS } from '../timings.ts'
 import type { CommandContext } from './command.ts'
 import { type DatabaseSession, openDatabaseSession } from './database-session.ts'
@@ -46,7 +46,7 @@ async function openWork(session: DatabaseSession, context: CommandContext): Prom
   const service = sandbox ?? { ...config.service, password: config.service?.password.reveal() }
   const settings = settingsOf(context)
   const runner = nameRunner(hostname(), process.pid)
-  const client = createClient({
+  const client = new AppDataClient({
     baseUrl: service.url ?? '',
     login: service.login ?? '',
     password: service.password ?? '',

@@ -16,7 +16,7 @@ import { listen } from '../queue/listen.ts'
 import { openQueue } from '../queue/queue.ts'
 import { type Runner, startRunner } from '../queue/runner.ts'
 import type { FaultSettingsInput } from '../sandbox/faults.ts'
-import { createClient } from '../service/client.ts'
+import { AppDataClient } from '../service/client.ts'
 import { setBusinessTime } from './business-time.ts'
 import type { StoryDay } from './story.ts'
 
@@ -93,7 +93,7 @@ async function liveOneDay(context: MonthContext, day: StoryDay, isFirst: boolean
   const runner = 'demo'
   const gate = createCallGate(db, { ...context.settings, runner }, signal)
   const { url, login, password } = context.sandbox
-  const client = createClient({ baseUrl: url, login, password, gate })
+  const client = new AppDataClient({ baseUrl: url, login, password, gate })
   const queue = await openQueue(context.url, context.log)
   const secret = randomBytes(24).toString('hex')
   const settings = { ...context.settings, postbackUrl: new Secret(`http://127.0.0.1/${secret}`) }

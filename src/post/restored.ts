@@ -16,8 +16,8 @@ import {
 } from '../ledger/restored.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { MAX_TASK_ID_ROWS, type TaskIdRow } from '../service/task-ids.ts'
-import { EDGE_MS, type Range, scanNewestTasks, slicesOf, TAGS_KNOWN_DAYS } from './task-history.ts'
+import type { TaskIdRow } from '../service/task-ids.ts'
+import { EDGE_MS, type Range, readPages, scanNewestTasks, slicesOf, TAGS_KNOWN_DAYS } from './task-history.ts'
 
 const DAY_MS = 86_400_000
 /** A new database reads so many pages of the account's tasks, the newest first: 10 a minute are allowed (spec: Limits). */
@@ -157,25 +157,10 @@ function installationOf({ tag }: TaskIdRow): string | null {
   return parseTag(tag)?.origin?.installation ?? null
 }
 
-async function* readNewestPages(
+function readNewestPages(
   client: AppDataClient,
   range: Range,
-  signal?: AbortSignal,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<TaskIdRow[]> {
-  for (let page = 0; page < PAGES_OF_A_NEW_DATABASE; page += 1) {
-    signal?.throwIfAborted()
-    const rows = await readPage(client, range, page * MAX_TASK_ID_ROWS)
-    yield rows
-    if (rows.length < MAX_TASK_ID_ROWS) return
-  }
-}
-
-function readPage(client: AppDataClient, range: Range, offset: number): Promise<TaskIdRow[]> {
-  return client.listTaskIds({
-    ...range,
-    offset,
-    limit: MAX_TASK_ID_ROWS,
-    includeMetadata: true,
-    sort: 'desc',
-  })
+  return readPages(client, range, { sort: 'desc', most: PAGES_OF_A_NEW_DATABASE, signal })
 }

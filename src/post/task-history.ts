@@ -13,6 +13,8 @@ export interface Range {
   readonly to: Date
 }
 
+type Sort = 'asc' | 'desc'
+
 export interface TaskHistory<Kept> {
   readonly found: readonly Kept[]
   /** Whether every task of the range was seen. Only then is a task that was not found proven not to exist. */
@@ -53,8 +55,7 @@ export async function scanTaskHistory<Kept>(
   let isComplete = false
   for (let pass = 1; pass <= MAX_PASSES && !isComplete; pass += 1) {
     let counted = 0
-    for await (const page of readPages(client, range)) {
-      signal?.throwIfAborted()
+    for await (const page of readPages(client, range, { sort: 'asc', signal })) {
       for (const row of page) rows.set(row.id, keep(row))
       counted += page.length
     }
@@ -82,7 +83,7 @@ export async function scanNewestTasks<Kept>(
     scanTaskHistory(client, { from: new Date(fromMs), to: range.to }, keep, signal)
   const readSince = async (fromMs: number) => {
     signal?.throwIfAborted()
-    const page = await readPage(client, { from: new Date(fromMs), to: range.to }, 0)
+    const page = await readPage(client, { from: new Date(fromMs), to: range.to }, 'asc', 0)
     return {
       found: page.map(keep).filter((kept) => kept !== null),
       isComplete: page.length < MAX_TASK_ID_ROWS,
@@ -108,22 +109,25 @@ export async function scanNewestTasks<Kept>(
   return newest.found.length > 0 ? newest : scan(range.from.getTime())
 }
 
-async function* readPages(client: AppDataClient, range: Range): AsyncGenerator<TaskIdRow[]> {
-  for (let offset = 0; ; offset += MAX_TASK_ID_ROWS) {
-    const page = await readPage(client, range, offset)
-    yield page
-    if (page.length < MAX_TASK_ID_ROWS) return
+/**
+ * The list of a range by its pages, at most so many, from its oldest tasks or from its newest.
+ * @param options.signal ends it between two pages
+ */
+export async function* readPages(
+  client: AppDataClient,
+  range: Range,
+  { sort, most = Infinity, signal }: { sort: Sort; most?: number; signal: AbortSignal | undefined },
+): AsyncGenerator<TaskIdRow[]> {
+  for (let page = 0; page < most; page += 1) {
+    signal?.throwIfAborted()
+    const rows = await readPage(client, range, sort, page * MAX_TASK_ID_ROWS)
+    yield rows
+    if (rows.length < MAX_TASK_ID_ROWS) return
   }
 }
 
-function readPage(client: AppDataClient, range: Range, offset: number): Promise<TaskIdRow[]> {
-  return client.listTaskIds({
-    ...range,
-    offset,
-    limit: MAX_TASK_ID_ROWS,
-    includeMetadata: true,
-    sort: 'asc',
-  })
+function readPage(client: AppDataClient, range: Range, sort: Sort, offset: number): Promise<TaskIdRow[]> {
+  return client.listTaskIds({ ...range, offset, limit: MAX_TASK_ID_ROWS, includeMetadata: true, sort })
 }
 
 /** As many rows at once as a statement takes. */

@@ -149,8 +149,3 @@ export class AppDataClient {
     this.close = () => transport.close()
   }
 }
-
-/** `new AppDataClient(options)`. */
-export function createClient(options: TransportOptions): AppDataClient {
-  return new AppDataClient(options)
-}

@@ -10,7 +10,7 @@ import { createDictionary } from '../../src/history/dictionary.ts'
 import { storeFetched } from '../../src/history/store.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { settlePost } from '../../src/post/settle.ts'
-import { createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import { type Delivery, listKeywords } from './bodies.ts'
 import type { SendOrder, SendReport } from './sender.ts'
 import { readProcessCpuMs, readRssBytes, readServerLoad } from './server-load.ts'
@@ -180,7 +180,7 @@ async function prepareTasks(db: Database, results: number): Promise<Delivery[]> 
 
 /** As the collector does it beside the receiver; what was delivered meanwhile is fetched in vain. */
 async function collectOverdue(db: Database, baseUrl: string): Promise<{ fetched: number; stored: number }> {
-  const client = createClient({ baseUrl, login: 'bench', password: 'bench' })
+  const client = new AppDataClient({ baseUrl, login: 'bench', password: 'bench' })
   const stores = { db, dictionary: createDictionary(db), maxAttempts: 3 }
   let [fetched, stored] = [0, 0]
   for (;;) {

@@ -10,7 +10,7 @@ import { createCallGate } from '../../src/db/call-gate.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { startScheduler } from '../../src/queue/scheduler.ts'
-import { createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import { printBars } from './bars.ts'
 import { withDatabase } from './database.ts'
 import { startSandbox } from './sandbox.ts'
@@ -28,7 +28,7 @@ await withDatabase(async (db) => {
   const log = pino({ level: 'silent' })
   const gate = createCallGate(db, { ...SETTINGS, runner: 'bench' }, signal)
   const service = await startSandbox()
-  const client = createClient({ baseUrl: service.url, login: 'sandbox', password: 'sandbox', gate })
+  const client = new AppDataClient({ baseUrl: service.url, login: 'sandbox', password: 'sandbox', gate })
   const queue = await openQueue(db.url, log)
   const context = { db, client, queue, settings: SETTINGS, runner: 'bench', log, signal }
   await startRunner(context, JOBS)

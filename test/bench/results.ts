@@ -15,7 +15,7 @@ import type { Database } from '../../src/db/database.ts'
 import type { JobContext } from '../../src/queue/job.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { startRunner } from '../../src/queue/runner.ts'
-import { createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import { type Bar, printBars } from './bars.ts'
 import type { Delivery } from './bodies.ts'
 import { prepareTasks, startService } from './canned-service.ts'
@@ -90,7 +90,7 @@ async function readFloor(url: string, tasks: readonly Delivery[], results: numbe
 async function openRunner(db: Database, url: string, signal: AbortSignal): Promise<JobContext> {
   const settings = { ...SETTINGS, callsPerMinute: 1_000_000 }
   const gate = createCallGate(db, { ...settings, runner: 'bench' }, signal)
-  const client = createClient({
+  const client = new AppDataClient({
     baseUrl: url,
     login: 'bench',
     password: 'bench',

@@ -10,7 +10,7 @@ import { openDatabase } from '../../src/db/database.ts'
 import { listen } from '../../src/queue/listen.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { nameRunner, startRunner } from '../../src/queue/runner.ts'
-import { createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import { SETTINGS } from './settings.ts'
 
 const [databaseUrl = '', baseUrl = '', mode] = process.argv.slice(2)
@@ -25,7 +25,7 @@ const allRunners = { ...settings, runner, maxConcurrentRequests: 4 * settings.ma
 const db = openDatabase(databaseUrl)
 const log = pino({ level: 'warn' }, pino.destination(2))
 const queue = await openQueue(databaseUrl, log)
-const client = createClient({
+const client = new AppDataClient({
   baseUrl,
   login: 'bench',
   password: 'bench',

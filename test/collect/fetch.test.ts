@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { readOutcome } from '../../src/collect/fetch.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
-import { createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import { readReservations, readSpendDifferences } from '../support/ledger.ts'
 import {
   askedEnough,
@@ -260,7 +260,7 @@ describe('a task', () => {
 
   test('whose account is refused is put off, and not lost', async () => {
     const items = await handOut(world)
-    const client = createClient({ baseUrl: world.sandboxUrl, login: 'sandbox', password: 'wrong' })
+    const client = new AppDataClient({ baseUrl: world.sandboxUrl, login: 'sandbox', password: 'wrong' })
     assert.equal((await store(world, await fetchItems(world, items, { client }))).later, items.length)
     await client.close()
     assert.equal((await store(world, await fetchItems(world, items))).stored, 1)

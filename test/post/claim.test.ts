@@ -5,7 +5,7 @@ import { Secret } from '../../src/config.ts'
 import type { Database } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { claimPost } from '../../src/post/claim.ts'
-import { createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import { stall, startWireServer } from '../service/wire-server.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
 import { createWorld, until, type World } from '../support/world.ts'
@@ -232,7 +232,7 @@ describe('the time to send', () => {
   test('passes while the process is frozen between claim and send: the service gets no byte, and the post goes back', async (t) => {
     const postId = await planPost(world, ['yoga'])
     const server = await startWireServer(t, stall)
-    const real = createClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })
+    const real = new AppDataClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })
     t.after(() => real.close())
     const client = replaceCalls(real, {
       postTasks: (...args: Parameters<typeof real.postTasks>) => {
@@ -254,7 +254,7 @@ describe('the time to send', () => {
   test('passes while the process is frozen with the request handed over and not yet written', async (t) => {
     const postId = await planPost(world, ['yoga'])
     const server = await startWireServer(t, stall)
-    const real = createClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })
+    const real = new AppDataClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })
     t.after(() => real.close())
     const client = replaceCalls(real, {
       postTasks: (...args: Parameters<typeof real.postTasks>) => {

@@ -2,7 +2,7 @@
 import { createServer, request as forward } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { type AppDataClient, createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 
 export interface LossyProxy {
   /** `answer`: the service gets the POST and its answer is lost; `request`: it never gets it. */
@@ -36,7 +36,7 @@ export async function startLossyProxy(t: TestContext, sandboxUrl: string): Promi
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const client = createClient({ baseUrl: url, login: 'sandbox', password: 'sandbox' })
+  const client = new AppDataClient({ baseUrl: url, login: 'sandbox', password: 'sandbox' })
   t.after(async () => {
     await client.close()
     server.closeAllConnections()

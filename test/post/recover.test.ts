@@ -19,7 +19,7 @@ import { type RecoveredTasks, recoverForgottenTasks } from '../../src/post/recov
 import { checkForRestore, readInstallations, refuseRestored } from '../../src/post/restored.ts'
 import { sweepPosts } from '../../src/post/sweep.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
-import { type AppDataClient, createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import type { TaskIdRow } from '../../src/service/task-ids.ts'
 import { findPrograms, restoreCopy } from '../support/copy.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -49,7 +49,7 @@ beforeEach(async () => {
     readyListsPerMinute: 1000,
     idListsPerMinute: 1000,
   })
-  client = createClient({ baseUrl: sandbox.url, login: 'sandbox', password: 'sandbox' })
+  client = new AppDataClient({ baseUrl: sandbox.url, login: 'sandbox', password: 'sandbox' })
 })
 
 afterEach(async () => {

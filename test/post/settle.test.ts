@@ -8,7 +8,7 @@ import { formatTag, parseTag } from '../../src/ledger/tag.ts'
 import { type ClaimedPost, claimPost } from '../../src/post/claim.ts'
 import { settlePost, sortAnswers } from '../../src/post/settle.ts'
 import { sweepPosts } from '../../src/post/sweep.ts'
-import { createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import type { PostOutcome } from '../../src/service/post-tasks.ts'
 import { createWorld, type World } from '../support/world.ts'
 import {
@@ -302,7 +302,7 @@ describe('a refusal of the whole call', () => {
 
   test('for a wrong password is an error of the account, and nothing is lost', async () => {
     const postId = await planPost(world, ['yoga'])
-    const client = createClient({ baseUrl: world.sandboxUrl, login: 'sandbox', password: 'wrong' })
+    const client = new AppDataClient({ baseUrl: world.sandboxUrl, login: 'sandbox', password: 'wrong' })
     await assert.rejects(work(world, postId, { client }), { code: 'account', message: /APP_DATA_PASSWORD/ })
     await client.close()
     assert.deepEqual(await countStates(world.db), { planned: 1 })
@@ -314,7 +314,7 @@ describe('a refusal of the whole call', () => {
 describe('without a network', () => {
   test('everything stays planned, and a later run posts it once', async () => {
     const postId = await planPost(world, ['yoga', 'pilates'])
-    const client = createClient({ baseUrl: 'http://127.0.0.1:9', login: 'me', password: 'secret' })
+    const client = new AppDataClient({ baseUrl: 'http://127.0.0.1:9', login: 'me', password: 'secret' })
     await assert.rejects(work(world, postId, { client }), { code: 'unavailable' })
     await assert.rejects(work(world, postId, { client }), { code: 'unavailable' })
     await client.close()

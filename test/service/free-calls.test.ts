@@ -9,7 +9,7 @@ import {
   UnavailableError,
   UnreadableError,
 } from '../../src/errors.ts'
-import { createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import { MAX_BODY_BYTES } from '../../src/service/exchange.ts'
 import type { CallGate, CallOutcome } from '../../src/service/transport.ts'
 import {
@@ -233,7 +233,7 @@ describe('the client', () => {
     test(`is not made with ${JSON.stringify(settings)}`, () => {
       const options = { baseUrl: 'https://api.example.com', login: 'me', password: 'secret', ...settings }
       assert.throws(
-        () => createClient(options),
+        () => new AppDataClient(options),
         (error) => error instanceof ConfigurationError && !error.message.includes('secret'),
       )
     })

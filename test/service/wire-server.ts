@@ -3,7 +3,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-import { type AppDataClient, createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import type { TransportOptions } from '../../src/service/transport.ts'
 import type { Owner } from '../sandbox/caller.ts'
 
@@ -60,7 +60,7 @@ export function openClient(
   baseUrl: string,
   options: Partial<TransportOptions> = {},
 ): AppDataClient {
-  const client = createClient({
+  const client = new AppDataClient({
     baseUrl,
     login: 'me',
     password: 'secret',

@@ -16,7 +16,7 @@ import { type StoredBatch, storeFetched } from '../../src/history/store.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { workPost } from '../../src/post/work-post.ts'
-import { type AppDataClient, createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import { emptyTables } from './database.ts'
 import type { World } from './world.ts'
 
@@ -175,7 +175,7 @@ export async function tamper(
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const client = createClient({ baseUrl, login: 'sandbox', password: 'sandbox' })
+  const client = new AppDataClient({ baseUrl, login: 'sandbox', password: 'sandbox' })
   t.after(async () => {
     await client.close()
     server.closeAllConnections()

@@ -9,7 +9,7 @@ import type { JobContext, RunnerSettings } from '../../src/queue/job.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import type { OptionsInput } from '../../src/sandbox/options.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
-import { type AppDataClient, createClient } from '../../src/service/client.ts'
+import { AppDataClient } from '../../src/service/client.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { rememberPrices } from './ledger.ts'
 
@@ -63,7 +63,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const sandbox = await startSandbox({ ...SANDBOX, ...options.sandbox })
   const settings = { ...SETTINGS, ...options.settings }
   const db = openDatabase(database.url)
-  const client = createClient({ baseUrl: sandbox.url, login: 'sandbox', password: 'sandbox' })
+  const client = new AppDataClient({ baseUrl: sandbox.url, login: 'sandbox', password: 'sandbox' })
   await rememberPrices(db.sql)
   const runners: WorldRunner[] = []
   return {
@@ -105,7 +105,7 @@ async function openRunner(
   const log = pino({ level: 'silent' })
   const db = openDatabase(url, { name: runner })
   const gate = createCallGate(db, { ...settings, runner }, stopping.signal)
-  const client = createClient({ baseUrl: serviceUrl, login: 'sandbox', password: 'sandbox', gate })
+  const client = new AppDataClient({ baseUrl: serviceUrl, login: 'sandbox', password: 'sandbox', gate })
   const queue = await openQueue(url, log)
   let stopped: Promise<void> | undefined
   const stop = async () => {

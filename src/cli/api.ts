@@ -12,7 +12,7 @@ import { type ApiEndpoint, isTaskEndpoint, type TaskEndpoint } from './api-endpo
 import { Fields } from './api-fields.ts'
 import type { CommandContext } from './command.ts'
 import { formatMicros, printJson, printTable, type Row } from './print.ts'
-import { attachSandbox } from './sandbox-process.ts'
+import { openService } from './service-access.ts'
 
 export interface ApiOptions {
   readonly endpoint: ApiEndpoint
@@ -34,12 +34,11 @@ export async function run(
   const fields = new Fields(options.endpoint, options.fields)
   const call = prepareCall(options, fields)
   fields.refuseRest()
-  const sandbox = config.service === null ? await attachSandbox({ home: config.home }) : null
-  const service = sandbox ?? { ...config.service, password: config.service?.password.reveal() }
+  const service = await openService(config)
   const client = new AppDataClient({
-    baseUrl: service.url ?? '',
-    login: service.login ?? '',
-    password: service.password ?? '',
+    baseUrl: service.url,
+    login: service.login,
+    password: service.password,
     onAnswer: (answer) => stderr.write(`${describeAnswer(answer)}\n`),
   })
   try {
@@ -49,7 +48,7 @@ export async function run(
     return isFailure(value) ? 1 : 0
   } finally {
     await client.close()
-    await sandbox?.dispose()
+    await service.dispose()
   }
 }
 

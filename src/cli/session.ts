@@ -11,7 +11,7 @@ import type { CommandContext } from './command.ts'
 import { type DatabaseSession, openDatabaseSession } from './database-session.ts'
 import { createOutageLog } from './outage-log.ts'
 import { settingsOf } from './runner-settings.ts'
-import { attachSandbox } from './sandbox-process.ts'
+import { openService } from './service-access.ts'
 import { tell } from './tell.ts'
 
 export interface WorkSession extends DatabaseSession {
@@ -42,26 +42,25 @@ async function openWork(session: DatabaseSession, context: CommandContext): Prom
   )
   const onStart = () =>
     tell(context, 'Starting the sandbox: the service with invented apps, on this machine, at no cost.')
-  const sandbox = config.service === null ? await attachSandbox({ home: config.home, onStart }) : null
-  const service = sandbox ?? { ...config.service, password: config.service?.password.reveal() }
+  const service = await openService(config, onStart)
   const settings = settingsOf(context)
   const runner = nameRunner(hostname(), process.pid)
   const client = new AppDataClient({
-    baseUrl: service.url ?? '',
-    login: service.login ?? '',
-    password: service.password ?? '',
+    baseUrl: service.url,
+    login: service.login,
+    password: service.password,
     maxConcurrent: settings.maxConcurrentRequests,
     gate: createCallGate(session.db, { ...settings, runner }, signal),
   })
   const queue = await openQueue(session.db.url, log)
   return {
     ...session,
-    sandboxUrl: sandbox?.url ?? null,
+    sandboxUrl: config.service === null ? service.url : null,
     job: { db: session.db, client, queue, settings, runner, log, signal },
     drain: () => queue.stop(TIMINGS.graceMs),
     close: async () => {
       await client.close()
-      await sandbox?.dispose()
+      await service.dispose()
       await session.close()
     },
   }

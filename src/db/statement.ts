@@ -13,6 +13,8 @@ export interface Statement extends Promise<unknown> {
   reject(error: Error): void
   /** Of a cursor. */
   readonly cursorFn?: unknown
+  /** Where it was called: the driver makes it of an Error that it keeps for each place of a call. */
+  readonly origin: string
   /** The session that it was sent to. */
   readonly state: { readonly pid: number } | null
 }
@@ -30,7 +32,13 @@ export function endsSession(error: unknown): boolean {
 
 /** How the client itself sends. */
 export function senderOf(client: postgres.ISql<Types>): Statement['handler'] {
-  return (client`` as unknown as Statement).handler
+  return released(client`` as unknown as Statement).handler
+}
+
+/** The driver keeps an Error for each place of a call. Until its stack is read it holds all that the first caller had in hand. */
+function released(statement: Statement): Statement {
+  void statement.origin
+  return statement
 }
 
 /**
@@ -43,7 +51,7 @@ export function interceptStatements(
 ): postgres.ISql<Types> {
   const intercepted = (made: unknown) => {
     if (isStatement(made)) {
-      const { handler } = made
+      const { handler } = released(made)
       made.handler = (statement) => send(statement, handler)
     }
     return made

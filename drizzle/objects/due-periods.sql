@@ -94,3 +94,54 @@ end $$;
 comment on function queue_due_slots(integer) is
   'Queues the due slots of the next periods that planning has to look at, and returns how many periods it looked at.';
 revoke execute on function queue_due_slots(integer) from public;
+
+-- A table that grew since its statistics looks small to the planner, which would then read and sort all of it for each queue.
+create or replace function waiting_heads() returns table (
+  scope integer, priority_order smallint, captured_at timestamptz, slot timestamptz, target_id integer
+) language sql stable rows 50 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  select s.scope, w.priority_order, w.captured_at, w.slot, w.target_id
+  from (select 0 as scope union all select id from project) s
+  cross join lateral (
+    select priority_order, captured_at, slot, target_id from waiting_slot
+    where scope = s.scope and too_dear_micros = 0
+    order by too_dear_micros, priority_order, captured_at, slot, target_id limit 1
+  ) w
+$$;
+comment on function waiting_heads() is
+  'The most urgent of the slots that wait for the budget of each project (scope: project.id), and of all together (scope 0).';
+revoke execute on function waiting_heads() from public;
+
+-- `at_most` in all, and `slots[i]` from the head of the queue of `scopes[i]` (null: all of it), besides what was dearer than its whole budget and
+-- is not any more.
+create or replace function wake_waiting(scopes integer[], slots bigint[], wholes bigint[], at_most integer) returns bigint
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off as $$
+declare
+  woken bigint;
+begin
+  with gone as (
+    delete from waiting_slot where ctid = any(array(
+      select w.row_id
+      from unnest(scopes, slots, wholes) r (scope, slots, whole_micros)
+      cross join lateral (
+        (select ctid as row_id from waiting_slot
+          where scope = r.scope and too_dear_micros = 0
+          order by scope, too_dear_micros, priority_order, captured_at, slot, target_id limit r.slots)
+        union all
+        select ctid from waiting_slot
+        where scope = r.scope and too_dear_micros > 0 and too_dear_micros <= coalesce(r.whole_micros, 9223372036854775807)
+      ) w limit at_most))
+    returning target_id, slot, priority_order
+  )
+  insert into due_slot (target_id, slot, priority_order, captured_at)
+  select g.target_id, g.slot, coalesce((
+      select -max(p.priority) from watch_period p
+      where p.target_id = g.target_id and p.ended_at is null and slot_of(p.every, g.slot) = g.slot
+    ), g.priority_order),
+    coalesce((select t.captured_at from target t where t.id = g.target_id), '-infinity')
+  from (select target_id, slot, min(priority_order) as priority_order from gone group by 1, 2) g;
+  get diagnostics woken = row_count;
+  return woken;
+end $$;
+comment on function wake_waiting(integer[], bigint[], bigint[], integer) is
+  'Makes slots that wait for money due again, at their places of now, and returns how many.';
+revoke execute on function wake_waiting(integer[], bigint[], bigint[], integer) from public;

@@ -6,7 +6,6 @@ import type { Database, SqlRunner } from '../db/database.ts'
 import type { Fragment } from '../ledger/money.ts'
 import { TIMINGS } from '../timings.ts'
 import { type AdmissionInput, budgets } from './admission.ts'
-import { measuredLast, priorityOrderOf } from './due.ts'
 
 /** Forgets the slots that are over, whose gaps are written by closing. */
 export async function forgetEndedWaits({ sql }: Database): Promise<void> {
@@ -29,10 +28,10 @@ export async function wakeWaiting(db: Database, input: AdmissionInput): Promise<
   const leastMicros = Math.min(...input.prices.map(({ normalMicros }) => normalMicros))
   let woken = 0
   for (;;) {
-    const { count } = await db.sql`
+    const [row] = await db.sql<{ count: number }[]>`
       with ${budgets(db.sql, input)},
-      room as materialized (
-        select b.scope, b.whole_micros, b.left_micros / greatest(${leastMicros}::bigint, 1) as slots
+      room as (
+        select b.scope, b.whole_micros, b.left_micros / greatest(${leastMicros}::bigint, 1) + 1 as slots
         from (
           select project_id as scope, whole_micros, left_micros from project_budget
           union all
@@ -40,22 +39,10 @@ export async function wakeWaiting(db: Database, input: AdmissionInput): Promise<
         ) b
         where (b.left_micros >= ${leastMicros}::bigint) is not false
           and (select left_micros >= ${leastMicros}::bigint from overall_budget) is not false
-      ),
-      woken as (
-        delete from waiting_slot where ctid = any(array(
-          select w.row_id from room r cross join lateral (
-            (select ctid as row_id from waiting_slot
-              where scope = r.scope and too_dear_micros = 0
-              order by priority_order, captured_at, slot, target_id limit r.slots + 1)
-            union all
-            select ctid from waiting_slot
-            where scope = r.scope and too_dear_micros > 0 and (too_dear_micros <= r.whole_micros) is not false
-          ) w limit ${TIMINGS.wakeSlots}))
-        returning target_id, slot, priority_order
       )
-      insert into due_slot (target_id, slot, priority_order, captured_at)
-      select w.target_id, w.slot, ${priorityOrderOf(db.sql, 'w')}, ${measuredLast(db.sql, 'w')}
-      from (select target_id, slot, min(priority_order) as priority_order from woken group by 1, 2) w`
+      select wake_waiting(array_agg(scope), array_agg(slots), array_agg(whole_micros), ${TIMINGS.wakeSlots}) as count
+      from room having count(*) > 0`
+    const { count = 0 } = row ?? {}
     woken += count
     if (count < TIMINGS.wakeSlots) return woken
   }
@@ -67,21 +54,12 @@ export async function wakeWaiting(db: Database, input: AdmissionInput): Promise<
  */
 export function barriers(sql: SqlRunner): Fragment {
   return sql`
-    head as materialized (
-      select s.scope, w.priority_order, w.captured_at, w.slot, w.target_id
-      from (select 0 as scope union all select id from project) s
-      cross join lateral (
-        select priority_order, captured_at, slot, target_id from waiting_slot
-        where scope = s.scope and too_dear_micros = 0
-        order by priority_order, captured_at, slot, target_id limit 1
-      ) w
-    ),
     barrier as materialized (
       select h.scope, (
           select min(i.place) from piece i
           where (i.priority_order, i.captured_at, i.slot, i.target_id) > (h.priority_order, h.captured_at, h.slot, h.target_id)
         ) as place
-      from head h
+      from waiting_heads() h
     )`
 }
 

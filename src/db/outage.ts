@@ -8,6 +8,9 @@ const UNREACHABLE =
 /** SQLSTATE: connection exceptions, also of a worker of Citus; too many connections; the server starts, stops or has crashed. */
 const NOT_NOW = /^(08\w{3}|53300|57P0[1-5])$/
 
+/** What Citus says, as an internal error, when it loses a worker in the middle of a write. */
+const LOST_WORKER = /^failure on connection marked as essential/
+
 /** Whether an error's code says that the database, or a part of it, cannot be reached at this moment. */
 export function isOutage(code: string): boolean {
   return UNREACHABLE.test(code) || NOT_NOW.test(code)
@@ -23,11 +26,16 @@ export async function outlastOutage<T>(work: () => Promise<T>, signal: AbortSign
     try {
       return await work()
     } catch (error) {
-      const { code } = error as { code?: unknown }
-      if (signal.aborted || typeof code !== 'string' || !isOutage(code)) throw error
+      if (signal.aborted || !saysOutage(error)) throw error
       await sleep(pauseMs, undefined, { signal }).catch(() => {
         throw error
       })
     }
   }
+}
+
+function saysOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: unknown }
+  return LOST_WORKER.test(error.message) || (typeof code === 'string' && isOutage(code))
 }

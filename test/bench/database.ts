@@ -1,4 +1,7 @@
-/** A database to measure on: on the server of TEST_DATABASE_URL, else on a temporary one, durable as in production. */
+/**
+ * A database to measure on: a distributed one on the cluster of TEST_CITUS_URL, or on the server of TEST_DATABASE_URL, else on a temporary one,
+ * durable as in production.
+ */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -6,9 +9,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { type Database, openDatabase } from '../../src/db/database.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { distribute, migrate } from '../../src/db/migrate.ts'
 import { attachEmbedded } from '../../src/embedded/attach.ts'
 import { openCluster } from '../../src/embedded/cluster.ts'
+import { createCitusDatabase } from '../support/citus.ts'
 
 const ENDS = ['SIGINT', 'SIGTERM'] as const
 /** So that `readServerLoad` can count the statements. */
@@ -19,7 +23,7 @@ const SETTINGS = {
 
 /** Nothing is left of the database when the work has ended, however it did: on SIGINT and SIGTERM it is broken off. */
 export async function withDatabase(work: (db: Database) => Promise<void>): Promise<void> {
-  const { TEST_DATABASE_URL: givenUrl } = process.env
+  const { TEST_DATABASE_URL: givenUrl, TEST_CITUS_URL: citusUrl } = process.env
   const stopping = new AbortController()
   const stop = (signal: NodeJS.Signals) => stopping.abort(new Error(`The bench was ended by ${signal}.`))
   for (const signal of ENDS) process.once(signal, stop)
@@ -33,7 +37,8 @@ export async function withDatabase(work: (db: Database) => Promise<void>): Promi
     await Promise.race([work(db), broken]).finally(() => db.close())
   }
   try {
-    await (givenUrl === undefined ? withServer(useUrl) : withGivenServer(givenUrl, useUrl))
+    if (citusUrl !== undefined) await withCitus(useUrl)
+    else await (givenUrl === undefined ? withServer(useUrl) : withGivenServer(givenUrl, useUrl))
   } finally {
     for (const signal of ENDS) process.off(signal, stop)
   }
@@ -64,5 +69,15 @@ async function withGivenServer(serverUrl: string, work: (url: string) => Promise
   } finally {
     await admin`drop database if exists ${admin(name)} with (force)`
     await admin.end()
+  }
+}
+
+async function withCitus(work: (url: string) => Promise<void>): Promise<void> {
+  const database = await createCitusDatabase()
+  try {
+    await distribute(database.url)
+    await work(database.url)
+  } finally {
+    await database.drop()
   }
 }

@@ -54,9 +54,12 @@ export function daysOf(tx: Transaction): Fragment {
 
 /** The apps whose ranks rules compare, in the order of their numbers. */
 async function readMeantApps(tx: Transaction, project: AlertProject): Promise<MeantApp[]> {
-  const rows = await tx<{ app: number; isIos: boolean; days: number; reach: number | null }[]>`
+  const rows = await tx<
+    { app: number; isIos: boolean; days: number; reach: number | null; isSummed: boolean }[]
+  >`
     select a.app, a.store = 'ios_store' as "isIos", ${daysOf(tx)} as days,
-      case when bool_and(coalesce(e.reach <= ${SHALLOW_TOP}, false)) then max(e.reach) end as reach
+      case when bool_and(coalesce(e.reach <= ${SHALLOW_TOP}, false)) then max(e.reach) end as reach,
+      bool_or(r.kind in ('visibility_moved', 'share_of_voice_moved')) as "isSummed"
     from alert_rule r
     join project_app a on a.project = r.project and a.ended_at is null and (r.store is null or r.store = a.store)
     cross join lateral (
@@ -65,11 +68,10 @@ async function readMeantApps(tx: Transaction, project: AlertProject): Promise<Me
     where r.project = ${project.name} and r.enabled and r.kind = any(${COMPARING}) and r.kind <> 'new_app' and ${daysOf(tx)} is not null
       and case when r.kind = 'overtaken' then a.role = 'competitor' or r.app_id is null or r.app_id = a.app_id else ${meansApp(tx)} end
     group by 1, 2, 3 order by 1, 3`
-  const apps = new Map<number, { app: number; isIos: boolean; reaches: Map<number, number | null> }>()
-  for (const { app, isIos, days, reach } of rows) {
-    const meant = apps.get(app) ?? { app, isIos, reaches: new Map() }
-    meant.reaches.set(days, reach)
-    apps.set(app, meant)
-  }
-  return [...apps.values()]
+  return [...Map.groupBy(rows, ({ app }) => app)].map(([app, ofApp]) => ({
+    app,
+    isIos: ofApp.some(({ isIos }) => isIos),
+    reaches: new Map(ofApp.map(({ days, reach }) => [days, reach])),
+    isSummed: ofApp.some(({ isSummed }) => isSummed),
+  }))
 }

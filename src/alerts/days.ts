@@ -17,7 +17,8 @@ const EXAMPLES = 3
  */
 export function comparable(tx: Transaction, asked: Asked): Fragment {
   const worthsOf = (column: string) =>
-    arrayOfApps(tx, asked, (place) => {
+    arrayOfApps(tx, asked, (place, isSummed) => {
+      if (!isSummed) return tx`0` as Fragment
       const rank = tx`${tx(`l.${column}`)}[${place}::integer]`
       return tx`coalesce(sum(l.weight * (select weights from worth)[${rank}]), 0)` as Fragment
     })
@@ -66,11 +67,20 @@ export function comparable(tx: Transaction, asked: Asked): Fragment {
     )` as Fragment
 }
 
-/** An array with what `of` says of each app, by its place in the ranks of a pair. */
-function arrayOfApps(tx: Transaction, { apps }: Asked, of: (place: number) => Fragment): Fragment {
-  const ios = apps.filter(({ isIos }) => isIos).length
-  const places = Array.from({ length: Math.max(ios, apps.length - ios) }, (_, n) => n + 1)
-  return tx`array[${listAll(tx, places.map(of))}]::float8[]` as Fragment
+/** An array with what `of` says of each place of the ranks of a pair; `isSummed` where a rule asks what an app at that place is worth. */
+function arrayOfApps(
+  tx: Transaction,
+  { apps }: Asked,
+  of: (place: number, isSummed: boolean) => Fragment,
+): Fragment {
+  const [ios, android] = [apps.filter(({ isIos }) => isIos), apps.filter(({ isIos }) => !isIos)]
+  const places = Array.from({ length: Math.max(ios.length, android.length) }, (_, n) =>
+    of(
+      n + 1,
+      [ios[n], android[n]].some((app) => app?.isSummed === true),
+    ),
+  )
+  return tx`array[${listAll(tx, places)}]::float8[]` as Fragment
 }
 
 /** The queries of the kinds that speak of a day. */

@@ -20,9 +20,7 @@ export function pairs(tx: Transaction, scope: DueScope, asked: Asked): Fragment 
   return tx`
     ${followed(tx, scope)},
     present as materialized (
-      select h.target_id, h.depth, h.gap, h.reason is null as is_whole, h.app_ids, h.reason
-      from ranking_row h
-      where h.target_id = any(array(select l.target_id from list l where l.is_due)) and h.slot = ${scope.slot}::timestamptz
+      ${measured(tx, scope, tx`array(select l.target_id from list l where l.is_due)` as Fragment)}
     ),
     pair as materialized (${pair.length === 0 ? noPair(tx) : joinAll(tx, pair)}),
     place as materialized (
@@ -120,21 +118,33 @@ function ranksOf(tx: Transaction, { apps }: Asked, { days, top, isOfDay }: Compa
     ) l` as Fragment
 }
 
+/** What was stored of some targets in the slot. */
+function measured(tx: Transaction, { slot }: DueScope, targets: Fragment): Fragment {
+  return tx`
+    select h.target_id, h.depth, h.gap, h.reason is null as is_whole, h.app_ids, h.reason
+    from ranking_row h where h.target_id = any(${targets}) and h.slot = ${slot}::timestamptz` as Fragment
+}
+
 /** The columns of a pair, of a list `l` and its measurements `h` and, before, `b`. */
 function pairColumns(tx: Transaction, days: number): Fragment {
   return tx`l.target_id, ${days}::integer as days, l.is_ios, l.is_chart, l.is_due, l.weight, l.scopes, h.depth, b.depth as depth_before, h.is_whole,
     b.reason is null as was_whole, h.app_ids, b.app_ids as app_ids_before` as Fragment
 }
 
-/** Read by an array of their ids: the slot is the same for all, and so is the partition. */
+/**
+ * Read by an array of their ids: the slot is the same for all, and so is the partition. Where rules mean few of the lists, what was
+ * stored of those is read once more, for a join would copy all that was.
+ */
 function pairsOfDue(tx: Transaction, scope: DueScope, { days, isScoped }: Compared): Fragment {
   const meant = tx`and l.scopes && array(select r.scope from rule r where r.days = ${days})`
+  const targets =
+    tx`array(select l.target_id from list l where l.is_due ${isScoped ? meant : tx``})` as Fragment
   return tx`
     select ${pairColumns(tx, days)}
-    from present h
+    from ${isScoped ? tx`(${measured(tx, scope, targets)})` : tx`present`} h
     join list l on l.target_id = h.target_id
     join ranking_row b on b.target_id = h.target_id
-    where b.target_id = any(array(select l.target_id from list l where l.is_due ${isScoped ? meant : tx``}))
+    where b.target_id = any(${targets})
       and b.slot = ${scope.slot}::timestamptz - make_interval(hours => ${24 * days}) and b.gap is null and h.gap is null
       and ${wasFollowed(tx, scope)}` as Fragment
 }

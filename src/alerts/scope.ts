@@ -36,6 +36,8 @@ export interface MeantApp {
   readonly isIos: boolean
   /** By days, how far down its rank matters; null: as far as was looked. */
   readonly reaches: ReadonlyMap<number, number | null>
+  /** Whether a rule asks what its ranks of a day are worth together. */
+  readonly isSummed: boolean
 }
 
 /** What the rules of a project ask for. */

@@ -60,15 +60,16 @@ export async function main(): Promise<void> {
 }
 
 /**
- * zod, which every command loads for its settings, in its CommonJS form: that saves 40 ms; and its messages in sixty languages, of which
- * none is shown, are as much again.
+ * Drizzle and zod in their CommonJS form. Node 24 reads Drizzle's package.json of 180 KB again for each of its ES modules: 0.6 s of
+ * every command, against 0.1 s. Of zod, which every command loads for its settings, it saves 40 ms; and its messages in sixty languages,
+ * of which none is shown, are as much again.
  */
 function loadQuickly(): void {
   registerHooks({
     resolve: (specifier, context, next) => {
       if (specifier === '../locales/index.cjs' && context.parentURL?.includes('/node_modules/zod/'))
         return next('../locales/en.cjs', context)
-      return /^zod(\/|$)/.test(specifier)
+      return /^(drizzle-orm|zod)(\/|$)/.test(specifier)
         ? next(specifier, { ...context, conditions: ['node', 'require'] })
         : next(specifier, context)
     },

@@ -3,10 +3,9 @@
  * tables by the migrations of drizzle/, then the objects of drizzle/objects when they differ from those of the
  * database. Refuses a server that is too old, and a schema that is newer than this version.
  */
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import postgres from 'postgres'
 import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError } from '../errors.ts'
@@ -28,18 +27,10 @@ import { OWN_SCHEMAS, refuseMissingRights, refusePooler, refuseUnfitDatabase } f
 import * as roles from './roles.ts'
 import { createBegin, type Transaction } from './transaction.ts'
 
-/** One file of drizzle/. */
-interface Migration {
-  readonly statements: readonly string[]
-  readonly hash: string
-  /** When drizzle-kit wrote it. */
-  readonly stamp: number
-}
-
 /** A schema as the files of one version describe it. */
 export interface Schema {
   readonly version: string
-  readonly migrations: readonly Migration[]
+  readonly migrations: readonly MigrationMeta[]
   readonly objects: Objects
 }
 
@@ -56,23 +47,9 @@ const NO_LIMIT_MS = 2_147_483_647
 export function readSchema(folder: string, version: string): Schema {
   return {
     version,
-    migrations: readMigrations(folder),
+    migrations: readMigrationFiles({ migrationsFolder: folder }),
     objects: readObjects(join(folder, 'objects')),
   }
-}
-
-/** In the order of the journal that drizzle-kit writes, with the hash that Drizzle's own migrator would store. */
-function readMigrations(folder: string): Migration[] {
-  const journal = readFileSync(join(folder, 'meta', '_journal.json'), 'utf8')
-  const { entries }: { entries: { tag: string; when: number }[] } = JSON.parse(journal)
-  return entries.map(({ tag, when }) => {
-    const text = readFileSync(join(folder, `${tag}.sql`), 'utf8')
-    return {
-      statements: text.split('--> statement-breakpoint'),
-      hash: createHash('sha256').update(text).digest('hex'),
-      stamp: when,
-    }
-  })
 }
 
 /** This version and its schema: how many migrations its tables take, and the hash of its views and functions. */
@@ -181,7 +158,7 @@ export async function distribute(url: string): Promise<void> {
 
 async function migrateTables(
   tx: Transaction,
-  missing: readonly Migration[],
+  missing: readonly MigrationMeta[],
   recorded: readonly Identity[],
 ): Promise<void> {
   if (missing.length === 0) return
@@ -206,14 +183,14 @@ async function makeOwnSchemas(tx: Transaction): Promise<void> {
 }
 
 /** As Drizzle's own migrator does, but in the transaction that applies the objects as well. */
-async function applyMigrations(tx: Transaction, migrations: readonly Migration[]): Promise<void> {
+async function applyMigrations(tx: Transaction, migrations: readonly MigrationMeta[]): Promise<void> {
   await tx`create table if not exists drizzle.__drizzle_migrations
     (id serial primary key, hash text not null, created_at bigint)`
   await tx`create table if not exists drizzle.objects
     (version text not null, hash text not null, identities text[] not null, applied_at timestamptz not null default clock_timestamp())`
-  for (const { statements, hash, stamp } of migrations) {
-    for (const statement of statements) await tx.unsafe(statement)
-    await tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${stamp})`
+  for (const { sql, hash, folderMillis } of migrations) {
+    for (const statement of sql) await tx.unsafe(statement)
+    await tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`
   }
 }
 
@@ -274,7 +251,7 @@ async function readKnown(tx: Transaction, schema: Schema): Promise<Applied> {
 function refuseOtherSchemas(applied: Applied, schema: Schema): void {
   const hashes = new Set(applied.migrations.map(({ hash }) => hash))
   const newest = Math.max(0, ...applied.migrations.map(({ stamp }) => stamp))
-  if (schema.migrations.some(({ hash, stamp }) => stamp <= newest && !hashes.has(hash))) {
+  if (schema.migrations.some(({ hash, folderMillis }) => folderMillis <= newest && !hashes.has(hash))) {
     throw new ConfigurationError(
       'The tables of this database were made by a state of storerank that was never released, and cannot be brought up to date: keep what you want of it (the watchlists are in keyword_watch, app_watch and chart_watch), make an empty database (the embedded one is the folder postgres in the home of storerank), and run `storerank migrate`. Nothing was changed.',
     )
@@ -290,14 +267,14 @@ function isCurrent(applied: Applied, schema: Schema): boolean {
   return listMissing(applied, schema).length === 0 && applied.objects?.hash === schema.objects.hash
 }
 
-function listMissing(applied: Applied, { migrations }: Schema): Migration[] {
+function listMissing(applied: Applied, { migrations }: Schema): MigrationMeta[] {
   const stamps = new Set(applied.migrations.map(({ stamp }) => stamp))
-  return migrations.filter(({ stamp }) => !stamps.has(stamp))
+  return migrations.filter(({ folderMillis }) => !stamps.has(folderMillis))
 }
 
 /** Objects of this same version with another hash were applied by another commit of it, and are replaced. */
 function isNewer(applied: Applied, { version, migrations, objects }: Schema): boolean {
-  const newest = Math.max(...migrations.map(({ stamp }) => stamp))
+  const newest = Math.max(...migrations.map(({ folderMillis }) => folderMillis))
   const other = applied.objects?.hash === objects.hash ? null : applied.objects
   return (
     applied.migrations.some(({ stamp }) => stamp > newest) ||

@@ -5,6 +5,7 @@ import { relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Transaction } from '../../src/db/database.ts'
+import '../support/load-faster.ts'
 import { type GuardName, rewritesOf } from './guards.ts'
 import { rewriteSource } from './rewrite.ts'
 

@@ -9,6 +9,7 @@ import type { Database, Transaction } from '../db/database.ts'
 import { inPiece } from '../db/pieces.ts'
 import { ConfigurationError } from '../errors.ts'
 import { listPartitions, type Partition } from '../history/partitions.ts'
+import { sweepDrafts } from '../report/write-file.ts'
 import { compareArchive, writeArchive } from './file.ts'
 
 export interface ArchiveOptions {
@@ -48,6 +49,7 @@ export async function* archiveMonths(db: Database, options: ArchiveOptions): Asy
     )
   await refuseUnfinished(db, months, options.drops)
   await makeFolder(options.folder)
+  await sweepDrafts(options.folder, Date.now())
   for (const month of months) {
     options.signal.throwIfAborted()
     const file = join(options.folder, `${month.table}-${month.begins.toISOString().slice(0, 7)}.parquet`)

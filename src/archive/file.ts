@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { link, open, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { asyncBufferFromFile, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { ConfigurationError } from '../errors.ts'
@@ -22,7 +22,8 @@ const LISTS = { lists: true }
 
 /** Writes the rows of a query beside the file, compares, and gives it its name. Returns how many rows. */
 export async function writeArchive(file: string, query: FileQuery): Promise<number> {
-  const draft = `${file}.${randomBytes(4).toString('hex')}.draft`
+  // With a dot in front: Spark and pandas, which read a folder, pass over what a killed writer left.
+  const draft = join(dirname(file), `.${basename(file)}.${randomBytes(4).toString('hex')}.draft`)
   try {
     await withSource(query, (source) => writeDraft(draft, source))
     const rows = await compareArchive(draft, query)

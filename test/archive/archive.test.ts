@@ -1,6 +1,6 @@
 /** Months of the history as files: readable by another implementation, whole or not at all, and dropped only when they were compared. */
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
@@ -88,6 +88,18 @@ describe('an archive', () => {
       'ranking-2026-02.parquet 56 there',
       'app_snapshot-2026-02.parquet 28 there',
     ])
+  })
+
+  test('leaves no draft of a run that was killed, and one that may be at work alone', async () => {
+    const [dead, young] = [
+      '.ranking-2026-01.parquet.0a1b2c3d.draft',
+      '.ranking-2026-02.parquet.0a1b2c3d.draft',
+    ]
+    for (const name of [dead, young]) await writeFile(join(folder, name), 'PAR1')
+    await utimes(join(folder, dead), new Date(), new Date(Date.now() - 2 * 3_600_000))
+    await archive('2026-02-01')
+    const names = await readdir(folder)
+    assert.deepEqual(names.sort(), [young, 'app_snapshot-2026-01.parquet', 'ranking-2026-01.parquet'])
   })
 
   test('is read by DuckDB as it stood in the database, by the two lines of docs/operations.md', async () => {

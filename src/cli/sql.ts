@@ -15,7 +15,8 @@ import { hintAt } from './sql-hint.ts'
 interface Statement extends ReadonlyArray<readonly unknown[]> {
   readonly columns?: readonly { readonly name: string }[]
   readonly command: string
-  readonly count: number
+  /** Null of a statement that is not about rows, as ALTER DATABASE. */
+  readonly count: number | null
 }
 
 /** One statement's answer, its columns named once each. */
@@ -64,7 +65,7 @@ export async function run(options: CommandOptions['sql'], context: CommandContex
 }
 
 function readAnswer(statement: Statement): Answer {
-  const tag = `${statement.command} ${statement.count}`
+  const tag = [statement.command, statement.count].filter((part) => part !== null).join(' ')
   if (statement.columns === undefined || statement.columns.length === 0) {
     return { rows: [], columns: null, tag }
   }

@@ -50,6 +50,16 @@ test('several statements are one JSON document: what each that returns rows has 
   assert.equal(await ask(query, '--csv'), 'a\n1\n\nb,c\n2,3\n')
 })
 
+test('a statement without an answer is told by its name, and by its rows where it has some', async () => {
+  const tell = async (query: string) =>
+    (await callCommand(['sql', query], { env: { DATABASE_URL: database.url } })).stdout
+  assert.equal(await tell('create temporary table seen (a int)'), 'CREATE TABLE\n')
+  assert.equal(
+    await tell('create temporary table seen (a int); insert into seen values (1), (2)'),
+    'INSERT 2\n',
+  )
+})
+
 test('rows are blocks with --expanded', async () => {
   const query = "select 1 as a, 'x' as longer union all select 2, null; create temporary table seen ()"
   assert.equal(

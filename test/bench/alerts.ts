@@ -87,6 +87,8 @@ async function storeDay(db: Database): Promise<number> {
         )
         select note_alert_due(array_agg(target_id), array_agg(slot), array_agg(gap)) from stored`
     }
+    // As collecting leaves it: rules wait for tasks that are open.
+    await session`delete from task where state in ('planned', 'posting', 'posted')`
     await session`select pg_stat_force_next_flush()`
     const [noting] = await session<{ ms: number }[]>`
       select total_time as ms from pg_stat_user_functions where funcname = 'note_alert_due'`

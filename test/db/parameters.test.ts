@@ -17,7 +17,7 @@ async function linesOf(pattern: string, says: RegExp): Promise<string[]> {
   return found.sort()
 }
 
-test('the program runs text as SQL for migrations, the queue, imports, dumps, trials and the demo, and for a person: `storerank sql`, `storerank export`', async () => {
+test('the program runs text as SQL for migrations, Citus, the queue, imports, dumps, trials and the demo, and for a person: `storerank sql`, `storerank export`', async () => {
   const lines = await linesOf('{src,jobs}/**/*.ts', /\.(unsafe|file|execute)\b|\bsql\.raw\b/)
   assert.deepEqual(
     [...new Set(lines.map((line) => line.split(':')[0]))],
@@ -25,6 +25,7 @@ test('the program runs text as SQL for migrations, the queue, imports, dumps, tr
       'src/alerts/trial.ts',
       'src/cli/sql-hint.ts',
       'src/cli/sql.ts',
+      'src/db/distribute.ts',
       'src/db/migrate.ts',
       'src/db/objects.ts',
       'src/db/roles.ts',

@@ -224,9 +224,10 @@ async function openStage({ seed, keywords, scenario, guardOff, logFile }: Option
   return { postgres, sandbox, wire, world, callsPerWindow, start }
 }
 
-/** postgres.js throws it where nobody can catch it, when the server goes away in the wrong moment. */
-function isLostSocket(error: unknown): boolean {
-  return error instanceof TypeError && (error.stack ?? '').includes('node_modules/postgres/')
+/** postgres.js throws the first where nobody can catch it, and rejects with the second what nobody waits for, when the server goes away. */
+function isLostSocket(error: Error): boolean {
+  const isOfDriver = (error.stack ?? '').includes('node_modules/postgres/')
+  return isOfDriver && (error instanceof TypeError || ('code' in error && error.code === 'CONNECTION_CLOSED'))
 }
 
 interface Surroundings {

@@ -19,8 +19,6 @@ const MEMORY_GROWTH = 1.1
  */
 const MOST_CONNECTIONS = 2 * 16 + 4 + 4
 const MORE_RESOURCES = 4
-/** Each connection has a timer for its age and one while it is idle, and pools open them when they need them. */
-const MORE_TIMERS = 2 * 16
 /** Those of the database are counted there; the service keeps those of its deliveries open for a minute. */
 const SOCKETS = /^TCP/
 const MOST_SOCKETS = 256
@@ -97,8 +95,7 @@ function compareHeld(who: string, before: Held, now: Held): string[] {
     excesses.push(`${who} has ${now.listeners} listeners, and had ${before.listeners}.`)
   for (const [resource, count] of Object.entries(now.resources)) {
     const had = before.resources[resource] ?? 0
-    const more = resource === 'Timeout' ? MORE_TIMERS : MORE_RESOURCES
-    if (SOCKETS.test(resource) ? count > MOST_SOCKETS : count > had + more)
+    if (SOCKETS.test(resource) ? count > MOST_SOCKETS : count > had + MORE_RESOURCES)
       excesses.push(`${who} has ${count} × ${resource}, and had ${had}.`)
   }
   return excesses

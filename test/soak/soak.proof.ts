@@ -82,7 +82,7 @@ test('what piles up is found', () => {
   const held = (changes: object) => ({ runners: { first: { ...HELD, ...changes } } })
   assert.equal(find({}), '')
   assert.match(find(held({ heapBytes: 45_000_000 })), /first holds 42\.9 MiB, and held 38\.1/)
-  assert.match(find(held({ resources: { Timeout: 36 } })), /36 × Timeout, and had 3/)
+  assert.match(find(held({ resources: { Timeout: 9 } })), /9 × Timeout, and had 3/)
   assert.match(find(held({ listeners: 6 })), /6 listeners, and had 5/)
   assert.match(find(held({ warnings: ['MaxListenersExceededWarning: x'] })), /first was warned/)
   assert.match(find({ connections: 41 }), /41 connections, and 40 are the most/)

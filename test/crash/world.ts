@@ -4,6 +4,7 @@ import postgres from 'postgres'
 import { createBegin } from '../../src/db/transaction.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { importWatches } from '../../src/watch/import.ts'
+import { shortenCallWindow } from '../support/call-window.ts'
 import type { Random } from '../support/random.ts'
 import { installFailures } from './outages.ts'
 import { migrateByMany } from './versions.ts'
@@ -46,9 +47,8 @@ export interface Open {
   readonly posts: number
 }
 
-/** A tenth of the product's own window, and the same half second that a permit holds. */
+/** A tenth of the product's own window. */
 export const WINDOW_MS = 6_000
-const WINDOW_WITH_PERMIT = '6.5 seconds'
 const UNIT_MICROS = 1_200
 const NAME = 'crash'
 /** Name of the connections that nothing happens to but what happens to Postgres. */
@@ -77,7 +77,7 @@ export async function createWorld(serverUrl: string, keywords: number, migrating
   await queue.stop(0)
   await installClock(sql)
   await noteClaims(sql)
-  await shortenWindow(sql)
+  await shortenCallWindow(sql, WINDOW_MS)
   await installFailures(sql)
   return {
     url: url.href,
@@ -127,18 +127,6 @@ async function noteClaims(sql: postgres.Sql): Promise<void> {
     end $$;
     create trigger crash_claim after update on task for each row
     when (new.state = 'posting' and old.state <> 'posting') execute function crash_claim()`)
-}
-
-async function shortenWindow(sql: postgres.Sql): Promise<void> {
-  const [row] = await sql<{ text: string }[]>`
-    select pg_get_functiondef(oid) as text from pg_proc where proname = 'take_call_permits'`
-  const shorter = row?.text.replace(
-    /call_window interval DEFAULT '[^']+'/,
-    `call_window interval DEFAULT '${WINDOW_WITH_PERMIT}'`,
-  )
-  if (shorter === undefined || shorter === row?.text)
-    throw new Error('The harness no longer fits take_call_permits.')
-  await sql.unsafe(shorter)
 }
 
 /** A tenth of the product's own, but two; pg-boss refuses it as an option. Workers go by what their jobs say. */

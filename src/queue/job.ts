@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import type { AlertSettings } from '../alerts/settings.ts'
 import type { Config, Secret } from '../config.ts'
 import { CLOSE_TIMEOUT_S, type Database } from '../db/database.ts'
+import { startDeadline } from '../deadline.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import type { ReportSettings } from '../report/write-reports.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -72,10 +73,14 @@ export async function executeJob(
 ): Promise<JobSummary | typeof BUSY> {
   return withJobLock(context.db, job, async () => {
     const slot = await startRun(context, job, scheduled)
-    const timeout = AbortSignal.timeout(job.timeoutMs)
+    using timeout = startDeadline(
+      job.timeoutMs,
+      `The job did not end within ${job.timeoutMs / 60_000} minutes.`,
+    )
     try {
       const log = context.log.child({ job: job.name, slot })
-      const summary = await job.run({ ...context, log, signal: AbortSignal.any([context.signal, timeout]) })
+      const signal = AbortSignal.any([context.signal, timeout.signal])
+      const summary = await job.run({ ...context, log, signal })
       await endRun(context.db, job, slot, { state: 'done', summary })
       const events = pickEvents(summary)
       const level = Object.keys(events).length === 0 ? 'debug' : 'info'

@@ -6,6 +6,7 @@ import { deliverChannel } from '../alerts/deliver.ts'
 import { NO_ALERT_SETTINGS } from '../alerts/settings.ts'
 import { fetchResults } from '../collect/fetch.ts'
 import { outlastOutage } from '../db/outage.ts'
+import { startDeadline } from '../deadline.ts'
 import { AccountError, LeaseLostError, StorerankError, UnavailableError } from '../errors.ts'
 import { createDictionary } from '../history/dictionary.ts'
 import { storeFetched } from '../history/store.ts'
@@ -95,7 +96,7 @@ function fetchHandler(context: JobContext, state: RunnerState) {
   return async (job: QueueJob<'fetch'>) => {
     const signal = AbortSignal.any([context.signal, job.signal])
     // Then another runner may fetch them.
-    const leaseOver = AbortSignal.timeout(TIMINGS.leaseMs)
+    using lease = startDeadline(TIMINGS.leaseMs, 'The lease of the batch ended.')
     const { items } = job.data
     try {
       const fetched = await fetchResults(
@@ -106,7 +107,7 @@ function fetchHandler(context: JobContext, state: RunnerState) {
         dictionary.findKnown,
       )
       const store = () => storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
-      const stored = await outlastOutage(store, AbortSignal.any([signal, leaseOver]))
+      const stored = await outlastOutage(store, AbortSignal.any([signal, lease.signal]))
       state.progress.stored += stored.stored
       context.log.info({ jobId: job.id, results: items.length, ...stored }, 'batch stored')
     } catch (error) {

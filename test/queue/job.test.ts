@@ -66,6 +66,19 @@ test('a run that fails is recorded with why, and throws it', async () => {
   })
 })
 
+test('a run that takes too long is told to stop, and recorded with why', async () => {
+  const endless: Job = {
+    ...jobOf(async ({ signal }) => {
+      if (!signal.aborted) await once(signal, 'abort')
+      throw signal.reason
+    }),
+    timeoutMs: 60,
+  }
+  await assert.rejects(executeJob(first.context, endless, SLOT), { name: 'TimeoutError' })
+  const { state, error } = await readRun()
+  assert.deepEqual({ state, error }, { state: 'failed', error: 'The job did not end within 0.001 minutes.' })
+})
+
 test('while one runner has a job any other is told that it is busy, until it ends', async () => {
   const { job, begun, release } = heldJob()
   const running = executeJob(first.context, job, SLOT)

@@ -78,7 +78,7 @@ CREATE TABLE "alert_event" (
 --> statement-breakpoint
 CREATE TABLE "alert_message" (
 	"id" uuid PRIMARY KEY DEFAULT uuid_v7() NOT NULL,
-	"channel_id" bigint NOT NULL,
+	"channel_id" bigint,
 	"project_id" integer NOT NULL,
 	"digest_at" timestamp (6) with time zone,
 	"state" text DEFAULT 'pending' NOT NULL,
@@ -130,7 +130,10 @@ CREATE TABLE "alert_rule" (
 	CONSTRAINT "alert_rule_keyword_and_tag_only_of_ranks" CHECK ((num_nonnulls(keyword, tag) = 0 or kind in ('rank_moved', 'top_crossed', 'overtaken', 'not_measured',
         'visibility_moved', 'share_of_voice_moved', 'top_count_moved', 'new_app')) is not false or refuse('alert_rule', 'keyword_and_tag_only_of_ranks', array[project, name], to_jsonb(kind), to_jsonb(keyword), to_jsonb(tag))),
 	CONSTRAINT "alert_rule_store_and_app_not_of_money_and_service" CHECK ((num_nonnulls(store, app_id) = 0 or kind not in ('budget_used', 'balance_low', 'job_late', 'outage')) is not false or refuse('alert_rule', 'store_and_app_not_of_money_and_service', array[project, name], to_jsonb(kind), to_jsonb(store), to_jsonb(app_id))),
+	CONSTRAINT "alert_rule_app_and_role_only_of_kinds_of_apps" CHECK (((app_id is null or kind not in ('not_measured', 'new_app'))
+        and (role = 'own' or kind not in ('overtaken', 'not_measured', 'new_app', 'budget_used', 'balance_low', 'job_late', 'outage'))) is not false or refuse('alert_rule', 'app_and_role_only_of_kinds_of_apps', array[project, name], to_jsonb(kind), to_jsonb(app_id), to_jsonb(role))),
 	CONSTRAINT "alert_rule_direction_any_up_or_down" CHECK ((direction in ('any', 'up', 'down')) is not false or refuse('alert_rule', 'direction_any_up_or_down', array[project, name], to_jsonb(direction))),
+	CONSTRAINT "alert_rule_direction_only_of_moves" CHECK ((direction = 'any' or kind in ('rank_moved', 'top_crossed', 'visibility_moved', 'share_of_voice_moved', 'top_count_moved')) is not false or refuse('alert_rule', 'direction_only_of_moves', array[project, name], to_jsonb(direction), to_jsonb(kind))),
 	CONSTRAINT "alert_rule_threshold_of_kind" CHECK (((threshold is null) = (kind in ('top_crossed', 'overtaken', 'listing_changed', 'outage'))) is not false or refuse('alert_rule', 'threshold_of_kind', array[project, name], to_jsonb(threshold), to_jsonb(kind))),
 	CONSTRAINT "alert_rule_threshold_in_range_of_kind" CHECK ((case kind
         when 'rank_moved' then threshold between 1 and 700
@@ -145,6 +148,8 @@ CREATE TABLE "alert_rule" (
         when 'top_count_moved' then top is not null when 'overtaken' then true else top is null end) is not false or refuse('alert_rule', 'top_of_kind', array[project, name], to_jsonb(top), to_jsonb(kind))),
 	CONSTRAINT "alert_rule_top_1_to_700" CHECK ((top between 1 and 700) is not false or refuse('alert_rule', 'top_1_to_700', array[project, name], to_jsonb(top))),
 	CONSTRAINT "alert_rule_compared_with_known" CHECK ((compared_with in ('1 day', '7 days', '30 days', 'best', 'base')) is not false or refuse('alert_rule', 'compared_with_known', array[project, name], to_jsonb(compared_with))),
+	CONSTRAINT "alert_rule_compared_with_only_of_comparing_kinds" CHECK ((compared_with = '1 day' or kind not in ('not_measured', 'rating_below', 'review_low', 'listing_changed', 'budget_used',
+        'balance_low', 'job_late', 'outage')) is not false or refuse('alert_rule', 'compared_with_only_of_comparing_kinds', array[project, name], to_jsonb(compared_with), to_jsonb(kind))),
 	CONSTRAINT "alert_rule_best_and_base_only_of_rank_moved" CHECK ((compared_with not in ('best', 'base') or kind = 'rank_moved') is not false or refuse('alert_rule', 'best_and_base_only_of_rank_moved', array[project, name], to_jsonb(compared_with), to_jsonb(kind))),
 	CONSTRAINT "alert_rule_base_where_compared_with_base" CHECK (((base is null) = (compared_with <> 'base')) is not false or refuse('alert_rule', 'base_where_compared_with_base', array[project, name], to_jsonb(base), to_jsonb(compared_with))),
 	CONSTRAINT "alert_rule_base_1_to_700" CHECK ((base between 1 and 700) is not false or refuse('alert_rule', 'base_1_to_700', array[project, name], to_jsonb(base))),
@@ -772,7 +777,7 @@ ALTER TABLE "alert_event" ADD CONSTRAINT "alert_event_rule_id_alert_rule_id_fk" 
 --> statement-breakpoint
 ALTER TABLE "alert_event" ADD CONSTRAINT "alert_event_message_id_alert_message_id_fk" FOREIGN KEY ("message_id") REFERENCES "public"."alert_message"("id") ON DELETE set null ON UPDATE no action;
 --> statement-breakpoint
-ALTER TABLE "alert_message" ADD CONSTRAINT "alert_message_channel_id_alert_channel_id_fk" FOREIGN KEY ("channel_id") REFERENCES "public"."alert_channel"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "alert_message" ADD CONSTRAINT "alert_message_channel_id_alert_channel_id_fk" FOREIGN KEY ("channel_id") REFERENCES "public"."alert_channel"("id") ON DELETE set null ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
 --> statement-breakpoint

@@ -101,7 +101,7 @@ comment on column alert_event.held_back is 'cooldown or channel (the rule had no
 
 comment on table alert_message is 'What is sent to a channel as one, at least once, under the same id each time.';
 comment on column alert_message.id is 'The id that the receiver sees: webhook-id, Message-ID.';
-comment on column alert_message.channel_id is 'The channel.';
+comment on column alert_message.channel_id is 'The channel; null when it was deleted.';
 comment on column alert_message.project_id is 'project.id of the project whose events it tells.';
 comment on column alert_message.digest_at is 'The hour of a digest; null for what is told at once.';
 comment on column alert_message.state is 'pending, delivered, dead (given up) or empty (all of it was held back by cooldowns).';
@@ -129,6 +129,55 @@ for each row when (
     new.created_at) > 0
   or not (is_clean(new.project) and is_clean(new.app_id) and is_clean(new.keyword) and is_clean(new.tag))
 ) execute function prepare_row('{project,name}', '{project,app_id,keyword,tag}');
+
+-- The foreign keys would refuse these too, in words that say neither what to do nor what is near.
+create or replace function find_named_by_rule() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if new.project is not null and not exists (select from project p where p.name = new.project) then
+    raise foreign_key_violation using
+      message = format('There is no project %s.', shown_value(to_jsonb(new.project)))
+        || coalesce(' Did you mean ' || nearest_name(new.project, array(select p.name from project p order by p.name)) || '?', ''),
+      hint = 'A project is made by the first watch that names it.',
+      schema = 'public', table = 'alert_rule', constraint = 'alert_rule_project_project_name_fk';
+  elsif new.channel is not null and not exists (select from alert_channel c where c.name = new.channel) then
+    raise foreign_key_violation using
+      message = format('There is no channel %s.', shown_value(to_jsonb(new.channel)))
+        || coalesce(' Did you mean ' || nearest_name(new.channel, array(select c.name from alert_channel c order by c.name)) || '?', ''),
+      hint = 'Insert it into alert_channel first, or leave channel out: then alert_history alone has what the rule finds.',
+      schema = 'public', table = 'alert_rule', constraint = 'alert_rule_channel_alert_channel_name_fk';
+  end if;
+  return new;
+end $$;
+comment on function find_named_by_rule() is 'Refuses a rule whose project or channel there is not, and says what is near.';
+revoke execute on function find_named_by_rule() from public;
+
+create or replace trigger b_named before insert or update of project, channel on alert_rule
+for each row execute function find_named_by_rule();
+
+-- Messages outlive their channel, so that no event is taken for one that waits.
+create or replace function end_channel() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  rules bigint := (select count(*) from alert_rule r where r.channel = old.name);
+begin
+  if rules > 0 then
+    raise foreign_key_violation using
+      message = format('The channel %s is named by %s, and is not deleted.', shown_value(to_jsonb(old.name)),
+        case rules when 1 then '1 rule' else rules || ' rules' end),
+      hint = format('Silence it: update alert_channel set enabled = false where name = %1$L; or take it out of the rules first: '
+        'update alert_rule set channel = null where channel = %1$L;', old.name),
+      schema = 'public', table = 'alert_rule', constraint = 'alert_rule_channel_alert_channel_name_fk';
+  end if;
+  update alert_message m set state = 'dead', problem = 'The channel was deleted.', ended_at = clock_timestamp()
+  where m.channel_id = old.id and m.state = 'pending';
+  return old;
+end $$;
+comment on function end_channel() is 'Refuses to delete a channel that rules name, and gives up what still waits for it.';
+revoke execute on function end_channel() from public;
+
+create or replace trigger a_end before delete on alert_channel
+for each row execute function end_channel();
 
 grant select, insert, update, delete on alert_rule, alert_channel to storerank_editor;
 grant select on alert_rule to storerank_reader;

@@ -41,7 +41,7 @@ export async function pruneAlerts(db: Database, signal?: AbortSignal): Promise<P
           select m.id from alert_message m
           where m.state <> 'pending' and m.ended_at < clock_timestamp() - ${keep}
             and not exists (select from alert_event e where e.message_id = m.id)
-            and (m.digest_at is null or exists (
+            and (m.digest_at is null or m.channel_id is null or exists (
               select from alert_message l
               where l.channel_id = m.channel_id and l.project_id = m.project_id and l.digest_at > m.digest_at))
           limit ${ROWS_AT_ONCE}))`

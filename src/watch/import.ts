@@ -324,7 +324,7 @@ function explain(error: unknown, cells: ReadonlyMap<string, string>): string {
     hint?: string
   }
   return [
-    explainForm(message, cells) ?? explainKey(message, detail) ?? message,
+    explainForm(message, cells) ?? explainMissing(message) ?? message,
     BREAKS_RULE.test(code ?? '') ? '' : detail,
     hint,
   ]
@@ -356,15 +356,10 @@ function explainForm(message: string, cells: ReadonlyMap<string, string>): strin
   return `${column} is ${JSON.stringify(value)}, which ${form}${instead}`
 }
 
-/** What is left out, or names a row of another table that is not there, where no trigger of the table says so. */
-function explainKey(message: string, detail = ''): string | null {
+/** What is left out, where no trigger of the table says so. */
+function explainMissing(message: string): string | null {
   const [, missing] = /^null value in column "(\w+)"/.exec(message) ?? []
-  if (missing !== undefined) return `${missing} is missing`
-  const [, column, value, table] =
-    /^Key \((\w+)\)=\((.*)\) is not present in table "(\w+)"/s.exec(detail) ?? []
-  return column === undefined
-    ? null
-    : `${column} is ${JSON.stringify(value)}, and there is none of that name in ${table}`
+  return missing === undefined ? null : `${missing} is missing`
 }
 
 /** Disables what the files do not name. A channel is of no project. A row that was refused may be one that is there: then nothing is disabled. */

@@ -1,108 +1,32 @@
 /** Messages: one for all that was found, at least once and under one id, to receivers that others have written. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
-import { pino } from 'pino'
+import { after, before, beforeEach, describe, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { deliverChannel } from '../../src/alerts/deliver.ts'
-import { type AlertDeps, runAlerts } from '../../src/alerts/run.ts'
-import { NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
+import type { send } from '../../src/alerts/send.ts'
 import { Secret } from '../../src/config.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { Database } from '../../src/db/database.ts'
 import { UnavailableError } from '../../src/errors.ts'
-import { createTestDatabase, emptyTables, type TestDatabase } from '../support/database.ts'
-import { startMailServer, startReceiver } from '../support/receivers.ts'
+import { createDeliveries, type Deliveries, NEW, OLD, receive, settings } from '../support/deliveries.ts'
+import { startMailServer } from '../support/receivers.ts'
 
-const OLD = `whsec_${randomBytes(24).toString('base64')}`
-const NEW = `whsec_${randomBytes(24).toString('base64')}`
-const secrets = new Map([
-  ['ALERT_OPS', new Secret(`${NEW} ${OLD}`)],
-  ['ALERT_BAD', new Secret('short')],
-])
-const settings = { ...NO_ALERT_SETTINGS, secrets }
-const log = pino({ level: 'silent' })
-const { signal } = new AbortController()
-
-let database: TestDatabase
+let world: Deliveries
 let db: Database
 before(async () => {
-  database = await createTestDatabase()
-  db = openDatabase(database.url)
+  world = await createDeliveries()
+  db = world.db
 })
-after(async () => {
-  await db.close()
-  await database.drop()
-})
-beforeEach(async () => {
-  await emptyTables(db.sql)
-  await db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
-})
-
-const addChannel = async (fields: Record<string, unknown>): Promise<number> => {
-  const row = {
-    name: 'ops',
-    kind: 'webhook',
-    secret_variable: 'ALERT_OPS',
-    created_at: '2026-01-01',
-    ...fields,
-  }
-  const [channel] = await db.sql<{ id: number }[]>`insert into alert_channel ${db.sql(row)} returning id`
-  return channel?.id ?? 0
-}
-const addRule = async (fields: Record<string, unknown> = {}) => {
-  const row = {
-    project: 'fitness',
-    name: 'late jobs',
-    kind: 'job_late',
-    threshold: 1,
-    channel: 'ops',
-    created_at: '2026-01-01',
-    ...fields,
-  }
-  await db.sql`insert into alert_rule ${db.sql(row)}`
-}
-/** An event as an evaluation leaves it. */
-const addEvent = (subject: string, fields: Record<string, unknown> = {}) =>
-  db.sql`
-    insert into alert_event (rule_id, subject, slot, kind, severity, detail)
-    select id, ${subject}, ${String(fields.slot ?? '2026-03-01')}, kind, ${String(fields.severity ?? 'warning')},
-      jsonb_build_object('job', ${subject}::text) from alert_rule where name = ${String(fields.rule ?? 'late jobs')}`
-
-const gather = async (changes: Partial<AlertDeps> = {}): Promise<number[]> => {
-  const enqueued: number[] = []
-  await runAlerts({
-    db,
-    settings,
-    budget: { maxDayMicros: 5_000_000, maxMonthMicros: null, maxRunMicros: null },
-    enqueue: async (_tx, ids) => {
-      enqueued.push(...ids)
-    },
-    signal,
-    ...changes,
-  })
-  return enqueued
-}
-const deliver = (id: number, given = settings) => deliverChannel({ db, settings: given, log }, id, signal)
-const states = async () => {
-  const rows = await db.sql<{ text: string }[]>`
-    select concat_ws(' ', state, attempts, problem) as text from alert_message order by created_at, id`
-  return rows.map(({ text }) => text)
-}
-const isDueNow = () => db.sql`update alert_message set next_at = clock_timestamp() where state = 'pending'`
-const receive = async (t: TestContext, ...args: Parameters<typeof startReceiver>) => {
-  const receiver = await startReceiver(...args)
-  t.after(() => receiver.close())
-  return receiver
-}
+after(() => world.close())
+beforeEach(() => world.reset())
 
 describe('a webhook', () => {
   test('is signed so that a receiver of the Standard Webhooks library verifies it, by the new secret and the old', async (t) => {
     const receiver = await receive(t)
-    const id = await addChannel({ address: receiver.url })
-    await addRule()
-    await addEvent('track')
-    assert.deepEqual(await gather(), [id])
-    assert.equal(await deliver(id), 1)
+    const id = await world.addChannel({ address: receiver.url })
+    await world.addRule()
+    await world.addEvent('track')
+    assert.deepEqual(await world.gather(), [id])
+    assert.equal(await world.deliver(id), 1)
     const [{ headers, body } = { headers: {}, body: '' }] = receiver.received
     for (const secret of [OLD, NEW]) new Webhook(secret).verify(body, headers as Record<string, string>)
     const stranger = new Webhook(`whsec_${randomBytes(24).toString('base64')}`)
@@ -114,20 +38,20 @@ describe('a webhook', () => {
       [type, data.project, data.rest, data.lines[0].text.slice(0, 13)],
       ['alerts.found', 'fitness', 0, 'The job track'],
     )
-    assert.deepEqual(await states(), ['delivered 1'])
-    assert.equal(await deliver(id), 0)
-    assert.deepEqual(await gather(), [])
+    assert.deepEqual(await world.states(), ['delivered 1'])
+    assert.equal(await world.deliver(id), 0)
+    assert.deepEqual(await world.gather(), [])
     assert.equal(receiver.received.length, 1)
   })
 
   test('tells all of one evaluation in one message, the gravest first, at most so many lines and a count of the rest', async (t) => {
     const receiver = await receive(t)
-    const id = await addChannel({ address: receiver.url, max_lines: 2 })
-    await addRule()
-    for (const subject of ['a', 'b', 'c']) await addEvent(subject)
-    await addEvent('grave', { severity: 'critical' })
-    await gather()
-    await deliver(id)
+    const id = await world.addChannel({ address: receiver.url, max_lines: 2 })
+    await world.addRule()
+    for (const subject of ['a', 'b', 'c']) await world.addEvent(subject)
+    await world.addEvent('grave', { severity: 'critical' })
+    await world.gather()
+    await world.deliver(id)
     const { data } = JSON.parse(receiver.received[0]?.body ?? '')
     assert.deepEqual(
       [data.lines.map((line: { detail: { job: string } }) => line.detail.job), data.rest],
@@ -143,23 +67,23 @@ describe('a webhook', () => {
         .writeHead(statuses.shift() ?? 204, { location: 'http://127.0.0.1:1/' })
         .end('x'.repeat(100_000))
     })
-    const id = await addChannel({ address: receiver.url })
-    await addRule()
-    await addEvent('track')
-    await gather()
-    assert.equal(await deliver(id), 0)
-    assert.deepEqual(await states(), ['pending 1 The receiver answered HTTP 500.'])
-    assert.deepEqual(await gather(), [], 'its time has not come')
-    assert.equal(await deliver(id), 0)
-    await isDueNow()
+    const id = await world.addChannel({ address: receiver.url })
+    await world.addRule()
+    await world.addEvent('track')
+    await world.gather()
+    assert.equal(await world.deliver(id), 0)
+    assert.deepEqual(await world.states(), ['pending 1 The receiver answered HTTP 500.'])
+    assert.deepEqual(await world.gather(), [], 'its time has not come')
+    assert.equal(await world.deliver(id), 0)
+    await world.isDueNow()
     await db.sql`update alert_event set detail = '{"job": "other"}'`
-    assert.deepEqual(await gather(), [id])
-    await deliver(id)
-    assert.deepEqual(await states(), [
+    assert.deepEqual(await world.gather(), [id])
+    await world.deliver(id)
+    assert.deepEqual(await world.states(), [
       'pending 2 The receiver answered HTTP 302, and no redirect is followed.',
     ])
-    await isDueNow()
-    assert.equal(await deliver(id), 1)
+    await world.isDueNow()
+    assert.equal(await world.deliver(id), 1)
     const ids = new Set(receiver.received.map(({ headers }) => headers['webhook-id']))
     const bodies = new Set(receiver.received.map(({ body }) => body))
     assert.deepEqual([receiver.received.length, ids.size, bodies.size], [3, 1, 1])
@@ -168,51 +92,49 @@ describe('a webhook', () => {
   test('that hangs keeps no other channel waiting, and those behind it keep their order', async (t) => {
     const hung = await receive(t, () => {})
     const well = await receive(t)
-    const first = await addChannel({ address: hung.url })
-    const second = await addChannel({ name: 'other', address: well.url })
-    await addRule()
-    await addRule({ name: 'other', channel: 'other' })
-    await addEvent('track')
-    await addEvent('track', { rule: 'other' })
-    assert.deepEqual((await gather()).sort(), [first, second].sort())
+    const first = await world.addChannel({ address: hung.url })
+    const second = await world.addChannel({ name: 'other', address: well.url })
+    await world.addRule()
+    await world.addRule({ name: 'other', channel: 'other' })
+    await world.addEvent('track')
+    await world.addEvent('track', { rule: 'other' })
+    assert.deepEqual((await world.gather()).sort(), [first, second].sort())
     const stopping = new AbortController()
-    const hanging = deliverChannel({ db, settings, log }, first, stopping.signal)
-    assert.equal(await deliver(second), 1)
+    const hanging = world.deliver(first, {}, stopping.signal)
+    assert.equal(await world.deliver(second), 1)
     stopping.abort()
     await assert.rejects(hanging)
     assert.equal(well.received.length, 1)
-    assert.deepEqual((await states()).sort(), ['delivered 1', 'pending 0'])
+    assert.deepEqual((await world.states()).sort(), ['delivered 1', 'pending 0'])
   })
 
   test('is given up after three days, which watch_problem tells until another one was delivered', async (t) => {
     const receiver = await receive(t, (_, response) => response.writeHead(500).end())
-    const id = await addChannel({ address: receiver.url })
-    await addRule()
-    await addEvent('track')
-    await gather()
-    await deliver(id)
-    const problems = async () => {
-      const rows = await db.sql<
-        { problem: string }[]
-      >`select problem from watch_problem where watch_table = 'alert_channel'`
-      return rows.map(({ problem }) => problem)
-    }
-    assert.deepEqual(await problems(), ['delivery_failing'])
+    const id = await world.addChannel({ address: receiver.url })
+    await world.addRule()
+    await world.addEvent('track')
+    await world.gather()
+    await world.deliver(id)
+    assert.deepEqual(await world.problems(), ['delivery_failing'])
     await db.sql`update alert_message set created_at = clock_timestamp() - interval '73 hours', next_at = clock_timestamp()`
-    await deliver(id)
-    assert.deepEqual(await states(), ['dead 2 The receiver answered HTTP 500.'])
-    assert.deepEqual(await problems(), ['delivery_dead'])
+    await world.deliver(id)
+    assert.deepEqual(await world.states(), ['dead 2 The receiver answered HTTP 500.'])
+    assert.deepEqual(await world.problems(), ['delivery_dead'])
     await db.sql`insert into alert_message (channel_id, project_id, state, ended_at) select ${id}, 1, 'delivered', clock_timestamp()`
-    assert.deepEqual(await problems(), [])
+    assert.deepEqual(await world.problems(), [])
   })
 
   test('without its variable, or into a private network, is told in watch_problem by the next run', async () => {
-    await addChannel({ address: 'https://10.0.0.1/hook' })
-    await addChannel({ name: 'missing', address: 'https://example.com', secret_variable: 'ALERT_MISSING' })
-    await addChannel({ name: 'bad', address: 'https://example.com', secret_variable: 'ALERT_BAD' })
-    await addChannel({ name: 'mail', kind: 'email', address: 'a@example.com', secret_variable: null })
-    await addRule()
-    await gather()
+    await world.addChannel({ address: 'https://10.0.0.1/hook' })
+    await world.addChannel({
+      name: 'missing',
+      address: 'https://example.com',
+      secret_variable: 'ALERT_MISSING',
+    })
+    await world.addChannel({ name: 'bad', address: 'https://example.com', secret_variable: 'ALERT_BAD' })
+    await world.addChannel({ name: 'mail', kind: 'email', address: 'a@example.com', secret_variable: null })
+    await world.addRule()
+    await world.gather()
     const rows = await db.sql<{ subject: string; message: string }[]>`
       select subject, message from watch_problem where problem = 'channel_settings' order by 1`
     assert.deepEqual(
@@ -228,7 +150,7 @@ describe('a webhook', () => {
       ],
     )
     await db.sql`delete from alert_channel where name <> 'ops'`
-    await gather({ settings: { ...settings, privateHosts: ['10.0.0.1'] } })
+    await world.gather({ settings: { ...settings, privateHosts: ['10.0.0.1'] } })
     assert.equal((await db.sql`select from alert_channel_problem`).length, 0)
   })
 })
@@ -236,12 +158,14 @@ describe('a webhook', () => {
 describe('Slack', () => {
   test('gets text and blocks, escaped, at the address that the variable holds', async (t) => {
     const receiver = await receive(t)
-    const id = await addChannel({ kind: 'slack', address: null, secret_variable: 'ALERT_SLACK' })
-    await addRule({ name: 'a <b> & c' })
-    await addEvent('<!channel>', { rule: 'a <b> & c' })
-    await gather()
+    const id = await world.addChannel({ kind: 'slack', address: null, secret_variable: 'ALERT_SLACK' })
+    await world.addRule({ name: 'a <b> & c' })
+    await world.addEvent('<!channel>', { rule: 'a <b> & c' })
+    await world.gather()
     assert.equal(
-      await deliver(id, { ...settings, secrets: new Map([['ALERT_SLACK', new Secret(receiver.url)]]) }),
+      await world.deliver(id, {
+        settings: { ...settings, secrets: new Map([['ALERT_SLACK', new Secret(receiver.url)]]) },
+      }),
       1,
     )
     const { text, blocks } = JSON.parse(receiver.received[0]?.body ?? '')
@@ -261,22 +185,22 @@ describe('an e-mail', () => {
   test('is readable as text and HTML, and keeps its Message-ID when it is sent again', async (t) => {
     const server = await startMailServer(1)
     t.after(() => server.close())
-    const id = await addChannel({
+    const id = await world.addChannel({
       kind: 'email',
       address: 'ann@example.com, bob@example.com',
       secret_variable: null,
     })
-    await addRule({ name: 'late <jobs>' })
-    await addEvent('track', { rule: 'late <jobs>' })
-    await gather()
+    await world.addRule({ name: 'late <jobs>' })
+    await world.addEvent('track', { rule: 'late <jobs>' })
+    await world.gather()
     const mail = { ...settings, smtpUrl: new Secret(server.url), smtpFrom: 'Ranks <ranks@example.com>' }
-    assert.equal(await deliver(id, mail), 0)
+    assert.equal(await world.deliver(id, { settings: mail }), 0)
     assert.match(
-      (await states())[0] ?? '',
+      (await world.states())[0] ?? '',
       /^pending 1 The mail server of SMTP_URL did not take the message: .*451/,
     )
-    await isDueNow()
-    assert.equal(await deliver(id, mail), 1)
+    await world.isDueNow()
+    assert.equal(await world.deliver(id, { settings: mail }), 1)
     const [received] = server.mails
     const [message] = await db.sql`select id from alert_message`
     assert.equal(received?.messageId, `<${message?.id}@storerank>`)
@@ -293,40 +217,31 @@ describe('an e-mail', () => {
 
 describe('a cooldown', () => {
   test('is used up only by what was delivered, and within one message by what it tells first', async () => {
-    const id = await addChannel({ address: 'https://example.com' })
-    await addRule({ cooldown: '6 hours' })
+    const id = await world.addChannel({ address: 'https://example.com' })
+    await world.addRule({ cooldown: '6 hours' })
     const sent: string[][] = []
     let isWell = false
-    const through = () =>
-      deliverChannel(
-        {
-          db,
-          settings,
-          log,
-          send: async (_channel, { content }) => {
-            if (!isWell) throw new UnavailableError('not now')
-            sent.push(content.lines.map(({ slot }) => slot.slice(11, 13)))
-          },
-        },
-        id,
-        signal,
-      )
-    await addEvent('track', { slot: '2026-03-01 00:00+00' })
-    await gather()
+    const sending: typeof send = async (_channel, { content }) => {
+      if (!isWell) throw new UnavailableError('not now')
+      sent.push(content.lines.map(({ slot }) => slot.slice(11, 13)))
+    }
+    const through = () => world.deliver(id, { send: sending })
+    await world.addEvent('track', { slot: '2026-03-01 00:00+00' })
+    await world.gather()
     await through()
     // The first is given up, so that it has used up nothing.
     await db.sql`update alert_message set created_at = clock_timestamp() - interval '4 days', next_at = clock_timestamp()`
     await through()
     isWell = true
-    for (const hour of ['02', '04', '09']) await addEvent('track', { slot: `2026-03-01 ${hour}:00+00` })
-    await gather()
+    for (const hour of ['02', '04', '09']) await world.addEvent('track', { slot: `2026-03-01 ${hour}:00+00` })
+    await world.gather()
     await through()
-    await addEvent('track', { slot: '2026-03-01 14:00+00' })
-    await gather()
+    await world.addEvent('track', { slot: '2026-03-01 14:00+00' })
+    await world.gather()
     await through()
     assert.deepEqual(sent, [['09', '02']])
     assert.deepEqual(
-      (await states()).map((text) => text.split(' ')[0]),
+      (await world.states()).map((text) => text.split(' ')[0]),
       ['dead', 'delivered', 'empty'],
     )
     const held =
@@ -341,24 +256,15 @@ describe('a cooldown', () => {
 describe('a digest', () => {
   test('goes once at its hour in the time zone of the project, with all that was found until then', async (t) => {
     const receiver = await receive(t)
-    const id = await addChannel({ address: receiver.url, digest: 'daily', hour: 8 })
-    await addRule()
-    const name = new URL(database.url).pathname.slice(1)
-    const runAt = async (instant: string) => {
-      await db.sql.unsafe(`alter database "${name}" set storerank.now = '${instant}'`)
-      const moved = openDatabase(database.url)
-      const enqueued = await gather({ db: moved })
-      await deliverChannel({ db: moved, settings, log }, id, signal)
-      await moved.close()
-      return enqueued.length
-    }
-    t.after(() => db.sql.unsafe(`alter database "${name}" reset storerank.now`))
-    await addEvent('track')
+    const id = await world.addChannel({ address: receiver.url, digest: 'daily', hour: 8 })
+    await world.addRule()
+    const runAt = (instant: string) => world.runAt(t, instant, id)
+    await world.addEvent('track')
     // 8:00 in Tokyo is 23:00 UTC of the day before: the digest of that hour has not been made yet.
     assert.equal(await runAt('2026-03-01T22:59:00Z'), 1)
     assert.equal(await runAt('2026-03-01T22:59:30Z'), 0)
-    await addEvent('collect')
-    await addEvent('audit')
+    await world.addEvent('collect')
+    await world.addEvent('audit')
     assert.equal(await runAt('2026-03-01T23:00:00Z'), 1)
     assert.equal(await runAt('2026-03-02T12:00:00Z'), 0)
     assert.deepEqual(
@@ -374,11 +280,11 @@ describe('a digest', () => {
   })
 
   test('of a week goes on Mondays, and none of a project without rules to the channel', async () => {
-    await addChannel({ address: 'https://example.com', digest: 'weekly', hour: 6 })
-    await gather()
+    await world.addChannel({ address: 'https://example.com', digest: 'weekly', hour: 6 })
+    await world.gather()
     assert.equal((await db.sql`select from alert_message`).length, 0)
-    await addRule()
-    await gather()
+    await world.addRule()
+    await world.gather()
     const [message] =
       await db.sql`select to_char(digest_at at time zone 'Asia/Tokyo', 'Dy HH24:MI') as at from alert_message`
     assert.equal(message?.at, 'Mon 06:00')
@@ -386,13 +292,40 @@ describe('a digest', () => {
 })
 
 test('what a rule without a channel finds is kept, and never sent when it gets one', async () => {
-  await addRule({ channel: null })
-  await addEvent('track')
-  await gather()
-  await addChannel({ address: 'https://example.com' })
+  await world.addRule({ channel: null })
+  await world.addEvent('track')
+  await world.gather()
+  await world.addChannel({ address: 'https://example.com' })
   await db.sql`update alert_rule set channel = 'ops'`
-  await gather()
+  await world.gather()
   assert.equal((await db.sql`select from alert_message`).length, 0)
   const [event] = await db.sql`select state from alert_history`
   assert.equal(event?.state, 'channel')
+})
+
+describe('a channel that is deleted', () => {
+  test('has told what it told: no other channel tells it again', async (t) => {
+    const first = await receive(t)
+    const second = await receive(t)
+    const id = await world.addChannel({ address: first.url })
+    await world.addRule()
+    await world.addEvent('told')
+    await world.gather()
+    await world.deliver(id)
+    await world.addEvent('waits')
+    await world.gather()
+    const other = await world.addChannel({ name: 'other', address: second.url })
+    await db.sql`update alert_rule set channel = 'other'`
+    await db.sql`delete from alert_channel where name = 'ops'`
+    await world.addEvent('new')
+    assert.deepEqual(await world.gather(), [other])
+    await world.deliver(other)
+    assert.deepEqual(
+      second.received.flatMap(({ body }) =>
+        JSON.parse(body).data.lines.map((line: { detail: { job: string } }) => line.detail.job),
+      ),
+      ['new'],
+    )
+    assert.deepEqual(await world.states(), ['delivered 1', 'dead 0 The channel was deleted.', 'delivered 1'])
+  })
 })

@@ -43,6 +43,13 @@ const RULES: Record<string, readonly object[]> = {
     of('outage', { store: 'ios_store' }),
     of('job_late', { threshold: 2, app_id: '1001' }),
   ],
+  app_and_role_only_of_kinds_of_apps: [
+    of('not_measured', { threshold: 2, app_id: '1001' }),
+    of('new_app', { threshold: 2, top: 10, role: 'competitor' }),
+    of('outage', { role: 'any' }),
+  ],
+  direction_only_of_moves: [of('not_measured', { threshold: 2, direction: 'up' })],
+  compared_with_only_of_comparing_kinds: [of('budget_used', { threshold: 80, compared_with: '7 days' })],
   direction_any_up_or_down: [{ direction: 'left' }],
   threshold_of_kind: [{ threshold: null }, of('outage', { threshold: 1 }), of('overtaken', { threshold: 1 })],
   threshold_in_range_of_kind: [
@@ -173,7 +180,18 @@ describe('rows that are right', () => {
     await sql`update alert_channel set name = 'renamed' where name = 'channel 0'`
     const [row] = await sql`select count(*)::int as rules from alert_rule where channel = 'renamed'`
     assert.equal(row?.rules, Object.keys(kinds).length)
-    await assert.rejects(sql`delete from alert_channel where name = 'renamed'`, { code: '23503' })
+    await assert.rejects(sql`delete from alert_channel where name = 'renamed'`, {
+      code: '23503',
+      message: `The channel "renamed" is named by ${Object.keys(kinds).length} rules, and is not deleted.`,
+    })
+    for (const [fields, message] of [
+      [{ channel: 'renamde' }, 'There is no channel "renamde". Did you mean renamed?'],
+      [{ project: 'q' }, /^There is no project "q"\./],
+    ] as const)
+      await assert.rejects(sql`insert into alert_rule ${sql({ ...RULE, ...fields })}`, {
+        code: '23503',
+        message,
+      })
     await sql`delete from alert_rule`
   })
 

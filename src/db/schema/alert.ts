@@ -139,6 +139,14 @@ function scopeRules(rule: Rule) {
       'store',
       'app_id',
     ),
+    rule(
+      'app_and_role_only_of_kinds_of_apps',
+      sql`(app_id is null or kind not in ('not_measured', 'new_app'))
+        and (role = 'own' or kind not in ('overtaken', 'not_measured', 'new_app', 'budget_used', 'balance_low', 'job_late', 'outage'))`,
+      'kind',
+      'app_id',
+      'role',
+    ),
   ]
 }
 
@@ -146,6 +154,12 @@ function scopeRules(rule: Rule) {
 function thresholdRules(rule: Rule) {
   return [
     rule('direction_any_up_or_down', sql`direction in ('any', 'up', 'down')`, 'direction'),
+    rule(
+      'direction_only_of_moves',
+      sql`direction = 'any' or kind in ('rank_moved', 'top_crossed', 'visibility_moved', 'share_of_voice_moved', 'top_count_moved')`,
+      'direction',
+      'kind',
+    ),
     rule(
       'threshold_of_kind',
       sql`(threshold is null) = (kind in ('top_crossed', 'overtaken', 'listing_changed', 'outage'))`,
@@ -194,6 +208,13 @@ function comparisonRules(rule: Rule) {
       'compared_with_known',
       sql`compared_with in ('1 day', '7 days', '30 days', 'best', 'base')`,
       'compared_with',
+    ),
+    rule(
+      'compared_with_only_of_comparing_kinds',
+      sql`compared_with = '1 day' or kind not in ('not_measured', 'rating_below', 'review_low', 'listing_changed', 'budget_used',
+        'balance_low', 'job_late', 'outage')`,
+      'compared_with',
+      'kind',
     ),
     rule(
       'best_and_base_only_of_rank_moved',
@@ -284,9 +305,10 @@ export const alertMessage = pgTable(
   'alert_message',
   {
     id: uuid('id').primaryKey().default(sql`uuid_v7()`),
-    channelId: bigint('channel_id', { mode: 'number' })
-      .notNull()
-      .references(() => alertChannel.id, { onDelete: 'cascade' }),
+    /** Null when the channel was deleted: what it has told stays told. */
+    channelId: bigint('channel_id', { mode: 'number' }).references(() => alertChannel.id, {
+      onDelete: 'set null',
+    }),
     projectId: integer('project_id').notNull(),
     /** The hour of a digest; null for what is told at once. */
     digestAt: instant('digest_at'),

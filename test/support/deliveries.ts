@@ -1,0 +1,125 @@
+/** Channels, rules and events of a project in Tokyo, and the two jobs that gather and deliver them. */
+import { randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { pino } from 'pino'
+import { type DeliveryDeps, deliverChannel } from '../../src/alerts/deliver.ts'
+import { type AlertDeps, runAlerts } from '../../src/alerts/run.ts'
+import { type AlertSettings, NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
+import { Secret } from '../../src/config.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { createTestDatabase, emptyTables } from './database.ts'
+import { type Receiver, startReceiver } from './receivers.ts'
+
+export const OLD = `whsec_${randomBytes(24).toString('base64')}`
+export const NEW = `whsec_${randomBytes(24).toString('base64')}`
+export const settings: AlertSettings = {
+  ...NO_ALERT_SETTINGS,
+  secrets: new Map([
+    ['ALERT_OPS', new Secret(`${NEW} ${OLD}`)],
+    ['ALERT_BAD', new Secret('short')],
+  ]),
+}
+const log = pino({ level: 'silent' })
+const { signal } = new AbortController()
+
+type Fields = Record<string, unknown>
+
+export interface Deliveries {
+  readonly db: Database
+  /** Leaves the project `fitness` alone. */
+  reset(): Promise<void>
+  /** @returns its id; by default the webhook `ops` */
+  addChannel(fields: Fields): Promise<number>
+  /** By default `late jobs`, told to `ops`. */
+  addRule(fields?: Fields): Promise<void>
+  /** An event as an evaluation leaves it. */
+  addEvent(subject: string, fields?: Fields): Promise<unknown>
+  /** @returns the channels that have something to deliver */
+  gather(changes?: Partial<AlertDeps>): Promise<number[]>
+  /** @returns how many messages were delivered */
+  deliver(channelId: number, changes?: Partial<DeliveryDeps>, until?: AbortSignal): Promise<number>
+  /** Gathers and delivers at an instant. @returns how many channels had something to deliver */
+  runAt(t: TestContext, instant: string, channelId: number): Promise<number>
+  /** Of each message: `state attempts problem`. */
+  states(): Promise<string[]>
+  /** What watch_problem says of channels. */
+  problems(): Promise<string[]>
+  isDueNow(): Promise<unknown>
+  close(): Promise<void>
+}
+
+export async function createDeliveries(): Promise<Deliveries> {
+  const database = await createTestDatabase()
+  const db = openDatabase(database.url)
+  const { sql } = db
+  const gather: Deliveries['gather'] = async (changes = {}) => {
+    const enqueued: number[] = []
+    const enqueue: AlertDeps['enqueue'] = async (_tx, ids) => {
+      enqueued.push(...ids)
+    }
+    const budget = { maxDayMicros: 5_000_000, maxMonthMicros: null, maxRunMicros: null }
+    await runAlerts({ db, settings, budget, enqueue, signal, ...changes })
+    return enqueued
+  }
+  return {
+    db,
+    gather,
+    async reset() {
+      await emptyTables(sql)
+      await sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
+    },
+    async addChannel(fields) {
+      const usual = {
+        name: 'ops',
+        kind: 'webhook',
+        secret_variable: 'ALERT_OPS',
+        created_at: '2026-01-01',
+      }
+      const [channel] = await sql<{ id: number }[]>`
+        insert into alert_channel ${sql({ ...usual, ...fields })} returning id`
+      return channel?.id ?? 0
+    },
+    async addRule(fields = {}) {
+      const usual = { project: 'fitness', name: 'late jobs', kind: 'job_late', threshold: 1, channel: 'ops' }
+      await sql`insert into alert_rule ${sql({ ...usual, created_at: '2026-01-01', ...fields })}`
+    },
+    addEvent: (subject, fields = {}) => sql`
+      insert into alert_event (rule_id, subject, slot, kind, severity, detail)
+      select id, ${subject}, ${String(fields.slot ?? '2026-03-01')}, kind, ${String(fields.severity ?? 'warning')},
+        jsonb_build_object('job', ${subject}::text) from alert_rule where name = ${String(fields.rule ?? 'late jobs')}`,
+    deliver: (channelId, changes = {}, until = signal) =>
+      deliverChannel({ db, settings, log, ...changes }, channelId, until),
+    async runAt(t, instant, channelId) {
+      const name = new URL(database.url).pathname.slice(1)
+      t.after(() => sql.unsafe(`alter database "${name}" reset storerank.now`))
+      await sql.unsafe(`alter database "${name}" set storerank.now = '${instant}'`)
+      const moved = openDatabase(database.url)
+      const enqueued = await gather({ db: moved })
+      await deliverChannel({ db: moved, settings, log }, channelId, signal)
+      await moved.close()
+      return enqueued.length
+    },
+    async states() {
+      const rows = await sql<{ text: string }[]>`
+        select concat_ws(' ', state, attempts, problem) as text from alert_message order by created_at, id`
+      return rows.map(({ text }) => text)
+    },
+    async problems() {
+      const rows = await sql<{ problem: string }[]>`
+        select problem from watch_problem where watch_table = 'alert_channel' order by 1`
+      return rows.map(({ problem }) => problem)
+    },
+    isDueNow: () => sql`update alert_message set next_at = clock_timestamp() where state = 'pending'`,
+    async close() {
+      await db.close()
+      await database.drop()
+    },
+  }
+}
+
+/** A receiver until the test ends. */
+export async function receive(t: TestContext, ...args: Parameters<typeof startReceiver>): Promise<Receiver> {
+  const receiver = await startReceiver(...args)
+  t.after(() => receiver.close())
+  return receiver
+}

@@ -813,11 +813,11 @@ CREATE UNIQUE INDEX "app_watch_same_row_twice" ON "app_watch" USING btree (proje
 --> statement-breakpoint
 CREATE INDEX "audit_difference_by_time" ON "audit_difference" USING btree ("posted_at");
 --> statement-breakpoint
-CREATE INDEX "budget_cut_ends" ON "budget_cut" USING btree ("slot_ends_at");
+CREATE INDEX "budget_cut_ends" ON "budget_cut" USING btree ("slot_ends_at","slot");
 --> statement-breakpoint
 CREATE INDEX "charge_by_time" ON "charge" USING brin ("at") WITH (autosummarize=true,pages_per_range=32);
 --> statement-breakpoint
-CREATE INDEX "charge_adjustments" ON "charge" USING btree ("at") WHERE kind = 'adjustment';
+CREATE INDEX "charge_told" ON "charge" USING btree ("kind","at") WHERE kind in ('adjustment', 'duplicate');
 --> statement-breakpoint
 CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
@@ -857,17 +857,19 @@ CREATE UNIQUE INDEX "task_service_id_once" ON "task" USING btree ("service_id") 
 --> statement-breakpoint
 CREATE INDEX "task_of_post" ON "task" USING btree ("post_id");
 --> statement-breakpoint
-CREATE INDEX "task_planned" ON "task" USING btree ("slot_ends_at") WHERE state = 'planned';
+CREATE INDEX "task_planned" ON "task" USING btree ("slot_ends_at","slot") WHERE state = 'planned';
 --> statement-breakpoint
 CREATE INDEX "task_unpacked" ON "task" USING btree ("planned_at") WHERE state = 'planned' and post_id is null;
 --> statement-breakpoint
-CREATE INDEX "task_posted" ON "task" USING btree ("ask_at") WHERE state = 'posted';
+CREATE INDEX "task_posted" ON "task" USING btree ("ask_at","slot") WHERE state = 'posted';
 --> statement-breakpoint
 CREATE INDEX "task_open" ON "task" USING btree ("target_id","slot") WHERE state in ('planned', 'posting', 'posted');
 --> statement-breakpoint
 CREATE INDEX "task_dropped" ON "task" USING btree ("id") WHERE state = 'dropped' and ended_at is null;
 --> statement-breakpoint
 CREATE INDEX "task_ended" ON "task" USING btree ("ended_at") WHERE ended_at is not null;
+--> statement-breakpoint
+CREATE INDEX "task_told" ON "task" USING btree ("state","ended_at") WHERE problem is not null or state = 'failed';
 --> statement-breakpoint
 CREATE INDEX "waiting_slot_ends" ON "waiting_slot" USING btree ("slot_ends_at");
 --> statement-breakpoint

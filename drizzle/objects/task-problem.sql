@@ -1,4 +1,5 @@
--- `service_failure` is shown of tasks that are still `posted`: the other rows say how a task ended.
+-- `service_failure` is shown of tasks that are still `posted`: the other rows say how a task ended. What is told is found by partial indexes
+-- of tasks and charges: those of which there is nothing to tell are many more.
 create or replace view task_problem as
 select t.ended_at as at, 'failed' as kind, g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id as task_id, t.service_id, t.status_code, coalesce(t.problem, 'The task failed.') as message
@@ -38,7 +39,10 @@ select coalesce(t.ask_at, t.posted_at), 'overdue', g.store, g.function, g.subjec
     coalesce('the last answer was: ' || rtrim(t.problem, '.'), 'no ready list has named it'))
 from task t
 join target g on g.id = t.target_id
-where t.state = 'posted' and (t.ask_at < now() or t.problem is not null)
+where t.id = any(array(
+  select k.id from task k where k.state = 'posted' and k.ask_at < now()
+  union all
+  select k.id from task k where k.state = 'posted' and k.problem is not null))
 union all
 select f.at, 'service_failure', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id, f.service_id, f.error_code,

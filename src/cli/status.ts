@@ -1,16 +1,18 @@
 /** `storerank status`: last runs, backlog, budgets, problems, next ticks; or with `--check` whether a person should see to something. */
 import { JOBS } from '../../jobs/index.ts'
 import { describeOutage, readServiceTroubles } from '../account/service-status.ts'
+import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { StorerankError } from '../errors.ts'
+import { readUnknownPosts } from '../ledger/posts.ts'
 import { redactSecrets, toPrintable } from '../log.ts'
-import { type MonitorSettings, readFigures } from '../monitor/figures.ts'
+import { type Figures, type MonitorSettings, readFigures } from '../monitor/figures.ts'
 import { findTroubles, type Trouble } from '../monitor/troubles.ts'
-import { readOutstanding } from '../queue/cycle.ts'
+import type { Outstanding } from '../queue/cycle.ts'
 import type { RunnerSettings } from '../queue/job.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
 import { readBudgets } from '../report/money.ts'
-import { readBacklog, readLastRuns, readProblems } from '../report/status.ts'
+import { listBacklog, readLastRuns, readProblems } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
 import { describeDatabaseTrouble } from './database-trouble.ts'
@@ -35,9 +37,9 @@ export async function run(
     const status = {
       troubles: findTroubles(figures),
       runs: await readLastRuns(session.db),
-      backlog: await readBacklog(session.db),
+      backlog: listBacklog(figures.open),
       service: await readServiceTroubles(session.db),
-      outstanding: await readOutstanding(session.db, settings.reconcileQuietMs),
+      outstanding: await readOutstandingOf(session.db, figures, settings.reconcileQuietMs),
       budgets: await readBudgets(session.db, settings.budget),
       problems: await readProblems(session.db, PROBLEMS_SHOWN),
       nextTicks: listNextTicks(JOBS),
@@ -72,6 +74,15 @@ async function checkStatus(json: boolean, context: CommandContext): Promise<numb
   }
 }
 
+/** What the figures have counted is not counted again: of a million tasks that takes a tenth of a second. */
+async function readOutstandingOf(
+  db: Database,
+  { work: { planned, posting, posted }, outage, restoreHold }: Figures,
+  quietMs: number,
+): Promise<Outstanding> {
+  return { planned, posting, posted, ...(await readUnknownPosts(db.sql, quietMs)), outage, restoreHold }
+}
+
 function monitorSettings({ budget, callsPerMinute }: RunnerSettings): MonitorSettings {
   return { budget, callsPerMinute, jobs: JOBS.map((job) => job.name) }
 }
@@ -79,9 +90,9 @@ function monitorSettings({ budget, callsPerMinute }: RunnerSettings): MonitorSet
 type Status = {
   readonly troubles: readonly Trouble[]
   readonly runs: Awaited<ReturnType<typeof readLastRuns>>
-  readonly backlog: Awaited<ReturnType<typeof readBacklog>>
+  readonly backlog: ReturnType<typeof listBacklog>
   readonly service: Awaited<ReturnType<typeof readServiceTroubles>>
-  readonly outstanding: Awaited<ReturnType<typeof readOutstanding>>
+  readonly outstanding: Outstanding
   readonly budgets: Awaited<ReturnType<typeof readBudgets>>
   readonly problems: Awaited<ReturnType<typeof readProblems>>
   readonly nextTicks: ReturnType<typeof listNextTicks>

@@ -5,7 +5,7 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { closeUnsentTasks } from '../ledger/close-unsent.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
-import { disableNestedLoops } from '../plan/joins.ts'
+import { readByIndexes } from '../plan/joins.ts'
 import { TIMINGS } from '../timings.ts'
 
 export interface ClosedSlots {
@@ -91,7 +91,7 @@ async function closePiece(
   ids: readonly number[],
   piece: ClosingPiece,
 ): Promise<ClosedPiece> {
-  await disableNestedLoops(tx)
+  await readByIndexes(tx)
   const [row] = await tx<(ClosedSlots & { isFull: boolean; waiting: number[] })[]>`
     with ${closeUnsentTasks(tx, piece.tasks)},
     uncut as (
@@ -133,7 +133,7 @@ function owedSlots(tx: Transaction, ids: readonly number[], piece: ClosingPiece)
   const present = tx`(select storerank_now())`
   return tx`
     open_period as materialized (
-      select p.*, least(${present}, p.ended_at) as ends from watch_period p
+      select p.id from watch_period p
       where p.id = any(${ids}::bigint[]) and p.target_id is not null
         and ((p.ended_at is null and slot_of(p.every, ${present}) > p.closed_to) or p.closed_to < p.ended_at)
     ),

@@ -40,7 +40,7 @@ export function closeUnsentTasks(tx: Transaction, limit: number): Fragment {
         union all
         select id, target_id, slot, status_code, problem from deleted
       ) u
-      join over o using (id) left join post p on p.id = o.post_id
+      join over o using (id) left join post p on p.id = o.post_id and p.id = any(array(select post_id from over))
     ),
     reserving as (
       select estimate_micros, payers, reserved_at from deleted where state = 'planned'

@@ -60,7 +60,8 @@ export async function leaseOverdueTasks(tx: Transaction, patience: number): Prom
   return tx<FetchItem[]>`
     with overdue as (
       select k.id from task k
-      where k.state = 'posted' and k.ask_at < clock_timestamp()
+      -- A subquery, because a volatile function is no bound of an index scan.
+      where k.state = 'posted' and k.ask_at < (select clock_timestamp())
         and k.posted_at + (k.ask_at - k.posted_at) * ${patience}::float8 < clock_timestamp()
         and (k.fetching_until is null or k.fetching_until < clock_timestamp())
       order by k.ask_at limit ${OVERDUE_AT_ONCE} for update skip locked

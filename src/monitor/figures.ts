@@ -9,6 +9,7 @@ import type { Database } from '../db/database.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import { type BudgetLine, readBudgets } from '../report/money.ts'
+import { type OpenWork, readOpenWork } from '../report/status.ts'
 
 /** What the figures are held against. */
 export interface MonitorSettings {
@@ -64,6 +65,7 @@ export interface MoneyFigures {
 
 export interface Figures {
   readonly at: Date
+  readonly open: readonly OpenWork[]
   readonly work: WorkFigures
   readonly jobs: readonly JobFigures[]
   readonly money: readonly MoneyFigures[]
@@ -88,13 +90,15 @@ export async function readFigures(db: Database, settings: MonitorSettings): Prom
       where c.id > w.last_call_id - ${settings.callsPerMinute}::int and c.permit_at > clock_timestamp() - interval '1 minute'
     ) as "callsUsed"
     from call_window w left join (select * from account_usage order by fetched_at desc limit 1) a on true`
+  const open = await readOpenWork(db)
   return {
     at: row?.at ?? new Date(),
     balanceMicros: row?.balanceMicros ?? null,
     balanceAt: row?.balanceAt ?? null,
     callsUsed: row?.callsUsed ?? 0,
     callsAllowed: settings.callsPerMinute,
-    work: await readWork(db),
+    open,
+    work: await readWork(db, open),
     jobs: await readJobs(db, settings.jobs),
     money: await readMoney(db),
     budgets: await readBudgets(db, settings.budget),
@@ -127,32 +131,37 @@ async function readRoom(db: Database): Promise<string | null> {
   }
 }
 
-/** Each count has an index of its own. */
-async function readWork({ sql }: Database): Promise<WorkFigures> {
-  const [row] = await sql<WorkFigures[]>`
-    with open as materialized (
-      select state, slot, posted_at, ask_at, case when status_code is null then problem end as refusal from task where state = 'planned'
-      union all
-      select state, slot, posted_at, ask_at, null from task where state = 'posted'
-      union all
-      select k.state, k.slot, k.posted_at, k.ask_at, case when k.status_code is null then k.problem end from post p join task k on k.post_id = p.id
-      where p.state in ('sending', 'unknown') and k.state = 'posting'
+/** The counts are those of `open_work`; the reasons and intervals are looked up by indexes. */
+async function readWork({ sql }: Database, open: readonly OpenWork[]): Promise<WorkFigures> {
+  const [told] = await sql<Pick<WorkFigures, 'heldBecause' | 'refusedBecause' | 'shortestEveryS'>[]>`
+    select (select problem from post where state = 'ready' and problem is not null order by created_at limit 1) as "heldBecause",
+      (select min(problem) from (
+        select problem from task where state = 'planned' and status_code is null and problem is not null
+        union all
+        select k.problem from post p join task k on k.post_id = p.id
+        where p.state in ('sending', 'unknown') and k.state = 'posting' and k.status_code is null
+      ) refused) as "refusedBecause",
+      (select extract(epoch from min(every))::float8 from watch_period where ended_at is null and target_id is not null) as "shortestEveryS"`
+  if (told === undefined) throw new Error('A select without a table returned no row.')
+  const of = (kind: string) => open.find((each) => each.kind === kind) ?? { count: 0, since: null }
+  const due = ['planned', 'posting', 'posted', 'budget_cut'].flatMap((kind) => of(kind).since ?? [])
+  return {
+    planned: of('planned').count,
+    posting: of('posting').count,
+    posted: of('posted').count,
+    cut: of('budget_cut').count,
+    overdue: of('overdue').count,
+    overdueSince: of('overdue').since,
+    oldestSlot: due.reduce<Date | null>(
+      (oldest, slot) => (oldest !== null && oldest < slot ? oldest : slot),
+      null,
     ),
-    cut as (select slot from budget_cut where slot_ends_at > storerank_now())
-    select count(*) filter (where state = 'planned') as planned, count(*) filter (where state = 'posting') as posting,
-      count(*) filter (where state = 'posted') as posted, (select count(*) from cut) as cut,
-      count(*) filter (where state = 'posted' and ask_at < clock_timestamp()) as overdue,
-      min(posted_at) filter (where state = 'posted' and ask_at < clock_timestamp()) as "overdueSince",
-      least(min(slot), (select min(slot) from cut)) as "oldestSlot",
-      (select count(*) from post where state = 'unknown') as "unknownPosts",
-      (select min(send_before) from post where state = 'unknown') as "unknownSince",
-      (select count(*) from post where state = 'ready' and problem is not null) as "heldPosts",
-      (select problem from post where state = 'ready' and problem is not null order by created_at limit 1) as "heldBecause",
-      count(refusal) as "refusedTasks", min(refusal) as "refusedBecause",
-      (select extract(epoch from min(every))::float8 from watch_period where ended_at is null and target_id is not null) as "shortestEveryS"
-    from open`
-  if (row === undefined) throw new Error('An aggregate returned no row.')
-  return row
+    unknownPosts: of('unknown_post').count,
+    unknownSince: of('unknown_post').since,
+    heldPosts: of('held_post').count,
+    refusedTasks: of('refused_task').count,
+    ...told,
+  }
 }
 
 async function readJobs({ sql }: Database, jobs: readonly string[]): Promise<JobFigures[]> {

@@ -181,6 +181,17 @@ function placeOf(sql: SqlRunner, place: DuePlace): Fragment {
   return sql`(${place.priorityOrder}::smallint, ${place.capturedAt}::text::timestamptz, ${place.slot}::text::timestamptz, ${place.targetId}::int)`
 }
 
+/** So many rows of `due_slot` are 6 MB with their index, which a plan that finds nothing reads again until they are vacuumed. */
+const VACUUM_AT_SLOTS = 20_000
+
+/**
+ * Vacuums `due_slot` after a plan that has taken many slots: autovacuum comes a minute later, and not while other tables keep it busy. It
+ * takes a hundredth of what planning them took.
+ */
+export async function vacuumDueSlots({ sql }: Database, slots: number): Promise<void> {
+  if (slots >= VACUUM_AT_SLOTS) await sql`vacuum (skip_locked) due_slot`
+}
+
 /** Makes the next plan and the next closing read all periods, as after a crash. The daily call bounds how long a mistake in what is due can last. */
 export async function lookAtAllPeriods(db: Database): Promise<void> {
   await db.sql`delete from interval_progress`

@@ -14,7 +14,15 @@ import {
   type OverallBudget,
   type PassedMoney,
 } from './admission.ts'
-import { type DuePlace, dueNow, duePiece, FIRST_PLACE, openTwins, queueDueSlots } from './due.ts'
+import {
+  type DuePlace,
+  dueNow,
+  duePiece,
+  FIRST_PLACE,
+  openTwins,
+  queueDueSlots,
+  vacuumDueSlots,
+} from './due.ts'
 import { disableNestedLoops } from './joins.ts'
 import { barriers, forgetEndedWaits, keepWaiting, wakeWaiting } from './waiting.ts'
 
@@ -47,6 +55,7 @@ export async function planDueTasks(
     woken = await wakeWaiting(db, { ...budget, prices: await readPrices(db.sql), passed: state.passed })
     if (isFirst || woken > 0) state = await planQueue(db, plan, state)
   }
+  await vacuumDueSlots(db, state.summary.due)
   return state.summary
 }
 

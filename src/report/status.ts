@@ -18,23 +18,38 @@ export async function readLastRuns(db: Database): Promise<RunLine[]> {
     from job_run order by job, slot desc`
 }
 
+/** A row of the view `open_work`: how many there are of a kind, and since when. */
+export interface OpenWork {
+  readonly kind: string
+  readonly count: number
+  readonly since: Date | null
+}
+
+/** What has not ended, a row for each kind whether there is any or not. It counts all of it once, by indexes. */
+export async function readOpenWork(db: Database): Promise<OpenWork[]> {
+  return db.sql<OpenWork[]>`select kind, count, since from open_work`
+}
+
 export interface BacklogLine {
   readonly state: string
   readonly tasks: number
+  /** The slot that is due for the longest. */
   readonly oldest: Date | null
 }
 
-/** Tasks that have not ended, by state, and slots that wait for money. The tasks that ended are many more, and are not read. */
-export async function readBacklog(db: Database): Promise<BacklogLine[]> {
-  return db.sql<BacklogLine[]>`
-    select 'planned' as state, count(*) as tasks, min(planned_at) as oldest from task where state = 'planned' having count(*) > 0
-    union all
-    select 'posting', count(*), min(k.planned_at) from post p join task k on k.post_id = p.id
-    where p.state in ('sending', 'unknown') and k.state = 'posting' having count(*) > 0
-    union all
-    select 'posted', count(*), min(planned_at) from task where state = 'posted' having count(*) > 0
-    union all
-    select 'cut by the budget', count(*), min(cut_at) from budget_cut having count(*) > 0`
+const BACKLOG: Readonly<Record<string, string>> = {
+  planned: 'planned',
+  posting: 'posting',
+  posted: 'posted',
+  budget_cut: 'cut by the budget',
+}
+
+/** Pure: tasks that have not ended, by state, and slots that wait for money. */
+export function listBacklog(open: readonly OpenWork[]): BacklogLine[] {
+  return open.flatMap(({ kind, count, since }) => {
+    const state = BACKLOG[kind]
+    return state === undefined || count === 0 ? [] : [{ state, tasks: count, oldest: since }]
+  })
 }
 
 export interface ProblemLine {

@@ -18,6 +18,7 @@ const JOB = {
 
 const WELL: Figures = {
   at: AT,
+  open: [],
   work: {
     planned: 3,
     posting: 1,

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { readBudgets, readSpentByFunction, readSpentSince } from '../../src/report/money.ts'
 import { readLatestRanks, readNextDue } from '../../src/report/ranks.ts'
-import { readBacklog, readLastRuns, readProblems } from '../../src/report/status.ts'
+import { listBacklog, readLastRuns, readOpenWork, readProblems } from '../../src/report/status.ts'
 import { recount } from '../support/ledger.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
@@ -153,7 +153,7 @@ describe('the status', () => {
   })
 
   test('counts what has not ended, and what waits for money', async () => {
-    assert.deepEqual([...(await readBacklog(db))], [])
+    assert.deepEqual(listBacklog(await readOpenWork(db)), [])
     await db.sql`
       insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers)
       select id, '2026-11-03', '2026-11-04', case subject when 'yoga' then 'planned' else 'collected' end, 1, 1200,
@@ -162,12 +162,12 @@ describe('the status', () => {
     await db.sql`
       insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
       select id, '2026-11-03', '2026-11-04', 'project_budget', 1200 from target limit 1`
-    const lines = await readBacklog(db)
+    const lines = listBacklog(await readOpenWork(db))
     assert.deepEqual(
-      lines.map(({ state, tasks }) => [state, tasks]),
+      lines.map(({ state, tasks, oldest }) => [state, tasks, oldest?.toISOString()]),
       [
-        ['planned', 1],
-        ['cut by the budget', 1],
+        ['planned', 1, '2026-11-03T00:00:00.000Z'],
+        ['cut by the budget', 1, '2026-11-03T00:00:00.000Z'],
       ],
     )
   })

@@ -138,14 +138,17 @@ export const task = pgTable(
     uniqueIndex('task_once_per_slot').on(t.targetId, t.slot).where(sql`state <> 'dropped'`),
     uniqueIndex('task_service_id_once').on(t.serviceId).where(sql`service_id is not null`),
     index('task_of_post').on(t.postId),
-    index('task_planned').on(t.slotEndsAt).where(sql`state = 'planned'`),
+    // With the slot, so that what is open is counted without reading the tasks; likewise below.
+    index('task_planned').on(t.slotEndsAt, t.slot).where(sql`state = 'planned'`),
     index('task_unpacked').on(t.plannedAt).where(sql`state = 'planned' and post_id is null`),
-    index('task_posted').on(t.askAt).where(sql`state = 'posted'`),
+    index('task_posted').on(t.askAt, t.slot).where(sql`state = 'posted'`),
     // By which a question finds the open tasks of a target beside those of the last 90 days.
     index('task_open').on(t.targetId, t.slot).where(sql`state in ('planned', 'posting', 'posted')`),
     // Those that a claim has dropped, and closing has not seen yet.
     index('task_dropped').on(t.id).where(sql`state = 'dropped' and ended_at is null`),
     index('task_ended').on(t.endedAt).where(sql`ended_at is not null`),
+    // Those of which there is something to say, beside those of 90 days of which there is not.
+    index('task_told').on(t.state, t.endedAt).where(sql`problem is not null or state = 'failed'`),
   ],
 )
 
@@ -175,7 +178,7 @@ export const charge = pgTable(
     ),
     // Charges arrive in the order of their time: a range of it is a range of pages.
     index('charge_by_time').using('brin', t.at).with({ autosummarize: true, pages_per_range: 32 }),
-    index('charge_adjustments').on(t.at).where(sql`kind = 'adjustment'`),
+    index('charge_told').on(t.kind, t.at).where(sql`kind in ('adjustment', 'duplicate')`),
   ],
 )
 
@@ -297,7 +300,7 @@ export const budgetCut = pgTable(
       'budget_cut_reason_known',
       sql`reason in ('project_budget', 'overall_budget', 'dearer_than_project_budget', 'dearer_than_overall_budget')`,
     ),
-    index('budget_cut_ends').on(t.slotEndsAt),
+    index('budget_cut_ends').on(t.slotEndsAt, t.slot),
   ],
 )
 

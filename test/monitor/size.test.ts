@@ -1,0 +1,95 @@
+/** What is asked every minute, and by `status`, reads what is open or wrong: not the tasks of 90 days that are in order. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
+import { createPlanning, type Planning } from '../support/planning.ts'
+
+const FEW = 300
+const MANY = 6_000
+/** Indexes grow a level. */
+const MOST_TIMES = 2
+
+let planning: Planning
+before(async () => {
+  planning = await createPlanning()
+  await planning.watch('fitness', ['yoga'])
+})
+after(() => planning.drop())
+
+/** Tasks of targets of their own: half are measured and paid for, half are posted and not late. */
+async function addInOrder(from: number, to: number): Promise<void> {
+  const { sql } = planning.db
+  await sql`
+    insert into target (store, function, subject, location_code, language_code)
+    select 'ios_store', 'app_searches', 'subject ' || n, 2840, 'en' from generate_series(${from}::int, ${to}::int) n`
+  await sql`
+    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, service_id, posted_at, ask_at, ended_at)
+    select id, now(), now() + interval '1 day', case id % 2 when 0 then 'posted' else 'collected' end, 1, 1200, '{1}', subject, now(),
+      case id % 2 when 0 then now() + interval '1 hour' end, case id % 2 when 1 then now() end
+    from target where subject like 'subject %' and substr(subject, 9)::int between ${from}::int and ${to}::int`
+  await sql`
+    insert into charge (slot, amount_micros, target_id, project_id, kind, service_id)
+    select slot, 1200, target_id, 1, 'charge', service_id from task on conflict do nothing`
+}
+
+async function readPages(query: string): Promise<number> {
+  const [row] = await planning.db.sql.unsafe<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }[]>(
+    `explain (analyze, buffers, timing off, format json) ${query}`,
+  )
+  const plan = row?.['QUERY PLAN'][0].Plan ?? {}
+  return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
+}
+
+/** Of the table `task`, by scans of the whole table and by its indexes. */
+async function countTasksRead(): Promise<number> {
+  const { sql } = planning.db
+  await sql`select pg_stat_force_next_flush()`
+  const [row] = await sql<{ rows: number }[]>`
+    select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_user_tables where relname = 'task'`
+  return row?.rows ?? 0
+}
+
+test('what is wrong with tasks is found beside twenty times as many in order', async () => {
+  const { sql } = planning.db
+  await addInOrder(1, FEW)
+  await sql`
+    update task set problem = 'Told.', state = case service_id when 'subject 1' then 'failed' else state end
+    where service_id in ('subject 1', 'subject 2', 'subject 3')`
+  await sql`analyze`
+  const few = await readPages('select * from task_problem')
+  await addInOrder(FEW + 1, MANY)
+  const many = await readPages('select * from task_problem')
+  await sql`analyze`
+  const manyAnalyzed = await readPages('select * from task_problem')
+  const told = await sql<{ kind: string }[]>`select kind from task_problem order by 1`
+  assert.deepEqual(
+    told.map(({ kind }) => kind),
+    ['failed', 'incomplete', 'overdue'],
+  )
+  assert.ok(
+    Math.max(many, manyAnalyzed) <= few * MOST_TIMES,
+    `${many} and ${manyAnalyzed}, and ${few} before`,
+  )
+})
+
+test('asking for what is overdue reads no task that is not', async () => {
+  const { sql } = planning.db
+  await sql`analyze`
+  const read = await countTasksRead()
+  assert.equal(await handOutOverdue(planning.db, async () => {}), 0)
+  // The planner itself looks at both ends of an index.
+  const rows = (await countTasksRead()) - read
+  assert.ok(rows < 10, `${rows} tasks were read`)
+  await sql`update task set ask_at = now() - interval '1 minute' where service_id = 'subject 5'`
+  assert.equal(await handOutOverdue(planning.db, async () => {}), 1)
+})
+
+test('what is open is counted by indexes alone', async () => {
+  const { sql } = planning.db
+  await sql`vacuum analyze task`
+  const pages = await readPages('select kind, count, since from open_work')
+  const [task] = await sql<{ pages: number; posted: number }[]>`
+    select relpages as pages, (select count from open_work where kind = 'posted') as posted from pg_class where relname = 'task'`
+  assert.equal(task?.posted, MANY / 2 - 1)
+  assert.ok(pages < (task?.pages ?? 0) / 2, `${pages} pages, and the tasks have ${task?.pages}`)
+})

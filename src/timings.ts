@@ -59,7 +59,7 @@ export const TIMINGS = {
   /** With fewer rows of `spend_change`, summing them costs less than folding them. */
   foldAtRows: 1_000,
   /** The most (target, slot) pairs that one transaction plans: it holds the ledger's lock for less than a second. */
-  planSlots: 5_000,
+  planSlots: 10_000,
   /** The most periods whose slots one transaction queues: those of one interval together, because many share their targets. It locks nothing that
    * others wait for, and takes a second or two. */
   planPeriods: 1_000_000,

@@ -16,53 +16,79 @@ end $$;
 comment on function begin_progress(text) is 'Has all periods looked at for a kind of work, unless that was begun already.';
 revoke execute on function begin_progress(text) from public;
 
+create or replace function take_noted_periods(of_work text, at_most integer) returns bigint[] language sql as $$
+  with due as (
+    delete from period_due where ctid = any(array(
+      select ctid from period_due where work = of_work and at <= storerank_now() order by at limit at_most for update skip locked))
+    returning period_id
+  )
+  select array_agg(distinct period_id) from due
+$$;
+comment on function take_noted_periods(text, integer) is
+  'The ids of the next periods that a kind of work (plan or close) has to look at for themselves. Null: nothing is left.';
+revoke execute on function take_noted_periods(text, integer) from public;
+
+-- A range, because the ids of a million periods in an array cost a plan a tenth of its work.
+create or replace function take_passing_periods(
+  of_work text, at_most integer, out every interval, out above_id bigint, out last_id bigint, out periods bigint
+) language plpgsql as $$
+declare
+  present timestamptz := storerank_now();
+  progress record;
+begin
+  every := '0';
+  loop
+    select min(p.every) into take_passing_periods.every from watch_period p
+    where p.every > take_passing_periods.every and p.ended_at is null and p.target_id is not null;
+    exit when every is null;
+    loop
+      -- In the loop, because housekeeping deletes the rows, at any moment until this one is locked.
+      insert into interval_progress (work, every) values (of_work, take_passing_periods.every) on conflict do nothing;
+      select i.slot, coalesce(i.passing, slot_of(i.every, present)) as passing, i.period_id into progress
+      from interval_progress i where i.work = of_work and i.every = take_passing_periods.every for update;
+      continue when not found;
+      exit when progress.slot >= slot_of(every, present);
+      above_id := progress.period_id;
+      select count(*), max(p.id) into periods, last_id
+      from (
+        select p.id from watch_period p
+        where p.every = take_passing_periods.every and p.ended_at is null and p.target_id is not null and p.id > above_id
+        order by p.id limit at_most
+      ) p;
+      if periods < at_most then
+        update interval_progress i set slot = progress.passing, passing = null, period_id = 0
+        where i.work = of_work and i.every = take_passing_periods.every;
+      else
+        update interval_progress i set passing = progress.passing, period_id = last_id
+        where i.work = of_work and i.every = take_passing_periods.every;
+      end if;
+      if periods > 0 then
+        return;
+      end if;
+    end loop;
+  end loop;
+end $$;
+comment on function take_passing_periods(text, integer) is
+  'The next open periods of an interval in whose slot a kind of work has not looked at them: all above an id, up to another. Null: nothing is left.';
+revoke execute on function take_passing_periods(text, integer) from public;
+
 -- The periods that it returns count as looked at once the transaction of the caller commits. A period that another transaction begins
 -- meanwhile has a row of `period_due` of its own.
 create or replace function take_due_periods(of_work text, at_most integer) returns bigint[] language plpgsql as $$
 declare
-  present timestamptz := storerank_now();
-  interval_of interval := '0';
-  progress record;
-  taken bigint[];
+  noted bigint[];
+  passing record;
 begin
   perform begin_progress(of_work);
-  with due as (
-    delete from period_due where ctid = any(array(
-      select ctid from period_due where work = of_work and at <= present order by at limit at_most for update skip locked))
-    returning period_id
-  )
-  select array_agg(distinct period_id) into taken from due;
-  if taken is not null then
-    return taken;
+  noted := take_noted_periods(of_work, at_most);
+  if noted is not null then
+    return noted;
   end if;
-  loop
-    select min(p.every) into interval_of from watch_period p
-    where p.every > interval_of and p.ended_at is null and p.target_id is not null;
-    exit when interval_of is null;
-    loop
-      -- In the loop, because housekeeping deletes the rows, at any moment until this one is locked.
-      insert into interval_progress (work, every) values (of_work, interval_of) on conflict do nothing;
-      select slot, coalesce(passing, slot_of(interval_of, present)) as passing, period_id into progress
-      from interval_progress where work = of_work and every = interval_of for update;
-      continue when not found;
-      exit when progress.slot >= slot_of(interval_of, present);
-      taken := array(
-        select p.id from watch_period p
-        where p.every = interval_of and p.ended_at is null and p.target_id is not null and p.id > progress.period_id
-        order by p.id limit at_most);
-      if cardinality(taken) < at_most then
-        update interval_progress set slot = progress.passing, passing = null, period_id = 0
-        where work = of_work and every = interval_of;
-      else
-        update interval_progress set passing = progress.passing, period_id = taken[at_most]
-        where work = of_work and every = interval_of;
-      end if;
-      if cardinality(taken) > 0 then
-        return taken;
-      end if;
-    end loop;
-  end loop;
-  return '{}';
+  select * into passing from take_passing_periods(of_work, at_most);
+  return array(
+    select p.id from watch_period p
+    where p.every = passing.every and p.ended_at is null and p.target_id is not null and p.id > passing.above_id and p.id <= passing.last_id
+    order by p.id);
 end $$;
 comment on function take_due_periods(text, integer) is
   'The ids of the next periods that a kind of work (plan or close) has to look at, and notes that it did. None: nothing is left.';
@@ -71,15 +97,29 @@ revoke execute on function take_due_periods(text, integer) from public;
 -- Statements of their own, because a period may have begun since the first: one statement would take its row and not see it. The slots of
 -- many periods are sorted in memory: in the order of urgency they are appended to the index of `due_slot`.
 create or replace function queue_due_slots(at_most integer) returns bigint language plpgsql
-set work_mem = '64MB' set enable_nestloop = off as $$
+set work_mem = '64MB' set enable_nestloop = off set enable_hashjoin = off set plan_cache_mode = force_custom_plan as $$
 declare
   present timestamptz := storerank_now();
-  taken bigint[] := take_due_periods('plan', at_most);
+  noted bigint[];
+  passing record;
 begin
+  perform begin_progress('plan');
+  noted := take_noted_periods('plan', at_most);
+  if noted is null then
+    select * into passing from take_passing_periods('plan', at_most);
+  else
+    select null::interval as every, null::bigint as above_id, null::bigint as last_id, null::bigint as periods into passing;
+  end if;
   with begun as materialized (
     select p.target_id, slot_of(p.every, present) as slot, -max(p.priority) as priority_order
-    from watch_period p
-    where p.id = any(taken) and p.ended_at is null and p.target_id is not null and slot_of(p.every, present) >= p.first_slot
+    from (
+      select target_id, every, priority, first_slot from watch_period
+      where id = any(noted) and ended_at is null and target_id is not null
+      union all
+      select target_id, every, priority, first_slot from watch_period
+      where every = passing.every and id > passing.above_id and id <= passing.last_id and ended_at is null and target_id is not null
+    ) p
+    where slot_of(p.every, present) >= p.first_slot
     group by 1, 2
   )
   insert into due_slot (target_id, slot, priority_order, captured_at)
@@ -89,7 +129,7 @@ begin
     and not exists (
       select from due_slot q where q.target_id = b.target_id and q.slot = b.slot and q.priority_order <= b.priority_order)
   order by 3, 4, 2, 1;
-  return cardinality(taken);
+  return coalesce(cardinality(noted), passing.periods, 0);
 end $$;
 comment on function queue_due_slots(integer) is
   'Queues the due slots of the next periods that planning has to look at, and returns how many periods it looked at.';

@@ -24,7 +24,7 @@ export interface Planned extends PlanTotals {
 /**
  * Inserts the tasks that `decided` buys, with their posts: packing them later would write each task twice. The caller holds the
  * ledger's lock.
- * @param admission common table expressions that end in `price`, `decided` and `passed` (see `admission`)
+ * @param admission common table expressions that end in `price`, `decided`, `cuts` and `passed` (see `admission`)
  * @param besides one column more of the answer, of the same common table expressions
  */
 export async function planTasks<Besides extends object>(
@@ -34,18 +34,19 @@ export async function planTasks<Besides extends object>(
 ): Promise<Planned & Besides> {
   const [row] = await tx<(PlanTotals & { postIds: string[] | null; passed: Planned['passed'] } & Besides)[]>`
     with ${admission},
-    bought as materialized (
-      select n.*, ${numberedId(tx, tx`n.number`)} as id, ${numberedId(tx, tx`n.number / ${MAX_TASKS_PER_POST}::int`)} as post_id
-      from (select *, row_number() over (partition by endpoint order by place) - 1 as number from decided where cut is null) n
+    new_id as materialized (select ${idPrefix(tx)} as of_task, ${idPrefix(tx)} as of_post),
+    bought as not materialized (select * from decided where cut is null),
+    pack as materialized (
+      select b.place, ${packId(tx)} as id, p.store, p.function
+      from bought b join price p using (endpoint) where b.number % ${MAX_TASKS_PER_POST}::int = 0
     ),
     made as (
-      insert into post (id, store, function)
-      select b.post_id, p.store, p.function from bought b join price p using (endpoint) where b.number % ${MAX_TASKS_PER_POST}::int = 0
+      insert into post (id, store, function) select id, store, function from pack
     ),
     inserted as (
       insert into task (id, target_id, slot, slot_ends_at, depth, priority, html, estimate_micros, payers, reserved_at, post_id, planned_at)
-      select id, target_id, slot, slot_ends_at, depth, priority, html, price_micros, payers, (select storerank_now()), post_id,
-        (select clock_timestamp())
+      select ${taskId(tx)}, target_id, slot, slot_ends_at, depth, priority, html, price_micros, payers,
+        (select storerank_now()), ${packId(tx)}, (select clock_timestamp())
       from bought
     ),
     -- Most tasks cost the same and are paid by the same projects.
@@ -58,7 +59,7 @@ export async function planTasks<Besides extends object>(
     ${booked(tx)},
     recorded as (
       insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
-      select target_id, slot, slot_ends_at, cut, price_micros from decided where cut is not null
+      select target_id, slot, slot_ends_at, cut, price_micros from cuts
       on conflict (target_id, slot) do update
         set reason = excluded.reason, price_micros = excluded.price_micros, slot_ends_at = excluded.slot_ends_at
       where (budget_cut.reason, budget_cut.price_micros, budget_cut.slot_ends_at)
@@ -70,7 +71,7 @@ export async function planTasks<Besides extends object>(
         -- Else it would read all that is cut.
         and c.target_id = any(array(select target_id from bought))
     )
-    select t.*, (select array_agg(post_id order by place) from bought where number % ${MAX_TASKS_PER_POST}::int = 0) as "postIds", coalesce((
+    select t.*, (select array_agg(id order by place) from pack) as "postIds", coalesce((
         select jsonb_agg(jsonb_build_object('projectId', project_id, 'micros', micros)) from passed where micros > 0
       ), '[]') as passed, ${besides}
     from (${totals(tx)}) t`
@@ -128,8 +129,23 @@ export async function packTasks(tx: Transaction): Promise<string[]> {
  * The id of a new task or post: one random UUID of version 7 for all of the piece, whose last five digits are the endpoint and the number
  * within it, up to 65,535. A random UUID for each was a tenth of a plan. Ascending ids are the order in which a claim drops tasks.
  */
-function numberedId(sql: SqlRunner, number: Fragment): Fragment {
-  return sql`((select substr(uuid_v7()::text, 1, 31)) || to_hex(65536 * endpoint + ${number}))::uuid`
+function numberedId(sql: SqlRunner, prefix: Fragment, number: Fragment): Fragment {
+  return sql`((select ${prefix} from new_id) || to_hex(65536 * endpoint + ${number}))::uuid`
+}
+
+/** The digits that all new ids of a piece have in common. */
+function idPrefix(sql: SqlRunner): Fragment {
+  return sql`substr(uuid_v7()::text, 1, 31)`
+}
+
+/** The id of a task of `decided`. */
+function taskId(sql: SqlRunner): Fragment {
+  return numberedId(sql, sql`of_task`, sql`number`)
+}
+
+/** The id of the post that a task of `decided` is packed into. */
+function packId(sql: SqlRunner): Fragment {
+  return numberedId(sql, sql`of_post`, sql`number / ${MAX_TASKS_PER_POST}::int`)
 }
 
 /** The id of a new post at each hundredth task, by its number within its endpoint. */

@@ -65,10 +65,10 @@ export function budgets(sql: SqlRunner, { prices, passed, ...budget }: Admission
 }
 
 /**
- * Common table expressions over `asked`, `due` and `barrier`, which name each due (target, slot) by its `place` in the queue. They end in:
+ * Common table expressions over `due` and `barrier`, which name each due (target, slot) by its `place` in the queue. They end in:
  * `payer`, one row per due (target, slot) and project that asks for it and whose budget does not reach the whole queue: whether it affords it;
  * `decided`, one row per due (target, slot): price, `cut`, null when it is bought, else why not, and `payers`, the ids of the projects
- * that afford it, in ascending order;
+ * that afford it, in ascending order, and `number`, from 0 within its endpoint, of what is bought; `cuts`, those of them that are not bought;
  * `passed`, what the queue of each project (`project.id`), and of all together (0), has used up beyond what is reserved.
  *
  * - A shared target is priced once, at the largest depth and priority asked. Each project that asks sums full prices over
@@ -94,12 +94,15 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
           as price_micros
       from due d join price p using (store, function)
     ),
+    limit_of_project as materialized (
+      select b.*, r.place as barrier from project_budget b left join barrier r on r.scope = b.project_id
+      where b.left_micros is not null or r.place is not null
+    ),
     limited as materialized (
-      select a.place, b.project_id, p.price_micros, b.left_micros, b.barrier, coalesce(p.price_micros > b.whole_micros, false) as too_dear
-      from (
-        select b.*, r.place as barrier from project_budget b left join barrier r on r.scope = b.project_id
-        where b.left_micros is not null or r.place is not null
-      ) b join asked a using (project_id) join priced p using (place)
+      select p.place, b.project_id, p.price_micros, b.left_micros, b.barrier, coalesce(p.price_micros > b.whole_micros, false) as too_dear
+      from priced p cross join lateral unnest(p.askers) a (project_id) join limit_of_project b using (project_id)
+      -- Else all would be unnested where no project has a limit.
+      where exists (select from limit_of_project)
     ),
     short as materialized (
       select project_id from limited
@@ -134,13 +137,19 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
       from overall b cross join admitted a where a.payers <> '{}'
     ),
     decided as materialized (
-      select a.*, case
-        when a.payers <> '{}' then case
-          when o.too_dear then 'dearer_than_overall_budget'
-          when o.is_behind or o.running_micros > o.left_micros then 'overall_budget' end
-        when a.too_dear then 'dearer_than_project_budget'
-        else 'project_budget' end as cut, o.is_behind
-      from admitted a left join overall_queue o using (place)
+      select *, row_number() over (partition by endpoint, cut is null order by place) - 1 as number
+      from (
+        select a.place, a.target_id, a.slot, a.slot_ends_at, a.depth, a.priority, a.html, a.endpoint, a.price_micros, a.payers, case
+          when a.payers <> '{}' then case
+            when o.too_dear then 'dearer_than_overall_budget'
+            when o.is_behind or o.running_micros > o.left_micros then 'overall_budget' end
+          when a.too_dear then 'dearer_than_project_budget'
+          else 'project_budget' end as cut, o.is_behind
+        from admitted a left join overall_queue o using (place)
+      ) d
+    ),
+    cuts as materialized (
+      select place, target_id, slot, slot_ends_at, price_micros, cut, is_behind from decided where cut is not null
     ),
     passed as materialized (
       select l.project_id, sum(l.price_micros - case
@@ -150,6 +159,6 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
       where not l.too_dear and y.is_behind is not true
       group by 1
       union all
-      select 0, sum(price_micros)::bigint from decided where cut = 'overall_budget' and not is_behind
+      select 0, sum(price_micros)::bigint from cuts where cut = 'overall_budget' and not is_behind
     )`
 }

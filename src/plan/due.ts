@@ -25,8 +25,8 @@ export async function openTwins(db: Database): Promise<void> {
 
 /**
  * Common table expressions `due`, one row per (target, slot) with its `place` in the order of urgency (priority, then the time since the
- * target was measured last) and its `askers`, the ids of the projects that ask for it now, in ascending order; and `asked`, one row per
- * place and asker. They read all open periods, and are what `due_slot` has to agree with. Nothing waits here: `barrier` has no row.
+ * target was measured last) and its `askers`, the ids of the projects that ask for it now, in ascending order. They read all open periods,
+ * and are what `due_slot` has to agree with. Nothing waits here: `barrier` has no row.
  */
 export function dueNow(sql: SqlRunner): Fragment {
   return sql`
@@ -52,7 +52,6 @@ export function dueNow(sql: SqlRunner): Fragment {
         group by 1, 2, 3, 4, 5
       ) d
     ),
-    asked as materialized (select d.place, w.project_id from wanted w join due d using (target_id, slot)),
     barrier as (select 0 as scope, 0::bigint as place where false)`
 }
 
@@ -125,7 +124,7 @@ export interface DuePiece {
 }
 
 /**
- * Takes a piece of `due_slot`: `piece`, `asked` and `due` as `dueNow` says, and `last`, its last place, which has no row when nothing is left
+ * Takes a piece of `due_slot`: `piece`, `due` as `dueNow` says, and `last`, its last place, which has no row when nothing is left
  * behind it. A slot may be due twice; periods that ended meanwhile ask no more; and another plan may have bought some of them. Tables that
  * grow with the watches are read by the ids of the piece: a join would read all of them for each piece.
  */
@@ -138,21 +137,10 @@ export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
         select ctid from due_slot where (${order}) > ${placeOf(sql, after)} order by ${order} limit ${slots}))
       returning ${order}
     ),
+    piece as materialized (select *, row_number() over (order by ${order}) as place from taken),
     last as (
       select target_id as "targetId", slot::text, captured_at::text as "capturedAt", priority_order as "priorityOrder"
-      from taken order by priority_order, captured_at, taken.slot, target_id offset ${slots - 1} limit 1
-    ),
-    piece as materialized (
-      select *, row_number() over (order by ${order}) as place
-      from (
-        select target_id, slot, min(priority_order) as priority_order, min(captured_at) as captured_at from taken group by 1, 2
-      ) d
-    ),
-    asked as materialized (
-      select i.place, i.target_id, i.slot, j.id as project_id, p.depth, p.priority, i.slot + p.every as slot_ends_at, p.html
-      from watch_period p join piece i on i.target_id = p.target_id and i.slot = slot_of(p.every, (select storerank_now()))
-      join project j on j.name = p.project
-      where p.target_id = ${targets} and p.ended_at is null and i.slot >= p.first_slot
+      from piece where place = ${slots}
     ),
     -- By the ids of each slot: a look-up for each row took twice as long.
     done as materialized (
@@ -169,9 +157,12 @@ export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
     due as (
       select a.*, t.store, t.function
       from (
-        select place, target_id, slot, max(depth) as depth, max(priority) as priority, max(slot_ends_at) as slot_ends_at,
-          bool_or(html) as html, array_agg(project_id order by project_id) as askers
-        from asked group by 1, 2, 3
+        select min(i.place) as place, p.target_id, i.slot, max(p.depth) as depth, max(p.priority) as priority,
+          max(i.slot + p.every) as slot_ends_at, bool_or(p.html) as html, array_agg(distinct j.id order by j.id) as askers
+        from watch_period p join piece i on i.target_id = p.target_id and i.slot = slot_of(p.every, (select storerank_now()))
+        join project j on j.name = p.project
+        where p.target_id = ${targets} and p.ended_at is null and i.slot >= p.first_slot
+        group by p.target_id, i.slot
       ) a join target t on t.id = a.target_id
       where t.id = ${targets} and not exists (select from done d where d.target_id = a.target_id and d.slot = a.slot)
     )`

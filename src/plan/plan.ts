@@ -168,7 +168,8 @@ async function readPreview(tx: Transaction, input: AdmissionInput): Promise<Plan
     group by 1, 2, 3
     union all
     select p.name, e.store, e.function, d.cut, count(*), sum(d.price_micros)::bigint
-    from asked a join decided d using (place) join price e using (endpoint) join project p on p.id = a.project_id
+    from decided d join priced using (place) cross join lateral unnest(priced.askers) a (project_id)
+    join price e on e.endpoint = d.endpoint join project p on p.id = a.project_id
     where d.cut is not null
     group by 1, 2, 3, 4
     order by 1, 2, 3, 4 nulls first`

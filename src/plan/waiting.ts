@@ -71,11 +71,11 @@ export function keepWaiting(sql: SqlRunner): Fragment {
       select w.scope, w.too_dear_micros, i.priority_order, i.captured_at, i.slot, i.target_id, w.slot_ends_at
       from (
         select d.place, d.slot_ends_at, y.project_id as scope, case when y.too_dear then y.price_micros else 0 end as too_dear_micros
-        from decided d join payer y using (place)
+        from cuts d join payer y using (place)
         where d.cut in ('project_budget', 'dearer_than_project_budget')
         union all
         select place, slot_ends_at, 0, case cut when 'dearer_than_overall_budget' then price_micros else 0 end
-        from decided where cut in ('overall_budget', 'dearer_than_overall_budget')
+        from cuts where cut in ('overall_budget', 'dearer_than_overall_budget')
       ) w join piece i using (place)
       on conflict (scope, too_dear_micros, priority_order, captured_at, slot, target_id)
         do update set slot_ends_at = greatest(waiting_slot.slot_ends_at, excluded.slot_ends_at)

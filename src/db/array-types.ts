@@ -1,9 +1,12 @@
 /**
- * How arrays are written and read. The first connection of a client of postgres.js asks the server for it, and ends the process
- * when its session ends meanwhile. What one client was told serves all clients of the process: these types are the same on every
- * server.
+ * How arrays are written and read. A client of postgres.js asks the server for it on its first connection, and what it then reads arrays with
+ * holds that connection, and with it the client and all statements that its connections have prepared. So a client of its own asks, once
+ * in the process, and ends. What it was told serves all clients: these types are the same on every server.
  */
-import type postgres from 'postgres'
+import postgres from 'postgres'
+import { released, type Statement } from './statement.ts'
+
+type Client = postgres.Sql<{ int8: number }>
 
 /** What the declared type of the driver's options lacks. */
 interface Options extends Pick<postgres.ParsedOptions, 'parsers' | 'serializers'> {
@@ -14,10 +17,49 @@ interface Options extends Pick<postgres.ParsedOptions, 'parsers' | 'serializers'
 /** Types that are made in a database have greater numbers. */
 const FIRST_OF_DATABASE = 16_384
 
+/** Nothing is under way on it then. */
+const CLOSE_TIMEOUT_S = 1
+
+let asked: Promise<void> | null = null
 let known: Options | null = null
 
+/**
+ * To be awaited before the first statement of a client, so that the process knows how arrays are written.
+ * @throws what the driver throws where the server cannot be reached; the next call asks again
+ */
+export function learnArrayTypes(client: Client): Promise<void> {
+  asked ??= ask(client).catch((error) => {
+    asked = null
+    throw error
+  })
+  return asked
+}
+
+async function ask({ options }: Client): Promise<void> {
+  const own = {
+    ...options,
+    max: 1,
+    fetch_types: true,
+    onclose: undefined,
+    onnotice: ignore,
+    parsers: { ...options.parsers },
+    serializers: { ...options.serializers },
+    shared: { retries: 0, typeArrayMap: {} },
+  }
+  const client = postgres(own as unknown as postgres.Options<Record<string, never>>)
+  try {
+    // Its answer comes after that to what the driver asks.
+    await released(client`select` as unknown as Statement)
+    known = own
+  } finally {
+    await client.end({ timeout: CLOSE_TIMEOUT_S })
+  }
+}
+
+function ignore(): void {}
+
 /** To be called before a client connects, so that it need not ask. */
-export function useArrayTypes(client: postgres.Sql<{ int8: number }>): void {
+export function useArrayTypes(client: Client): void {
   const options = client.options as unknown as Options
   if (known === null || !options.fetch_types) return
   options.fetch_types = false
@@ -27,10 +69,4 @@ export function useArrayTypes(client: postgres.Sql<{ int8: number }>): void {
     options.parsers[array] ??= known.parsers[array] as never
     options.serializers[array] ??= known.serializers[array] as never
   }
-}
-
-/** To be called with a client whose first statement was answered, which comes after it has asked. */
-export function learnArrayTypes(client: postgres.Sql<{ int8: number }>): void {
-  known ??= client.options as unknown as Options
-  ;(client.options as unknown as Options).fetch_types = false
 }

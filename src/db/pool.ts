@@ -74,7 +74,8 @@ export function createPool(options: PoolOptions, observer?: postgres.ISql<Types>
   const maker = postgres({ ...options, max_lifetime: null })
   let current = openNext(maker.options)
 
-  const connect = (): Generation => {
+  const connect = async (): Promise<Generation> => {
+    await learnArrayTypes(maker)
     useArrayTypes(current.client)
     return current
   }
@@ -82,13 +83,13 @@ export function createPool(options: PoolOptions, observer?: postgres.ISql<Types>
     state.statements += 1
     // The driver does not tell when it has ended.
     if (statement.cursorFn) return statement.reject(new Error('A cursor needs a session or a transaction.'))
-    const used = connect()
+    const used = await connect().catch((error) => statement.reject(error))
+    if (used === undefined) return
     statement.catch((error) => {
       if (endsSession(error)) giveUp(used)
     })
     used.send(statement)
     await statement
-    learnArrayTypes(used.client)
   }
   const sql = interceptStatements(maker, (statement) => void limit(() => send(statement)).catch(() => {}))
   return {
@@ -103,12 +104,10 @@ export function createPool(options: PoolOptions, observer?: postgres.ISql<Types>
     begin: (work, transaction) =>
       limit(async () => {
         state.statements += 1
-        const { client, begin } = connect()
-        const result = await begin(work, transaction)
-        learnArrayTypes(client)
-        return result
+        const { begin } = await connect()
+        return begin(work, transaction)
       }),
-    openSession: (connection) => openOwn(connect().client, connection),
+    openSession: (connection) => openOwn(current.client, connection),
     load: () => ({ statements: state.statements, waiting: limit.pendingCount }),
   }
 }
@@ -116,7 +115,9 @@ export function createPool(options: PoolOptions, observer?: postgres.ISql<Types>
 /** A client with one connection, with the options of another. */
 function openOwn({ options }: Client, connection: Readonly<Record<string, string | number>>): Client {
   const own = { max: 1, onclose: undefined, connection: { ...options.connection, ...connection } }
-  return postgres({ ...options, ...own } as unknown as PoolOptions) as Client
+  const client = postgres({ ...options, ...own } as unknown as PoolOptions) as Client
+  useArrayTypes(client)
+  return client
 }
 
 /** Sessions that have nothing to do end now, the others when they have. */

@@ -36,7 +36,7 @@ export function senderOf(client: postgres.ISql<Types>): Statement['handler'] {
 }
 
 /** The driver keeps an Error for each place of a call. Until its stack is read it holds all that the first caller had in hand. */
-function released(statement: Statement): Statement {
+export function released(statement: Statement): Statement {
   void statement.origin
   return statement
 }

@@ -32,6 +32,16 @@ join lateral (
 ) m on m.messages > 0
 where c.enabled
 union all
+select 'alert_channel', c.id, null, null, c.name, 'recipient_refused', format(
+  'The channel "%s": %s The others have it; correct its address.', c.name, m.problem)
+from alert_channel c
+join lateral (
+  select w.problem from alert_message w
+  where w.channel_id = c.id and w.state = 'delivered' and w.ended_at > clock_timestamp() - interval '7 days'
+  order by w.ended_at desc limit 1
+) m on m.problem is not null
+where c.enabled
+union all
 select 'alert_rule', r.id, r.project, r.store, r.name, 'app_unknown', format(
   'The project "%s" does not watch the app %s: correct app_id of the rule "%s", or insert the app into app_watch.',
   r.project, r.app_id, r.name)
@@ -62,6 +72,6 @@ comment on column alert_problem.watch_id is 'The id of the row in that table.';
 comment on column alert_problem.project is 'The project of a rule.';
 comment on column alert_problem.store is 'The store of a rule.';
 comment on column alert_problem.subject is 'The name of the channel or rule.';
-comment on column alert_problem.problem is 'channel_settings, delivery_failing, delivery_dead, app_unknown or matches_nothing.';
+comment on column alert_problem.problem is 'channel_settings, delivery_failing, delivery_dead, recipient_refused, app_unknown or matches_nothing.';
 comment on column alert_problem.message is 'What is wrong, and what to do, as a sentence.';
 grant select on alert_problem to storerank_editor, storerank_reader;

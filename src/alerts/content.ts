@@ -1,4 +1,5 @@
 /** What a message says, as data: made at the first attempt, and the same at each one after it. */
+import type { Fragment } from 'postgres'
 import type { Transaction } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
 import { dayOf, describeEvent } from './words.ts'
@@ -22,6 +23,7 @@ export interface EventRow {
   readonly language: string | null
   readonly appId: string | null
   readonly app: string | null
+  readonly rivalId: string | null
   readonly rival: string | null
   readonly before: number | null
   readonly after: number | null
@@ -50,11 +52,19 @@ export interface Line {
   readonly text: string
   readonly store: string | null
   readonly keyword: string | null
+  /** Of a chart. */
+  readonly collection: string | null
+  readonly category: string | null
   readonly app_id: string | null
   readonly app: string | null
+  /** The competitor that overtook it. */
+  readonly rival_id: string | null
+  readonly rival: string | null
   readonly before: number | null
   readonly after: number | null
   readonly depth: number | null
+  readonly depth_before: number | null
+  readonly compared_slot: string | null
   readonly location: string | null
   readonly language: string | null
   /** Where a person sees the same at the store. */
@@ -78,9 +88,23 @@ const GRAVITY: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, i
 
 /** The events of a message, in the order of their slots. */
 export async function readEvents(tx: Transaction, messageId: string): Promise<EventRow[]> {
+  return readWhere(tx, tx`h.message_id = ${messageId} and e.held_back is null` as Fragment)
+}
+
+/** What the rules of a project found in its last days, but for what a cooldown held back; in the order of their slots. */
+export async function readLatestEvents(tx: Transaction, project: string, days: number): Promise<EventRow[]> {
+  return readWhere(
+    tx,
+    tx`h.project = ${project} and h.slot > storerank_now() - make_interval(days => ${days}::integer)
+      and e.held_back is distinct from 'cooldown'` as Fragment,
+  )
+}
+
+/** Events `e`, with their names `h`. */
+async function readWhere(tx: Transaction, condition: Fragment): Promise<EventRow[]> {
   return tx<EventRow[]>`
     select h.event_id as id, h.rule_id as "ruleId", e.subject, h.rule, h.kind, h.severity, h.slot, h.store, h.keyword, h.collection,
-      h.category, h.location, h.language, h.app_id as "appId", h.app, h.rival, h.before, h.after, h.compared_slot as "comparedSlot",
+      h.category, h.location, h.language, h.app_id as "appId", h.app, h.rival_id as "rivalId", h.rival, h.before, h.after, h.compared_slot as "comparedSlot",
       h.depth, h.depth_before as "depthBefore", h.check_url as "checkUrl", h.detail,
       p.timezone, (extract(epoch from r.cooldown) * 1000)::float8 as "cooldownMs", told.slot as "toldSlot"
     from alert_history h
@@ -91,7 +115,7 @@ export async function readEvents(tx: Transaction, messageId: string): Promise<Ev
       select max(o.slot) as slot from alert_event o join alert_message m on m.id = o.message_id
       where o.rule_id = e.rule_id and o.subject = e.subject and o.held_back is null and m.state = 'delivered' and o.slot <= e.slot
     ) told on r.cooldown > interval '0'
-    where h.message_id = ${messageId} and e.held_back is null
+    where ${condition}
     order by h.slot, h.event_id`
 }
 
@@ -136,11 +160,17 @@ function toLine(event: EventRow): Line {
     text: describeEvent(event),
     store: event.store,
     keyword: event.keyword,
+    collection: event.collection,
+    category: event.category,
     app_id: event.appId,
     app: event.app,
+    rival_id: event.rivalId,
+    rival: event.rival,
     before: event.before,
     after: event.after,
     depth: event.depth,
+    depth_before: event.depthBefore,
+    compared_slot: event.comparedSlot instanceof Date ? event.comparedSlot.toISOString() : null,
     location: event.location,
     language: event.language,
     check_url: event.checkUrl,

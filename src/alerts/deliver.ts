@@ -59,22 +59,40 @@ async function deliverMessage(
   signal: AbortSignal,
 ): Promise<'delivered' | 'waits' | 'ended'> {
   const { db, settings, log } = deps
-  const content = message.content ?? (await composeMessage(db, channel, message))
-  if (content === null) return 'ended'
+  let refused: string | null
   try {
+    const content = message.content ?? (await composeMessage(db, channel, message))
+    if (content === null) return 'ended'
     const attachment =
       channel.report && message.project !== null ? await writePage(db, message.project) : null
-    await (deps.send ?? send)(channel, { id: message.id, content, attachment }, settings, signal)
+    refused = await (deps.send ?? send)(channel, { id: message.id, content, attachment }, settings, signal)
   } catch (error) {
-    if (signal.aborted || !(error instanceof StorerankError)) throw error
-    const isDead = await recordFailure(db, message.id, error.message)
-    log.warn({ channel: channel.name, problem: error.message, isDead }, 'a message of alerts was not taken')
+    if (signal.aborted) throw error
+    // What is not of the receiver is a fault of storerank: it must not keep the channel waiting without a word.
+    const isOurs = !(error instanceof StorerankError)
+    const { message: text } = error as Error
+    const problem = isOurs ? `storerank could not write the message: ${text}.` : text
+    const isDead = await recordFailure(db, message.id, problem)
+    const fields = { channel: channel.name, problem, isDead, ...(isOurs ? { err: error } : {}) }
+    log.warn(fields, 'a message of alerts was not taken')
     return isDead ? 'ended' : 'waits'
   }
   await db.sql`
-    update alert_message set state = 'delivered', attempts = attempts + 1, problem = null, ended_at = clock_timestamp()
+    update alert_message set state = 'delivered', attempts = attempts + 1, problem = ${refused}, ended_at = clock_timestamp()
     where id = ${message.id} and state = 'pending'`
   return 'delivered'
+}
+
+/**
+ * A test was taken: what was given up before is no problem any more, and what waits is tried at once.
+ * @returns how many messages wait
+ */
+export async function recordTest({ sql }: Pick<Database, 'sql'>, channelId: number): Promise<number> {
+  await sql`
+    insert into alert_message (channel_id, project_id, state, attempts, ended_at) values (${channelId}, 0, 'delivered', 1, clock_timestamp())`
+  const waiting = await sql`
+    update alert_message set next_at = clock_timestamp() where channel_id = ${channelId} and state = 'pending'`
+  return waiting.count
 }
 
 /** Null when it is gone or disabled. */

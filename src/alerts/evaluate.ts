@@ -20,7 +20,7 @@ const PATIENCE_MINUTES = 30
 /** Projects with rules. */
 export async function readAlertProjects({ sql }: Pick<Database, 'sql'>): Promise<AlertProject[]> {
   return sql<AlertProject[]>`
-    select p.id, p.name, p.timezone from project p
+    select p.id, p.name, p.timezone, p.enabled from project p
     where exists (select from alert_rule r where r.project = p.name) order by p.name`
 }
 

@@ -48,7 +48,7 @@ async function openDigests(tx: Transaction, project: AlertProject): Promise<stri
         + make_interval(hours => c.hour) as local
     ) h
     cross join lateral (select h.local at time zone ${project.timezone}::text as at) d
-    where c.enabled and c.digest <> 'instant' and d.at >= c.created_at
+    where ${project.enabled} and c.enabled and c.digest <> 'instant' and d.at >= c.created_at
       and exists (
         select from alert_rule r
         where r.project = ${project.name} and r.channel = c.name and r.enabled and r.created_at <= d.at

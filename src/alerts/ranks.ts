@@ -25,7 +25,8 @@ export const RANK_KINDS: Readonly<
 function rankMoved(tx: Transaction, scope: DueScope, { comparedWith }: Asked): Fragment {
   return tx`
     select r.id as rule_id, format('%s:%s', m.target_id, m.app) as subject, ${scope.slot}::timestamptz as slot, m.compared_slot, m.target_id, m.app,
-      null::integer as rival, m.rank_before::float8 as before, m.rank::float8 as after, '{}'::jsonb as detail
+      null::integer as rival, m.rank_before::float8 as before, m.rank::float8 as after,
+      case when r.compared_with in ('best', 'base') then jsonb_build_object('compared_with', r.compared_with) else '{}' end as detail
     from (
       select r.id as rule_id, l.target_id, ${comparedSlot(tx, scope)} as compared_slot, l.app, l.rank, l.depth, l.rank_before, l.depth_before
       from moved l

@@ -7,7 +7,8 @@ const MARKS: Readonly<Record<Severity, string>> = { critical: 'CRITICAL', warnin
 /** Slack's own limits: of a header, and of a text in a block. */
 const LONGEST_HEADER = 150
 const LONGEST_TEXT = 3000
-const LONGEST_LINE = 1500
+/** Beside a text of so much a link has its place in a block. */
+const LONGEST_LINK = 1000
 
 /** The body of a webhook, as Standard Webhooks wants it: type, timestamp, data. */
 export function renderWebhook({ type, at, ...data }: Content): string {
@@ -15,45 +16,53 @@ export function renderWebhook({ type, at, ...data }: Content): string {
 }
 
 /** Slack shows `text` in notifications, and `blocks` in the channel. */
-export function renderSlack(content: Content): string {
-  const section = (text: string) => ({
-    type: 'section',
-    text: { type: 'mrkdwn', text: text.slice(0, LONGEST_TEXT) },
+export function renderSlack(content: Content, id?: string): string {
+  const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } })
+  const lines = content.lines.map((line) => {
+    const mark = `*${MARKS[line.severity]}* `
+    const about = ` _${escapeSlack(line.rule)}, ${dayOf(line)}_${slackLink(line)}`
+    const text = escapeSlack(line.text, LONGEST_TEXT - mark.length - about.length)
+    return section(mark + text + about)
   })
-  const lines = content.lines.map((line) =>
-    section(
-      `*${MARKS[line.severity]}* ${escapeSlack(shorten(line.text))} _${escapeSlack(line.rule)}, ${dayOf(line)}_${slackLink(line)}`,
-    ),
-  )
   const blocks = [
-    { type: 'header', text: { type: 'plain_text', text: content.title.slice(0, LONGEST_HEADER) } },
-    ...content.summary.slice(0, 5).map((text) => section(escapeSlack(text).slice(0, LONGEST_TEXT))),
+    { type: 'header', text: { type: 'plain_text', text: shorten(content.title, LONGEST_HEADER) } },
+    ...content.summary.slice(0, 5).map((text) => section(escapeSlack(text, LONGEST_TEXT))),
     ...lines,
-    ...(content.rest === 0 ? [] : [section(describeRest(content.rest))]),
+    ...(content.rest === 0 ? [] : [section(describeRest(content.rest, id))]),
   ]
-  const text = [content.title, ...content.lines.slice(0, 3).map((line) => shorten(line.text))].join('\n')
-  return JSON.stringify({ text: escapeSlack(text), blocks })
+  const first = content.lines.slice(0, 3).map(({ text }) => escapeSlack(text, LONGEST_TEXT))
+  return JSON.stringify({ text: [escapeSlack(content.title), ...first].join('\n'), blocks })
 }
 
-/** What Slack's mark-up takes for its own. */
-function escapeSlack(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+const SLACK_MARKS: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
+
+/** What Slack's mark-up takes for its own is escaped; what is longer than `most` ends with an ellipsis, and within no character. */
+function escapeSlack(text: string, most = Number.POSITIVE_INFINITY): string {
+  let escaped = ''
+  for (const character of text) {
+    const next = SLACK_MARKS[character] ?? character
+    if (escaped.length + next.length >= most) return `${escaped}…`
+    escaped += next
+  }
+  return escaped
 }
 
 function slackLink({ check_url: url }: Line): string {
-  return url !== null && /^https:\/\/[^\s<>|]+$/.test(url) ? ` <${url}|check it>` : ''
+  return url !== null && url.length <= LONGEST_LINK && /^https:\/\/[^\s<>|]+$/.test(url)
+    ? ` <${url}|check it>`
+    : ''
 }
 
-export function renderText(content: Content): string {
+export function renderText(content: Content, id?: string): string {
   const lines = content.lines.map(
     (line) =>
       `${MARKS[line.severity]}: ${line.text}\n  ${line.rule}, ${dayOf(line)}${line.check_url === null ? '' : `\n  ${line.check_url}`}`,
   )
-  const rest = content.rest === 0 ? [] : [describeRest(content.rest)]
+  const rest = content.rest === 0 ? [] : [describeRest(content.rest, id)]
   return `${[content.title, ...content.summary, ...lines, ...rest].join('\n\n')}\n`
 }
 
-export function renderHtml(content: Content): string {
+export function renderHtml(content: Content, id?: string): string {
   const line = (each: Line) => html`<li style="margin:0 0 12px">
 <strong>${MARKS[each.severity]}</strong> ${each.text}<br>
 <small style="color:#555">${each.rule}, ${dayOf(each)}${
@@ -67,16 +76,17 @@ export function renderHtml(content: Content): string {
 <h1 style="font-size:20px">${content.title}</h1>
 ${content.summary.map((text) => html`<p>${text}</p>`)}
 ${content.lines.length === 0 ? '' : html`<ul style="padding-left:20px">${content.lines.map(line)}</ul>`}
-${content.rest === 0 ? '' : html`<p>${describeRest(content.rest)}</p>`}
+${content.rest === 0 ? '' : html`<p>${describeRest(content.rest, id)}</p>`}
 </body></html>`)
 }
 
-function describeRest(rest: number): string {
-  return `… and ${countOf(rest, 'more event')}: select * from alert_history;`
+function describeRest(rest: number, id?: string): string {
+  const where = id === undefined ? '' : ` where message_id = '${id}'`
+  return `… and ${countOf(rest, 'more event')}: select * from alert_history${where};`
 }
 
-function shorten(text: string): string {
-  return text.length <= LONGEST_LINE ? text : `${text.slice(0, LONGEST_LINE)}…`
+function shorten(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
 /** A message from before an update has no day. */

@@ -41,7 +41,8 @@ export async function runAlerts(deps: AlertDeps): Promise<AlertRun> {
       })
     }
     await db.begin(async (tx) => {
-      events += await evaluateService(tx, project, deps.budget)
+      // A project that is disabled is told of what comes late, and of nothing that goes by the clock.
+      if (project.enabled) events += await evaluateService(tx, project, deps.budget)
       await gatherMessages(tx, project)
     })
   }

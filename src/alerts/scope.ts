@@ -6,6 +6,7 @@ export interface AlertProject {
   readonly id: number
   readonly name: string
   readonly timezone: string
+  readonly enabled: boolean
 }
 
 /** The slot of what is due, as Postgres writes it: with its microseconds. */

@@ -1,11 +1,11 @@
 /** One attempt to hand a message to a receiver: bounded in time and size, to an address that was checked, following no redirect. */
-import { createTransport } from 'nodemailer'
 import { Webhook } from 'standardwebhooks'
 import { Agent, request } from 'undici'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { checkAddress } from './address.ts'
 import type { Content } from './content.ts'
-import { renderHtml, renderSlack, renderText, renderWebhook } from './render.ts'
+import { sendMail } from './mail.ts'
+import { renderSlack, renderWebhook } from './render.ts'
 import { type AlertSettings, type Channel, secretOf } from './settings.ts'
 
 export interface Outgoing {
@@ -21,6 +21,7 @@ const MAX_ANSWER_BYTES = 4096
 const ACCEPTED = /^2\d\d$/
 
 /**
+ * @returns whom the receiver took the message not for, as a sentence; null when it took it for all
  * @throws ConfigurationError when the channel cannot be sent to as it is set up; UnavailableError when the receiver did not take it. Neither
  *   names a secret.
  */
@@ -29,14 +30,17 @@ export async function send(
   message: Outgoing,
   settings: AlertSettings,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | null> {
   switch (channel.kind) {
     case 'webhook':
-      return sendWebhook(channel, message, settings, signal)
+      await sendWebhook(channel, message, settings, signal)
+      return null
     case 'slack':
-      return post(secretOf(channel, settings), {}, renderSlack(message.content), settings, signal)
+      await post(secretOf(channel, settings), {}, renderSlack(message.content, message.id), settings, signal)
+      return null
     case 'email':
-      return sendMail(channel, message, settings)
+      checkChannel(channel, settings)
+      return sendMail(channel, message, settings, signal)
   }
 }
 
@@ -121,50 +125,4 @@ function explain(error: unknown): string {
   const { name, code, message } = error as Error & { code?: string }
   if (name === 'TimeoutError') return `The receiver did not answer within ${TIMEOUT_MS / 1000} seconds.`
   return `The receiver could not be reached: ${code ?? message}.`
-}
-
-async function sendMail(
-  channel: Channel,
-  { id, content, attachment }: Outgoing,
-  settings: AlertSettings,
-): Promise<void> {
-  checkChannel(channel, settings)
-  const url = new URL(settings.smtpUrl?.reveal() ?? '')
-  const isLoopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
-  const transport = createTransport({
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: Number(url.port || (url.protocol === 'smtps:' ? 465 : 587)),
-    secure: url.protocol === 'smtps:',
-    // A password and a report do not go over a network in the clear.
-    requireTLS: url.protocol === 'smtp:' && !isLoopback,
-    ignoreTLS: isLoopback,
-    ...(url.username === ''
-      ? {}
-      : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }),
-    connectionTimeout: TIMEOUT_MS,
-    greetingTimeout: TIMEOUT_MS,
-    socketTimeout: TIMEOUT_MS,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  })
-  try {
-    await transport.sendMail({
-      messageId: `<${id}@storerank>`,
-      from: settings.smtpFrom ?? '',
-      to: (channel.address ?? '').split(',').map((address) => address.trim()),
-      subject: content.title,
-      text: renderText(content),
-      html: renderHtml(content),
-      headers: { 'auto-submitted': 'auto-generated' },
-      attachments: attachment === null ? [] : [{ ...attachment, contentType: 'text/html; charset=utf-8' }],
-    })
-  } catch (error) {
-    const { code, responseCode } = error as { code?: string; responseCode?: number }
-    throw new UnavailableError(
-      `The mail server of SMTP_URL did not take the message: ${[code, responseCode].filter(Boolean).join(' ') || 'no reason is known'}.`,
-      { cause: error },
-    )
-  } finally {
-    transport.close()
-  }
 }

@@ -1,13 +1,27 @@
 /** What an event says, in one line. */
+import { toPrintable } from '../log.ts'
 import { countOf, explainReason, formatMicros, GAP_MEANINGS, STORE_NAMES } from '../report/words.ts'
 import type { EventRow } from './content.ts'
 import { OF_DAY } from './scope.ts'
 
 /** `yoga (iOS, United States, en): Ashlune fell from 3 to 22 (of 100), compared with 3 Mar 2026.` */
-export function describeEvent(event: EventRow): string {
+export function describeEvent(given: EventRow): string {
+  const event = {
+    ...given,
+    keyword: nameOf(given.keyword),
+    app: nameOf(given.app),
+    rival: nameOf(given.rival),
+  }
   const where = describePlace(event)
   const text = describeChange(event)
-  return where === '' ? text.replace(/^the /, 'The ') : `${where}: ${text}`
+  return (where === '' ? text.replace(/^the /, 'The ') : `${where}: ${text}`).replace(/\s+/g, ' ')
+}
+
+/** A name without what acts on the line around it; one that is written from right to left is set apart, so that it moves no number. */
+function nameOf(name: string | null): string | null {
+  if (name === null) return null
+  const text = toPrintable(name)
+  return /[\p{Script=Arabic}\p{Script=Hebrew}]/u.test(text) ? `\u2068${text}\u2069` : text
 }
 
 function describePlace(event: EventRow): string {
@@ -26,7 +40,7 @@ function describeChange(event: EventRow): string {
   const moved = isRise(event) ? 'rose' : 'fell'
   switch (kind) {
     case 'rank_moved':
-      return `${app} ${describeRanks(event)}${since(event)}.`
+      return describeMove(event, app)
     case 'top_crossed':
       return `${app} ${describeRanks(event)} ${isRise(event) ? 'into' : 'out of'} the top ${detail.top}${since(event)}.`
     case 'overtaken':
@@ -46,6 +60,17 @@ function describeChange(event: EventRow): string {
   }
 }
 
+/** Against the best rank or a rank of the rule, which is no measurement of the day that the event names. */
+function describeMove(event: EventRow, app: string): string {
+  const { before, after, depth, detail } = event
+  const verb = isRise(event) ? 'rose' : 'fell'
+  const now = `${rank(after, depth)}${ofDepth(depth)}`
+  if (detail.compared_with === 'base') return `${app} ${verb} to ${now} from its base of ${before}.`
+  if (detail.compared_with === 'best' && !isRise(event))
+    return `${app} fell to ${now} from its best, ${before}${since(event)}.`
+  return `${app} ${describeRanks(event)}${since(event)}.`
+}
+
 /** Why a measurement is missing: its own reason, else what its kind of gap means. */
 function explainGap({ gap, reason }: EventRow['detail']): string {
   const text =
@@ -55,9 +80,9 @@ function explainGap({ gap, reason }: EventRow['detail']): string {
   return text === '' || text.endsWith('.') ? text : `${text}.`
 }
 
-/** Examples of so many. */
+/** Examples of so many. A keyword of several places is named once. */
 function nameSome(names: unknown, count: number): string {
-  const some = (names ?? []) as readonly string[]
+  const some = [...new Set((names ?? []) as readonly string[])].map(nameOf)
   return some.join(', ') + (some.length < count ? ` and ${count - some.length} more` : '')
 }
 
@@ -69,7 +94,7 @@ function describeApp(event: EventRow): string {
     case 'rating_dropped':
       return `the rating fell from ${before} to ${after}${since(event)}.`
     case 'review_low':
-      return `a review of ${after} stars${detail.version ? ` (version ${detail.version})` : ''}: ${[detail.title, detail.text].filter(Boolean).join(' – ')}`
+      return `a review of ${countOf(after ?? 0, 'star')}${detail.version ? ` (version ${detail.version})` : ''}: ${toPrintable([detail.title, detail.text].filter(Boolean).join(' – '))}`
     default:
       return describeRest(event)
   }
@@ -78,7 +103,7 @@ function describeApp(event: EventRow): string {
 function describeRest({ kind, after, detail }: EventRow): string {
   switch (kind) {
     case 'listing_changed':
-      return `its page changed: ${(detail.fields as { field: string; before: string; after: string }[]).map(describeField).join('; ')}.`
+      return `its page changed: ${(detail.fields as ChangedField[]).map(describeField).join('; ')}.`
     case 'budget_used':
       return `${after} % of the budget ${detail.budget} is used: ${formatMicros(Number(detail.used_micros))} of ${formatMicros(Number(detail.limit_micros))}.`
     case 'balance_low':
@@ -94,15 +119,30 @@ function describeRest({ kind, after, detail }: EventRow): string {
 
 const SHOWN_FIELDS = /^(title|version|price|rating|size|is_free|main_category)$/
 
-function describeField({ field, before, after }: { field: string; before: string; after: string }): string {
-  return SHOWN_FIELDS.test(field) ? `${field} ${before} → ${after}` : field
+interface ChangedField {
+  readonly field: string
+  readonly before: string | null
+  readonly after: string | null
+}
+
+function describeField({ field, before, after }: ChangedField): string {
+  const name = field.replaceAll('_', ' ')
+  return SHOWN_FIELDS.test(field) ? `${name} ${showField(before)} → ${showField(after)}` : name
+}
+
+/** What was not there before, or is not there now, is a dash. */
+function showField(value: string | null): string {
+  return value === null || value === '' ? '–' : toPrintable(value)
 }
 
 function describeRanks(event: EventRow): string {
   const { before, after, depth, depthBefore } = event
   const verb = isRise(event) ? 'rose' : 'fell'
-  const of = depth === null ? '' : ` (of ${depth})`
-  return `${verb} from ${rank(before, depthBefore)} to ${rank(after, depth)}${of}`
+  return `${verb} from ${rank(before, depthBefore)} to ${rank(after, depth)}${ofDepth(depth)}`
+}
+
+function ofDepth(depth: number | null): string {
+  return depth === null ? '' : ` (of ${depth})`
 }
 
 /** Of ranks less is better; of all else more. */
@@ -133,7 +173,10 @@ function since(event: EventRow): string {
 }
 
 /** The day of an instant: of slots in UTC, and where the event is of a day or of a budget of the project, in its time zone. */
-export function dayOf({ kind, detail, timezone }: EventRow, at: Date): string {
+export function dayOf(
+  { kind, detail, timezone }: Pick<EventRow, 'kind' | 'detail' | 'timezone'>,
+  at: Date,
+): string {
   const isOfProject = OF_DAY.includes(kind) || String(detail.budget ?? '').endsWith(' of the project')
   return at.toLocaleDateString('sv-SE', { timeZone: isOfProject ? timezone : 'UTC' })
 }

@@ -13,15 +13,15 @@ export function addAlerts(
     .command('alerts')
     .description('show the rules with their last event; what they would have told; or send a test')
     .option('--trial', 'say what the rules would have told over the past days, and send nothing', false)
-    .option('--days <number>', 'of the trial', wholeNumber(1, 366), 30)
-    .option('--project <name>', 'of the trial: this project (default: each of them)')
+    .option('--days <number>', 'of the trial (default: 30)', wholeNumber(1, 366))
+    .option('--project <name>', 'this project (default: each of them)')
     .option('--json', 'print JSON', false)
     .action((options: CommandOptions['alerts']) => invoke('alerts', options))
   alerts
     .command('test')
     .description('send a message that is marked as a test')
     .argument('<channel>', 'name of a channel')
-    .action((test: string) => invoke('alerts', { trial: false, days: 30, json: false, test }))
+    .action((test: string) => invoke('alerts', { trial: false, json: false, test }))
   addExample(alerts, 'storerank alerts --trial --days 30')
 
   const digest = program

@@ -1,32 +1,26 @@
 /** `storerank alerts`: the rules and their last events; what they would have told; a test of a channel. */
 import { randomUUID } from 'node:crypto'
 import type { Content } from '../alerts/content.ts'
-import { readRules } from '../alerts/read.ts'
+import { recordTest } from '../alerts/deliver.ts'
+import { type RuleRow, readRules } from '../alerts/read.ts'
 import { send } from '../alerts/send.ts'
+import { SERVICE_KINDS } from '../alerts/service.ts'
 import type { Channel } from '../alerts/settings.ts'
-import { tryRules } from '../alerts/trial.ts'
+import { type TrialDay, tryRules } from '../alerts/trial.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { ConfigurationError } from '../errors.ts'
 import { toPrintable } from '../log.ts'
+import { countOf } from '../report/words.ts'
 import { didYouMean } from '../suggest.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
-import { formatInstant, printJson, printTable } from './print.ts'
+import { printJson, printTable, widthOf, wrapToWidth } from './print.ts'
 
-export async function run(options: CommandOptions['alerts'], context: CommandContext): Promise<number> {
-  const session = await openDatabaseSession(context, { migrates: false })
-  try {
-    await requireCurrentSchema(session.db)
-    if (options.test !== undefined) await testChannel(session.db, options.test, context)
-    else if (options.trial) await showTrial(session.db, options, context)
-    else await showRules(session.db, options, context)
-    return 0
-  } finally {
-    await session.close()
-  }
-}
-
+const NO_RULE =
+  'There is no rule yet: insert into alert_rule (project, name, kind, …); docs/alerts.md has the kinds.\n'
+/** Of a day of a trial; JSON has all. */
+const LINES_SHOWN = 20
 /** What became of the last event, where the word of alert_history does not say it by itself. */
 const STATES: Readonly<Record<string, string>> = {
   waiting: 'waits for its message',
@@ -36,54 +30,100 @@ const STATES: Readonly<Record<string, string>> = {
   channel: 'kept: no channel',
 }
 
-async function showRules(
+export async function run(options: CommandOptions['alerts'], context: CommandContext): Promise<number> {
+  if (options.days !== undefined && !options.trial)
+    throw new ConfigurationError('--days is of the trial: storerank alerts --trial --days 30.')
+  const session = await openDatabaseSession(context, { migrates: false })
+  try {
+    await requireCurrentSchema(session.db)
+    if (options.test !== undefined) await testChannel(session.db, options.test, context)
+    else await showAlerts(session.db, options, context)
+    return 0
+  } finally {
+    await session.close()
+  }
+}
+
+async function showAlerts(
   db: Database,
-  { json }: CommandOptions['alerts'],
+  { trial, days = 30, project, json }: CommandOptions['alerts'],
   context: CommandContext,
 ): Promise<void> {
-  const rules = await readRules(db)
-  if (json) return printJson(rules, context)
-  if (rules.length === 0) {
-    context.stdout.write(
-      'There is no rule yet: insert into alert_rule (project, name, kind, …); docs/alerts.md has the kinds.\n',
-    )
-    return
-  }
-  const rows = rules.map((rule) => ({
-    project: rule.project,
-    rule: rule.rule,
-    kind: rule.kind,
-    severity: rule.severity,
-    channel: rule.channel ?? '–',
-    enabled: rule.enabled ? 'yes' : 'no',
-    events: rule.events,
-    'last event': rule.last === null ? 'none' : formatInstant(rule.last),
-    state: rule.state === null ? '' : (STATES[rule.state] ?? rule.state),
-  }))
-  printTable(
-    rows,
-    Object.keys(rows[0] ?? {}).map((key) => ({ key })),
-    context,
+  if (project !== undefined) await requireProject(db, project)
+  const all = await readRules(db)
+  const rules = project === undefined ? all : all.filter((rule) => rule.project === project)
+  if (trial) {
+    const found = await tryRules(db, days, context.signal, project)
+    if (json) printJson(found, context)
+    else if (rules.length === 0) context.stdout.write(NO_RULE)
+    else showTrial(found, rules, days, context)
+  } else if (json) printJson(rules, context)
+  else if (rules.length === 0) context.stdout.write(NO_RULE)
+  else showRules(rules, context)
+}
+
+async function requireProject({ sql }: Database, name: string): Promise<void> {
+  const rows = await sql<{ name: string }[]>`select name from project order by name`
+  const names = rows.map((row) => row.name)
+  if (names.includes(name)) return
+  throw new ConfigurationError(
+    `There is no project ${JSON.stringify(name)}.${didYouMean(name, names)} Projects: ${names.join(', ') || 'none'}.`,
   )
 }
 
-async function showTrial(
-  db: Database,
-  { days, project, json }: CommandOptions['alerts'],
-  context: CommandContext,
-): Promise<void> {
-  const found = await tryRules(db, days, context.signal, project)
-  if (json) return printJson(found, context)
-  const { stdout } = context
-  for (const { project: name, day, lines, held } of found) {
-    stdout.write(toPrintable(`\n${name}, ${day}\n`))
-    for (const line of lines) stdout.write(toPrintable(`  ${line.severity}: ${line.text} (${line.rule})\n`))
-    if (held > 0) stdout.write(`  … and ${held} held back by cooldowns\n`)
+function showRules(rules: readonly RuleRow[], context: CommandContext): void {
+  for (const [project, ofProject] of Map.groupBy(rules, (rule) => rule.project)) {
+    context.stdout.write(toPrintable(`\n${project}\n`))
+    const rows = ofProject.map((rule) => ({
+      rule: rule.rule,
+      kind: `${rule.kind}, ${rule.severity}`,
+      channel: rule.channel ?? '–',
+      events: rule.events,
+      last: rule.day ?? '–',
+      state: rule.enabled ? (STATES[rule.state ?? ''] ?? rule.state ?? '') : 'disabled',
+    }))
+    printTable(
+      rows,
+      Object.keys(rows[0] ?? {}).map((key) => ({ key })),
+      context,
+    )
   }
-  const told = found.reduce((sum, { lines }) => sum + lines.length, 0)
-  stdout.write(
-    `\n${told} ${told === 1 ? 'event' : 'events'} in the last ${days} days. Nothing was sent. Rules on money, jobs and the service are not tried.\n`,
+}
+
+function showTrial(
+  found: readonly TrialDay[],
+  rules: readonly RuleRow[],
+  days: number,
+  { stdout }: CommandContext,
+): void {
+  const say = (text: string) => {
+    const lines = wrapToWidth(toPrintable(text), widthOf(stdout) - 4).split('\n')
+    stdout.write(`  ${lines.join('\n    ')}\n`)
+  }
+  for (const { project, day, lines, held } of found) {
+    stdout.write(toPrintable(`\n${project}, ${day}\n`))
+    for (const line of lines.slice(0, LINES_SHOWN)) say(`${line.severity}: ${line.text} (${line.rule})`)
+    if (lines.length > LINES_SHOWN) say(`… and ${lines.length - LINES_SHOWN} more`)
+    if (held > 0) say(`… and ${held} held back by cooldowns`)
+  }
+  const told = found.flatMap(({ project, lines }) => lines.map(({ rule }) => JSON.stringify([project, rule])))
+  const counts = Map.groupBy(told, (rule) => rule)
+  stdout.write('\n')
+  printTable(
+    rules
+      .filter(({ enabled }) => enabled)
+      .map(({ project, rule, kind }) => ({
+        project,
+        rule,
+        kind,
+        events:
+          kind in SERVICE_KINDS ? 'not tried' : (counts.get(JSON.stringify([project, rule]))?.length ?? 0),
+      })),
+    ['project', 'rule', 'kind', 'events'].map((key) => ({ key })),
+    { stdout },
   )
+  const end = `${countOf(told.length, 'event')} in the last ${countOf(days, 'day')}. Nothing was sent. Rules on money, jobs and the service are not tried.`
+  stdout.write(`${wrapToWidth(end, widthOf(stdout))}\n`)
 }
 
 async function testChannel(
@@ -97,7 +137,7 @@ async function testChannel(
   if (channel === undefined) {
     const names = channels.map((each) => each.name)
     throw new ConfigurationError(
-      `There is no channel ${JSON.stringify(name)} in alert_channel.${didYouMean(name, names)}`,
+      `There is no channel ${JSON.stringify(name)} in alert_channel.${didYouMean(name, names)} Channels: ${names.join(', ') || 'none'}.`,
     )
   }
   const content: Content = {
@@ -109,8 +149,12 @@ async function testChannel(
     lines: [],
     rest: 0,
   }
-  await send(channel, { id: randomUUID(), content, attachment: null }, config.alerts, signal)
+  const refused = await send(channel, { id: randomUUID(), content, attachment: null }, config.alerts, signal)
+  if (refused !== null) throw new ConfigurationError(refused)
+  const waiting = await recordTest(db, channel.id)
   stdout.write(
     toPrintable(`The receiver of the channel "${channel.name}" took a message that is marked as a test.\n`),
   )
+  if (waiting > 0)
+    stdout.write(`The runners try what waits for it within a minute: ${countOf(waiting, 'message')}.\n`)
 }

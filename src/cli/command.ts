@@ -68,7 +68,7 @@ export interface CommandOptions {
   /** `trial`: what the rules would have told over `days`; `test`: the name of a channel to send a test to. */
   alerts: {
     readonly trial: boolean
-    readonly days: number
+    readonly days?: number
     readonly project?: string
     readonly json: boolean
     readonly test?: string

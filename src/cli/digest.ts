@@ -1,11 +1,20 @@
 /** `storerank digest`: what a digest of the last days would say. */
+import { readLatestEvents, toLines } from '../alerts/content.ts'
 import { readDigest } from '../alerts/digest.ts'
+import { renderText } from '../alerts/render.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { ConfigurationError } from '../errors.ts'
 import { toPrintable } from '../log.ts'
 import { readProjects } from '../report/read.ts'
+import { countOf } from '../report/words.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
+import { widthOf, wrapToWidth } from './print.ts'
+
+/** As the messages of a channel that says nothing else. */
+const LINES_SHOWN = 20
+/** A line that is broken would be no link any more. */
+const LINK = /^\s*https?:\S+$/
 
 export async function run(
   { project, days }: CommandOptions['digest'],
@@ -17,15 +26,20 @@ export async function run(
     const projects = project === undefined ? await readProjects(session.db) : [project]
     if (projects.length === 0) throw new ConfigurationError('There is no project yet.')
     for (const name of projects) {
-      const events = await session.db.sql<{ text: string }[]>`
-        select format('%s: %s, %s', severity, rule, count(*)) as text from alert_history
-        where project = ${name} and slot > storerank_now() - make_interval(days => ${days}::integer)
-        group by severity, rule order by array_position('{critical,warning,info}', severity), rule`
-      const lines = [
-        ...(await readDigest(session.db, name, days)),
-        ...events.map(({ text }) => `Alerts: ${text}`),
-      ]
-      context.stdout.write(toPrintable(`\n${name}\n\n${lines.join('\n')}\n`))
+      const summary = await readDigest(session.db, name, days)
+      const events = await session.db.begin((tx) => readLatestEvents(tx, name, days))
+      const text = renderText({
+        type: 'alerts.digest',
+        at: new Date().toISOString(),
+        project: name,
+        title: `storerank, ${name}: digest of ${countOf(days, 'day')}, ${countOf(events.length, 'event')}`,
+        summary,
+        ...toLines(events, LINES_SHOWN),
+      })
+      const lines = toPrintable(text).split('\n')
+      const width = widthOf(context.stdout)
+      const wrapped = lines.map((line) => (LINK.test(line) ? line : wrapToWidth(line, width)))
+      context.stdout.write(`\n${wrapped.join('\n')}`)
     }
     return 0
   } finally {

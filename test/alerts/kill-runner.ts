@@ -51,8 +51,9 @@ next = 'composing'
 for (const id of channels) {
   const sending: typeof send = async (...args) => {
     die('delivery: before it is sent')
-    await send(...args)
+    const refused = await send(...args)
     die('delivery: taken, and not recorded')
+    return refused
   }
   await deliverChannel({ db, settings, log: pino({ level: 'silent' }), send: sending }, id, signal)
 }

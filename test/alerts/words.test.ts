@@ -21,6 +21,7 @@ const EVENT: EventRow = {
   language: null,
   appId: null,
   app: null,
+  rivalId: null,
   rival: null,
   before: null,
   after: null,
@@ -57,6 +58,45 @@ test('of a list it says which, what was there before and now, and how deep it wa
   assert.match(gap({ gap: 'missed', reason: null }), /for 1 day\. Nothing asked for it in time\.$/)
 })
 
+test('of a best rank and of a base it says which it is, and no day on which nothing was measured', () => {
+  const ranks = { ...YOGA, ...DAY_BEFORE, app: 'Ashlune', before: 4, depth: 100 }
+  const against = (compared_with: string, after: number | null) =>
+    say({ ...ranks, after, detail: { compared_with } }).replace(/^.*?: /, '')
+  assert.equal(against('base', 9), 'Ashlune fell to 9 (of 100) from its base of 4.')
+  assert.equal(against('base', 1), 'Ashlune rose to 1 (of 100) from its base of 4.')
+  assert.equal(
+    against('best', null),
+    'Ashlune fell to > 100 (of 100) from its best, 4, compared with 2026-03-08.',
+  )
+  assert.equal(against('best', 1), 'Ashlune rose from 4 to 1 (of 100), compared with 2026-03-08.')
+})
+
+test('of a page and a review it is one line, which no text of theirs leaves', () => {
+  const page = {
+    store: 'ios_store',
+    location: 'United States',
+    language: 'en',
+    app: 'Ash\u202e\u0007lune',
+  } as const
+  const fields = [
+    { field: 'title', before: null, after: 'New\n<b>' },
+    { field: 'update_notes', before: 'a', after: 'b' },
+  ]
+  assert.equal(
+    say({ ...page, kind: 'listing_changed', detail: { fields } }),
+    'Ash\u2407lune (iOS, United States, en): its page changed: title – → New <b>; update notes.',
+  )
+  assert.match(
+    say({ ...page, kind: 'review_low', after: 1, detail: { title: 'Bad', text: 'one\n\ntwo\u009b' } }),
+    /: a review of 1 star: Bad – one two\ufffd$/,
+  )
+})
+
+test('a name that is written from right to left moves no number of the line', () => {
+  const ranks = { ...YOGA, keyword: 'يوغا', app: 'Ashlune', before: 8, after: 14, depth: 100 }
+  assert.equal(say(ranks), '\u2068يوغا\u2069 (iOS, United States, en): Ashlune fell from 8 to 14 (of 100).')
+})
+
 test('of a day it is a sentence by itself, and names some of many keywords', () => {
   const app = { ...DAY_BEFORE, app: 'Ashlune' }
   assert.equal(
@@ -71,6 +111,10 @@ test('of a day it is a sentence by itself, and names some of many keywords', () 
   assert.equal(
     say({ ...found, after: 5, detail: { top: 10, keywords: ['yoga', 'pilates', 'tai chi'] } }),
     'Newcomer is new in the top 10 of 5 keywords: yoga, pilates, tai chi and 2 more.',
+  )
+  assert.match(
+    say({ ...found, after: 3, detail: { top: 10, keywords: ['yoga', 'yoga', 'pilates'] } }),
+    /3 keywords: yoga, pilates and 1 more\.$/,
   )
   assert.equal(
     say({ ...found, after: 2, detail: { top: 10, keywords: ['yoga', 'pilates'] } }),

@@ -51,6 +51,10 @@ test('a trial says what the rules would have told, and leaves nothing behind', a
     /fitness, 2026-11-03\n {2}warning: .*Mine rose from 14 to 2 .*\(rank_moved\)\n {2}… and 1 held back/,
   )
   assert.match(stdout, /4 events in the last 5 days\. Nothing was sent\./)
+  const counts = [...stdout.matchAll(/│ fitness │ (\w+) +│ \w+ +│ +(\d) │/g)].map(
+    ([, rule, events]) => `${rule} ${events}`,
+  )
+  assert.deepEqual(counts, ['rank_moved 2', 'rarely 1', 'top_crossed 1'])
   const [left] = await list.sql`
     select (select count(*) from alert_event) as events, (select count(*) from alert_message) as messages`
   assert.deepEqual(left, { events: 0, messages: 0 })
@@ -69,20 +73,46 @@ test('a test of a channel is marked as one, and signed; a channel that is not th
   assert.equal(type, 'alerts.test')
   const wrong = await callCommand(['alerts', 'test', 'opss'], { env })
   assert.equal(wrong.code, 2)
-  assert.match(wrong.stderr, /There is no channel "opss" in alert_channel\. Did you mean ops\?/)
+  assert.match(
+    wrong.stderr,
+    /There is no channel "opss" in alert_channel\. Did you mean ops\? Channels: ops\./,
+  )
+})
+
+test('a project that is not there, and days of no trial, are refused; the rules of one project are those of that', async () => {
+  for (const args of [
+    ['--project', 'fitnes'],
+    ['--trial', '--project', 'fitnes'],
+  ]) {
+    const { code, stderr } = await callCommand(['alerts', ...args], { env })
+    assert.equal(code, 2)
+    assert.match(stderr, /There is no project "fitnes"\. Did you mean fitness\? Projects: fitness\./)
+  }
+  const { code, stderr } = await callCommand(['alerts', '--days', '3'], { env })
+  assert.equal(code, 2)
+  assert.match(stderr, /--days is of the trial/)
+  await list.addRule({ kind: 'visibility_moved', threshold: 10 })
+  await list.sql`update project set timezone = 'Asia/Tokyo'`
+  await list.sql`
+    insert into alert_event (rule_id, subject, slot, kind, severity)
+    select id, 's', '2026-11-01 15:00+00', kind, severity from alert_rule where name = 'visibility_moved'`
+  const { stdout } = await callCommand(['alerts', '--project', 'fitness'], { env })
+  assert.match(stdout, /│ visibility_moved +│ visibility_moved, warning +│ – +│ +1 │ 2026-11-02 │/)
+  await list.sql`delete from alert_rule where name = 'visibility_moved'`
+  assert.match(stdout, /^\nfitness\n┌[\s\S]*rank_moved, warning +│ – /)
 })
 
 test('a digest is printed with the summary of the report and the events', async () => {
   await list.sql`
-    insert into alert_event (rule_id, subject, slot, kind, severity)
-    select id, 's', '2026-11-02', kind, severity from alert_rule where name = 'top_crossed'`
+    insert into alert_event (rule_id, subject, slot, kind, severity, before, after, detail)
+    select id, 's', '2026-11-02', kind, severity, 3, 14, '{"top": 10}' from alert_rule where name = 'top_crossed'`
   const { code, stdout, stderr } = await callCommand(['digest', '--project', 'fitness', '--days', '2'], {
     env,
   })
   assert.equal(code, 0, stderr)
   assert.match(
     stdout,
-    /fitness\n\nIn one day: 1 up, 0 down\.\n[\s\S]*In 2 days: [\s\S]*Alerts: critical: top_crossed, 1\n/,
+    /storerank, fitness: digest of 2 days, 1 event\n\nIn one day: 1 up, 0 down\.\n[\s\S]*In 2 days: [\s\S]*CRITICAL: The app fell from 3 to 14 out of the top 10\.\n {2}top_crossed, 2026-11-02\n/,
   )
   assert.doesNotMatch(stdout, /7 days/)
   const rules = await callCommand(['alerts', '--json'], { env })

@@ -49,13 +49,20 @@ export interface MailServer {
   close(): Promise<void>
 }
 
-/** @param refusal said to the first so many mails */
-export async function startMailServer(refusals = 0): Promise<MailServer> {
+/**
+ * @param refusals of the first so many mails
+ * @param unknown addresses that it does not take mail for
+ */
+export async function startMailServer(refusals = 0, unknown: readonly string[] = []): Promise<MailServer> {
   const mails: Email[] = []
   let left = refusals
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
+    onRcptTo({ address }, _session, done) {
+      if (unknown.includes(address)) done(Object.assign(new Error('no such person'), { responseCode: 550 }))
+      else done()
+    },
     onData(stream, _session, done) {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -1,0 +1,103 @@
+/** A message within the limits of Slack, whatever names and texts of the stores are in it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Content, Line } from '../../src/alerts/content.ts'
+import { renderHtml, renderSlack, renderText } from '../../src/alerts/render.ts'
+
+const LINE: Line = {
+  event: 1,
+  rule: 'mine',
+  kind: 'rank_moved',
+  severity: 'warning',
+  slot: '2026-03-09T00:00:00.000Z',
+  day: '2026-03-09',
+  text: 'text',
+  store: 'ios_store',
+  keyword: 'yoga',
+  collection: null,
+  category: null,
+  app_id: '1001',
+  app: 'Ashlune',
+  rival_id: null,
+  rival: null,
+  before: 3,
+  after: 9,
+  depth: 100,
+  depth_before: 100,
+  compared_slot: null,
+  location: null,
+  language: null,
+  check_url: null,
+  detail: {},
+}
+const CONTENT: Content = {
+  type: 'alerts.found',
+  at: '2026-03-09T06:00:00.000Z',
+  project: 'fitness',
+  title: 'storerank, fitness: 1 event',
+  summary: [],
+  lines: [LINE],
+  rest: 0,
+}
+interface Block {
+  readonly type: string
+  readonly text: { readonly text: string }
+}
+const slackOf = (changes: Partial<Content>): { text: string; blocks: Block[] } =>
+  JSON.parse(renderSlack({ ...CONTENT, ...changes }))
+
+test('Slack takes it: at most 50 blocks, a header of 150 characters, texts of 3,000 that end within no mark and no character', () => {
+  const long = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 60 }),
+    fc.constantFrom(
+      '&'.repeat(3000),
+      '<>'.repeat(900),
+      '🧘'.repeat(2000),
+      'a'.repeat(2999),
+      '\u2068يوغا\u2069',
+    ),
+  )
+  const url = fc.constantFrom(null, 'https://example.com/a?b=1', `https://example.com/${'x'.repeat(4000)}`)
+  const line = fc.record({ text: long, rule: long.map((rule) => rule.slice(0, 100)), check_url: url })
+  const content = fc.record({
+    title: long,
+    summary: fc.array(long, { maxLength: 9 }),
+    lines: fc.array(line, { minLength: 40, maxLength: 40 }),
+    rest: fc.nat(),
+  })
+  fc.assert(
+    fc.property(content, ({ lines, ...rest }) => {
+      const { text, blocks } = slackOf({ ...rest, lines: lines.map((each) => ({ ...LINE, ...each })) })
+      assert.ok(blocks.length <= 50)
+      assert.ok(text.length < 40_000)
+      for (const block of blocks) {
+        const shown = block.text.text
+        assert.ok(shown.length <= (block.type === 'header' ? 150 : 3000), String(shown.length))
+        assert.ok(shown.isWellFormed())
+        if (block.type === 'section') {
+          const marks = shown.replaceAll(/&(amp|lt|gt);/g, '').replace(/<https:[^<>|]+\|check it>$/, '')
+          assert.doesNotMatch(marks, /[&<>]/)
+        }
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('the rest is counted, with the id under which all of it is found', () => {
+  const content = { ...CONTENT, rest: 3 }
+  const told = "… and 3 more events: select * from alert_history where message_id = 'abc';"
+  assert.ok(renderText(content, 'abc').includes(told))
+  assert.ok(renderHtml(content, 'abc').includes(told.replaceAll("'", '&#39;')))
+  assert.ok(renderSlack(content, 'abc').includes(told))
+})
+
+test('a page is linked only by https, and no name is taken for HTML', () => {
+  const html = renderHtml({
+    ...CONTENT,
+    title: '<script>',
+    lines: [{ ...LINE, text: '<img src=x>', check_url: 'javascript:alert(1)' }],
+  })
+  assert.doesNotMatch(html, /<script|<img|javascript:/)
+})

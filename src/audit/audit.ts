@@ -8,10 +8,11 @@ import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import { adoptOrphans } from '../ledger/adopt.ts'
 import { holdForRecovery, readRestoreState } from '../ledger/restored.ts'
-import { namesForgotten } from '../post/restored.ts'
+import { namesForgotten, renewCheck } from '../post/restored.ts'
 import {
   EDGE_MS,
   type Range,
+  type ScanOptions,
   scanTaskHistory,
   slicesOf,
   TAGS_KNOWN_DAYS,
@@ -21,10 +22,8 @@ import type { AppDataClient } from '../service/client.ts'
 import type { TaskIdRow } from '../service/task-ids.ts'
 import { type Compared, compareBooks, type ListedTask } from './compare.ts'
 
-export interface AuditOptions {
+export interface AuditOptions extends ScanOptions {
   readonly overdueAfterMs: number
-  /** Ends the audit between two pages of the list. */
-  readonly signal?: AbortSignal
 }
 
 export interface Audited extends Compared {
@@ -35,7 +34,8 @@ export interface Audited extends Compared {
 }
 
 /**
- * Audits every day that is due, the oldest first. When a later day fails, the days before it are audited.
+ * Audits every day that is due, the oldest first. When a later day fails, the days before it are audited. Its pages take all calls of
+ * the list that a minute has, so it renews the check for which posts would wait (`renewCheck`).
  * @param job the job whose runs say what was audited before
  * @throws what `auditPosted` throws
  */
@@ -47,8 +47,9 @@ export async function auditDueDays(
 ): Promise<Audited & { readonly days: number }> {
   const days = await readDueDays(db, job, await client.readServiceTime())
   let total: Audited = { listed: 0, recorded: 0, adjusted: 0, missing: 0, unknown: 0 }
+  const beforePage = () => renewCheck(db, client, options.signal)
   for (const day of days) {
-    const audited = await auditPosted(db, client, day, options)
+    const audited = await auditPosted(db, client, day, { ...options, beforePage })
     total = {
       listed: total.listed + audited.listed,
       recorded: total.recorded + audited.recorded,
@@ -98,7 +99,7 @@ export async function auditPosted(
     from: new Date(range.from.getTime() - EDGE_MS),
     to: new Date(Math.min(range.to.getTime() + EDGE_MS, present.getTime())),
   }
-  const history = await scanTaskHistory(client, listedRange, keepListed, options.signal)
+  const history = await scanTaskHistory(client, listedRange, keepListed, options)
   if (!history.isComplete) {
     throw new UnavailableError(
       `The tasks that the service lists from ${range.from.toISOString()} on changed places each time they were read, so nothing ` +

@@ -69,5 +69,5 @@ async function scanUntilNow(
   const to = await client.readServiceTime()
   const aheadMs = to.getTime() - range.to.getTime()
   const from = new Date(range.from.getTime() + aheadMs)
-  return scanTaskHistory(client, { from, to }, toCreated, signal)
+  return scanTaskHistory(client, { from, to }, toCreated, { signal })
 }

@@ -124,7 +124,7 @@ async function recoverPiece(
     client,
     range,
     (row) => readOwnTask(row, installation, aheadMs),
-    options.signal,
+    { signal: options.signal },
   )
   if (!isComplete) {
     throw new UnavailableError(

@@ -22,6 +22,8 @@ import { EDGE_MS, type Range, readPages, scanNewestTasks, slicesOf, TAGS_KNOWN_D
 const DAY_MS = 86_400_000
 /** A new database reads so many pages of the account's tasks, the newest first: 10 a minute are allowed (spec: Limits). */
 const PAGES_OF_A_NEW_DATABASE = 5
+/** So old is a check that is made again before posts wait for it. */
+const RENEW_MINUTES = 30
 
 /** One check at a time in a process: ten posts that begin at once need one. */
 const checks = new WeakMap<Database, Promise<void>>()
@@ -30,10 +32,21 @@ const checks = new WeakMap<Database, Promise<void>>()
  * Compares the list with the ledger, unless that was done in this database within the hour. What it finds stops posting, for all processes.
  * @throws what `listTaskIds` throws; UnavailableError when the list never stood still while it was read
  */
-export function checkForRestore(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
-  const running = checks.get(db) ?? check(db, client, signal).finally(() => checks.delete(db))
-  checks.set(db, running)
-  return running
+export async function checkForRestore(
+  db: Database,
+  client: AppDataClient,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (!(await isChecked(db.sql))) await checkOnce(db, client, signal)
+}
+
+/**
+ * Does the same half an hour before it is due. For a process that takes all permits of the list for minutes: a check that becomes due
+ * meanwhile would wait for one, and all posts for the check.
+ * @throws what `checkForRestore` throws
+ */
+export async function renewCheck(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
+  if (!(await isChecked(db.sql, RENEW_MINUTES))) await checkOnce(db, client, signal)
 }
 
 /**
@@ -50,8 +63,13 @@ export async function refuseRestored(
   if (hold !== null) throw new ConfigurationError(hold)
 }
 
+function checkOnce(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
+  const running = checks.get(db) ?? check(db, client, signal).finally(() => checks.delete(db))
+  checks.set(db, running)
+  return running
+}
+
 async function check(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
-  if (await isChecked(db.sql)) return
   const state = await readRestoreState(db.sql)
   if (state.recoverFrom !== null) return
   const range = await rangeSinceLastCharge(client, state)

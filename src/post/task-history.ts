@@ -21,6 +21,13 @@ export interface TaskHistory<Kept> {
   readonly isComplete: boolean
 }
 
+export interface ScanOptions {
+  /** Ends the scan between two pages. */
+  readonly signal?: AbortSignal | undefined
+  /** Done before each page. */
+  readonly beforePage?: () => Promise<void>
+}
+
 /** The list has the tags of one month (spec: Task id history), and a month may have 28 days. */
 export const TAGS_KNOWN_DAYS = 27
 /**
@@ -42,20 +49,19 @@ const SECOND_MS = 1000
  * @param range by the clock of the service; it refuses an end later than its own present
  * @param keep takes from a row what the caller needs, so that the parameters of 200,000 tasks are not held in memory; null drops
  *   the row
- * @param signal ends the scan between two pages
  * @throws what `listTaskIds` throws
  */
 export async function scanTaskHistory<Kept>(
   client: AppDataClient,
   range: Range,
   keep: (row: TaskIdRow) => Kept | null,
-  signal?: AbortSignal,
+  options: ScanOptions = {},
 ): Promise<TaskHistory<Kept>> {
   const rows = new Map<string, Kept | null>()
   let isComplete = false
   for (let pass = 1; pass <= MAX_PASSES && !isComplete; pass += 1) {
     let counted = 0
-    for await (const page of readPages(client, range, { sort: 'asc', signal })) {
+    for await (const page of readPages(client, range, { ...options, sort: 'asc' })) {
       for (const row of page) rows.set(row.id, keep(row))
       counted += page.length
     }
@@ -80,7 +86,7 @@ export async function scanNewestTasks<Kept>(
   signal?: AbortSignal,
 ): Promise<TaskHistory<Kept>> {
   const scan = (fromMs: number) =>
-    scanTaskHistory(client, { from: new Date(fromMs), to: range.to }, keep, signal)
+    scanTaskHistory(client, { from: new Date(fromMs), to: range.to }, keep, { signal })
   const readSince = async (fromMs: number) => {
     signal?.throwIfAborted()
     const page = await readPage(client, { from: new Date(fromMs), to: range.to }, 'asc', 0)
@@ -111,14 +117,20 @@ export async function scanNewestTasks<Kept>(
 
 /**
  * The list of a range by its pages, at most so many, from its oldest tasks or from its newest.
- * @param options.signal ends it between two pages
+ * @throws what `listTaskIds` and `beforePage` throw
  */
 export async function* readPages(
   client: AppDataClient,
   range: Range,
-  { sort, most = Infinity, signal }: { sort: Sort; most?: number; signal: AbortSignal | undefined },
+  {
+    sort,
+    most = Infinity,
+    signal,
+    beforePage,
+  }: ScanOptions & { readonly sort: Sort; readonly most?: number },
 ): AsyncGenerator<TaskIdRow[]> {
   for (let page = 0; page < most; page += 1) {
+    await beforePage?.()
     signal?.throwIfAborted()
     const rows = await readPage(client, range, sort, page * MAX_TASK_ID_ROWS)
     yield rows

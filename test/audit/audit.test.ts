@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { audit } from '../../jobs/audit.ts'
-import { auditPosted, readDueDays } from '../../src/audit/audit.ts'
+import { auditDueDays, auditPosted, readDueDays } from '../../src/audit/audit.ts'
 import { RejectedError, UnavailableError } from '../../src/errors.ts'
 import { pruneWork } from '../../src/history/housekeeping.ts'
+import { isChecked } from '../../src/ledger/restored.ts'
+import { checkForRestore } from '../../src/post/restored.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { readMoney, readOwnBooks } from '../post/posting.ts'
 import { buy, collect, watchKeywords } from '../support/stages.ts'
@@ -82,6 +84,26 @@ describe('a list that is not read whole', () => {
     await assert.rejects(auditPosted(world.db, world.client, range(), options), { name: 'AbortError' })
     await isUntouched(world)
   })
+})
+
+test('the check for which posts wait is made again before it is due, so that it never waits behind the pages of an audit', async (t) => {
+  const world = await openWorld(t)
+  await watchKeywords(world, ['zzz'])
+  await buy(world)
+  await checkForRestore(world.db, world.client)
+  const rows = Array.from({ length: 1500 }, (_, n) => rowOf(`other-${n}`))
+  const isRecent: boolean[] = []
+  const client = withHistory(world, async (query) => {
+    // The day of an audit begins half an hour before midnight.
+    if (query.from.getTime() % DAY_MS !== DAY_MS - HOUR_MS / 2) return world.client.listTaskIds(query)
+    isRecent.push(await isChecked(world.db.sql, 30))
+    await world.db.sql`
+      update restore_check set checked_at = clock_timestamp() - interval '45 minutes', written_by = pg_current_xact_id()::xid::text`
+    return rows.slice(query.offset, query.offset + query.limit)
+  })
+  const options = { overdueAfterMs: world.settings.overdueAfterMs }
+  assert.equal((await auditDueDays(world.db, client, 'audit', options)).days, 2)
+  assert.deepEqual(isRecent, [true, true, true, true])
 })
 
 describe('the days that are due', () => {

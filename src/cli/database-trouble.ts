@@ -6,6 +6,8 @@ import { ConfigurationError, type StorerankError, UnavailableError } from '../er
 const PG_LOST = /^(Connection terminated|Client has encountered a connection error)/
 /** SQLSTATE: out of disk, memory or another resource of the server. */
 const NO_ROOM = /^53\w{3}$/
+/** How a server whose disk is full refuses a login, as an internal error: it cannot keep what it reads of its catalogues for the next one. */
+const NO_ROOM_AT_LOGIN = /^could not write init file/
 /** SQLSTATE: wrong login or password, no such database. */
 const REFUSED = /^(28\w{3}|3D000)$/
 /** Of TLS: a certificate that no known authority signed, that is of another host, or too old. */
@@ -48,7 +50,7 @@ export function describeDatabaseTrouble(error: unknown): StorerankError | null {
     const message = `The database of DATABASE_URL takes no changes, as a standby does that follows another server: ${reason}. status, plan, report, export and sql work on it; what writes needs the address of its primary.`
     return new ConfigurationError(message, options)
   }
-  if (NO_ROOM.test(code) && !isOutage(code)) {
+  if ((NO_ROOM.test(code) && !isOutage(code)) || NO_ROOM_AT_LOGIN.test(reason)) {
     const message = `The database server lacks what it needs: ${reason}. Make room on its disk, or give it more memory.`
     return new UnavailableError(message, options)
   }

@@ -3,7 +3,6 @@ import { JOBS } from '../../jobs/index.ts'
 import { describeOutage, readServiceTroubles } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
-import { StorerankError } from '../errors.ts'
 import { readUnknownPosts } from '../ledger/posts.ts'
 import { redactSecrets, toPrintable } from '../log.ts'
 import { type Figures, type MonitorSettings, readFigures } from '../monitor/figures.ts'
@@ -16,6 +15,7 @@ import { listBacklog, readLastRuns, readProblems } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
 import { describeDatabaseTrouble } from './database-trouble.ts'
+import { describeFailure } from './failure.ts'
 import { formatInstant, formatMicros, printJson, printTable, type Row } from './print.ts'
 import { settingsOf } from './runner-settings.ts'
 
@@ -67,9 +67,10 @@ async function checkStatus(json: boolean, context: CommandContext): Promise<numb
       await session.close()
     }
   } catch (error) {
-    const known = describeDatabaseTrouble(error) ?? error
-    if (!(known instanceof StorerankError)) throw error
-    stderr.write(`unknown: ${toPrintable(redactSecrets(known.message))}\n`)
+    if (context.signal.aborted) throw error
+    const isDebug = context.log.isLevelEnabled('debug')
+    const message = describeFailure(describeDatabaseTrouble(error) ?? error, isDebug)
+    stderr.write(`unknown: ${toPrintable(redactSecrets(message))}\n`)
     return CANNOT_TELL
   }
 }

@@ -83,6 +83,9 @@ describe('describeDatabaseTrouble', () => {
     const full = describeDatabaseTrouble(coded('53100', 'could not extend file: No space left on device'))
     assert.ok(full instanceof UnavailableError)
     assert.match(full.message, /No space left on device\. Make room on its disk/)
+    const login = describeDatabaseTrouble(coded('XX000', 'could not write init file (Queue: job, Worker: 1)'))
+    assert.ok(login instanceof UnavailableError)
+    assert.match(login.message, /could not write init file.*\. Make room on its disk/)
   })
 
   test('takes a refused login for a setting', () => {

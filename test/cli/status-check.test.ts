@@ -64,4 +64,12 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   })
   assert.equal(away.code, 2)
   assert.match(away.stderr, /^unknown: The database cannot be reached/)
+
+  await database.sql`alter table call_window rename to gone`
+  const broken = await callCommand(['status', '--check'], options)
+  assert.equal(broken.code, 2)
+  assert.match(
+    broken.stderr,
+    /^unknown: storerank failed and did not expect to: .*"call_window" does not exist/,
+  )
 })

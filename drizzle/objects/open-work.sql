@@ -50,10 +50,22 @@ from (
       'ended, posting goes on by itself.'
     else 'The service lists tasks of this database that it does not know, so nothing is posted: run `storerank recover`.' end
   from ledger l where l.recover_from is not null
+  union all
+  select 'no_run', count(*), min(t.last_success_at), 'No slots were planned since then, and some have passed: start `storerank start`, or look why '
+    'the cron job of `storerank run` does not run.'
+  from (select min(w.every) as shortest from watch_period w where w.ended_at is null and w.target_id is not null) p
+  left join lateral (
+    select r.ended_at as last_success_at from job_run r where r.job = 'track' and r.state = 'done' order by r.slot desc limit 1
+  ) t on true
+  where p.shortest is not null and (t.last_success_at > clock_timestamp() - p.shortest - interval '1 hour') is not true
+  union all
+  select 'no_room', count(r.reason), null, format('The database server cannot write: %s. Make room on its disk; nothing is lost, and the work '
+    'goes on by itself.', min(r.reason))
+  from lack_of_room() r (reason)
 ) w;
 comment on view open_work is
   'What has not ended, by kind, one row for each whether there is any or not: what is due, what is late, and what a person should see to.';
-comment on column open_work.kind is 'planned, posting and posted (tasks, by their state), overdue (those of them whose result is late), budget_cut (due slots that the budget does not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready and not sent), refused_task (tasks that the service refused for money or the account, and that are tried again), or restored (1 while nothing is posted because the database is older than what was bought).';
+comment on column open_work.kind is 'planned, posting and posted (tasks, by their state), overdue (those of them whose result is late), budget_cut (due slots that the budget does not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready and not sent), refused_task (tasks that the service refused for money or the account, and that are tried again), restored (1 while nothing is posted because the database is older than what was bought), no_run (1 while nothing was planned for longer than the shortest watch lasts), or no_room (1 while the database server cannot write).';
 comment on column open_work.count is 'How many there are.';
 comment on column open_work.since is 'Of tasks and budget_cut the oldest slot; of overdue when the longest awaited was posted; of the others since when.';
 comment on column open_work.message is 'What it means and what to do, as a sentence; null where there is nothing to do.';

@@ -112,7 +112,7 @@ from job_outcome order by job`,
         title: 'Open work',
         description: 'Tasks by state and posts that are not settled, with the oldest of each.',
         sql: `select kind, count, since from open_work order by array_position(
-  array['planned', 'posting', 'posted', 'overdue', 'budget_cut', 'unknown_post', 'held_post', 'refused_task', 'restored'], kind)`,
+  array['planned', 'posting', 'posted', 'overdue', 'budget_cut', 'unknown_post', 'held_post', 'refused_task', 'restored', 'no_run', 'no_room'], kind)`,
       }),
     ],
   ] as const,

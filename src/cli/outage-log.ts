@@ -10,7 +10,7 @@ import { describeDatabaseTrouble } from './database-trouble.ts'
 /** An outage is over when the database answers, and nothing has met trouble for so long. */
 const CALM_MS = 5_000
 
-/** @param ask resolves when the database answers */
+/** @param ask resolves when the database answers, and can write */
 export function createOutageLog(log: Logger, ask: () => Promise<unknown>, calmMs = CALM_MS): Logger {
   let isOutage = false
   let troubleAtMs = 0

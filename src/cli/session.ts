@@ -2,6 +2,9 @@
 import { hostname } from 'node:os'
 import { claimDatabaseFor } from '../account/usage.ts'
 import { createCallGate } from '../db/call-gate.ts'
+import type { Database } from '../db/database.ts'
+import { UnavailableError } from '../errors.ts'
+import { readLackOfRoom } from '../monitor/figures.ts'
 import type { JobContext } from '../queue/job.ts'
 import { openQueue } from '../queue/queue.ts'
 import { nameRunner } from '../queue/runner.ts'
@@ -33,9 +36,15 @@ export async function openWorkSession(context: CommandContext): Promise<WorkSess
   }
 }
 
+/** A server without room answers, and refuses what writes. */
+async function requireRoom(db: Database): Promise<void> {
+  const reason = await readLackOfRoom(db)
+  if (reason !== null) throw new UnavailableError(reason)
+}
+
 async function openWork(session: DatabaseSession, context: CommandContext): Promise<WorkSession> {
   const { config, signal } = context
-  const log = createOutageLog(context.log, () => session.db.sql`select`)
+  const log = createOutageLog(context.log, () => requireRoom(session.db))
   await claimDatabaseFor(
     session.db,
     config.service === null ? 'the sandbox' : `the account ${config.service.login}`,

@@ -106,29 +106,14 @@ export async function readFigures(db: Database, settings: MonitorSettings): Prom
     service: await readServiceTroubles(db),
     outage: await readPostingOutage(db.sql),
     restoreHold: await readRestoreHold(db.sql),
-    noRoom: await readRoom(db),
+    noRoom: await readLackOfRoom(db),
   }
 }
 
-/** SQLSTATE: out of disk, or of another resource. */
-const NO_ROOM = /^53/
-
-/**
- * Whether the server has room to write: a full disk refuses writing and nothing else, so that reading alone never notices. A megabyte of
- * rows goes to a temporary file, which needs no right, leaves nothing behind, and takes 10 ms.
- */
-async function readRoom(db: Database): Promise<string | null> {
-  try {
-    await db.begin(async (tx) => {
-      await tx`set local work_mem = '64kB'`
-      await tx`select count(*) from generate_series(1, 100000)`
-    })
-    return null
-  } catch (error) {
-    const { code, message } = error as { code?: string; message: string }
-    if (!NO_ROOM.test(code ?? '')) throw error
-    return message
-  }
+/** Why the server cannot write; null while it can. */
+export async function readLackOfRoom({ sql }: Database): Promise<string | null> {
+  const [row] = await sql<{ reason: string | null }[]>`select lack_of_room() as reason`
+  return row?.reason ?? null
 }
 
 /** The counts are those of `open_work`; the reasons and intervals are looked up by indexes. */

@@ -299,6 +299,36 @@ describe('a digest', () => {
     )
   })
 
+  test('goes once on days that have 23 or 25 hours, also at an hour that there is not or that comes twice', async (t) => {
+    await world.addChannel({ address: 'https://example.com', digest: 'daily', hour: 2 })
+    await world.addRule()
+    await db.sql`update project set timezone = 'Europe/Berlin'`
+    const times: string[] = []
+    for (const instant of [
+      ...['2026-03-29T00:59Z', '2026-03-29T01:00Z', '2026-03-29T23:59Z', '2026-03-30T00:00Z'],
+      ...[
+        '2026-10-24T00:00Z',
+        '2026-10-24T23:59Z',
+        '2026-10-25T00:00Z',
+        '2026-10-25T01:00Z',
+        '2026-10-26T01:00Z',
+      ],
+    ]) {
+      await world.moveTo(t, instant, async (moved) => {
+        if ((await world.gather({ db: moved })).length > 0) times.push(instant)
+      })
+      await db.sql`update alert_message set state = 'delivered', ended_at = clock_timestamp()`
+    }
+    assert.deepEqual(times, [
+      '2026-03-29T00:59Z',
+      '2026-03-29T01:00Z',
+      '2026-03-30T00:00Z',
+      '2026-10-24T00:00Z',
+      '2026-10-25T00:00Z',
+      '2026-10-26T01:00Z',
+    ])
+  })
+
   test('of a week goes on Mondays, and none of a project without rules to the channel', async () => {
     await world.addChannel({ address: 'https://example.com', digest: 'weekly', hour: 6 })
     await world.gather()

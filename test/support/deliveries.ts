@@ -38,6 +38,8 @@ export interface Deliveries {
   gather(changes?: Partial<AlertDeps>): Promise<number[]>
   /** @returns how many messages were delivered */
   deliver(channelId: number, changes?: Partial<DeliveryDeps>, until?: AbortSignal): Promise<number>
+  /** Works on the database at an instant of business time. */
+  moveTo(t: TestContext, instant: string, work: (db: Database) => Promise<void>): Promise<void>
   /** Gathers and delivers at an instant. @returns how many channels had something to deliver */
   runAt(t: TestContext, instant: string, channelId: number): Promise<number>
   /** Of each message: `state attempts problem`. */
@@ -60,6 +62,14 @@ export async function createDeliveries(): Promise<Deliveries> {
     const budget = { maxDayMicros: 5_000_000, maxMonthMicros: null, maxRunMicros: null }
     await runAlerts({ db, settings, budget, enqueue, signal, ...changes })
     return enqueued
+  }
+  const moveTo: Deliveries['moveTo'] = async (t, instant, work) => {
+    const name = new URL(database.url).pathname.slice(1)
+    t.after(() => sql.unsafe(`alter database "${name}" reset storerank.now`))
+    await sql.unsafe(`alter database "${name}" set storerank.now = '${instant}'`)
+    const moved = openDatabase(database.url)
+    await work(moved)
+    await moved.close()
   }
   return {
     db,
@@ -89,15 +99,14 @@ export async function createDeliveries(): Promise<Deliveries> {
         jsonb_build_object('job', ${subject}::text) from alert_rule where name = ${String(fields.rule ?? 'late jobs')}`,
     deliver: (channelId, changes = {}, until = signal) =>
       deliverChannel({ db, settings, log, ...changes }, channelId, until),
+    moveTo,
     async runAt(t, instant, channelId) {
-      const name = new URL(database.url).pathname.slice(1)
-      t.after(() => sql.unsafe(`alter database "${name}" reset storerank.now`))
-      await sql.unsafe(`alter database "${name}" set storerank.now = '${instant}'`)
-      const moved = openDatabase(database.url)
-      const enqueued = await gather({ db: moved })
-      await deliverChannel({ db: moved, settings, log }, channelId, signal)
-      await moved.close()
-      return enqueued.length
+      let enqueued = 0
+      await moveTo(t, instant, async (moved) => {
+        enqueued = (await gather({ db: moved })).length
+        await deliverChannel({ db: moved, settings, log }, channelId, signal)
+      })
+      return enqueued
     },
     async states() {
       const rows = await sql<{ text: string }[]>`

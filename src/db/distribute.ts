@@ -1,13 +1,22 @@
 /**
  * The history on Citus: `ranking` is distributed by target, all other tables stay on the coordinator. What asks the history asks
- * `ranking_row`, which is there a foreign table of postgres_fdw: a session of the coordinator with itself. So any statement may ask it,
- * where Citus takes few shapes of statements that join distributed tables with others. drizzle/objects/distributed.sql says the rest.
+ * foreign tables of postgres_fdw: a session of the coordinator with itself. So any statement may ask it, where Citus takes few shapes of
+ * statements that join distributed tables with others. What Citus joins itself are reference tables. drizzle/distributed.sql says the rest.
  */
+import { readFileSync } from 'node:fs'
 import { ConfigurationError } from '../errors.ts'
 import type { SqlRunner } from './database.ts'
 import type { Transaction } from './transaction.ts'
 
 const SERVER = 'storerank_history'
+const FOLDER = new URL('../../drizzle/', import.meta.url)
+/** Foreign tables, and what each asks. */
+const HISTORY = ['distributed_ranking', 'ranking'] as const
+const QUERIES = [
+  ['distributed_slot', 'distributed_slot_query'],
+  ['distributed_rank', 'distributed_rank_query'],
+] as const
+const REFERENCE_TABLES = ['distributed_project', 'distributed_list', 'distributed_app']
 const NOT_ALLOWED = '42501'
 
 /** Whether `distribute` was called on this database. */
@@ -87,9 +96,6 @@ export async function openLoop(
         if not exists (select from pg_user_mappings where srvname = '${SERVER}' and usename = current_user) then
           create user mapping for current_user server ${SERVER};
         end if;
-        if to_regclass('public.distributed_ranking') is null then
-          create foreign table distributed_ranking () server ${SERVER} options (table_name 'ranking', updatable 'false');
-        end if;
       end $$`)
     await setOptions(tx, `server ${SERVER}`, 'server', {
       host,
@@ -101,7 +107,7 @@ export async function openLoop(
     const user = await nameOf(tx, 'current_user')
     const login: Readonly<Record<string, string>> = password === '' ? { user } : { user, password }
     await setOptions(tx, `user mapping for current_user server ${SERVER}`, 'mapping', login)
-    await addMissingColumns(tx)
+    await makeForeignTable(tx, HISTORY)
   } catch (error) {
     if ((error as { code?: string }).code !== NOT_ALLOWED) throw error
     throw new ConfigurationError(
@@ -137,17 +143,56 @@ async function setOptions(
   await tx.unsafe(`alter ${object} options (${[...wanted, ...dropped].join(', ')})`)
 }
 
-/** Those of `ranking`, also after a migration has added some. */
-export async function addMissingColumns(tx: Transaction): Promise<void> {
+/** With the columns of what it asks, also those that a migration has added. */
+async function makeForeignTable(tx: Transaction, [name, asked]: readonly [string, string]): Promise<void> {
+  const [table] = await tx<{ found: boolean }[]>`select to_regclass(${`public.${name}`}) is not null as found`
+  if (!table?.found) {
+    await tx.unsafe(
+      `create foreign table ${name} () server ${SERVER} options (table_name '${asked}', updatable 'false')`,
+    )
+  }
   const missing = await tx<{ name: string; type: string }[]>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type from pg_attribute a
-    where a.attrelid = 'public.ranking'::regclass and a.attnum > 0 and not a.attisdropped and not exists (
+    where a.attrelid = ${`public.${asked}`}::regclass and a.attnum > 0 and not a.attisdropped and not exists (
       select from pg_attribute f
-      where f.attrelid = 'public.distributed_ranking'::regclass and f.attname = a.attname and not f.attisdropped)
+      where f.attrelid = ${`public.${name}`}::regclass and f.attname = a.attname and not f.attisdropped)
     order by a.attnum`
-  for (const { name, type } of missing) {
-    await tx.unsafe(`alter foreign table distributed_ranking add column "${name}" ${type}`)
+  for (const column of missing) {
+    await tx.unsafe(`alter foreign table ${name} add column "${column.name}" ${column.type}`)
   }
+}
+
+/** Makes or renews what objects of a distributed history ask: reference tables, and foreign tables. */
+export async function makeReadingTables(tx: Transaction): Promise<void> {
+  await keepOnCoordinator(tx)
+  await tx.unsafe(readFileSync(new URL('distributed-tables.sql', FOLDER), 'utf8'))
+  const local = await tx<{ name: string }[]>`
+    select name from unnest(${REFERENCE_TABLES}::text[]) name
+    where not exists (select from pg_dist_partition where logicalrelid = to_regclass('public.' || name))`
+  await tx`set local citus.enable_ddl_propagation = on`
+  for (const { name } of local) await tx`select create_reference_table(${name}::regclass)`
+  await keepOnCoordinator(tx)
+  await makeQueries(tx)
+  await makeForeignTable(tx, HISTORY)
+  for (const query of QUERIES) await makeForeignTable(tx, query)
+}
+
+async function makeQueries(tx: Transaction): Promise<void> {
+  await tx.unsafe(readFileSync(new URL('distributed-queries.sql', FOLDER), 'utf8'))
+}
+
+/** Of `ranking`, which cannot be changed or distributed while views depend on it. */
+export async function dropQueries(tx: Transaction): Promise<void> {
+  await keepOnCoordinator(tx)
+  for (const [, query] of QUERIES) await tx.unsafe(`drop view if exists ${query}`)
+}
+
+/** Writes what the reference tables do not have yet. The triggers that keep them are there: no watch is written meanwhile. */
+export async function fillReferenceTables(tx: Transaction): Promise<void> {
+  await tx`
+    insert into distributed_project (id, name) select id, name from project
+    on conflict (id) do update set name = excluded.name where distributed_project.name <> excluded.name`
+  await tx`select keep_distributed_lists(null)`
 }
 
 /** @throws ConfigurationError when the coordinator cannot reach itself */
@@ -165,8 +210,11 @@ export async function tryLoop(sql: SqlRunner, { host, port }: Coordinator): Prom
 /** Moves the rows of `ranking` to the workers. Writers and readers wait until it has ended. */
 export async function distributeRanking(tx: Transaction): Promise<void> {
   if (await isRankingDistributed(tx)) return
+  await dropQueries(tx)
   await tx`set local citus.enable_ddl_propagation = on`
   await tx`select create_distributed_table('public.ranking', 'target_id')`
+  await keepOnCoordinator(tx)
+  await makeQueries(tx)
 }
 
 /** The rows that were copied to the workers, and are still on the coordinator's disk. */

@@ -13,11 +13,13 @@ import { beginWith, postgresOptions, WORK } from './connection.ts'
 import { type Database, int8, type SqlRunner } from './database.ts'
 import { parseDatabaseUrl } from './database-url.ts'
 import {
-  addMissingColumns,
   distributeRanking,
   dropLocalCopy,
+  dropQueries,
+  fillReferenceTables,
   isDistributed,
   keepOnCoordinator,
+  makeReadingTables,
   openLoop,
   requireCluster,
   tryLoop,
@@ -106,10 +108,12 @@ async function bringUpToDate(tx: Transaction, schema: Schema): Promise<boolean> 
   await makeOwnSchemas(tx)
   const recorded = applied.objects?.identities ?? []
   const grants = await roles.readGrants(tx)
-  await migrateTables(tx, listMissing(applied, schema), recorded)
   const isElsewhere = await isDistributed(tx)
-  if (isElsewhere) await addMissingColumns(tx)
+  if (isElsewhere) await dropQueries(tx)
+  await migrateTables(tx, listMissing(applied, schema), recorded)
+  if (isElsewhere) await makeReadingTables(tx)
   await replaceObjects(tx, schema, recorded, isElsewhere)
+  if (isElsewhere) await fillReferenceTables(tx)
   await roles.restoreGrants(tx, grants)
   return true
 }
@@ -144,9 +148,11 @@ export async function distribute(url: string): Promise<void> {
       async (tx) => {
         await waitForMigrations(tx)
         const { objects } = await readKnown(tx, PRESENT)
-        // First, because Citus distributes no table on which views depend that depend on functions that depend on views.
+        await makeReadingTables(tx)
+        // Before, because Citus distributes no table on which views depend that depend on functions that depend on views.
         await replaceObjects(tx, PRESENT, objects?.identities ?? [], true)
         await distributeRanking(tx)
+        await fillReferenceTables(tx)
       },
       { ...LOCKING, limitMs: NO_LIMIT_MS },
     )

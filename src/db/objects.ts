@@ -38,10 +38,13 @@ export function readObjects(folder: string): Objects {
   const names = readFileSync(join(folder, 'order.txt'), 'utf8').trim().split('\n')
   const texts = names.map((name) => readFileSync(join(folder, `${name}.sql`), 'utf8'))
   const distributed = readFileSync(join(folder, '../distributed.sql'), 'utf8')
+  const asked = ['tables', 'queries'].map((name) =>
+    readFileSync(join(folder, `../distributed-${name}.sql`), 'utf8'),
+  )
   const parts = texts.flatMap(split)
   return {
     hash: createHash('sha256')
-      .update([...texts, distributed].join('\0'))
+      .update([...texts, distributed, ...asked].join('\0'))
       .digest('hex'),
     definitions: definitionsOf(parts),
     distributed: definitionsOf(split(distributed)),

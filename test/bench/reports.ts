@@ -1,7 +1,7 @@
 /**
  * What questions about a long history cost: CPU of the database, median of five, without planner statistics and with those that the
  * job makes. `--keywords 1000 --days 365` is the size of the bars; the default is a quick look. The figures of different machines
- * do not compare; pages and partitions do.
+ * do not compare; pages and partitions do. With TEST_CITUS_URL the history is distributed, and the CPU is that of all nodes.
  */
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
@@ -14,6 +14,7 @@ import { QUESTIONS, type Question } from './questions.ts'
 
 const TIMES = 5
 const SESSION_MS = 3_600_000
+const IS_DISTRIBUTED = process.env.TEST_CITUS_URL !== undefined
 
 interface Cost {
   readonly ms: number
@@ -30,28 +31,42 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** Nanoseconds that the server's process has run; null where it is not on this machine. */
-async function cpuOf(pid: number): Promise<number | null> {
-  const text = await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => null)
-  return text === null ? null : Number(text.split(' ')[0])
+/** Nanoseconds that the servers' processes have run; null where they are not on this machine. */
+async function cpuOf(pids: readonly number[]): Promise<number | null> {
+  const texts = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => null)),
+  )
+  if (texts.every((text) => text === null)) return null
+  return texts.reduce((total, text) => total + Number(text?.split(' ')[0] ?? 0), 0)
+}
+
+/** The session of a question alone, or all sessions of all nodes of Citus: each of them may work for it. */
+async function listProcesses(session: Database['sql']): Promise<readonly number[]> {
+  const [backend] = await session<{ pid: number }[]>`select pg_backend_pid() as pid`
+  if (!IS_DISTRIBUTED) return [backend?.pid ?? 0]
+  const rows = await session<{ pid: number }[]>`
+    select unnest(string_to_array(result, ' '))::int as pid
+    from run_command_on_all_nodes($$select string_agg(pid::text, ' ') from pg_stat_activity where datname = current_database()$$)`
+  return rows.map(({ pid }) => pid)
 }
 
 async function measure(db: Database, { query }: Question): Promise<Cost> {
   const session = db.openSession(SESSION_MS)
   try {
     await session`set max_parallel_workers_per_gather = 0`
-    const [backend] = await session<{ pid: number }[]>`select pg_backend_pid() as pid`
-    const pid = backend?.pid ?? 0
+    // Which also opens the connections to the nodes.
+    if (IS_DISTRIBUTED) await session.unsafe(query)
+    const pids = await listProcesses(session)
     const times: number[] = []
     let rows = 0
     for (let n = 0; n < TIMES; n += 1) {
       const startedMs = performance.now()
-      const before = await cpuOf(pid)
+      const before = await cpuOf(pids)
       // The rows stay at the server, which has to make each of them.
       const [counted] = await session.unsafe<{ rows: number }[]>(
         `select count(q)::int as rows from (${query} offset 0) q`,
       )
-      const after = await cpuOf(pid)
+      const after = await cpuOf(pids)
       times.push(
         before === null || after === null ? performance.now() - startedMs : (after - before) / 1_000_000,
       )
@@ -101,9 +116,11 @@ await withDatabase(async (db) => {
   const costs: Cost[][] = QUESTIONS.map(() => [])
   for (const statistics of [false, true]) {
     if (statistics) await analyzeGrownTables(db)
-    for (const [n, question] of QUESTIONS.entries()) {
-      say(`${question.name}, ${statistics ? 'with' : 'without'} statistics`)
-      costs[n]?.push(await measure(db, question))
+    for (const [n, { name, barMs, query }] of QUESTIONS.entries()) {
+      say(`${name}, ${statistics ? 'with' : 'without'} statistics`)
+      // Only what is a value is sent to the nodes (docs/scale.md).
+      const asked = IS_DISTRIBUTED ? query.replace(/now\(\) - interval '[^']+'/, '(select $&)') : query
+      costs[n]?.push(await measure(db, { name, barMs, query: asked }))
     }
   }
   const lines = QUESTIONS.map(({ name, barMs }, n) => {

@@ -42,11 +42,48 @@ test('drizzle/distributed.sql answers what the views that it replaces answer', a
   await fillHistory(db, SIZE, () => {})
   await addOddWatches(db)
   const answers = await askAll(db)
-  await sql`create view distributed_ranking as select * from ranking`
-  await sql.unsafe(await readFile(new URL('../../drizzle/distributed.sql', import.meta.url), 'utf8'))
+  await distributeWithoutCitus(sql)
   const distributed = await askAll(db)
   for (const [question, rows] of Object.entries(answers))
     assert.deepEqual(distributed[question], rows, question)
+})
+
+test('what a project asks for is in the reference tables from then on, under the name that the project has, and until it is deleted', async (t) => {
+  const { sql, drop } = await createTestDatabase()
+  t.after(drop)
+  await sql`insert into project (name) values ('games'), ('news')`
+  await sql`insert into keyword_watch (project, store, keyword, location_code, language_code) values ('games', 'ios_store', 'chess', 2840, 'en')`
+  await distributeWithoutCitus(sql)
+  const lists = async () =>
+    (
+      await sql<{ line: string }[]>`
+        select concat_ws(' ', j.name, l.store, l.list, l.keyword, l.collection, l.location_code, l.language) as line
+        from distributed_list l join distributed_project j on j.id = l.project_id order by 1`
+    ).map(({ line }) => line)
+  await sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    select project, 'android_store', 'go', 2276, 'de' from unnest(array['games', 'news']) project`
+  await sql`insert into chart_watch (project, collection, location_code, language_code) values ('news', 'topselling_free', 2840, 'en')`
+  await sql`insert into app_watch (project, store, app_id, info) values ('news', 'ios_store', '1480010017', false)`
+  await sql`update project set name = 'board games' where name = 'games'`
+  await sql`update keyword_watch set every = '12 hours' where project = 'news'`
+  assert.deepEqual(await lists(), [
+    'board games android_store keyword go 2276 de',
+    'board games ios_store keyword chess 2840 en',
+    'news android_store chart topselling_free 2840 en',
+    'news android_store keyword go 2276 de',
+  ])
+  const apps = await sql`
+    select j.name, a.store, a.app_id from distributed_app a join distributed_project j on j.id = a.project_id`
+  assert.deepEqual(
+    apps.map((row) => ({ ...row })),
+    [{ name: 'news', store: 'ios_store', app_id: '1480010017' }],
+  )
+  await sql.unsafe(`call delete_project('news')`)
+  const [left] = await sql`
+    select (select count(*)::int from distributed_app) as apps, (select count(*)::int from distributed_project) as projects`
+  assert.deepEqual({ ...left }, { apps: 0, projects: 1 })
+  assert.equal((await lists()).length, 2)
 })
 
 describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
@@ -144,6 +181,20 @@ test('the main job runs on a distributed history, and buys nothing twice', {
     { rankings: 6, ranks: true, tasks: 7, charges: 7 },
   )
 })
+
+/** The objects of a distributed history, on tables and views of one server. */
+async function distributeWithoutCitus(sql: TestDatabase['sql']): Promise<void> {
+  const apply = async (name: string) =>
+    sql.unsafe(await readFile(new URL(`../../drizzle/${name}.sql`, import.meta.url), 'utf8'))
+  await apply('distributed-tables')
+  await apply('distributed-queries')
+  await sql`create view distributed_ranking as select * from ranking`
+  await sql`create view distributed_slot as select * from distributed_slot_query`
+  await sql`create view distributed_rank as select * from distributed_rank_query`
+  await apply('distributed')
+  await sql`insert into distributed_project (id, name) select id, name from project`
+  await sql`select keep_distributed_lists(null)`
+}
 
 /** One that ended, one of which nothing was measured, one whose interval changed, one that was measured last two months ago. */
 async function addOddWatches({ sql }: Database): Promise<void> {

@@ -49,11 +49,11 @@ CREATE TABLE "alert_channel_problem" (
 );
 --> statement-breakpoint
 CREATE TABLE "alert_due" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "alert_due_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"project_id" integer NOT NULL,
 	"slot" timestamp (6) with time zone NOT NULL,
-	"target_id" integer NOT NULL,
-	"noted_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
-	CONSTRAINT "alert_due_project_id_slot_target_id_pk" PRIMARY KEY("project_id","slot","target_id")
+	"target_ids" integer[] NOT NULL,
+	"noted_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "alert_event" (
@@ -786,6 +786,8 @@ ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_channel_alert_channel_name_f
 ALTER TABLE "annotation" ADD CONSTRAINT "annotation_project_project_name_fk" FOREIGN KEY ("project") REFERENCES "public"."project"("name") ON DELETE no action ON UPDATE cascade;
 --> statement-breakpoint
 ALTER TABLE "budget_cut" ADD CONSTRAINT "budget_cut_target_id_target_id_fk" FOREIGN KEY ("target_id") REFERENCES "public"."target"("id") ON DELETE no action ON UPDATE no action;
+--> statement-breakpoint
+CREATE INDEX "alert_due_of_project" ON "alert_due" USING btree ("project_id","slot");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "alert_event_once" ON "alert_event" USING btree ("rule_id","subject","slot");
 --> statement-breakpoint

@@ -4,15 +4,14 @@ create or replace function note_alert_due(targets integer[], slots timestamptz[]
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   if cardinality(targets) > 0 and exists (select from alert_rule r where r.enabled) then
-    insert into alert_due (project_id, slot, target_id)
-    select distinct j.id, s.slot, s.target_id
+    insert into alert_due (project_id, slot, target_ids)
+    select j.id, s.slot, array_agg(s.target_id)
     from unnest(targets, slots, gaps) s (target_id, slot, gap)
     join watch_period p on p.target_id = s.target_id
       and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, s.gap)
     join project j on j.name = p.project
     where exists (select from alert_rule r where r.project = p.project and r.enabled)
-    order by 1, 2, 3
-    on conflict do nothing;
+    group by 1, 2;
   end if;
 end $$;
 comment on function note_alert_due(integer[], timestamptz[], text[]) is
@@ -75,11 +74,12 @@ comment on column alert_rule.enabled is 'Whether the rule is looked at.';
 comment on column alert_rule.note is 'A note of yours.';
 comment on column alert_rule.created_at is 'When the row was written.';
 
-comment on table alert_due is 'Measurements and gaps that no rule has looked at yet. Written by note_alert_due in the transaction that stores them.';
+comment on table alert_due is 'Measurements and gaps that no rule has looked at yet: a row for each batch that was stored at once. Written by note_alert_due in the transaction that stores them.';
+comment on column alert_due.id is 'The number of the batch.';
 comment on column alert_due.project_id is 'project.id, of a project with rules.';
-comment on column alert_due.slot is 'When the measurement was due.';
-comment on column alert_due.target_id is 'The measured target.';
-comment on column alert_due.noted_at is 'When it was stored.';
+comment on column alert_due.slot is 'When the measurements were due.';
+comment on column alert_due.target_ids is 'The measured targets; one may stand in several rows, as when a measurement takes the place of a gap.';
+comment on column alert_due.noted_at is 'When they were stored.';
 
 comment on table alert_event is 'What a rule found, once for each rule, subject and slot. The view alert_history shows it with names.';
 comment on column alert_event.id is 'The number of the event.';

@@ -6,6 +6,7 @@ import {
   type Asked,
   COMPARING,
   type Compared,
+  type ListScope,
   type MeantApp,
   meansApp,
   OF_DAY,
@@ -14,36 +15,59 @@ import {
 /** Of rules that ask only who is in a top that is no deeper: each app is looked for in it first. */
 const SHALLOW_TOP = 30
 
+interface RuleRow extends ListScope {
+  readonly id: number
+  readonly kind: string
+  readonly comparedWith: string
+  readonly days: number | null
+  readonly top: number | null
+}
+
 export async function readAsked(tx: Transaction, project: AlertProject): Promise<Asked> {
-  const rows = await tx<
-    {
-      kind: string
-      comparedWith: string
-      days: number | null
-      isScoped: boolean
-      top: number | null
-    }[]
-  >`
-    select kind, compared_with as "comparedWith", ${daysOf(tx)} as days, bool_and(num_nonnulls(store, keyword, tag) > 0) as "isScoped",
-      max(top) as top
-    from alert_rule r where project = ${project.name} and enabled group by 1, 2 order by 1, 2`
-  const comparing = rows.filter(({ kind, days }) => days !== null && COMPARING.includes(kind))
+  const rules = await tx<RuleRow[]>`
+    select r.id, r.kind, r.compared_with as "comparedWith", ${daysOf(tx)} as days, r.store, r.keyword, r.tag, r.top
+    from alert_rule r where r.project = ${project.name} and r.enabled order by r.id`
+  const scopes = new Map<string, ListScope>()
+  for (const { store, keyword, tag } of rules) {
+    if (store !== null || keyword !== null || tag !== null)
+      scopes.set(keyOf({ store, keyword, tag }), { store, keyword, tag })
+  }
+  const numbers = new Map([...scopes.keys()].map((key, n) => [key, n + 1]))
+  const scopeOf = (rule: ListScope) => numbers.get(keyOf(rule)) ?? null
+  const comparing = rules.filter(({ kind, days }) => days !== null && COMPARING.includes(kind))
   const apps = comparing.length === 0 ? [] : await readMeantApps(tx, project)
-  const compared = [...new Set(comparing.map(({ days }) => days ?? 0))].map((days): Compared => {
-    const rules = comparing.filter((rule) => rule.days === days)
-    const tops = rules.filter(({ kind }) => kind === 'new_app').map(({ top }) => top ?? 0)
-    return {
-      days,
-      isScoped: rules.every(({ isScoped }) => isScoped),
-      isOfDay: rules.some(({ kind }) => OF_DAY.includes(kind)),
-      top: Math.max(0, ...tops, ...apps.map(({ reaches }) => reaches.get(days) ?? 0)),
-    }
-  })
   return {
-    kinds: new Set(rows.map(({ kind }) => kind)),
-    comparedWith: new Set(rows.map(({ comparedWith }) => comparedWith)),
-    compared,
+    rules: new Map(rules.map((rule) => [rule.id, scopeOf(rule)])),
+    scopes: [...scopes.values()],
+    kinds: new Set(rules.map(({ kind }) => kind)),
+    comparedWith: new Set(rules.map(({ comparedWith }) => comparedWith)),
+    compared: [...Map.groupBy(comparing, ({ days }) => days ?? 0)].map(([days, ofDays]) =>
+      compare(days, ofDays, apps, scopeOf),
+    ),
+    countedTops: [...new Set(topsOf(rules, 'top_count_moved'))],
     apps,
+  }
+}
+
+const keyOf = ({ store, keyword, tag }: ListScope) => JSON.stringify([store, keyword, tag])
+const topsOf = (rules: readonly RuleRow[], of: string) =>
+  rules.flatMap(({ kind, top }) => (kind === of && top !== null ? [top] : []))
+
+function compare(
+  days: number,
+  rules: readonly RuleRow[],
+  apps: readonly MeantApp[],
+  scopeOf: (rule: RuleRow) => number | null,
+): Compared {
+  const scopes = rules.map(scopeOf)
+  const topsOfNew = topsOf(rules, 'new_app')
+  const top = Math.max(0, ...topsOfNew, ...apps.map(({ reaches }) => reaches.get(days) ?? 0))
+  return {
+    days,
+    scopes: scopes.includes(null) ? null : [...new Set(scopes.filter((scope) => scope !== null))],
+    isOfDay: rules.some(({ kind }) => OF_DAY.includes(kind)),
+    top,
+    isTopOfNew: topsOfNew.every((each) => each === top),
   }
 }
 

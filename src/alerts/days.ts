@@ -5,7 +5,7 @@
 import type { Fragment } from 'postgres'
 import type { Transaction } from '../db/database.ts'
 import { appIds } from './pairs.ts'
-import { type Asked, type DueScope, listAll, meansApp, meansList, OF_DAY } from './scope.ts'
+import { type Asked, type DueScope, joinAll, listAll, meansApp, meansList, OF_DAY } from './scope.ts'
 
 const ENOUGH = 0.8
 const EXAMPLES = 3
@@ -28,8 +28,8 @@ export function comparable(tx: Transaction, asked: Asked): Fragment {
       select l.days, l.is_ios, l.is_chart, l.scopes, count(*) as lists, sum(l.weight * (select weights[1] from worth)) as total,
         sum(l.weight * (select sums from worth)[least(l.size, (select cardinality(sums) from worth))]) as everybody,
         sum(l.weight * (select sums from worth)[least(l.size_before, (select cardinality(sums) from worth))]) as everybody_before,
-        ${worthsOf('ranks')} as worths, ${worthsOf('ranks_before')} as worths_before
-      from pair l where l.is_whole and l.was_whole
+        ${worthsOf('ranks')} as worths, ${worthsOf('ranks_before')} as worths_before${countsOf(tx, asked)}
+      from pair l where l.is_whole and l.was_whole and l.days = any(${asked.compared.filter(({ isOfDay }) => isOfDay).map(({ days }) => days)}::integer[])
       group by 1, 2, 3, 4
     ),
     listed as materialized (
@@ -116,23 +116,37 @@ function moved(tx: Transaction, kind: string, measure: Measure): Fragment {
   return tellMoved(tx, kind, of, measure)
 }
 
-function topCountMoved(tx: Transaction, _scope: DueScope, asked: Asked): Fragment {
-  const countsOf = (column: string) =>
+/** Of each top N that rules count in, on how many lists each app is in it, and was. */
+function countsOf(tx: Transaction, asked: Asked): Fragment {
+  const countOf = (column: string, top: number) =>
     arrayOfApps(
       tx,
       asked,
-      (place) => tx`count(*) filter (where ${tx(`l.${column}`)}[${place}::integer] <= r.top)` as Fragment,
+      (place) =>
+        tx`count(*) filter (where ${tx(`l.${column}`)}[${place}::integer] <= ${top}::integer)` as Fragment,
     )
+  const counts = asked.countedTops.map(
+    (top) =>
+      tx`, ${countOf('ranks', top)} as ${tx(`counts_${top}`)}, ${countOf('ranks_before', top)} as ${tx(`counts_${top}_before`)}`,
+  )
+  return tx`${counts.length === 0 ? tx`` : counts}` as Fragment
+}
+
+function topCountMoved(tx: Transaction, _scope: DueScope, asked: Asked): Fragment {
+  const counted = asked.countedTops.map(
+    (top) =>
+      tx`
+      select l.days, l.is_ios, l.is_chart, l.scopes, ${top}::integer as top, unnest(${appIds(tx, asked)}) as app,
+        unnest(${tx(`counts_${top}`)}) as in_top, unnest(${tx(`counts_${top}_before`)}) as in_top_before
+      from summed l` as Fragment,
+  )
   const of = tx`
     parted r
     join (
-      select l.rule_id, l.is_ios, l.is_chart, unnest(${appIds(tx, asked)}) as app, unnest(l.counts) as in_top, unnest(l.counts_before) as in_top_before
-      from (
-        select r.id as rule_id, l.is_ios, l.is_chart, ${countsOf('ranks')} as counts, ${countsOf('ranks_before')} as counts_before
-        from parted r join pair l on l.days = r.days and l.is_whole and l.was_whole and ${meansList(tx)}
-        where r.kind = 'top_count_moved'
-        group by 1, 2, 3
-      ) l
+      select r.id as rule_id, l.is_ios, l.is_chart, l.app, sum(l.in_top) as in_top, sum(l.in_top_before) as in_top_before
+      from parted r join (${joinAll(tx, counted)}) l on l.days = r.days and l.top = r.top and ${meansList(tx)}
+      where r.kind = 'top_count_moved'
+      group by 1, 2, 3, 4
     ) s on s.rule_id = r.id
     join meant m on m.rule_id = r.id and m.app = s.app` as Fragment
   return tellMoved(tx, 'top_count_moved', of, {
@@ -156,60 +170,69 @@ function tellMoved(tx: Transaction, kind: string, of: Fragment, { before, after,
       and case r.direction when 'up' then v.after > v.before when 'down' then v.after < v.before else true end` as Fragment
 }
 
-/** An app that the project does not watch, in the top of enough lists, and not of so many before. Told once of each app. */
-function newApp(tx: Transaction): Fragment {
-  return tx`
-    select h.rule_id, h.app::text, day.begins_at, timestamptz '-infinity', null::integer, h.app, null::integer,
-      h.lists_before::float8, h.lists::float8, jsonb_build_object('top', h.top, 'keywords', (
-        select jsonb_agg(x.name) from (
-          select coalesce(t.name, 'a chart') as name
-          from pair l
-          join rule r on r.id = h.rule_id
-          cross join lateral (select case when not l.is_chart then (select subject from target where id = l.target_id) end as name) t
-          where l.days = r.days and ${meansList(tx)} and h.app = any(l.first[:h.top])
-          order by array_position(l.first[:h.top], h.app), 1 limit ${EXAMPLES}
-        ) x
-      ))
-    from day
-    cross join (
-      select n.*, r.part, r.top, d.store = 'ios_store' as is_ios
-      from ${countFirst(tx)} n
+/**
+ * An app that the project does not watch, in the top of enough lists, and not of so many before. Told once of each app. The lists that it is told
+ * with are read once for all apps.
+ */
+function newApp(tx: Transaction, _scope: DueScope, asked: Asked): Fragment {
+  return tx`(
+    with fresh as materialized (
+      select n.*, r.top
+      from ${countFirst(tx, asked)} n
       join parted r on r.id = n.rule_id and n.lists >= r.threshold and n.lists_before < r.threshold
-      join app d on d.id = n.app
-    ) h
-    join known k on k.part = h.part and k.is_ios = h.is_ios and k.is_chart = h.is_chart
-    where h.app <> 0 and not exists (select from apps s where s.app = h.app)` as Fragment
+      join app d on d.id = n.app -- Which leaves out a hole, 0.
+      join known k on k.part = r.part and k.is_ios = (d.store = 'ios_store') and k.is_chart = n.is_chart
+      where not exists (select from apps s where s.app = n.app)
+    )
+    select h.rule_id, h.app::text, day.begins_at, timestamptz '-infinity', null::integer, h.app, null::integer,
+      h.lists_before::float8, h.lists::float8, jsonb_build_object('top', h.top, 'keywords', x.names)
+    from day
+    cross join fresh h
+    join (
+      select e.rule_id, e.app, jsonb_agg(e.name order by e.place, e.name) as names
+      from (
+        select e.rule_id, e.app, e.place, t.name, row_number() over (partition by e.rule_id, e.app order by e.place, t.name) as n
+        from (
+          select r.id as rule_id, l.target_id, l.is_chart, unnest(${firstOf(tx, asked, 'first')}) as app,
+            generate_subscripts(${firstOf(tx, asked, 'first')}, 1) as place
+          from parted r join pair l on l.days = r.days and ${meansList(tx)}
+          where r.kind = 'new_app' and exists (select from fresh)
+        ) e
+        cross join lateral (
+          select coalesce(case when not e.is_chart then (select subject from target where id = e.target_id) end, 'a chart') as name
+        ) t
+        where (e.rule_id, e.app) in (select rule_id, app from fresh)
+      ) e
+      where e.n <= ${EXAMPLES}
+      group by 1, 2
+    ) x on x.rule_id = h.rule_id and x.app = h.app
+  )` as Fragment
 }
 
 /**
- * The apps that are in the top of more lists than before, by rule: of how many, and of how many before. Only where a top changed can an app have
- * come into one, so that all others are read for those apps alone. `offset 0`: beside `unnest` tops would be compared anew for each app.
+ * The apps that are in the top of more lists than before, by rule: of how many, and of how many before. Where the top is the same, each app
+ * in it is counted at both ends at once.
  */
-function countFirst(tx: Transaction): Fragment {
+function countFirst(tx: Transaction, asked: Asked): Fragment {
+  const lists = tx`parted r join pair l on l.days = r.days and l.was_whole and ${meansList(tx)}`
   return tx`(
-    with first as materialized (
-      select l.*, l.now = l.before as is_same from (
-        select r.id as rule_id, l.is_chart, l.first[:r.top] as now, l.first_before[:r.top] as before
-        from parted r join pair l on l.days = r.days and l.was_whole and ${meansList(tx)} where r.kind = 'new_app'
-        offset 0
-      ) l
-    ),
-    more as materialized (
-      select rule_id, is_chart, app, sum(now) as lists, sum(before) as lists_before
+    select rule_id, is_chart, app, sum(now) as lists, sum(before) as lists_before
+    from (
+      select rule_id, is_chart, unnest(first) as app, 1 as now, before
       from (
-        select rule_id, is_chart, unnest(now) as app, 1 as now, 0 as before from first where not is_same
-        union all
-        select rule_id, is_chart, unnest(before), 0, 1 from first where not is_same
-      ) f
-      group by 1, 2, 3 having sum(now) > sum(before)
-    )
-    select m.rule_id, m.is_chart, m.app, m.lists + coalesce(s.lists, 0) as lists, m.lists_before + coalesce(s.lists, 0) as lists_before
-    from more m
-    left join (
-      select f.rule_id, f.is_chart, f.app, count(*) as lists
-      from (select rule_id, is_chart, unnest(now) as app from first where is_same) f
-      where (f.rule_id, f.is_chart, f.app) in (select rule_id, is_chart, app from more)
-      group by 1, 2, 3
-    ) s using (rule_id, is_chart, app)
+        select r.id as rule_id, l.is_chart, ${firstOf(tx, asked, 'first')} as first, (l.first_before is null)::integer as before
+        from ${lists} where r.kind = 'new_app' offset 0
+      ) l
+      union all
+      select r.id, l.is_chart, unnest(${firstOf(tx, asked, 'first_before')}), 0, 1
+      from ${lists} where r.kind = 'new_app' and l.first_before is not null
+    ) f
+    group by 1, 2, 3 having sum(now) > sum(before)
   )` as Fragment
+}
+
+/** The top of a rule `r` in an array of the first apps of a pair `l`, which is as long as the deepest top that is asked for. */
+function firstOf(tx: Transaction, { compared }: Asked, column: 'first' | 'first_before'): Fragment {
+  const first = tx(`l.${column}`)
+  return (compared.every(({ isTopOfNew }) => isTopOfNew) ? tx`${first}` : tx`${first}[:r.top]`) as Fragment
 }

@@ -11,7 +11,7 @@ import { daysOf, readAsked } from './asked.ts'
 import { comparable, DAY_KINDS } from './days.ts'
 import { pairs } from './pairs.ts'
 import { RANK_KINDS } from './ranks.ts'
-import { type AlertProject, type DueScope, joinAll } from './scope.ts'
+import { type AlertProject, type Asked, type DueScope, joinAll } from './scope.ts'
 import { SERVICE_KINDS } from './service.ts'
 
 /** A collection that is not over is waited for so long, so that one message tells of all of it. */
@@ -46,9 +46,9 @@ export async function evaluateSlot(tx: Transaction, scope: DueScope): Promise<nu
   const { project, slot } = scope
   const [row] = await tx<{ targetIds: string | null }[]>`
     with looked as (
-      delete from alert_due where project_id = ${project.id} and slot = ${slot}::timestamptz returning target_id
+      delete from alert_due where project_id = ${project.id} and slot = ${slot}::timestamptz returning target_ids
     )
-    select array_agg(target_id)::text as "targetIds" from looked`
+    select array_agg(distinct target_id)::text as "targetIds" from looked, unnest(target_ids) target_id`
   const asked = await readAsked(tx, project)
   // As Postgres writes them: 100,000 numbers need not be read here.
   const due =
@@ -60,12 +60,12 @@ export async function evaluateSlot(tx: Transaction, scope: DueScope): Promise<nu
   const [ofApps, ofDay] = [choose(APP_KINDS), choose(DAY_KINDS)]
   const ofLists = [...choose(RANK_KINDS), ...ofDay]
   let events = 0
-  if (ofApps.length > 0) events += await insertEvents(tx, project, [due, pages(tx, scope)], ofApps)
+  if (ofApps.length > 0) events += await insertEvents(tx, asked, [due, pages(tx, scope)], ofApps)
   if (ofLists.length > 0) {
     // The planner estimates a common table expression at one row, so that sorting seems to cost nothing.
     await tx`select set_config('work_mem', '64MB', true), set_config('enable_sort', 'off', true)`
     const parts = [due, pairs(tx, scope, asked), ...(ofDay.length > 0 ? [comparable(tx, asked)] : [])]
-    events += await withoutNestedLoops(tx, () => insertEvents(tx, project, parts, ofLists))
+    events += await withoutNestedLoops(tx, () => insertEvents(tx, asked, parts, ofLists))
   }
   return events
 }
@@ -76,11 +76,11 @@ export async function evaluateService(
   project: AlertProject,
   budget: OverallBudget,
 ): Promise<number> {
-  const { kinds } = await readAsked(tx, project)
+  const asked = await readAsked(tx, project)
   const queries = Object.entries(SERVICE_KINDS).flatMap(([kind, query]) =>
-    kinds.has(kind) ? [query(tx, project, budget)] : [],
+    asked.kinds.has(kind) ? [query(tx, project, budget)] : [],
   )
-  return queries.length === 0 ? 0 : insertEvents(tx, project, [], queries)
+  return queries.length === 0 ? 0 : insertEvents(tx, asked, [], queries)
 }
 
 /**
@@ -89,15 +89,15 @@ export async function evaluateService(
  */
 async function insertEvents(
   tx: Transaction,
-  project: AlertProject,
+  { rules }: Asked,
   parts: readonly Fragment[],
   queries: readonly Fragment[],
 ): Promise<number> {
   const rows = await tx`
     with rule as materialized (
-      select r.*, ${daysOf(tx)} as days,
-        case when num_nonnulls(r.store, r.keyword, r.tag) > 0 then dense_rank() over (order by r.store, r.keyword, r.tag) end as scope
-      from alert_rule r where r.project = ${project.name} and r.enabled
+      select r.*, ${daysOf(tx)} as days, n.scope
+      from unnest(${[...rules.keys()]}::bigint[], ${[...rules.values()]}::integer[]) n (id, scope)
+      join alert_rule r on r.id = n.id and r.enabled
     )${parts.length === 0 ? tx`` : parts.map((part) => tx`, ${part}`)},
     found (rule_id, subject, slot, compared_slot, target_id, app, rival, before, after, detail) as (${joinAll(tx, queries)})
     insert into alert_event (rule_id, subject, slot, compared_slot, kind, severity, target_id, app, rival, before, after, detail)

@@ -4,7 +4,16 @@
  */
 import type { Fragment } from 'postgres'
 import type { Transaction } from '../db/database.ts'
-import { type Asked, type Compared, type DueScope, joinAll, listAll, meansApp } from './scope.ts'
+import {
+  type AlertProject,
+  type Asked,
+  type Compared,
+  type DueScope,
+  joinAll,
+  type ListScope,
+  listAll,
+  meansApp,
+} from './scope.ts'
 
 /**
  * Common table expressions behind `rule` and `due`: `list`, what the project follows now, with the scopes of the rules that mean it; `apps`,
@@ -18,7 +27,7 @@ export function pairs(tx: Transaction, scope: DueScope, asked: Asked): Fragment 
     ...(each.isOfDay ? [ranksOf(tx, asked, each, pairsOfOthers(tx, scope, each))] : []),
   ])
   return tx`
-    ${followed(tx, scope)},
+    ${followed(tx, scope, asked)},
     present as materialized (
       ${measured(tx, scope, tx`array(select l.target_id from list l where l.is_due)` as Fragment)}
     ),
@@ -36,27 +45,15 @@ export function pairs(tx: Transaction, scope: DueScope, asked: Asked): Fragment 
 }
 
 /** What the project follows: its lists and apps, each with the rules that mean it. */
-function followed(tx: Transaction, { project, slot }: DueScope): Fragment {
+function followed(tx: Transaction, { project, slot }: DueScope, { scopes }: Asked): Fragment {
   return tx`
     day as materialized (
       select d.day at time zone z.name as begins_at, (d.day + interval '1 day') at time zone z.name as ends_at, d.day, z.name as zone
       from (select ${project.timezone}::text as name) z
       cross join lateral (select date_trunc('day', ${slot}::timestamptz at time zone z.name) as day) d
     ),
-    scope as materialized (select distinct scope, store, keyword, tag from rule where scope is not null),
     list as materialized (
-      select p.target_id, t.store = 'ios_store' as is_ios, t.function = 'app_list' as is_chart, d.target_id is not null as is_due,
-        p.every <= interval '24 hours' as is_daily, coalesce(k.weight, 1) as weight, p.first_slot, p.every, array(
-          select s.scope from scope s
-          where (s.store is null or s.store = t.store) and (s.keyword is null or (s.keyword = t.subject and t.function = 'app_searches'))
-            and (s.tag is null or s.tag = any(coalesce(k.tags, c.tags)))
-        ) as scopes
-      from watch_period p
-      join target t on t.id = p.target_id
-      left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
-      left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
-      left join due d on d.target_id = p.target_id
-      where p.project = ${project.name} and p.kind in ('keyword', 'chart') and p.ended_at is null
+      ${followedAs(tx, project, scopes, 'keyword')} union all ${followedAs(tx, project, scopes, 'chart')}
     ),
     apps as materialized (
       select a.store, a.store = 'ios_store' as is_ios, a.app, a.role, a.app_id
@@ -70,6 +67,30 @@ function followed(tx: Transaction, { project, slot }: DueScope): Fragment {
     )` as Fragment
 }
 
+/** What is followed by watches of a kind. The target is asked only for the keyword that a rule names. */
+function followedAs(
+  tx: Transaction,
+  { name }: AlertProject,
+  scopes: readonly ListScope[],
+  kind: 'keyword' | 'chart',
+): Fragment {
+  const isKeyword = kind === 'keyword'
+  const isIn = ({ store, keyword, tag }: ListScope) => {
+    const ofStore = store === null ? tx`true` : tx`w.store = ${store}`
+    const ofKeyword = keyword === null ? tx`true` : isKeyword ? tx`t.subject = ${keyword}` : tx`false`
+    return tx`(${ofStore} and ${ofKeyword} and ${tag === null ? tx`true` : tx`${tag} = any(w.tags)`})` as Fragment
+  }
+  const namesKeyword = isKeyword && scopes.some(({ keyword }) => keyword !== null)
+  return tx`
+    select p.target_id, w.store = 'ios_store' as is_ios, ${isKeyword ? tx`false` : tx`true`} as is_chart, p.target_id in (select target_id from due) as is_due,
+      p.every <= interval '24 hours' as is_daily, ${isKeyword ? tx`w.weight` : tx`1::float8`} as weight, p.first_slot, p.every,
+      array[${listAll(tx, scopes.map(isIn))}]::boolean[] as scopes
+    from watch_period p
+    join ${isKeyword ? tx`keyword_watch` : tx`chart_watch`} w on w.id = p.watch_id
+    ${namesKeyword ? tx`join target t on t.id = p.target_id` : tx``}
+    where p.project = ${name} and p.kind = ${kind} and p.ended_at is null` as Fragment
+}
+
 /** The apps of the arrays `ranks` and `ranks_before` of a pair `l`, in their order. */
 export function appIds(tx: Transaction, { apps }: Asked): Fragment {
   const idsOf = (isIos: boolean) => apps.filter((app) => app.isIos === isIos).map(({ app }) => app)
@@ -78,8 +99,9 @@ export function appIds(tx: Transaction, { apps }: Asked): Fragment {
 
 /**
  * The ranks of the apps at both ends of `of`. Most of what an evaluation costs is to look for an app in an array of a hundred. So it is
- * not looked for where it stood before, and stands now; and one of which rules ask only whether it is in a top, only where it is in it at either
- * end. Else its rank is null, as if it were not within depth. An app is in an array once. `offset 0` keeps Postgres from doing it twice.
+ * not looked for where it stands now where it stood before, or beside; and one of which rules ask only whether it is in a top, only where it is in it at either
+ * end. Else its rank is null, as if it were not within depth. An app is in an array once. `first_before` is null where it is the same as
+ * `first`. `offset 0` keeps Postgres from doing it twice.
  */
 function ranksOf(tx: Transaction, { apps }: Asked, { days, top, isOfDay }: Compared, of: Fragment): Fragment {
   const arrayOf = (rankOf: (app: number, place: number, isInTop: boolean) => Fragment) => {
@@ -92,7 +114,7 @@ function ranksOf(tx: Transaction, { apps }: Asked, { days, top, isOfDay }: Compa
         })
       return listAll(tx, ranks)
     }
-    return tx`case when l.is_ios then array[${ofStore(true)}]::smallint[] else array[${ofStore(false)}]::smallint[] end` as Fragment
+    return tx`case when l.is_ios then array[${ofStore(true)}]::integer[] else array[${ofStore(false)}]::integer[] end` as Fragment
   }
   const before = arrayOf(
     (app, _place, isInTop) =>
@@ -101,14 +123,16 @@ function ranksOf(tx: Transaction, { apps }: Asked, { days, top, isOfDay }: Compa
   )
   const now = arrayOf(
     (app, place, isInTop) =>
-      tx`case when l.app_ids[l.ranks_before[${place}::integer]] = ${app} then l.ranks_before[${place}::integer]
-        when l.ranks_before[${place}::integer] is not null or ${app} = any(${isInTop ? tx`l.first` : tx`l.app_ids`})
-        then array_position(l.app_ids, ${app}) end` as Fragment,
+      tx`case ${app}::integer when l.app_ids[l.ranks_before[${place}::integer]] then l.ranks_before[${place}::integer]
+        when l.app_ids[l.ranks_before[${place}::integer] - 1] then l.ranks_before[${place}::integer] - 1
+        when l.app_ids[l.ranks_before[${place}::integer] + 1] then l.ranks_before[${place}::integer] + 1
+        else case when l.ranks_before[${place}::integer] is not null or ${app} = any(${isInTop ? tx`l.first` : tx`l.app_ids`})
+        then array_position(l.app_ids, ${app}) end end` as Fragment,
   )
   return tx`
     select l.target_id, l.days, l.is_ios, l.is_chart, l.is_due, l.is_whole, l.was_whole, l.depth, l.depth_before, l.weight,
       cardinality(l.app_ids) as size, cardinality(l.app_ids_before) as size_before, l.scopes, l.ranks_before, ${now} as ranks,
-      ${isOfDay ? tx`l.first, l.first_before` : tx`null::integer[] as first, null::integer[] as first_before`}
+      ${isOfDay ? tx`l.first, nullif(l.first_before, l.first) as first_before` : tx`null::integer[] as first, null::integer[] as first_before`}
     from (
       select l.*, ${before} as ranks_before
       from (
@@ -135,13 +159,14 @@ function pairColumns(tx: Transaction, days: number): Fragment {
  * Read by an array of their ids: the slot is the same for all, and so is the partition. Where rules mean few of the lists, what was
  * stored of those is read once more, for a join would copy all that was.
  */
-function pairsOfDue(tx: Transaction, scope: DueScope, { days, isScoped }: Compared): Fragment {
-  const meant = tx`and l.scopes && array(select r.scope from rule r where r.days = ${days})`
-  const targets =
-    tx`array(select l.target_id from list l where l.is_due ${isScoped ? meant : tx``})` as Fragment
+function pairsOfDue(tx: Transaction, scope: DueScope, { days, scopes }: Compared): Fragment {
+  const isMeant = (scopes ?? []).map((each) => tx`or l.scopes[${each}::integer]`)
+  const targets = tx`array(
+    select l.target_id from list l where l.is_due and (${scopes === null ? tx`true` : tx`false ${isMeant}`})
+  )` as Fragment
   return tx`
     select ${pairColumns(tx, days)}
-    from ${isScoped ? tx`(${measured(tx, scope, targets)})` : tx`present`} h
+    from ${scopes === null ? tx`present` : tx`(${measured(tx, scope, targets)})`} h
     join list l on l.target_id = h.target_id
     join ranking_row b on b.target_id = h.target_id
     where b.target_id = any(${targets})
@@ -171,7 +196,7 @@ function pairsOfOthers(tx: Transaction, scope: DueScope, { days }: Compared): Fr
 function noPair(tx: Transaction): Fragment {
   return tx`
     select l.target_id, 0 as days, l.is_ios, l.is_due, true as is_whole, true as was_whole, h.depth, h.depth as depth_before, l.scopes,
-      '{}'::smallint[] as ranks, '{}'::smallint[] as ranks_before
+      '{}'::integer[] as ranks, '{}'::integer[] as ranks_before
     from list l join present h on false` as Fragment
 }
 

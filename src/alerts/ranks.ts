@@ -140,6 +140,7 @@ function notMeasured(tx: Transaction, { slot }: DueScope): Fragment {
         select c.slot from ranking_row c where c.target_id = l.target_id and c.slot < ${slot}::timestamptz and c.gap is null
         order by c.slot desc limit 1
       ), l.first_slot - l.every) as slot
+      offset 0
     ) since
     where r.kind = 'not_measured' and ${slot}::timestamptz - since.slot >= r.threshold * interval '24 hours'` as Fragment
 }

@@ -20,15 +20,24 @@ export const OF_DAY = ['visibility_moved', 'share_of_voice_moved', 'top_count_mo
 /** Kinds that compare a measurement, or a day, with the one so many days before. */
 export const COMPARING = ['rank_moved', 'top_crossed', 'overtaken', ...OF_DAY]
 
+/** What a rule may name: only lists of this store, this keyword, with this tag. */
+export interface ListScope {
+  readonly store: string | null
+  readonly keyword: string | null
+  readonly tag: string | null
+}
+
 /** How many days before something is compared with. */
 export interface Compared {
   readonly days: number
-  /** Whether each rule that compares so names a store, a keyword or a tag. */
-  readonly isScoped: boolean
+  /** The scopes of the rules that compare so; null: one of them means all lists. */
+  readonly scopes: readonly number[] | null
   /** Whether a kind that sums up a day compares so. */
   readonly isOfDay: boolean
   /** The deepest top N of which a rule asks who is in it. */
   readonly top: number
+  /** Whether that is the top of each rule that looks for new apps. */
+  readonly isTopOfNew: boolean
 }
 
 /** An app that rules compare. */
@@ -43,15 +52,20 @@ export interface MeantApp {
 
 /** What the rules of a project ask for. */
 export interface Asked {
+  /** The rules by their ids, each with its scope, the place in `scopes` from 1 on; null: it means all lists. */
+  readonly rules: ReadonlyMap<number, number | null>
+  readonly scopes: readonly ListScope[]
   readonly kinds: ReadonlySet<string>
   readonly comparedWith: ReadonlySet<string>
   readonly compared: readonly Compared[]
+  /** Each N of the top N in which rules count keywords. */
+  readonly countedTops: readonly number[]
   readonly apps: readonly MeantApp[]
 }
 
-/** Whether a rule `r` means a list `l`, which has the scopes of rules that mean it. A rule without a scope means all. */
+/** Whether a rule `r` means a list `l`, of which `scopes` says by scope whether it is in it. A rule without a scope means all. */
 export function meansList(tx: Transaction): Fragment {
-  return tx`(r.scope is null or r.scope = any(l.scopes))` as Fragment
+  return tx`(r.scope is null or l.scopes[r.scope])` as Fragment
 }
 
 /** Whether a rule `r` means an app `a`, or that of another row: by its id, else by its role. */

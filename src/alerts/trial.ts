@@ -81,12 +81,13 @@ async function tryProject(
 
 async function trySlot(tx: Transaction, project: AlertProject, slot: string): Promise<EventRow[]> {
   await tx`
-    insert into alert_due (project_id, slot, target_id)
-    select distinct ${project.id}::integer, ${slot}::timestamptz, p.target_id
+    insert into alert_due (project_id, slot, target_ids)
+    select ${project.id}::integer, ${slot}::timestamptz, array_agg(p.target_id)
     from watch_period p
     where p.project = ${project.name} and p.ended_at is null and p.target_id is not null
       and (exists (select from ranking_row r where r.target_id = p.target_id and r.slot = ${slot}::timestamptz)
-        or exists (select from app_snapshot s where s.target_id = p.target_id and s.slot = ${slot}::timestamptz))`
+        or exists (select from app_snapshot s where s.target_id = p.target_id and s.slot = ${slot}::timestamptz))
+    having count(*) > 0`
   const [message] = await tx<{ id: string }[]>`
     insert into alert_message (channel_id, project_id) values (0, ${project.id}) returning id`
   if ((await evaluateSlot(tx, { project, slot })) === 0 || message === undefined) return []

@@ -143,4 +143,32 @@ describe('a new app', () => {
     const [event] = await list.sql`select detail from alert_event order by slot`
     assert.deepEqual(event?.detail, { top: 2, keywords: ['a', 'b', 'c'] })
   })
+
+  test('is told by each rule with its own top, and with the keywords of its best places', async () => {
+    await watchFive()
+    await list.addRule({ kind: 'new_app', top: 2, threshold: 2 })
+    await list.addRule({ kind: 'new_app', name: 'core', top: 3, threshold: 2, tag: 'core' })
+    await list.sql`update keyword_watch set tags = '{core}' where keyword in ('c', 'd', 'e')`
+    await measure(
+      1,
+      KEYWORDS.map(() => FIRST),
+    )
+    await measure(2, [
+      ['1001', '5', '6'],
+      ['5', '1001', '6'],
+      ['7', '8', '6', '5'],
+      ['6', '7', '5', '8'],
+      ['7', '1001', '9', '5'],
+    ])
+    assert.deepEqual(await list.look(), ['core 03-02 6 0→2', 'new_app 03-02 5 0→2'])
+    const events =
+      await list.sql`select detail -> 'keywords' as keywords from alert_event order by detail ->> 'top'`
+    assert.deepEqual(
+      events.map(({ keywords }) => keywords),
+      [
+        ['b', 'a'],
+        ['d', 'c'],
+      ],
+    )
+  })
 })

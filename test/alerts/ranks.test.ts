@@ -147,17 +147,48 @@ describe('a rank that moved', () => {
     ])
   })
 
+  /** The result of 2 March, in the place of its gap. */
+  const storeLate = () => list.sql`
+    select store_rankings(array[r.target_id], array[r.slot], array[r.slot], array[100]::smallint[], array[null]::bigint[],
+      array[null::text], array[(o.app_ids[30:] || o.app_ids[:29])::text], array[null::text], array[null::text])
+    from ranking r join ranking o on o.slot = ${slotOf(1)} where r.slot = ${slotOf(2)}`
+
   test('that comes late is told once, of its own slot', async () => {
     await watchOne()
     await list.addRule({ kind: 'rank_moved', threshold: 5 })
     await measureDays([3, null, 4])
     assert.deepEqual(await list.look(), [])
-    await list.sql`
-      select store_rankings(array[r.target_id], array[r.slot], array[r.slot], array[100]::smallint[], array[null]::bigint[],
-        array[null::text], array[(o.app_ids[30:] || o.app_ids[:29])::text], array[null::text], array[null::text])
-      from ranking r join ranking o on o.slot = ${slotOf(1)} where r.slot = ${slotOf(2)}`
+    await storeLate()
     assert.deepEqual(await list.look(), ['rank_moved 03-02 yoga 1001 3→74'])
     assert.deepEqual(await list.look(), [])
+  })
+
+  test('that was stored after its gap, and before the rules were looked at, is told once', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'rank_moved', threshold: 5 })
+    await list.addRule({ kind: 'visibility_moved', threshold: 5 })
+    await measureDays([3, null])
+    await storeLate()
+    assert.deepEqual(await list.look(), [
+      'rank_moved 03-02 yoga 1001 3→74',
+      'visibility_moved 03-02 1001 33.3333→1.3514',
+    ])
+  })
+
+  test('a place or two further is found, and so is an app that came, left or went far', async () => {
+    await watchOne()
+    await list.addRule({ kind: 'rank_moved', threshold: 1 })
+    await measureDays([1, 2, 1, 3, 100, 99, 0, 100, 98])
+    assert.deepEqual(await list.look(), [
+      'rank_moved 03-02 yoga 1001 1→2',
+      'rank_moved 03-03 yoga 1001 2→1',
+      'rank_moved 03-04 yoga 1001 1→3',
+      'rank_moved 03-05 yoga 1001 3→100',
+      'rank_moved 03-06 yoga 1001 100→99',
+      'rank_moved 03-07 yoga 1001 99→-',
+      'rank_moved 03-08 yoga 1001 -→100',
+      'rank_moved 03-09 yoga 1001 100→98',
+    ])
   })
 })
 

@@ -13,7 +13,6 @@ import {
   interval,
   jsonb,
   pgTable,
-  primaryKey,
   smallint,
   text,
   uniqueIndex,
@@ -286,18 +285,19 @@ export const alertRule = pgTable(
 )
 
 /**
- * Measurements and gaps that no rule has looked at yet: written by a trigger in the transaction that stores them, deleted in the
- * transaction that writes the events they lead to.
+ * Measurements and gaps that no rule has looked at yet, a row for each batch that was stored at once: written by a trigger in the transaction
+ * that stores them, deleted in the transaction that writes the events they lead to.
  */
 export const alertDue = pgTable(
   'alert_due',
   {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     projectId: integer('project_id').notNull(),
     slot: instant('slot').notNull(),
-    targetId: integer('target_id').notNull(),
+    targetIds: integer('target_ids').array().notNull(),
     notedAt: instant('noted_at').notNull().default(clock),
   },
-  (t) => [primaryKey({ columns: [t.projectId, t.slot, t.targetId] })],
+  (t) => [index('alert_due_of_project').on(t.projectId, t.slot)],
 )
 
 /** What goes to a channel as one: under the same id each time, and after its first attempt with the same words. */

@@ -39,8 +39,8 @@ export interface HandedOut {
 }
 
 /** With no more fetch jobs than this a full list is asked again: what it showed is all but fetched. */
-const FEW_FETCH_JOBS = 2
-const LOOK_EVERY_MS = 250
+const FEW_FETCH_JOBS = 3
+const LOOK_EVERY_MS = 100
 /** The job that asks comes every minute. */
 const FOLLOW_MS = 50_000
 

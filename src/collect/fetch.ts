@@ -115,6 +115,7 @@ const NOTHING_KNOWN: FindKnown = () => () => null
  * Fetches and reads results, at most `maxConcurrent` at once. A result that cannot be had now is deferred, for any reason. The fetches take
  * the next item from one iterator, and do not wait in the queue of a limit: that would hold what they returned, once it is old garbage, until
  * the next full collection.
+ * @param onAllBegun called when the last one is being fetched
  */
 export async function fetchResults(
   client: AppDataClient,
@@ -122,17 +123,35 @@ export async function fetchResults(
   maxConcurrent: number,
   signal: AbortSignal,
   findKnown = NOTHING_KNOWN,
+  onAllBegun = () => {},
 ): Promise<Fetched[]> {
   const fetched = new Array<Fetched>(items.length)
   const waiting = items.entries()
   const fetchNext = async () => {
     for (const [index, item] of waiting) {
       signal.throwIfAborted()
+      if (index === items.length - 1) onAllBegun()
       fetched[index] = await fetchOne(client, item, findKnown)
     }
   }
   await Promise.all(Array.from({ length: Math.min(maxConcurrent, items.length) }, fetchNext))
   return fetched
+}
+
+/**
+ * The order of the fetch jobs of a process: one begins when all results of the one before are being fetched, so that it is fetched while that
+ * one is stored. Jobs that are fetched side by side end together, and then nothing is fetched while all of them are stored.
+ * @returns runs one job in its turn; `fetch` calls its argument when the next one may begin
+ */
+export function createFetchOrder(): <T>(fetch: (onAllBegun: () => void) => Promise<T>) => Promise<T> {
+  let last: Promise<void> = Promise.resolve()
+  return async (fetch) => {
+    const before = last
+    const { promise, resolve } = Promise.withResolvers<void>()
+    last = promise
+    await before
+    return fetch(resolve).finally(resolve)
+  }
 }
 
 async function fetchOne(client: AppDataClient, item: FetchItem, findKnown: FindKnown): Promise<Fetched> {

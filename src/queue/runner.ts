@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliverChannel } from '../alerts/deliver.ts'
 import { NO_ALERT_SETTINGS } from '../alerts/settings.ts'
-import { fetchResults } from '../collect/fetch.ts'
+import { createFetchOrder, fetchResults } from '../collect/fetch.ts'
 import { outlastOutage } from '../db/outage.ts'
 import { startDeadline } from '../deadline.ts'
 import { AccountError, LeaseLostError, StorerankError, UnavailableError } from '../errors.ts'
@@ -93,18 +93,16 @@ function postHandler(context: JobContext, state: RunnerState) {
 function fetchHandler(context: JobContext, state: RunnerState) {
   const dictionary = createDictionary(context.db)
   const deps = { db: context.db, dictionary, maxAttempts: context.settings.maxAttempts }
+  const inOrder = createFetchOrder()
   return async (job: QueueJob<'fetch'>) => {
     const signal = AbortSignal.any([context.signal, job.signal])
     // Then another runner may fetch them.
     using lease = startDeadline(TIMINGS.leaseMs, 'The lease of the batch ended.')
     const { items } = job.data
     try {
-      const fetched = await fetchResults(
-        context.client,
-        items,
-        context.settings.maxConcurrentRequests,
-        signal,
-        dictionary.findKnown,
+      const { client, settings } = context
+      const fetched = await inOrder((onAllBegun) =>
+        fetchResults(client, items, settings.maxConcurrentRequests, signal, dictionary.findKnown, onAllBegun),
       )
       const store = () => storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
       const stored = await outlastOutage(store, AbortSignal.any([signal, lease.signal]))

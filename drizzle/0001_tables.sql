@@ -891,6 +891,8 @@ ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERNAL;
 --> statement-breakpoint
 ALTER TABLE "watch_period" SET (fillfactor = 50);
 --> statement-breakpoint
+ALTER TABLE "task" SET (fillfactor = 50);
+--> statement-breakpoint
 ALTER TABLE "interval_progress" SET UNLOGGED;
 --> statement-breakpoint
 ALTER TABLE "period_due" SET UNLOGGED;

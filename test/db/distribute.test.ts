@@ -111,6 +111,19 @@ describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
     assert.ok(answers.visibility?.length)
   })
 
+  test('is asked once for an app of a project: the project, the app and the range of slots go to Citus', async () => {
+    const rows = await db.sql.unsafe<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>(`
+      explain (analyze, verbose, format json) select slot, rank from rank_history
+      where project = '${PROJECT}' and app_id = '1000000001' and slot >= (select now() - interval '30 days')`)
+    const scans = rows.flatMap((row) => row['QUERY PLAN'].flatMap(({ Plan }) => listForeignScans(Plan)))
+    assert.deepEqual(
+      scans.map((scan) => scan['Actual Loops']),
+      [1],
+    )
+    for (const sent of ['slot >= $', `project = '${PROJECT}'`, "app_id = '1000000001'"])
+      assert.ok(scans[0]?.['Remote SQL']?.includes(sent), scans[0]?.['Remote SQL'])
+  })
+
   test('is on the workers, with the months that are made later', async () => {
     await makePartitionsAhead(db, 3)
     const [row] = await db.sql`
@@ -181,6 +194,18 @@ test('the main job runs on a distributed history, and buys nothing twice', {
     { rankings: 6, ranks: true, tasks: 7, charges: 7 },
   )
 })
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Actual Loops': number
+  readonly 'Remote SQL'?: string
+  readonly Plans?: readonly PlanNode[]
+}
+
+function listForeignScans(node: PlanNode): PlanNode[] {
+  const own = node['Node Type'] === 'Foreign Scan' ? [node] : []
+  return [...own, ...(node.Plans ?? []).flatMap(listForeignScans)]
+}
 
 /** The objects of a distributed history, on tables and views of one server. */
 async function distributeWithoutCitus(sql: TestDatabase['sql']): Promise<void> {

@@ -28,24 +28,30 @@ const MOVES_WORK: ReadonlySet<JobName> = new Set(['track', 'reconcile', 'collect
 
 export async function run(options: CommandOptions['run'], caller: CommandContext): Promise<number> {
   const context = { ...caller, log: quietOnTerminal(caller) }
+  const exitCode = await runOnce(options, context)
+  const { heartbeatUrl } = context.config
+  if (exitCode === 0 && heartbeatUrl !== null) await sendBeat(heartbeatUrl, context)
+  return exitCode
+}
+
+async function runOnce(options: CommandOptions['run'], context: CommandContext): Promise<number> {
   const session = await openWorkSession(context)
   const progress = createProgress(context)
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS
   const metrics = options.metrics === undefined ? null : await beginMetrics(session, options.metrics)
   try {
-    const exitCode =
-      options.jobs.length > 0
-        ? await runJobs(session, options.jobs, waitMs, context)
-        : await runWholeCycle(session, progress, waitMs, context)
-    if (exitCode === 0 && context.config.heartbeatUrl !== null)
-      await sendBeat(context.config.heartbeatUrl, context)
-    return exitCode
+    return options.jobs.length > 0
+      ? await runJobs(session, options.jobs, waitMs, context)
+      : await runWholeCycle(session, progress, waitMs, context)
   } finally {
     progress.stop()
     await session.drain()
     if (context.signal.aborted) await explainStop(session, context)
-    await metrics?.write()
-    await session.close()
+    try {
+      await metrics?.write()
+    } finally {
+      await session.close()
+    }
   }
 }
 

@@ -817,6 +817,8 @@ CREATE INDEX "audit_difference_by_time" ON "audit_difference" USING btree ("post
 --> statement-breakpoint
 CREATE INDEX "budget_cut_ends" ON "budget_cut" USING btree ("slot_ends_at","slot");
 --> statement-breakpoint
+CREATE INDEX "budget_cut_dearer" ON "budget_cut" USING btree ("target_id") WHERE reason like 'dearer%';
+--> statement-breakpoint
 CREATE INDEX "charge_by_time" ON "charge" USING brin ("at") WITH (autosummarize=true,pages_per_range=32);
 --> statement-breakpoint
 CREATE INDEX "charge_told" ON "charge" USING btree ("kind","at") WHERE kind in ('adjustment', 'duplicate');
@@ -833,7 +835,7 @@ CREATE INDEX "location_by_name" ON "location" USING btree ("store",lower(name co
 --> statement-breakpoint
 CREATE INDEX "period_due_by_time" ON "period_due" USING btree ("work","at");
 --> statement-breakpoint
-CREATE INDEX "post_open" ON "post" USING btree ("state") WHERE state <> 'settled';
+CREATE INDEX "post_open" ON "post" USING btree ("state","id") WHERE state <> 'settled';
 --> statement-breakpoint
 CREATE INDEX "post_settled" ON "post" USING btree ("settled_at") WHERE state = 'settled';
 --> statement-breakpoint

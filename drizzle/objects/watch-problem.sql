@@ -61,6 +61,9 @@ with recursive keyword_place as (
     order by h.slot desc limit 1
   ) latest
   where latest.gap = 'failed'
+), budget (reason, whose, setting) as (
+  values ('%project_budget', 'of the project', 'its daily_usd or monthly_usd'),
+    ('%overall_budget', 'of all projects', 'MAX_USD_PER_RUN, MAX_USD_PER_DAY, MAX_USD_PER_MONTH, the limits of the account or its balance')
 ), spelling as (
   select t.store, t.location_code, t.language_code, folded_subject(t.subject) as folded, t.subject, min(p.watch_id) as watch_id,
     min(p.project) as project, max(task_price(p.depth, u.unit_results, u.unit_micros) * 2592000 / extract(epoch from p.every)) as micros
@@ -129,18 +132,16 @@ union all
 select w.watch_table, w.watch_id, w.project, w.store, w.subject, told.problem,
   case w.kind when 'reviews' then 'Reviews: ' else '' end || told.message
 from (
-  select c.target_id, case when c.reason like 'dearer%' then 'dearer_than_budget' else 'money' end as problem, format(
-    case when c.reason like 'dearer%'
-      then 'It costs %s a time, which is more than the whole budget %s, so it is not bought: raise %s, or lower the '
-        'depth or the priority of the watch.'
-      else 'This slot costs %s, and the budget %s is used up: it is bought when money comes, and else becomes a gap. '
-        'Raise %s, or watch less, or less often.'
-      end, dollars(c.price_micros), budget.whose, budget.setting) as message, c.slot
-  from budget_cut c
-  join (values
-    ('%project_budget', 'of the project', 'its daily_usd or monthly_usd'),
-    ('%overall_budget', 'of all projects', 'MAX_USD_PER_RUN, MAX_USD_PER_DAY, MAX_USD_PER_MONTH, the limits of the account or its balance')
-  ) budget (reason, whose, setting) on c.reason like budget.reason
+  -- Every watch may be cut, so that `problem` is a constant of each branch: who asks for the others reads none of these.
+  select c.target_id, 'money' as problem, format('This slot costs %s, and the budget %s is used up: it is bought when money comes, and '
+    'else becomes a gap. Raise %s, or watch less, or less often.', dollars(c.price_micros), b.whose, b.setting) as message, c.slot
+  from budget_cut c join budget b on c.reason like b.reason
+  where c.reason not like 'dearer%'
+  union all
+  select c.target_id, 'dearer_than_budget', format('It costs %s a time, which is more than the whole budget %s, so it is not bought: '
+    'raise %s, or lower the depth or the priority of the watch.', dollars(c.price_micros), b.whose, b.setting), c.slot
+  from budget_cut c join budget b on c.reason like b.reason
+  where c.reason like 'dearer%'
   union all
   select f.target_id, 'last_slot_failed', format('The last measurement, due %s, failed: %s. The next slot is tried again; '
     'when that fails too, correct the watch.', to_char(f.slot at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),

@@ -141,10 +141,10 @@ async function printFunctions(db: Database, began: Date, context: CommandContext
 }
 
 async function printProblems({ db }: WorkSession, context: CommandContext): Promise<void> {
-  const { lines, total } = await readProblems(db, PROBLEMS_SHOWN)
+  const { lines, total, isMore } = await readProblems(db, PROBLEMS_SHOWN)
   if (total === 0) return
   context.stdout.write(
-    `\n${formatCount(total)} problems (select * from watch_problem; select * from task_problem;):\n`,
+    `\n${isMore ? 'At least ' : ''}${formatCount(total)} problems (select * from watch_problem; select * from task_problem;):\n`,
   )
   for (const line of lines) context.stdout.write(`  ${line.about}: ${line.message}\n`)
 }

@@ -149,5 +149,7 @@ function printStatus(status: Status, context: CommandContext): void {
   section('Problems', status.problems.lines, 'None.')
   const hidden = status.problems.total - status.problems.lines.length
   if (hidden > 0)
-    stdout.write(`… and ${hidden} more: select * from watch_problem; select * from task_problem;\n`)
+    stdout.write(
+      `… and ${status.problems.isMore ? 'at least ' : ''}${hidden} more: select * from watch_problem; select * from task_problem;\n`,
+    )
 }

@@ -9,8 +9,12 @@ export interface Swept {
   readonly overdue: number
   /** Posts made of tasks that had been released. */
   readonly packed: number
+  /** Posts that are not sent yet, the oldest SWEPT_POSTS. */
   readonly ready: number
 }
+
+/** The oldest posts (ids ascend) are sent next. A younger one that lost its job is found when it is among them. */
+const SWEPT_POSTS = 1_000
 
 /** `enqueuePosts` ignores a post whose job is waiting or going on. */
 export async function sweepPosts(
@@ -20,11 +24,10 @@ export async function sweepPosts(
   const overdue = await markOverduePosts(db.sql)
   return withLedgerLock(db, 'The sweep', async (tx) => {
     const packed = await packTasks(tx)
-    const ready = await tx<{ id: string }[]>`select id from post where state = 'ready' order by created_at`
-    await enqueuePosts(
-      tx,
-      ready.map((post) => post.id),
-    )
+    const ready = await tx<
+      { id: string }[]
+    >`select id from post where state = 'ready' order by id limit ${SWEPT_POSTS}`
+    await enqueuePosts(tx, [...new Set([...packed, ...ready.map((post) => post.id)])])
     return { overdue, packed: packed.length, ready: ready.length }
   })
 }

@@ -60,18 +60,33 @@ export interface ProblemLine {
 export interface Problems {
   readonly lines: ProblemLine[]
   readonly total: number
+  /** Whether there may be more than `total`: of each kind no more than PROBLEMS_COUNTED are counted. */
+  readonly isMore: boolean
 }
 
-/** Problems of watches and tasks, at most `limit` of them. */
+/** When money is short a problem of every watch is the same; when the service is away, of every task. */
+const PROBLEMS_COUNTED = 1_000
+
+/** Problems of watches and tasks, at most `limit` of them: those that the budget cuts after what a person has to mend. */
 export async function readProblems(db: Database, limit: number): Promise<Problems> {
+  const watches = db.sql`select concat_ws(' ', watch_table, watch_id, project, store, subject) as about, message`
   const lines = await db.sql<(ProblemLine & { total: number })[]>`
     select about, message, count(*) over () as total from (
-      select concat_ws(' ', watch_table, watch_id, project, store, subject) as about, message from watch_problem
+      select about, message, 1 as place from (
+        (${watches} from watch_problem where problem <> 'money' limit ${PROBLEMS_COUNTED})
+        union all
+        (select concat_ws(' ', store, function, subject, slot), message from task_problem limit ${PROBLEMS_COUNTED})
+      ) mended
       union all
-      select concat_ws(' ', store, function, subject, slot), message from task_problem
+      (${watches}, 2 from watch_problem where problem = 'money' limit ${PROBLEMS_COUNTED})
     ) as problem
-    order by about limit ${limit}`
-  return { lines: lines.map(({ total: _, ...line }) => line), total: lines[0]?.total ?? 0 }
+    order by place, about limit ${limit}`
+  const total = lines[0]?.total ?? 0
+  return {
+    lines: lines.map(({ about, message }) => ({ about, message })),
+    total,
+    isMore: total >= PROBLEMS_COUNTED,
+  }
 }
 
 export interface FailedResults {
@@ -90,7 +105,7 @@ export async function readFailedSince(db: Database, since: Date): Promise<Failed
 /** What is odd about projects as a whole, as sentences: a name that is nearly another's, a project without any app. */
 export async function readProjectProblems(db: Database, limit: number): Promise<string[]> {
   const rows = await db.sql<{ message: string }[]>`
-    select message from watch_problem where watch_table = 'project' order by project, message limit ${limit}`
+    select message from project_problem order by project, message limit ${limit}`
   return rows.map(({ message }) => message)
 }
 

@@ -4,11 +4,17 @@
  * `--watches` takes numbers with commas between.
  */
 import { parseArgs } from 'node:util'
+import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
 import type { Database } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
+import { readUnknownPosts } from '../../src/ledger/posts.ts'
+import { readFigures } from '../../src/monitor/figures.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
+import { sweepPosts } from '../../src/post/sweep.ts'
 import { readOutstanding } from '../../src/queue/cycle.ts'
+import { readBudgets } from '../../src/report/money.ts'
+import { readProblems } from '../../src/report/status.ts'
 import { rememberPrices } from '../support/ledger.ts'
 import { type Bar, printBars } from './bars.ts'
 import { withDatabase } from './database.ts'
@@ -76,6 +82,14 @@ async function measureBareInsert(db: Database): Promise<Cost> {
   return cost
 }
 
+/** As `storerank status` does. */
+async function readStatus(db: Database): Promise<void> {
+  await readFigures(db, { budget: BUDGET, callsPerMinute: 2_000, jobs: [] })
+  await readUnknownPosts(db.sql, QUIET_MS)
+  await readProblems(db, 20)
+  await readBudgets(db, BUDGET)
+}
+
 async function measureAt(db: Database, watches: number): Promise<void> {
   await fillWatches(db, watches)
   const plan = () => planDueTasks(db, BUDGET, async () => {})
@@ -86,6 +100,9 @@ async function measureAt(db: Database, watches: number): Promise<void> {
   const nothingDue = await measure(db, plan)
   const nothingOver = await measure(db, close)
   const asked = await measure(db, () => readOutstanding(db, QUIET_MS))
+  const status = await measure(db, () => readStatus(db))
+  const late = await measure(db, () => handOutOverdue(db, async () => {}))
+  const swept = await measure(db, () => sweepPosts(db, async () => {}))
   const bareInsert = await measureBareInsert(db)
   const share = Math.max(watches / MILLION, 0.01)
   const bars: Bar[] = [
@@ -102,7 +119,11 @@ async function measureAt(db: Database, watches: number): Promise<void> {
     { what: 'planning when nothing is due', value: nothingDue.seconds * 1000, unit: 'ms', atMost: 100 },
     { what: 'closing the slot of all targets', value: closing.seconds, unit: 's', atMost: 60 * share },
     { what: 'closing when nothing is over', value: nothingOver.seconds * 1000, unit: 'ms', atMost: 100 },
+    { what: 'closing: CPU a watch', value: (closing.serverCpuMs * 1000) / watches, unit: 'µs', atMost: 60 },
     { what: 'counting what is outstanding', value: asked.seconds * 1000, unit: 'ms', atMost: 300 },
+    { what: 'status: all that it reads', value: status.seconds * 1000, unit: 'ms', atMost: 300 },
+    { what: 'asking what is overdue, where nothing is', value: late.seconds * 1000, unit: 'ms' },
+    { what: 'sweeping the posts', value: swept.seconds * 1000, unit: 'ms' },
   ]
   printBars(`${watches.toLocaleString('en')} watches`, bars)
 }

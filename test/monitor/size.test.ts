@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
+import { readProblems } from '../../src/report/status.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const FEW = 300
@@ -92,4 +93,20 @@ test('what is open is counted by indexes alone', async () => {
     select relpages as pages, (select count from open_work where kind = 'posted') as posted from pg_class where relname = 'task'`
   assert.equal(task?.posted, MANY / 2 - 1)
   assert.ok(pages < (task?.pages ?? 0) / 2, `${pages} pages, and the tasks have ${task?.pages}`)
+})
+
+test('what the budget cuts is counted up to a bound, behind what a person has to mend', async () => {
+  const { sql } = planning.db
+  const cut = (from: number, to: number) => sql`
+    insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
+    select id, slot_of('1 day', now()), now() + interval '1 day', 'overall_budget', 1200 from target order by id offset ${from}::int limit ${to - from}::int`
+  const mended = `select * from watch_problem where problem <> 'money'`
+  await cut(0, FEW)
+  const few = await readPages(mended)
+  await cut(FEW, MANY)
+  const many = await readPages(mended)
+  assert.ok(many <= few * MOST_TIMES, `${many} pages, and ${few} before`)
+  const { lines, total, isMore } = await readProblems(planning.db, 100)
+  assert.match(lines.at(-1)?.message ?? '', /^This slot costs \$0\.0012/)
+  assert.deepEqual([lines.length, total, isMore], [4 + 1, 4 + 1, false])
 })

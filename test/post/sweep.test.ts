@@ -58,6 +58,21 @@ test('tasks that were given back one by one are packed into a new post', async (
   assert.equal((await claim(enqueued[0] ?? '')).tasks.length, 2)
 })
 
+test('of more posts than one sweep looks at, the oldest are enqueued, and what it packed itself', async () => {
+  const old = await world.db.sql<{ id: string }[]>`
+    insert into post (store, function) select 'ios_store', 'app_searches' from generate_series(1, 1000) returning id`
+  const given = await planPost(world, ['yoga'])
+  const younger = await planPost(world, ['pilates'])
+  const post = await claim(given)
+  await settlePost(world.db, post, [answerOf(post.tasks[0]?.tag ?? '', 40210)], 60_000, null)
+  const { enqueued, packed } = await sweep()
+  assert.equal(packed, 1)
+  assert.equal(enqueued.length, 1_001)
+  const isEnqueued = new Set(enqueued)
+  assert.ok(old.every(({ id }) => isEnqueued.has(id)))
+  assert.ok(!isEnqueued.has(younger))
+})
+
 test('what the service refuses for money is told until it is taken, and with the remedy', async () => {
   const look = async () => {
     const { work } = await readFigures(world.db, { budget: NO_BUDGET, callsPerMinute: 2000, jobs: [] })

@@ -84,7 +84,7 @@ export const post = pgTable(
   },
   (t) => [
     check('post_state_known', sql`state in ('ready', 'sending', 'settled', 'unknown')`),
-    index('post_open').on(t.state).where(sql`state <> 'settled'`),
+    index('post_open').on(t.state, t.id).where(sql`state <> 'settled'`),
     index('post_settled').on(t.settledAt).where(sql`state = 'settled'`),
   ],
 )
@@ -301,6 +301,7 @@ export const budgetCut = pgTable(
       sql`reason in ('project_budget', 'overall_budget', 'dearer_than_project_budget', 'dearer_than_overall_budget')`,
     ),
     index('budget_cut_ends').on(t.slotEndsAt, t.slot),
+    index('budget_cut_dearer').on(t.targetId).where(sql`reason like 'dearer%'`),
   ],
 )
 

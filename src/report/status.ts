@@ -25,9 +25,9 @@ export interface OpenWork {
   readonly since: Date | null
 }
 
-/** What has not ended, a row for each kind whether there is any or not. It counts all of it once, by indexes. */
+/** What has not ended, a row for each kind whether there is any or not, all counted once. Whether the server has room takes a file. */
 export async function readOpenWork(db: Database): Promise<OpenWork[]> {
-  return db.sql<OpenWork[]>`select kind, count, since from open_work`
+  return db.sql<OpenWork[]>`select kind, count, since from open_work where kind <> 'no_room'`
 }
 
 export interface BacklogLine {

@@ -36,14 +36,24 @@ export async function readAsked(tx: Transaction, project: AlertProject): Promise
   const scopeOf = (rule: ListScope) => numbers.get(keyOf(rule)) ?? null
   const comparing = rules.filter(({ kind, days }) => days !== null && COMPARING.includes(kind))
   const apps = comparing.length === 0 ? [] : await readMeantApps(tx, project)
+  const compared = [...Map.groupBy(comparing, ({ days }) => days ?? 0)].map(([days, ofDays]) =>
+    compare(days, ofDays, apps, scopeOf),
+  )
   return {
     rules: new Map(rules.map((rule) => [rule.id, scopeOf(rule)])),
     scopes: [...scopes.values()],
     kinds: new Set(rules.map(({ kind }) => kind)),
     comparedWith: new Set(rules.map(({ comparedWith }) => comparedWith)),
-    compared: [...Map.groupBy(comparing, ({ days }) => days ?? 0)].map(([days, ofDays]) =>
-      compare(days, ofDays, apps, scopeOf),
-    ),
+    compared,
+    newAppRules: comparing
+      .filter(({ kind }) => kind === 'new_app')
+      .map((rule) => ({
+        id: rule.id,
+        days: rule.days ?? 0,
+        scope: scopeOf(rule),
+        top: rule.top ?? 0,
+        isWholeTop: compared.some(({ days, top }) => days === rule.days && top === rule.top),
+      })),
     countedTops: [...new Set(topsOf(rules, 'top_count_moved'))],
     apps,
   }

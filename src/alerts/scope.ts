@@ -50,6 +50,16 @@ export interface MeantApp {
   readonly isSummed: boolean
 }
 
+/** A rule that looks for new apps. */
+export interface NewAppRule {
+  readonly id: number
+  readonly days: number
+  readonly scope: number | null
+  readonly top: number
+  /** Whether the first apps of a pair are as many as its top. */
+  readonly isWholeTop: boolean
+}
+
 /** What the rules of a project ask for. */
 export interface Asked {
   /** The rules by their ids, each with its scope, the place in `scopes` from 1 on; null: it means all lists. */
@@ -58,6 +68,7 @@ export interface Asked {
   readonly kinds: ReadonlySet<string>
   readonly comparedWith: ReadonlySet<string>
   readonly compared: readonly Compared[]
+  readonly newAppRules: readonly NewAppRule[]
   /** Each N of the top N in which rules count keywords. */
   readonly countedTops: readonly number[]
   readonly apps: readonly MeantApp[]

@@ -152,7 +152,7 @@ function owedSlots(tx: Transaction, ids: readonly number[], piece: ClosingPiece)
         (select max(o.slot + p.every) from watch_period p
           where p.target_id = o.target_id and p.ended_at is null and slot_of(p.every, ${present}) = o.slot and p.first_slot <= o.slot),
         (select max(k.slot_ends_at) from task k
-          where k.target_id = o.target_id and k.slot = o.slot and k.state = 'planned' and k.state <> 'dropped'
+          where k.target_id = o.target_id and k.slot = o.slot and k.state = (select 'planned') and k.state <> 'dropped'
             and k.slot_ends_at > ${present}),
         (select max(c.slot_ends_at) from budget_cut c
           where c.target_id = o.target_id and c.slot = o.slot and c.slot_ends_at > ${present})) as running_until

@@ -159,5 +159,5 @@ export async function settleKnownPosts(sql: SqlRunner, postIds: readonly string[
     )
     update post p set state = 'settled', settled_at = clock_timestamp(), problem = null
     from open where p.id = open.id and p.state in ('sending', 'unknown')
-      and not exists (select from task k where k.post_id = p.id and k.state = 'posting')`
+      and not exists (select from task k where k.post_id = p.id and k.state = (select 'posting'))`
 }

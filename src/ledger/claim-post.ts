@@ -39,7 +39,7 @@ export async function lockPlannedTasks(tx: Transaction, postId: string): Promise
   const [row] = await tx<{ payers: number[] }[]>`
     select coalesce(array_agg(distinct y.project_id), '{}') as payers
     from (
-      select k.payers from task k where k.post_id = ${postId} and k.state = 'planned' order by k.id for update
+      select k.payers from task k where k.post_id = ${postId} and k.state = (select 'planned') order by k.id for update
     ) k cross join lateral unnest(k.payers) as y (project_id)`
   return row?.payers ?? []
 }
@@ -76,7 +76,7 @@ function staleTasks(tx: Transaction, postId: string): Fragment {
   return tx`
     stale as materialized (
       select k.id, k.status_code, k.slot_ends_at <= storerank_now() as is_over from task k
-      where k.post_id = ${postId} and k.state = 'planned' and (k.slot_ends_at <= storerank_now() or not exists (
+      where k.post_id = ${postId} and k.state = (select 'planned') and (k.slot_ends_at <= storerank_now() or not exists (
         select from watch_period p
         where p.target_id = k.target_id and p.ended_at is null and slot_of(p.every, k.slot) = k.slot))
     )`
@@ -91,7 +91,7 @@ function outdatedTasks(tx: Transaction, post: PostToClaim): Fragment {
   return tx`
     mine as materialized (
       select k.id, k.priority, k.depth, k.payers, k.estimate_micros, k.reserved_at from task k
-      where k.post_id = ${post.id} and k.state = 'planned'
+      where k.post_id = ${post.id} and k.state = (select 'planned')
     ),
     price as materialized (
       select p.priority, p.unit_results, p.unit_micros from unit_price p where p.store = ${post.store} and p.function = ${post.function}
@@ -124,7 +124,7 @@ export async function dropStaleTasks(tx: Transaction, postId: string): Promise<v
         ended_at = case when s.is_over or s.status_code is null then null else clock_timestamp() end,
         problem = case when s.is_over or s.status_code is null then coalesce(k.problem, p.problem)
           else 'No watch asks for it any more, and it was not posted again after: ' || k.problem end
-      from stale s, post p where k.id = s.id and k.state = 'planned' and p.id = ${postId}
+      from stale s, post p where k.id = s.id and k.state = (select 'planned') and p.id = ${postId}
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     moved as (${freed(tx, 'ended')}),
@@ -138,7 +138,7 @@ export async function renewReservations(tx: Transaction, post: PostToClaim): Pro
     with ${outdatedTasks(tx, post)},
     renewed as (
       update task k set estimate_micros = o.price_micros, reserved_at = storerank_now()
-      from outdated o where k.id = o.id and k.state = 'planned'
+      from outdated o where k.id = o.id and k.state = (select 'planned')
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     moved as (${freed(tx, 'outdated')} union all ${reserved(tx, 'renewed')}),
@@ -161,7 +161,7 @@ export async function dropTasksOverBudget(
   await tx`
     with mine as materialized (
       select k.*, row_number() over (order by k.priority, k.planned_at desc, k.id desc) as place
-      from task k where k.post_id = ${post.id} and k.state = 'planned'
+      from task k where k.post_id = ${post.id} and k.state = (select 'planned')
     ),
     share as materialized (
       select m.id, m.place, y.project_id, share_of(m.estimate_micros, cardinality(m.payers), y.place) as micros
@@ -207,13 +207,13 @@ export async function dropTasksOverBudget(
         post_id = case when k.status_code is null then null else k.post_id end,
         problem = case when k.status_code is null then k.problem
           else 'No budget was left to post it again after: ' || k.problem end
-      from verdict v where k.id = v.id and k.state = 'planned' and (k.status_code is not null or k.attempt > 1)
+      from verdict v where k.id = v.id and k.state = (select 'planned') and (k.status_code is not null or k.attempt > 1)
       returning k.id, k.target_id, k.slot, k.slot_ends_at, k.priority, k.status_code, k.estimate_micros, k.payers, k.reserved_at,
         v.reason
     ),
     deleted as (
       delete from task k using verdict v
-      where k.id = v.id and k.state = 'planned' and k.status_code is null and k.attempt = 1
+      where k.id = v.id and k.state = (select 'planned') and k.status_code is null and k.attempt = 1
       returning k.id, k.target_id, k.slot, k.slot_ends_at, k.priority, k.status_code, k.estimate_micros, k.payers, k.reserved_at,
         v.reason
     ),
@@ -249,11 +249,11 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
     ),
     mine as materialized (
       select k.id, sum(k.estimate_micros) over (order by k.priority desc, k.planned_at, k.id) > m.left_micros as is_beyond
-      from task k, minute m where k.post_id = ${postId} and k.state = 'planned'
+      from task k, minute m where k.post_id = ${postId} and k.state = (select 'planned')
     ),
     parted as (
       update task k set post_id = null from mine
-      where k.id = mine.id and k.state = 'planned' and mine.is_beyond and exists (select from mine where not is_beyond)
+      where k.id = mine.id and k.state = (select 'planned') and mine.is_beyond and exists (select from mine where not is_beyond)
     )
     select not coalesce(bool_and(is_beyond), false) as fits from mine`
   return row?.fits ?? true
@@ -263,7 +263,7 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
 export async function settleEmptyPost(tx: Transaction, postId: string): Promise<boolean> {
   const rows = await tx`
     update post set state = 'settled', settled_at = clock_timestamp(), micros = 0
-    where id = ${postId} and not exists (select from task k where k.post_id = ${postId} and k.state = 'planned')
+    where id = ${postId} and not exists (select from task k where k.post_id = ${postId} and k.state = (select 'planned'))
     returning id`
   return rows.length > 0
 }
@@ -298,7 +298,7 @@ export async function startSending(
 ): Promise<ClaimedTask[]> {
   return tx<ClaimedTask[]>`
     with sent as (
-      update task k set state = 'posting' where k.post_id = ${postId} and k.state = 'planned'
+      update task k set state = 'posting' where k.post_id = ${postId} and k.state = (select 'planned')
       returning k.id, k.attempt, k.target_id, k.slot, k.slot_ends_at, k.priority, k.depth, k.html, k.estimate_micros
     ),
     sending as (

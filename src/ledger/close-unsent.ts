@@ -24,13 +24,13 @@ export function closeUnsentTasks(tx: Transaction, limit: number): Fragment {
       update task k set state = 'dropped', ended_at = clock_timestamp(), post_id = null
       from over o
       where k.id = o.id and k.id = ${ids} and k.attempt > 1
-        and ((k.state = 'planned' and k.slot_ends_at <= storerank_now()) or (k.state = 'dropped' and k.ended_at is null))
+        and ((k.state = (select 'planned') and k.slot_ends_at <= storerank_now()) or (k.state = 'dropped' and k.ended_at is null))
       returning k.id, k.target_id, k.slot, k.status_code, k.problem, k.estimate_micros, k.payers, k.reserved_at, o.state
     ),
     deleted as (
       delete from task k using over o
       where k.id = o.id and k.id = ${ids} and k.attempt = 1
-        and ((k.state = 'planned' and k.slot_ends_at <= storerank_now()) or (k.state = 'dropped' and k.ended_at is null))
+        and ((k.state = (select 'planned') and k.slot_ends_at <= storerank_now()) or (k.state = 'dropped' and k.ended_at is null))
       returning k.id, k.target_id, k.slot, k.status_code, k.problem, k.estimate_micros, k.payers, k.reserved_at, k.state
     ),
     unsent as materialized (

@@ -17,7 +17,7 @@ export function collectTasks(tx: Transaction): Fragment {
   return tx`
     open as materialized (
       select k.id, k.service_id from task k
-      where k.service_id in (select service_id from result) and k.state = 'posted'
+      where k.service_id in (select service_id from result) and k.state = (select 'posted')
       order by k.id for update
     ),
     collected as (

@@ -83,7 +83,7 @@ export async function failRefusedTasks(
       update task k set state = 'failed', status_code = r.status_code,
         problem = explain_status(r.status_code, r.message), ended_at = clock_timestamp()
       from refusal r
-      where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = 'posting'
+      where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = (select 'posting')
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     moved as (${freed(tx, 'ended')}),
@@ -100,7 +100,7 @@ export async function failResults(tx: Transaction, failed: readonly FailedResult
       problem = explain_status(f.status_code, f.message), fetching_until = null
     from unnest(${failed.map((result) => result.serviceId)}::text[], ${failed.map((result) => result.statusCode)}::int[],
       ${failed.map((result) => result.message)}::text[]) as f (service_id, status_code, message)
-    where k.service_id = f.service_id and k.state = 'posted'`
+    where k.service_id = f.service_id and k.state = (select 'posted')`
 }
 
 /**
@@ -125,7 +125,7 @@ export async function postAgain(
       from (select id, service_id as old_id from task where service_id = any(${failed.map((result) => result.serviceId)})) o,
         unnest(${failed.map((result) => result.serviceId)}::text[], ${failed.map((result) => result.statusCode)}::int[],
           ${failed.map((result) => result.message)}::text[]) as f (service_id, status_code, message)
-      where k.id = o.id and k.service_id = o.old_id and f.service_id = o.old_id and k.state = 'posted'
+      where k.id = o.id and k.service_id = o.old_id and f.service_id = o.old_id and k.state = (select 'posted')
         and k.slot_ends_at > storerank_now() and k.charged_posts < ${maxAttempts}
       returning o.old_id, k.payers, k.estimate_micros, k.reserved_at
     ),
@@ -149,7 +149,7 @@ export async function rejectResults(tx: Transaction, unreadable: readonly Unread
   await tx`
     with open as materialized (
       select k.id, k.service_id, k.target_id, k.slot from task k
-      where k.service_id = any(${unreadable.map((result) => result.serviceId)}::text[]) and k.state = 'posted'
+      where k.service_id = any(${unreadable.map((result) => result.serviceId)}::text[]) and k.state = (select 'posted')
       order by k.id for update
     ),
     kept as (
@@ -183,7 +183,7 @@ export async function deferResults(tx: Transaction, later: readonly LaterResult[
       from unnest(${later.map((result) => result.serviceId)}::text[], ${later.map((result) => result.problem)}::text[],
         ${later.map((result) => result.pauseMs)}::float8[]) as l (service_id, problem, pause_ms)
     ) l
-    where k.service_id = l.service_id and k.state = 'posted'`
+    where k.service_id = l.service_id and k.state = (select 'posted')`
 }
 
 /**

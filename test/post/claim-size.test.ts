@@ -1,0 +1,59 @@
+/** A claim reads its own post, and not all that is planned, also where the planner last saw no planned task. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { claimPost } from '../../src/post/claim.ts'
+import { rememberPrices } from '../support/ledger.ts'
+import { createPlanning, type Planning } from '../support/planning.ts'
+
+const TASKS = 2_000
+const POSTS = TASKS / 100
+/** Each task of a post is read by several statements. */
+const MOST_READ = 20
+const OPTIONS = {
+  budget: { maxDayMicros: 1_000_000_000, maxMonthMicros: null },
+  window: { callsPerMinute: 2_000, maxConcurrentRequests: 30, runner: 'test' },
+  postbackUrl: null,
+}
+
+let planning: Planning
+before(async () => {
+  planning = await createPlanning()
+})
+after(() => planning.drop())
+
+/** Of the table `task`, by scans of the whole table and by its indexes. */
+async function countTasksRead(): Promise<number> {
+  const { sql } = planning.db
+  await sql`select pg_stat_force_next_flush()`
+  const [row] = await sql<{ rows: number }[]>`
+    select (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::int as rows
+    from pg_stat_user_tables t left join pg_stat_user_indexes i using (relid) where t.relname = 'task' group by t.seq_tup_read`
+  return row?.rows ?? 0
+}
+
+test('claims read as much of each task, however many are planned', async () => {
+  const { db } = planning
+  await planning.setNow('2026-03-01T10:00:00Z')
+  await planning.watch(
+    'fitness',
+    Array.from({ length: TASKS }, (_, n) => `yoga ${n}`),
+  )
+  await planning.plan()
+  await planning.measure()
+  await db.sql`
+    insert into account_usage (login, prices, minute_limit_micros) values ('me', '[]', 1000000000)`
+  await rememberPrices(db.sql)
+  // Nothing is planned now, as the planner then believes for as long as the tables are not looked at again.
+  await db.sql`vacuum analyze task`
+  await planning.setNow('2026-03-02T10:00:00Z')
+  await planning.plan()
+  const posts = await db.sql<{ id: string }[]>`select distinct post_id as id from task where state = 'planned'`
+  assert.equal(posts.length, POSTS)
+  const before = await countTasksRead()
+  for (const { id } of posts) {
+    assert.equal((await claimPost(db, id, randomUUID(), OPTIONS)).kind, 'claimed')
+  }
+  const read = ((await countTasksRead()) - before) / TASKS
+  assert.ok(read <= MOST_READ, `each task was read ${read.toFixed(1)} times`)
+})

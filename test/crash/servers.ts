@@ -121,6 +121,8 @@ export interface SandboxOptions {
   /** How long the longest task takes. */
   readonly readyMs: number
   readonly clockOffsetMs: number
+  /** What the account has paid in; left out: as the sandbox has it. */
+  readonly balanceUsd?: number
 }
 
 /** It leaves by itself when the harness is gone. */
@@ -128,6 +130,7 @@ export async function startSandboxProcess({
   seed,
   readyMs,
   clockOffsetMs,
+  balanceUsd,
 }: SandboxOptions): Promise<SandboxServer> {
   const folder = await mkdtemp(join(tmpdir(), 'storerank-crash-sandbox-'))
   const announceFile = join(folder, 'announced')
@@ -143,6 +146,7 @@ export async function startSandboxProcess({
     statusPerMinute: UNLIMITED,
     requestsInFlight: UNLIMITED,
     webhookTimeoutMs: WEBHOOK_TIMEOUT_MS,
+    balanceUsd,
     faults: { clockOffsetMs },
   }
   child.stdin.end(JSON.stringify(options))

@@ -66,6 +66,8 @@ const COLLECT_EVERY_MS = 2_000
 const DAY_LIMIT_MS = 30 * 60_000
 const SILENT = pino({ level: 'silent' })
 const QUIET_MS = 2_000
+/** Ninety days of 20,000 tasks cost $2,160. */
+const BALANCE_USD = 100_000
 /** A day of half a minute cannot wait for limits of a minute: its lists of ids alone would take two. */
 const CALL_WINDOW_MS = 2_000
 /** So that everything bought or done in the life is older than it is kept. */
@@ -92,7 +94,7 @@ async function openWorld(options: SoakOptions, ends: AsyncDisposableStack): Prom
   ends.defer(() => server.stop())
   const folder = await mkdtemp(join(tmpdir(), 'storerank-soak-'))
   ends.defer(() => rm(folder, { recursive: true, force: true }))
-  const sandbox = await startSandboxProcess({ seed: 1, readyMs: 200, clockOffsetMs: 0 })
+  const sandbox = await startSandboxProcess({ seed: 1, readyMs: 200, clockOffsetMs: 0, balanceUsd: BALANCE_USD })
   ends.defer(() => sandbox.stop())
   const url = Object.assign(new URL(server.url), { pathname: '/soak' }).href
   const admin = postgres(server.url, { max: 1, onnotice: () => {} })

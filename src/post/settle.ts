@@ -97,7 +97,8 @@ export async function settlePost(
       await markUnknown(tx, claim.postId, problem ?? 'The answer was incomplete.')
     }
     await settleKnownPosts(tx, [claim.postId])
-    const unknown = await tx`select id from task where post_id = ${claim.postId} and state = (select 'posting')`
+    const unknown =
+      await tx`select id from task where post_id = ${claim.postId} and state = (select 'posting')`
     return { created: created.length, failed: failedCount, released: releasedCount, unknown: unknown.length }
   })
 }

@@ -48,7 +48,9 @@ test('claims read as much of each task, however many are planned', async () => {
   await db.sql`vacuum analyze task`
   await planning.setNow('2026-03-02T10:00:00Z')
   await planning.plan()
-  const posts = await db.sql<{ id: string }[]>`select distinct post_id as id from task where state = 'planned'`
+  const posts = await db.sql<
+    { id: string }[]
+  >`select distinct post_id as id from task where state = 'planned'`
   assert.equal(posts.length, POSTS)
   const before = await countTasksRead()
   for (const { id } of posts) {

@@ -94,7 +94,12 @@ async function openWorld(options: SoakOptions, ends: AsyncDisposableStack): Prom
   ends.defer(() => server.stop())
   const folder = await mkdtemp(join(tmpdir(), 'storerank-soak-'))
   ends.defer(() => rm(folder, { recursive: true, force: true }))
-  const sandbox = await startSandboxProcess({ seed: 1, readyMs: 200, clockOffsetMs: 0, balanceUsd: BALANCE_USD })
+  const sandbox = await startSandboxProcess({
+    seed: 1,
+    readyMs: 200,
+    clockOffsetMs: 0,
+    balanceUsd: BALANCE_USD,
+  })
   ends.defer(() => sandbox.stop())
   const url = Object.assign(new URL(server.url), { pathname: '/soak' }).href
   const admin = postgres(server.url, { max: 1, onnotice: () => {} })

@@ -6,8 +6,9 @@ join alert_channel c on c.id = p.channel_id
 where c.enabled
 union all
 select 'alert_channel', c.id, null, null, c.name, 'delivery_failing', format(
-  'Messages wait for the channel "%s" (%s of them) since the first attempt failed, the last time because: %s. It is tried again '
-  'until %s.', c.name, m.messages, rtrim(m.problem, '.'), to_char(m.since at time zone 'UTC' + interval '3 days', 'YYYY-MM-DD HH24:MI "UTC"'))
+  '%s for the channel "%s". The last attempt failed: %s. It is tried until %s: mend the receiver or the address, and try it: storerank alerts test %s.',
+  case m.messages when 1 then '1 message waits' else m.messages || ' messages wait' end, c.name, rtrim(m.problem, '.'),
+  to_char(m.since at time zone 'UTC' + interval '3 days', 'YYYY-MM-DD HH24:MI "UTC"'), quote_ident(c.name))
 from alert_channel c
 join lateral (
   select count(*) as messages, min(w.created_at) as since, (array_agg(w.problem order by w.created_at) filter (where w.problem is not null))[1] as problem

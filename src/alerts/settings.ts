@@ -36,7 +36,7 @@ export function secretOf(channel: Channel, { secrets }: AlertSettings): string {
   const secret = secrets.get(name)
   if (secret !== undefined) return secret.reveal()
   throw new ConfigurationError(
-    `The environment variable ${name}, which the channel "${channel.name}" names, is not set for the runners.`,
+    `The environment variable ${name}, which the channel "${channel.name}" names, is not set for the runners: set it, and start them again.`,
   )
 }
 

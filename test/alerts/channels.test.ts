@@ -34,6 +34,11 @@ describe('a channel', () => {
     await world.gather()
     await world.deliver(id, { send })
     assert.deepEqual(await world.problems(), ['delivery_dead', 'delivery_failing'])
+    const [failure] = await db.sql`select message from watch_problem where problem = 'delivery_failing'`
+    assert.match(
+      failure?.message,
+      /^1 message waits for the channel "ops"\. The last attempt failed: not now\. It is tried until .*: storerank alerts test ops\.$/,
+    )
     assert.deepEqual(await world.gather(), [])
     assert.equal(await recordTest(db, id), 1)
     assert.deepEqual(await world.gather(), [id])

@@ -23,6 +23,8 @@ CREATE TABLE "alert_channel" (
 	"report" boolean DEFAULT false NOT NULL,
 	"enabled" boolean DEFAULT true NOT NULL,
 	"note" text,
+	"retry_from" timestamp (6) with time zone,
+	"tested_at" timestamp (6) with time zone,
 	"created_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
 	CONSTRAINT "alert_channel_name_once" UNIQUE("name"),
 	CONSTRAINT "alert_channel_name_1_to_100_trimmed" CHECK ((char_length(name) between 1 and 100 and name = btrim(name)) is not false or refuse('alert_channel', 'name_1_to_100_trimmed', array[name], to_jsonb(name), to_jsonb(char_length(name)))),
@@ -44,8 +46,10 @@ CREATE TABLE "alert_channel" (
 --> statement-breakpoint
 CREATE TABLE "alert_channel_problem" (
 	"channel_id" bigint PRIMARY KEY NOT NULL,
+	"kind" text DEFAULT 'channel_settings' NOT NULL,
 	"problem" text NOT NULL,
-	"seen_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL
+	"seen_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
+	CONSTRAINT "alert_channel_problem_kind_known" CHECK (kind in ('channel_settings', 'receiver_gone'))
 );
 --> statement-breakpoint
 CREATE TABLE "alert_due" (
@@ -73,7 +77,7 @@ CREATE TABLE "alert_event" (
 	"found_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
 	"message_id" uuid,
 	"held_back" text,
-	CONSTRAINT "alert_event_held_back_known" CHECK (held_back in ('cooldown', 'channel'))
+	CONSTRAINT "alert_event_held_back_known" CHECK (held_back in ('cooldown', 'channel', 'beginning'))
 );
 --> statement-breakpoint
 CREATE TABLE "alert_message" (
@@ -87,6 +91,7 @@ CREATE TABLE "alert_message" (
 	"next_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
 	"problem" text,
 	"created_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
+	"give_up_at" timestamp (6) with time zone DEFAULT clock_timestamp() + interval '3 days' NOT NULL,
 	"ended_at" timestamp (6) with time zone,
 	CONSTRAINT "alert_message_state_known" CHECK (state in ('pending', 'delivered', 'dead', 'empty'))
 );

@@ -60,7 +60,7 @@ comment on column alert_history.depth_before is 'How many ranks were looked at t
 comment on column alert_history.check_url is 'Where a person sees the same at the store; may be null.';
 comment on column alert_history.detail is 'What else there is to say, by kind.';
 comment on column alert_history.found_at is 'When it was found.';
-comment on column alert_history.state is 'waiting (for its message), pending, delivered, dead (given up), empty, cooldown or channel (held back).';
+comment on column alert_history.state is 'waiting (for its message), pending, delivered, dead (given up), empty, cooldown, channel or beginning (held back).';
 comment on column alert_history.delivered_at is 'When its message was delivered.';
 comment on column alert_history.channel is 'The name of the rule''s channel.';
 comment on column alert_history.message_id is 'The id that the receiver sees.';

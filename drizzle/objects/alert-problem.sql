@@ -1,31 +1,39 @@
 create or replace view alert_problem as
 select 'alert_channel' as watch_table, c.id as watch_id, null::text as project, null::text as store, c.name as subject,
-  'channel_settings' as problem, p.problem as message
+  p.kind as problem, case p.kind when 'channel_settings' then p.problem else format(
+    'The channel "%s" was disabled: %s Correct %s and enable it, which sends what waits: update alert_channel set enabled = true where '
+    'name = %L; or take it out of the rules: update alert_rule set channel = null where channel = %4$L.',
+    c.name, p.problem, coalesce('the URL in ' || case c.kind when 'slack' then c.secret_variable end, 'its address'), c.name) end as message
 from alert_channel_problem p
 join alert_channel c on c.id = p.channel_id
-where c.enabled
+where case p.kind when 'channel_settings' then c.enabled
+  else not c.enabled and exists (select from alert_rule r where r.channel = c.name and r.enabled) end
 union all
 select 'alert_channel', c.id, null, null, c.name, 'delivery_failing', format(
-  '%s for the channel "%s". The last attempt failed: %s. It is tried until %s: mend the receiver or the address, and try it: storerank alerts test %s.',
+  '%s for the channel "%s". The last attempt failed: %s. The next one is due %s, and the first that fails after %s is the last: mend the '
+  'receiver or the address, and try it: storerank alerts test %s.',
   case m.messages when 1 then '1 message waits' else m.messages || ' messages wait' end, c.name, rtrim(m.problem, '.'),
-  to_char(m.since at time zone 'UTC' + interval '3 days', 'YYYY-MM-DD HH24:MI "UTC"'), quote_ident(c.name))
+  to_char(m.next_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), to_char(m.give_up_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
+  quote_ident(c.name))
 from alert_channel c
 join lateral (
-  select count(*) as messages, min(w.created_at) as since, (array_agg(w.problem order by w.created_at) filter (where w.problem is not null))[1] as problem
+  select count(*) as messages, (array_agg(w.next_at order by w.created_at, w.id))[1] as next_at,
+    (array_agg(w.give_up_at order by w.created_at, w.id))[1] as give_up_at,
+    (array_agg(w.problem order by w.created_at, w.id) filter (where w.problem is not null))[1] as problem
   from alert_message w where w.channel_id = c.id and w.state = 'pending'
 ) m on m.problem is not null
 where c.enabled
 union all
 select 'alert_channel', c.id, null, null, c.name, 'delivery_dead', format(
   '%s of the channel "%s" could not be delivered within 3 days and %s given up, the last time because: %s. The events are in '
-  'alert_history; mend the channel and try it: storerank alerts test %s.',
+  'alert_history. Mend the channel, try it with storerank alerts test %s, and send %s again with storerank alerts retry %5$s.',
   case m.messages when 1 then '1 message' else m.messages || ' messages' end, c.name, case m.messages when 1 then 'was' else 'were' end,
-  rtrim(m.problem, '.'), quote_ident(c.name))
+  rtrim(m.problem, '.'), quote_ident(c.name), case m.messages when 1 then 'it' else 'them' end)
 from alert_channel c
 join lateral (
   select count(*) as messages, coalesce((array_agg(w.problem order by w.ended_at desc))[1], 'no reason is known') as problem
   from alert_message w
-  where w.channel_id = c.id and w.state = 'dead' and w.ended_at > clock_timestamp() - interval '7 days'
+  where w.channel_id = c.id and w.state = 'dead' and w.ended_at > greatest(clock_timestamp() - interval '7 days', c.tested_at)
     and not exists (
       select from alert_message later
       where later.channel_id = c.id and later.state = 'delivered' and later.ended_at > w.ended_at
@@ -38,7 +46,7 @@ select 'alert_channel', c.id, null, null, c.name, 'recipient_refused', format(
 from alert_channel c
 join lateral (
   select w.problem from alert_message w
-  where w.channel_id = c.id and w.state = 'delivered' and w.ended_at > clock_timestamp() - interval '7 days'
+  where w.channel_id = c.id and w.state = 'delivered' and w.ended_at > greatest(clock_timestamp() - interval '7 days', c.tested_at)
   order by w.ended_at desc limit 1
 ) m on m.problem is not null
 where c.enabled
@@ -73,6 +81,6 @@ comment on column alert_problem.watch_id is 'The id of the row in that table.';
 comment on column alert_problem.project is 'The project of a rule.';
 comment on column alert_problem.store is 'The store of a rule.';
 comment on column alert_problem.subject is 'The name of the channel or rule.';
-comment on column alert_problem.problem is 'channel_settings, delivery_failing, delivery_dead, recipient_refused, app_unknown or matches_nothing.';
+comment on column alert_problem.problem is 'channel_settings, receiver_gone, delivery_failing, delivery_dead, recipient_refused, app_unknown or matches_nothing.';
 comment on column alert_problem.message is 'What is wrong, and what to do, as a sentence.';
 grant select on alert_problem to storerank_editor, storerank_reader;

@@ -47,6 +47,8 @@ comment on column alert_channel.max_lines is 'Events that one message names, 1 t
 comment on column alert_channel.report is 'Whether the page of the report is attached to a digest by e-mail.';
 comment on column alert_channel.enabled is 'Whether anything is sent; what rules find meanwhile is kept and never sent.';
 comment on column alert_channel.note is 'A note of yours.';
+comment on column alert_channel.retry_from is 'Set it, and what was given up since then is sent again under the same ids: update alert_channel set retry_from = now() - interval ''7 days'' where name = ''ops'';';
+comment on column alert_channel.tested_at is 'When its receiver took a test: what was given up before is no problem any more, and what waits is tried at once.';
 comment on column alert_channel.created_at is 'When the row was written.';
 
 comment on table alert_rule is 'What a project is told of, and through which channel. A new project has none. docs/alerts.md says what each kind compares.';
@@ -97,7 +99,7 @@ comment on column alert_event.after is 'The same now.';
 comment on column alert_event.detail is 'What else there is to say, by kind.';
 comment on column alert_event.found_at is 'When it was found.';
 comment on column alert_event.message_id is 'The message that tells it; null while it waits for one, or is held back.';
-comment on column alert_event.held_back is 'cooldown or channel (the rule had none, or it was disabled): why it is not told.';
+comment on column alert_event.held_back is 'cooldown, channel (the rule had none, or it was disabled) or beginning (of what is over, which was not told): why it is not told.';
 
 comment on table alert_message is 'What is sent to a channel as one, at least once, under the same id each time.';
 comment on column alert_message.id is 'The id that the receiver sees: webhook-id, Message-ID.';
@@ -110,10 +112,12 @@ comment on column alert_message.attempts is 'How often it was tried.';
 comment on column alert_message.next_at is 'When it is tried next.';
 comment on column alert_message.problem is 'Why the last attempt failed, as a sentence.';
 comment on column alert_message.created_at is 'When it was made.';
+comment on column alert_message.give_up_at is 'The first attempt that fails after it is the last one.';
 comment on column alert_message.ended_at is 'When it was delivered or given up.';
 
-comment on table alert_channel_problem is 'What is wrong with the settings of a channel, as the last run of the job alerts saw its environment. The view watch_problem shows it.';
+comment on table alert_channel_problem is 'What is wrong with the settings of a channel, as the last run of the job alerts saw its environment, or why storerank has disabled it. The view watch_problem shows it.';
 comment on column alert_channel_problem.channel_id is 'The channel.';
+comment on column alert_channel_problem.kind is 'channel_settings, or receiver_gone (the channel was disabled: its receiver answered HTTP 410).';
 comment on column alert_channel_problem.problem is 'What is wrong, and what to do, as a sentence.';
 comment on column alert_channel_problem.seen_at is 'When it was seen.';
 
@@ -179,5 +183,32 @@ revoke execute on function end_channel() from public;
 create or replace trigger a_end before delete on alert_channel
 for each row execute function end_channel();
 
+-- Editors write channels, and not what was sent: by these two columns they ask for it.
+create or replace function send_again() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  update alert_message m set state = default, attempts = default, problem = null, next_at = default, give_up_at = default, ended_at = null
+  where m.channel_id = new.id and m.state = 'dead' and m.ended_at >= new.retry_from;
+  return null;
+end $$;
+comment on function send_again() is 'Has the messages of a channel that were given up since retry_from sent again, under their ids.';
+revoke execute on function send_again() from public;
+
+create or replace trigger b_send_again after update of retry_from on alert_channel
+for each row when (new.retry_from is not null) execute function send_again();
+
+create or replace function try_at_once() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  update alert_message m set next_at = clock_timestamp() where m.channel_id = new.id and m.state = 'pending';
+  return null;
+end $$;
+comment on function try_at_once() is 'Has what waits for a channel tried at once.';
+revoke execute on function try_at_once() from public;
+
+create or replace trigger b_try_at_once after update of tested_at on alert_channel
+for each row execute function try_at_once();
+
 grant select, insert, update, delete on alert_rule, alert_channel to storerank_editor;
+grant select on alert_message to storerank_editor;
 grant select on alert_rule to storerank_reader;

@@ -91,12 +91,12 @@ export async function readEvents(tx: Transaction, messageId: string): Promise<Ev
   return readWhere(tx, tx`h.message_id = ${messageId} and e.held_back is null` as Fragment)
 }
 
-/** What the rules of a project found in its last days, but for what a cooldown held back; in the order of their slots. */
+/** What the rules of a project found in its last days, but for what is held back though it has a channel; in the order of their slots. */
 export async function readLatestEvents(tx: Transaction, project: string, days: number): Promise<EventRow[]> {
   return readWhere(
     tx,
     tx`h.project = ${project} and h.slot > storerank_now() - make_interval(days => ${days}::integer)
-      and e.held_back is distinct from 'cooldown'` as Fragment,
+      and coalesce(e.held_back, 'channel') = 'channel'` as Fragment,
   )
 }
 
@@ -114,31 +114,38 @@ async function readWhere(tx: Transaction, condition: Fragment): Promise<EventRow
     left join lateral (
       select max(o.slot) as slot from alert_event o join alert_message m on m.id = o.message_id
       where o.rule_id = e.rule_id and o.subject = e.subject and o.held_back is null and m.state = 'delivered' and o.slot <= e.slot
-    ) told on r.cooldown > interval '0'
+    ) told on r.cooldown > interval '0' or e.detail ? 'over'
     where ${condition}
     order by h.slot, h.event_id`
 }
 
 /**
- * Pure: which events are told, and which are within the cooldown of one that was delivered, or that the same message tells before them.
+ * Pure: which events are told, and which are within the cooldown of one that was delivered, or that the same message tells before them. That
+ * something is over is told where its beginning was, within the cooldown too.
  * @param events in the order of their slots
  */
 export function chooseTold<
-  E extends Pick<EventRow, 'ruleId' | 'subject' | 'slot' | 'cooldownMs' | 'toldSlot'>,
->(events: readonly E[]): { readonly told: E[]; readonly held: E[] } {
+  E extends Pick<
+    EventRow,
+    'ruleId' | 'subject' | 'slot' | 'comparedSlot' | 'detail' | 'cooldownMs' | 'toldSlot'
+  >,
+>(events: readonly E[]): { readonly told: E[]; readonly cooling: E[]; readonly unbegun: E[] } {
   const last = new Map<string, number>()
   const told: E[] = []
-  const held: E[] = []
+  const cooling: E[] = []
+  const unbegun: E[] = []
   for (const event of events) {
     const key = `${event.ruleId} ${event.subject}`
     const before = last.get(key) ?? event.toldSlot?.getTime() ?? Number.NEGATIVE_INFINITY
-    if (event.slot.getTime() - before < event.cooldownMs) held.push(event)
+    if (event.detail.over === true && before !== event.comparedSlot?.valueOf()) unbegun.push(event)
+    else if (event.detail.over !== true && event.slot.getTime() - before < event.cooldownMs)
+      cooling.push(event)
     else {
       told.push(event)
       last.set(key, event.slot.getTime())
     }
   }
-  return { told, held }
+  return { told, cooling, unbegun }
 }
 
 /** Pure: the gravest first, then the latest; as many lines as the channel wants, and a count of the rest. */

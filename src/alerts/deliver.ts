@@ -1,12 +1,12 @@
 /**
  * Delivers the messages of a channel, in their order and each at least once: a message is tried again until the receiver takes it, or for
- * three days. While one waits, those behind it wait too, so that a cooldown is used up only by what was delivered. Channels do not wait for
- * one another.
+ * three days, and no sooner than it asks. A receiver that wants no more messages has its channel disabled. While one waits, those behind it
+ * wait too, so that a cooldown is used up only by what was delivered. Channels do not wait for one another.
  */
 import type { Logger } from 'pino'
-import type { Database } from '../db/database.ts'
-import { StorerankError } from '../errors.ts'
-import { type Content, chooseTold, readEvents, toLines } from './content.ts'
+import type { Database, Transaction } from '../db/database.ts'
+import { RateLimitedError, RejectedError, StorerankError } from '../errors.ts'
+import { type Content, chooseTold, type EventRow, readEvents, toLines } from './content.ts'
 import { readDigest, writePage } from './digest.ts'
 import { send } from './send.ts'
 import type { AlertSettings, Channel } from './settings.ts'
@@ -30,7 +30,8 @@ interface Message {
 
 /** Minutes between attempts: doubled from one, and an hour at most. */
 const LONGEST_PAUSE_MINUTES = 60
-const GIVE_UP_AFTER_DAYS = 3
+/** Of what a receiver may ask for. */
+const LONGEST_WISH_MS = 24 * 3_600_000
 /** One job delivers so many at most; the next run of `alerts` enqueues another. */
 const MESSAGES_PER_JOB = 100
 
@@ -58,7 +59,7 @@ async function deliverMessage(
   message: Message,
   signal: AbortSignal,
 ): Promise<'delivered' | 'waits' | 'ended'> {
-  const { db, settings, log } = deps
+  const { db, settings } = deps
   let refused: string | null
   try {
     const content = message.content ?? (await composeMessage(db, channel, message))
@@ -68,14 +69,7 @@ async function deliverMessage(
     refused = await (deps.send ?? send)(channel, { id: message.id, content, attachment }, settings, signal)
   } catch (error) {
     if (signal.aborted) throw error
-    // What is not of the receiver is a fault of storerank: it must not keep the channel waiting without a word.
-    const isOurs = !(error instanceof StorerankError)
-    const { message: text } = error as Error
-    const problem = isOurs ? `storerank could not write the message: ${text}.` : text
-    const isDead = await recordFailure(db, message.id, problem)
-    const fields = { channel: channel.name, problem, isDead, ...(isOurs ? { err: error } : {}) }
-    log.warn(fields, 'a message of alerts was not taken')
-    return isDead ? 'ended' : 'waits'
+    return recordRefusal(deps, channel, message, error as Error)
   }
   await db.sql`
     update alert_message set state = 'delivered', attempts = attempts + 1, problem = ${refused}, ended_at = clock_timestamp()
@@ -83,16 +77,25 @@ async function deliverMessage(
   return 'delivered'
 }
 
-/**
- * A test was taken: what was given up before is no problem any more, and what waits is tried at once.
- * @returns how many messages wait
- */
-export async function recordTest({ sql }: Pick<Database, 'sql'>, channelId: number): Promise<number> {
-  await sql`
-    insert into alert_message (channel_id, project_id, state, attempts, ended_at) values (${channelId}, 0, 'delivered', 1, clock_timestamp())`
-  const waiting = await sql`
-    update alert_message set next_at = clock_timestamp() where channel_id = ${channelId} and state = 'pending'`
-  return waiting.count
+/** What is not of the receiver is a fault of storerank: it must not keep the channel waiting without a word. */
+async function recordRefusal(
+  { db, log }: DeliveryDeps,
+  channel: Channel,
+  { id }: Message,
+  error: Error,
+): Promise<'waits' | 'ended'> {
+  if (error instanceof RejectedError) {
+    await disableChannel(db, channel, id, error.message)
+    log.warn({ channel: channel.name, problem: error.message }, 'a channel of alerts was disabled')
+    return 'waits'
+  }
+  const isOurs = !(error instanceof StorerankError)
+  const problem = isOurs ? `storerank could not write the message: ${error.message}.` : error.message
+  const waitMs = error instanceof RateLimitedError ? Math.min(error.retryAfterMs, LONGEST_WISH_MS) : 0
+  const isDead = await recordFailure(db, id, problem, waitMs)
+  const fields = { channel: channel.name, problem, isDead, ...(isOurs ? { err: error } : {}) }
+  log.warn(fields, 'a message of alerts was not taken')
+  return isDead ? 'ended' : 'waits'
 }
 
 /** Null when it is gone or disabled. */
@@ -121,8 +124,9 @@ async function composeMessage(db: Database, channel: Channel, message: Message):
       ? null
       : await readDigest(db, message.project, channel.digest === 'weekly' ? 7 : 1)
   return db.begin(async (tx) => {
-    const { told, held } = chooseTold(await readEvents(tx, message.id))
-    await tx`update alert_event set held_back = 'cooldown' where id = any(${held.map(({ id }) => id)}::bigint[])`
+    const { told, cooling, unbegun } = chooseTold(await readEvents(tx, message.id))
+    await holdBack(tx, cooling, 'cooldown')
+    await holdBack(tx, unbegun, 'beginning')
     if (told.length === 0 && digest === null) {
       await tx`update alert_message set state = 'empty', ended_at = clock_timestamp() where id = ${message.id}`
       return null
@@ -147,15 +151,49 @@ async function composeMessage(db: Database, channel: Channel, message: Message):
   })
 }
 
+async function holdBack(
+  tx: Transaction,
+  events: readonly EventRow[],
+  reason: 'cooldown' | 'beginning',
+): Promise<void> {
+  const ids = events.map(({ id }) => id)
+  await tx`update alert_event set held_back = ${reason} where id = any(${ids}::bigint[])`
+}
+
 /** @returns whether the message is given up */
-async function recordFailure({ sql }: Pick<Database, 'sql'>, id: string, problem: string): Promise<boolean> {
+async function recordFailure(
+  { sql }: Pick<Database, 'sql'>,
+  id: string,
+  problem: string,
+  waitMs: number,
+): Promise<boolean> {
   const [row] = await sql<{ isDead: boolean }[]>`
     update alert_message m set attempts = least(m.attempts + 1, 30000), problem = ${problem.slice(0, 1000)},
-      next_at = clock_timestamp() + make_interval(mins => least(${LONGEST_PAUSE_MINUTES}, 2 ^ least(m.attempts, 10))::int),
+      next_at = clock_timestamp() + greatest(make_interval(secs => ${waitMs / 1000}::float8),
+        make_interval(mins => least(${LONGEST_PAUSE_MINUTES}, 2 ^ least(m.attempts, 10))::int)),
       state = case when d.is_over then 'dead' else 'pending' end, ended_at = case when d.is_over then clock_timestamp() end
-    from (select clock_timestamp() - created_at > make_interval(days => ${GIVE_UP_AFTER_DAYS}) as is_over
-      from alert_message where id = ${id}) d
+    from (select clock_timestamp() > give_up_at as is_over from alert_message where id = ${id}) d
     where m.id = ${id} and m.state = 'pending'
     returning m.state = 'dead' as "isDead"`
   return row?.isDead ?? false
+}
+
+/** The message waits until the channel is enabled again. An address that a person has changed since it was read stays. */
+async function disableChannel(
+  { sql }: Pick<Database, 'sql'>,
+  { id, address }: Channel,
+  messageId: string,
+  problem: string,
+): Promise<void> {
+  await sql`
+    with failed as (
+      update alert_message set attempts = least(attempts + 1, 30000), problem = ${problem}, next_at = clock_timestamp()
+      where id = ${messageId} and state = 'pending'
+    ),
+    disabled as (
+      update alert_channel set enabled = false
+      where id = ${id} and enabled and address is not distinct from ${address} returning id
+    )
+    insert into alert_channel_problem (channel_id, kind, problem) select id, 'receiver_gone', ${problem} from disabled
+    on conflict (channel_id) do update set kind = excluded.kind, problem = excluded.problem, seen_at = clock_timestamp()`
 }

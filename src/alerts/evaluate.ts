@@ -101,7 +101,7 @@ async function insertEvents(
     )${parts.length === 0 ? tx`` : parts.map((part) => tx`, ${part}`)},
     found (rule_id, subject, slot, compared_slot, target_id, app, rival, before, after, detail) as (${joinAll(tx, queries)})
     insert into alert_event (rule_id, subject, slot, compared_slot, kind, severity, target_id, app, rival, before, after, detail)
-    select f.rule_id, f.subject, f.slot, f.compared_slot, r.kind, r.severity, f.target_id, f.app, f.rival, f.before, f.after, f.detail
+    select f.rule_id, f.subject, f.slot, f.compared_slot, r.kind, case when f.detail ? 'over' then 'info' else r.severity end, f.target_id, f.app, f.rival, f.before, f.after, f.detail
     from found f
     join rule r on r.id = f.rule_id
     where not exists (

@@ -74,8 +74,10 @@ async function checkChannels({ db, settings }: AlertDeps): Promise<void> {
       select * from unnest(${problems.map(({ id }) => id)}::bigint[], ${problems.map(({ problem }) => problem)}::text[]) as p (id, problem)
     ),
     mended as (
-      delete from alert_channel_problem where channel_id not in (select id from problem)
+      delete from alert_channel_problem o using alert_channel c
+      where c.id = o.channel_id and (o.kind = 'channel_settings' or c.enabled) and c.id not in (select id from problem)
     )
     insert into alert_channel_problem as o (channel_id, problem) select c.id, p.problem from problem p join alert_channel c on c.id = p.id
-    on conflict (channel_id) do update set problem = excluded.problem, seen_at = clock_timestamp() where o.problem <> excluded.problem`
+    on conflict (channel_id) do update set kind = excluded.kind, problem = excluded.problem, seen_at = clock_timestamp()
+    where o.problem <> excluded.problem`
 }

@@ -1,11 +1,18 @@
 /** One attempt to hand a message to a receiver: bounded in time and size, to an address that was checked, following no redirect. */
 import { Webhook } from 'standardwebhooks'
-import { Agent, request } from 'undici'
-import { ConfigurationError, UnavailableError } from '../errors.ts'
+import { Agent, type Dispatcher, request } from 'undici'
+import {
+  ConfigurationError,
+  RateLimitedError,
+  RejectedError,
+  StorerankError,
+  UnavailableError,
+} from '../errors.ts'
 import { checkAddress } from './address.ts'
 import type { Content } from './content.ts'
 import { sendMail } from './mail.ts'
 import { renderSlack, renderWebhook } from './render.ts'
+import { readRetryAfterMs } from './retry-after.ts'
 import { type AlertSettings, type Channel, secretOf } from './settings.ts'
 
 export interface Outgoing {
@@ -18,12 +25,12 @@ export interface Outgoing {
 const TIMEOUT_MS = 10_000
 /** Of an answer no more is read. */
 const MAX_ANSWER_BYTES = 4096
-const ACCEPTED = /^2\d\d$/
+const GONE = 410
 
 /**
  * @returns whom the receiver took the message not for, as a sentence; null when it took it for all
- * @throws ConfigurationError when the channel cannot be sent to as it is set up; UnavailableError when the receiver did not take it. Neither
- *   names a secret.
+ * @throws ConfigurationError when the channel cannot be sent to as it is set up; UnavailableError when the receiver did not take it;
+ *   RateLimitedError when it says when to try again; RejectedError when it wants no more messages. None names a secret.
  */
 export async function send(
   channel: Channel,
@@ -106,18 +113,27 @@ async function post(
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     })
     answer.body.on('error', () => {}).destroy()
-    if (!ACCEPTED.test(String(answer.statusCode))) {
-      const isRedirect = answer.statusCode >= 300 && answer.statusCode < 400
-      throw new UnavailableError(
-        `The receiver answered HTTP ${answer.statusCode}${isRedirect ? ', and no redirect is followed' : ''}.`,
-      )
-    }
+    refuse(answer)
   } catch (error) {
-    if (error instanceof UnavailableError || signal.aborted) throw error
+    if ((error instanceof StorerankError && !(error instanceof ConfigurationError)) || signal.aborted)
+      throw error
     throw new UnavailableError(explain(error), { cause: error })
   } finally {
     await agent.destroy()
   }
+}
+
+/** As Standard Webhooks has it: 2xx is taken, 410 wants no more, and what else there is may say when to try again. */
+function refuse({ statusCode, headers }: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>): void {
+  if (statusCode >= 200 && statusCode < 300) return
+  const answered = `The receiver answered HTTP ${statusCode}`
+  if (statusCode === GONE)
+    throw new RejectedError(`${answered} (Gone): it wants no more messages.`, statusCode)
+  const retryAfterMs = readRetryAfterMs(headers, Date.now())
+  if (retryAfterMs !== null)
+    throw new RateLimitedError(`${answered}, and says when to try again.`, retryAfterMs)
+  const isRedirect = statusCode >= 300 && statusCode < 400
+  throw new UnavailableError(`${answered}${isRedirect ? ', and no redirect is followed' : ''}.`)
 }
 
 function explain(error: unknown): string {

@@ -75,16 +75,27 @@ function jobLate(tx: Transaction): Fragment {
     where r.kind = 'job_late' and clock_timestamp() - j.since >= r.threshold * interval '1 hour'` as Fragment
 }
 
-/** What the service reports of itself, as long as somebody has asked it lately. */
+/**
+ * What the service reports of itself, as long as a runner has asked it lately: that an outage begins, and then that it is over, so that one
+ * that goes from one endpoint to the next is told as one.
+ */
 function outage(tx: Transaction): Fragment {
   return tx`
-    select r.id, 'app_data', s.since, null::timestamptz, null::integer, null::integer, null::integer, null::float8, null::float8,
-      jsonb_build_object('endpoints', s.endpoints)
+    select r.id, 'app_data', case when s.since is not null then s.since when s.changed_at > last.began_at then s.changed_at else storerank_now() end,
+      last.began_at, null::integer, null::integer, null::integer, null::float8, null::float8,
+      case when s.since is not null then jsonb_build_object('endpoints', s.endpoints) else jsonb_build_object('over', true, 'remaining', s.remaining) end
     from rule r
     cross join (
-      select min(since) as since, jsonb_agg(coalesce(nullif(endpoint, ''), 'all') order by endpoint) as endpoints
+      select min(since) filter (where status = 'major_outage') as since, max(since) as changed_at,
+        jsonb_agg(coalesce(nullif(endpoint, ''), 'all') order by endpoint) filter (where status = 'major_outage') as endpoints,
+        coalesce(jsonb_agg(distinct status) filter (where status <> 'ok'), '[]') as remaining
       from service_status
-      where api = 'app_data' and status = 'major_outage' and checked_at > clock_timestamp() - interval '10 minutes'
+      where api = 'app_data' and checked_at > clock_timestamp() - interval '10 minutes'
+      having count(*) > 0
     ) s
-    where r.kind = 'outage' and s.since is not null` as Fragment
+    left join lateral (
+      select case when not e.detail ? 'over' then e.slot end as began_at from alert_event e
+      where e.rule_id = r.id and e.subject = 'app_data' order by e.slot desc limit 1
+    ) last on true
+    where r.kind = 'outage' and (s.since is null) = (last.began_at is not null)` as Fragment
 }

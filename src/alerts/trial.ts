@@ -70,11 +70,11 @@ async function tryProject(
     const found = await trySlot(tx, project, slot)
     if (found.length === 0) continue
     const keyOf = ({ ruleId, subject }: EventRow) => `${ruleId} ${subject}`
-    const { told, held } = chooseTold(
+    const { told, cooling } = chooseTold(
       found.map((event) => ({ ...event, toldSlot: toldSlots.get(keyOf(event)) ?? null })),
     )
     for (const event of told) toldSlots.set(keyOf(event), event.slot)
-    results.push({ project: project.name, day, lines: toLines(told, ALL_LINES).lines, held: held.length })
+    results.push({ project: project.name, day, lines: toLines(told, ALL_LINES).lines, held: cooling.length })
   }
   return results
 }

@@ -100,7 +100,7 @@ function describeApp(event: EventRow): string {
   }
 }
 
-function describeRest({ kind, after, detail }: EventRow): string {
+function describeRest({ kind, after, comparedSlot, detail }: EventRow): string {
   switch (kind) {
     case 'listing_changed':
       return `its page changed: ${(detail.fields as ChangedField[]).map(describeField).join('; ')}.`
@@ -111,10 +111,20 @@ function describeRest({ kind, after, detail }: EventRow): string {
     case 'job_late':
       return `The job ${detail.job} has not succeeded for ${countOf(after ?? 0, 'hour')}${detail.error ? `: ${detail.error}` : '.'}`
     case 'outage':
-      return `The service reports a major outage (${(detail.endpoints as string[]).join(', ')}).`
+      return describeOutage(comparedSlot, detail)
     default:
       return kind
   }
+}
+
+/** That it began, or that it is over. */
+function describeOutage(began: EventRow['comparedSlot'], detail: EventRow['detail']): string {
+  if (detail.over !== true)
+    return `The service reports a major outage (${(detail.endpoints as string[]).join(', ')}).`
+  const since =
+    began instanceof Date ? ` that began ${began.toISOString().slice(0, 16).replace('T', ' ')} UTC` : ''
+  const left = (detail.remaining as string[]).map((status) => status.replaceAll('_', ' '))
+  return `The major outage of the service${since} is over${left.length === 0 ? '' : `; it still reports: ${left.join(', ')}`}.`
 }
 
 const SHOWN_FIELDS = /^(title|version|price|rating|size|is_free|main_category)$/

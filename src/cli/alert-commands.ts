@@ -11,7 +11,9 @@ export function addAlerts(
 ): void {
   const alerts = program
     .command('alerts')
-    .description('show the rules with their last event; what they would have told; or send a test')
+    .description(
+      'show the rules with their last event; what they would have told; send a test, or what was given up',
+    )
     .option('--trial', 'say what the rules would have told over the past days, and send nothing', false)
     .option('--days <number>', 'of the trial (default: 30)', wholeNumber(1, 366))
     .option('--project <name>', 'this project (default: each of them)')
@@ -21,7 +23,16 @@ export function addAlerts(
     .command('test')
     .description('send a message that is marked as a test')
     .argument('<channel>', 'name of a channel')
-    .action((test: string) => invoke('alerts', { trial: false, json: false, test }))
+    .action((test: string, _, command: Command) => invoke('alerts', { ...readShared(command), test }))
+  alerts
+    .command('retry')
+    .description('send again, under the same ids, the messages that were given up')
+    .argument('[channel]', 'name of a channel (default: each of them)')
+    .option('--days <number>', 'those that were given up in so many days', wholeNumber(1, 366), 7)
+    .action((channel: string | undefined, _, command: Command) => {
+      const { days = 7, ...shared } = readShared(command)
+      return invoke('alerts', { ...shared, retry: { days, ...(channel === undefined ? {} : { channel }) } })
+    })
   addExample(alerts, 'storerank alerts --trial --days 30')
 
   const digest = program
@@ -31,4 +42,9 @@ export function addAlerts(
     .option('--days <number>', 'days that are compared', wholeNumber(1, 366), 7)
     .action((options: CommandOptions['digest']) => invoke('digest', options))
   addExample(digest, 'storerank digest --project fitness --days 7')
+}
+
+/** Options of `alerts` itself may stand behind its subcommand: what that does not know is refused, and not left out. */
+function readShared(command: Command): CommandOptions['alerts'] {
+  return command.optsWithGlobals<CommandOptions['alerts']>()
 }

@@ -1,11 +1,6 @@
-/** `storerank alerts`: the rules and their last events; what they would have told; a test of a channel. */
-import { randomUUID } from 'node:crypto'
-import type { Content } from '../alerts/content.ts'
-import { recordTest } from '../alerts/deliver.ts'
+/** `storerank alerts`: the rules and their last events; what they would have told; a test of a channel; and what was given up, again. */
 import { type RuleRow, readRules } from '../alerts/read.ts'
-import { send } from '../alerts/send.ts'
 import { SERVICE_KINDS } from '../alerts/service.ts'
-import type { Channel } from '../alerts/settings.ts'
 import { type TrialDay, tryRules } from '../alerts/trial.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
@@ -13,6 +8,7 @@ import { ConfigurationError } from '../errors.ts'
 import { toPrintable } from '../log.ts'
 import { countOf } from '../report/words.ts'
 import { didYouMean } from '../suggest.ts'
+import { retryMessages, testChannel } from './alert-channels.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
 import { printJson, printTable, widthOf, wrapToWidth } from './print.ts'
@@ -28,15 +24,22 @@ const STATES: Readonly<Record<string, string>> = {
   dead: 'given up',
   cooldown: 'within the cooldown',
   channel: 'kept: no channel',
+  beginning: 'kept: its beginning was not told',
 }
 
 export async function run(options: CommandOptions['alerts'], context: CommandContext): Promise<number> {
-  if (options.days !== undefined && !options.trial)
+  const { days, json, project, retry, test, trial } = options
+  if ((retry ?? test) !== undefined && (json || trial || project !== undefined))
+    throw new ConfigurationError(
+      'alerts test and alerts retry take the name of a channel, and no --json, --project or --trial.',
+    )
+  if (days !== undefined && !trial)
     throw new ConfigurationError('--days is of the trial: storerank alerts --trial --days 30.')
   const session = await openDatabaseSession(context, { migrates: false })
   try {
     await requireCurrentSchema(session.db)
-    if (options.test !== undefined) await testChannel(session.db, options.test, context)
+    if (test !== undefined) await testChannel(session.db, test, context)
+    else if (retry !== undefined) await retryMessages(session.db, retry, context)
     else await showAlerts(session.db, options, context)
     return 0
   } finally {
@@ -124,37 +127,4 @@ function showTrial(
   )
   const end = `${countOf(told.length, 'event')} in the last ${countOf(days, 'day')}. Nothing was sent. Rules on money, jobs and the service are not tried.`
   stdout.write(`${wrapToWidth(end, widthOf(stdout))}\n`)
-}
-
-async function testChannel(
-  db: Database,
-  name: string,
-  { config, stdout, signal }: CommandContext,
-): Promise<void> {
-  const channels = await db.sql<Channel[]>`
-    select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines", report, digest from alert_channel`
-  const channel = channels.find((each) => each.name === name)
-  if (channel === undefined) {
-    const names = channels.map((each) => each.name)
-    throw new ConfigurationError(
-      `There is no channel ${JSON.stringify(name)} in alert_channel.${didYouMean(name, names)} Channels: ${names.join(', ') || 'none'}.`,
-    )
-  }
-  const content: Content = {
-    type: 'alerts.test',
-    at: new Date().toISOString(),
-    project: null,
-    title: 'storerank: this is a test',
-    summary: [`The channel "${channel.name}" works. Nothing has happened.`],
-    lines: [],
-    rest: 0,
-  }
-  const refused = await send(channel, { id: randomUUID(), content, attachment: null }, config.alerts, signal)
-  if (refused !== null) throw new ConfigurationError(refused)
-  const waiting = await recordTest(db, channel.id)
-  stdout.write(
-    toPrintable(`The receiver of the channel "${channel.name}" took a message that is marked as a test.\n`),
-  )
-  if (waiting > 0)
-    stdout.write(`The runners try what waits for it within a minute: ${countOf(waiting, 'message')}.\n`)
 }

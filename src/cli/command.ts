@@ -65,13 +65,17 @@ export interface CommandOptions {
     readonly title?: string
     readonly logo?: string
   }
-  /** `trial`: what the rules would have told over `days`; `test`: the name of a channel to send a test to. */
+  /**
+   * `trial`: what the rules would have told over `days`; `test`: the name of a channel to send a test to; `retry`: sends again what was
+   * given up in the last `days`, of one channel or of all.
+   */
   alerts: {
     readonly trial: boolean
     readonly days?: number
     readonly project?: string
     readonly json: boolean
     readonly test?: string
+    readonly retry?: { readonly channel?: string; readonly days: number }
   }
   digest: { readonly project?: string; readonly days: number }
   /** `state`, `catalog` and `events` are files. */

@@ -160,7 +160,7 @@ describe('what goes by the clock', () => {
     assert.deepEqual(await list.look(), [])
   })
 
-  test('an outage that the service reports is told once', async () => {
+  test('an outage that the service reports is told once, and then that it is over', async () => {
     await list.addKeyword()
     await list.addRule({ kind: 'outage', severity: 'critical' })
     const say = (status: string, since: string) =>
@@ -172,8 +172,36 @@ describe('what goes by the clock', () => {
     await say('major_outage', '2026-03-01 02:00+00')
     assert.deepEqual(await list.look(), ['outage 03-01 -→-'])
     await list.setNow('2026-03-02 06:00+00')
-    assert.deepEqual(await list.look(), [])
+    // From one endpoint to another it is the same outage.
     await say('major_outage', '2026-03-02 02:00+00')
+    assert.deepEqual(await list.look(), [])
+    await list.sql`update service_status set checked_at = clock_timestamp() - interval '11 minutes', status = 'ok'`
+    assert.deepEqual(await list.look(), [], 'nobody has asked the service lately')
+    await say('send_delay', '2026-03-02 03:00+00')
+    await list.sql`update service_status set checked_at = clock_timestamp()`
     assert.deepEqual(await list.look(), ['outage 03-02 -→-'])
+    assert.deepEqual(await list.look(), [])
+    await say('major_outage', '2026-03-02 05:00+00')
+    assert.deepEqual(await list.look(), ['outage 03-02 -→-'])
+    // The service lists the endpoint no more.
+    await list.sql`update service_status set endpoint = 'other', status = 'ok', since = '2026-01-01'`
+    assert.deepEqual(await list.look(), ['outage 03-02 -→-'])
+    const events = await list.sql`
+      select to_char(slot, 'DD HH24:MI') as at, to_char(compared_slot, 'DD HH24:MI') as began, severity, detail from alert_event order by id`
+    const endpoints = ['task_post']
+    assert.deepEqual(
+      [...events],
+      [
+        { at: '01 02:00', began: null, severity: 'critical', detail: { endpoints } },
+        {
+          at: '02 03:00',
+          began: '01 02:00',
+          severity: 'info',
+          detail: { over: true, remaining: ['send_delay'] },
+        },
+        { at: '02 05:00', began: null, severity: 'critical', detail: { endpoints } },
+        { at: '02 06:00', began: '02 05:00', severity: 'info', detail: { over: true, remaining: [] } },
+      ],
+    )
   })
 })

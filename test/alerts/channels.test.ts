@@ -1,9 +1,8 @@
 /** What a channel lacks is told, and goes when it is mended; what was told stays told when it is deleted. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { recordTest } from '../../src/alerts/deliver.ts'
 import type { Database } from '../../src/db/database.ts'
-import { UnavailableError } from '../../src/errors.ts'
+import { RejectedError, UnavailableError } from '../../src/errors.ts'
 import { createDeliveries, type Deliveries, receive } from '../support/deliveries.ts'
 
 let world: Deliveries
@@ -28,7 +27,7 @@ describe('a channel', () => {
 
   test('whose receiver took a test has no problem any more, and tries at once what waits', async () => {
     const { id, send } = await failing()
-    await db.sql`update alert_message set created_at = clock_timestamp() - interval '4 days', next_at = clock_timestamp()`
+    await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
     await world.deliver(id, { send })
     await world.addEvent('collect')
     await world.gather()
@@ -37,13 +36,115 @@ describe('a channel', () => {
     const [failure] = await db.sql`select message from watch_problem where problem = 'delivery_failing'`
     assert.match(
       failure?.message,
-      /^1 message waits for the channel "ops"\. The last attempt failed: not now\. It is tried until .*: storerank alerts test ops\.$/,
+      /^1 message waits for the channel "ops"\. The last attempt failed: not now\. The next one is due 20\d\d-.* UTC, and the first that fails after 20\d\d-.* UTC is the last: .*: storerank alerts test ops\.$/,
     )
     assert.deepEqual(await world.gather(), [])
-    assert.equal(await recordTest(db, id), 1)
+    await db.sql`update alert_channel set tested_at = clock_timestamp()`
     assert.deepEqual(await world.gather(), [id])
     assert.equal(await world.deliver(id, { send: async () => null }), 1)
     assert.deepEqual(await world.problems(), [])
+  })
+
+  test('whose receiver says when to try again is left alone until then, a day at most, and never shorter than without', async (t) => {
+    const wishes = ['7200', '864000', '5', 'soon', new Date(Date.now() + 3 * 3_600_000).toUTCString()]
+    const receiver = await receive(t, (_, response) =>
+      response.writeHead(503, { 'retry-after': wishes[0] ?? '' }).end(),
+    )
+    const id = await world.addChannel({ address: receiver.url })
+    await world.addRule()
+    await world.addEvent('track')
+    await world.gather()
+    const hours: number[] = []
+    while (wishes.length > 0) {
+      await world.isDueNow()
+      await world.deliver(id)
+      const [row] = await db.sql`
+        select round(extract(epoch from next_at - clock_timestamp()) / 3600, 1)::float8 as hours from alert_message`
+      hours.push(row?.hours)
+      wishes.shift()
+    }
+    assert.deepEqual(hours, [2, 24, 0.1, 0.1, 3])
+    assert.deepEqual(await world.states(), [
+      'pending 5 The receiver answered HTTP 503, and says when to try again.',
+    ])
+  })
+
+  test('whose receiver wants no more messages is disabled, and told of until it is enabled again: then it has what waited', async (t) => {
+    let status = 410
+    const receiver = await receive(t, (_, response) => response.writeHead(status).end())
+    const id = await world.addChannel({ address: receiver.url })
+    await world.addRule()
+    for (const subject of ['track', 'collect']) {
+      await world.addEvent(subject)
+      await world.gather()
+    }
+    await world.deliver(id)
+    assert.equal(receiver.received.length, 1)
+    assert.equal((await db.sql`select from alert_channel where enabled`).length, 0)
+    await world.isDueNow()
+    assert.deepEqual(await world.gather(), [])
+    assert.equal(await world.deliver(id), 0)
+    const [problem, ...others] = await db.sql`select problem, message from watch_problem`
+    assert.deepEqual([problem?.problem, others], ['receiver_gone', []])
+    assert.equal(
+      problem?.message,
+      'The channel "ops" was disabled: The receiver answered HTTP 410 (Gone): it wants no more messages. Correct its address and enable it, ' +
+        "which sends what waits: update alert_channel set enabled = true where name = 'ops'; or take it out of the rules: " +
+        "update alert_rule set channel = null where channel = 'ops'.",
+    )
+    status = 204
+    await db.sql`update alert_channel set enabled = true`
+    assert.deepEqual(await world.gather(), [id])
+    assert.deepEqual(await world.problems(), ['delivery_failing'])
+    assert.equal(await world.deliver(id), 2)
+    assert.deepEqual(await world.problems(), [])
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+    assert.deepEqual([ids.length, new Set(ids).size, ids[0]], [3, 2, ids[1]])
+  })
+
+  test('whose address was corrected while the old one answered stays enabled', async () => {
+    const id = await world.addChannel({ address: 'https://example.com/old' })
+    await world.addRule()
+    await world.addEvent('track')
+    await world.gather()
+    const send = async () => {
+      await db.sql`update alert_channel set address = 'https://example.com/new'`
+      throw new RejectedError('It wants no more.', 410)
+    }
+    await world.deliver(id, { send })
+    assert.deepEqual(await world.gather(), [id])
+    assert.equal(await world.deliver(id, { send: async () => null }), 1)
+    assert.deepEqual(await world.problems(), [])
+  })
+
+  test('whose messages were given up sends them again under their ids, before what came later, for three days anew', async () => {
+    const { id, send } = await failing()
+    const giveUp = async () => {
+      await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
+      await world.deliver(id, { send })
+    }
+    await giveUp()
+    await world.addEvent('collect')
+    await world.gather()
+    const again = (from: string) =>
+      db.sql`update alert_channel set retry_from = clock_timestamp() - ${from}::interval where name = 'ops'`
+    await db.sql`update alert_message set ended_at = clock_timestamp() - interval '8 days' where state = 'dead'`
+    await again('7 days')
+    assert.deepEqual(await world.states(), ['dead 2 not now', 'pending 0'])
+    await again('9 days')
+    assert.deepEqual(await world.states(), ['pending 0', 'pending 0'])
+    const told: string[] = []
+    await world.deliver(id, { send })
+    assert.deepEqual(await world.states(), ['pending 1 not now', 'pending 0'])
+    await world.isDueNow()
+    await world.deliver(id, {
+      send: async (_channel, { id: message, content }) => {
+        told.push(`${message} ${content.lines[0]?.detail.job}`)
+        return null
+      },
+    })
+    const messages = await db.sql`select id from alert_message order by created_at`
+    assert.deepEqual(told, [`${messages[0]?.id} track`, `${messages[1]?.id} collect`])
   })
 
   test('whose message storerank cannot write says so, and is not kept waiting for ever', async () => {
@@ -56,7 +157,7 @@ describe('a channel', () => {
     assert.deepEqual(await world.states(), [
       'pending 1 storerank could not write the message: Invalid string length.',
     ])
-    await db.sql`update alert_message set created_at = clock_timestamp() - interval '4 days', next_at = clock_timestamp()`
+    await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
     await world.deliver(id, { send })
     assert.match((await world.states())[0] ?? '', /^dead /)
   })

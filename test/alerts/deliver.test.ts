@@ -116,7 +116,7 @@ describe('a webhook', () => {
     await world.gather()
     await world.deliver(id)
     assert.deepEqual(await world.problems(), ['delivery_failing'])
-    await db.sql`update alert_message set created_at = clock_timestamp() - interval '73 hours', next_at = clock_timestamp()`
+    await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
     await world.deliver(id)
     assert.deepEqual(await world.states(), ['dead 2 The receiver answered HTTP 500.'])
     assert.deepEqual(await world.problems(), ['delivery_dead'])
@@ -250,7 +250,7 @@ describe('a cooldown', () => {
     await world.gather()
     await through()
     // The first is given up, so that it has used up nothing.
-    await db.sql`update alert_message set created_at = clock_timestamp() - interval '4 days', next_at = clock_timestamp()`
+    await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
     await through()
     isWell = true
     for (const hour of ['02', '04', '09']) await world.addEvent('track', { slot: `2026-03-01 ${hour}:00+00` })

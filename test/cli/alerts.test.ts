@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { type AlertList, createAlertList } from '../support/alerts.ts'
 import { callCommand } from '../support/command.ts'
+import { addPerson } from '../support/people.ts'
 import { startReceiver } from '../support/receivers.ts'
 
 const NOW = '2026-11-03 06:00+00'
@@ -77,6 +78,52 @@ test('a test of a channel is marked as one, and signed; a channel that is not th
     wrong.stderr,
     /There is no channel "opss" in alert_channel\. Did you mean ops\? Channels: ops\./,
   )
+})
+
+test('an editor sends a test and what was given up again, of one channel or of all', async (t) => {
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const editor = await addPerson(list.sql, 'storerank_editor')
+  const reader = await addPerson(list.sql, 'storerank_reader')
+  t.after(() => Promise.all([editor.remove(), reader.remove()]))
+  const call = (url: string, ...args: string[]) =>
+    callCommand(['alerts', ...args], { env: { ...env, DATABASE_URL: url } })
+  await list.sql`update alert_channel set address = ${receiver.url}`
+  await list.sql`
+    insert into alert_message (channel_id, project_id, state, problem, ended_at)
+    select c.id, 1, 'dead', 'no', clock_timestamp() - make_interval(days => d) from alert_channel c, unnest('{1,2,9}'::int[]) d`
+  const tested = await call(editor.url, 'test', 'ops')
+  assert.equal(tested.code, 0, tested.stderr)
+  assert.match(
+    tested.stdout,
+    /2 messages that were given up in the last 7 days can be sent again: storerank alerts\s+retry ops\./,
+  )
+  const { code, stdout, stderr } = await call(editor.url, 'retry')
+  assert.equal(code, 0, stderr)
+  assert.equal(
+    stdout,
+    'The runners send 2 messages of the channel "ops" that were given up again within a minute, under the same ids.\n',
+  )
+  assert.match(
+    (await call(editor.url, 'retry', 'ops')).stdout,
+    /^No message of the channel "ops" was given up in the last 7 days\.$/m,
+  )
+  await list.sql`update alert_channel set enabled = false`
+  assert.match(
+    (await call(editor.url, 'retry', 'ops', '--days', '30')).stdout.replace(/\s+/g, ' '),
+    /^1 message of the channel "ops" that was given up waits to be sent again\. The channel is not enabled, .* where name = 'ops'; $/,
+  )
+  const states = await list.sql`select state, count(*)::int from alert_message group by 1`
+  assert.deepEqual([...states], [{ state: 'pending', count: 3 }])
+  assert.equal((await call(editor.url, 'retry', 'opss')).code, 2)
+  assert.match(
+    (await call(editor.url, 'retry', '--project', 'fitness')).stderr,
+    /take the name of a channel, and no --json/,
+  )
+  const refused = await call(reader.url, 'retry')
+  assert.deepEqual([refused.code, /may not do that: permission denied/.test(refused.stderr)], [2, true])
+  await list.sql`delete from alert_message`
+  await list.sql`update alert_channel set enabled = true`
 })
 
 test('a project that is not there, and days of no trial, are refused; the rules of one project are those of that', async () => {

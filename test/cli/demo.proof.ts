@@ -21,6 +21,7 @@ const TOLD: readonly (readonly [day: string, happened: string, rule: string, abo
   ['09-09', 'Ashlune releases 3.2.0', 'a page changed', 'ios_store 1480010017'],
   ['09-14', 'Ashlune on Android releases 9.5.0', 'a page changed', 'android_store com.ashlune.yoga'],
   ['09-15', 'the service is out of order all day', 'the service is out', ''],
+  ['09-16', 'the service is well again', 'the service is out', ''],
   [
     '09-16',
     'Slowbarrow has climbed, in Germany',

@@ -125,7 +125,7 @@ describe('the rights of people', () => {
     assert.deepEqual(await rightsOf(owner, reader.name), sorted(may))
     for (const table of [...WATCH_TABLES, ...REPORT_TABLES, 'alert_channel'])
       may[table] = 'select insert update delete'
-    for (const table of REFERENCE_TABLES) may[table] = 'select'
+    for (const table of [...REFERENCE_TABLES, 'alert_message']) may[table] = 'select'
     assert.deepEqual(await rightsOf(owner, editor.name), sorted(may))
   })
 

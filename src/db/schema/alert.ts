@@ -63,6 +63,10 @@ export const alertChannel = pgTable(
     report: boolean('report').notNull().default(false),
     enabled: boolean('enabled').notNull().default(true),
     note: text('note'),
+    /** What was given up since then is sent again when it is set. */
+    retryFrom: instant('retry_from'),
+    /** When the receiver took a test. */
+    testedAt: instant('tested_at'),
     createdAt: instant('created_at').notNull().default(businessNow),
   },
   () => [
@@ -319,6 +323,8 @@ export const alertMessage = pgTable(
     nextAt: instant('next_at').notNull().default(clock),
     problem: text('problem'),
     createdAt: instant('created_at').notNull().default(clock),
+    /** An attempt that fails after it is the last one. */
+    giveUpAt: instant('give_up_at').notNull().default(sql`clock_timestamp() + interval '3 days'`),
     endedAt: instant('ended_at'),
   },
   (t) => [
@@ -356,17 +362,22 @@ export const alertEvent = pgTable(
   },
   (t) => [
     uniqueIndex('alert_event_once').on(t.ruleId, t.subject, t.slot),
-    check('alert_event_held_back_known', sql`held_back in ('cooldown', 'channel')`),
+    check('alert_event_held_back_known', sql`held_back in ('cooldown', 'channel', 'beginning')`),
     index('alert_event_of_message').on(t.messageId),
     index('alert_event_untold').on(t.ruleId).where(sql`message_id is null and held_back is null`),
   ],
 )
 
-/** What is wrong with the settings of a channel, as the job `alerts` sees its environment. */
-export const alertChannelProblem = pgTable('alert_channel_problem', {
-  channelId: bigint('channel_id', { mode: 'number' })
-    .primaryKey()
-    .references(() => alertChannel.id, { onDelete: 'cascade' }),
-  problem: text('problem').notNull(),
-  seenAt: instant('seen_at').notNull().default(clock),
-})
+/** What is wrong with the settings of a channel, as the job `alerts` sees its environment; or why storerank has disabled it. */
+export const alertChannelProblem = pgTable(
+  'alert_channel_problem',
+  {
+    channelId: bigint('channel_id', { mode: 'number' })
+      .primaryKey()
+      .references(() => alertChannel.id, { onDelete: 'cascade' }),
+    kind: text('kind').notNull().default('channel_settings'),
+    problem: text('problem').notNull(),
+    seenAt: instant('seen_at').notNull().default(clock),
+  },
+  () => [check('alert_channel_problem_kind_known', sql`kind in ('channel_settings', 'receiver_gone')`)],
+)

@@ -1,0 +1,108 @@
+/** `storerank alerts test` and `alerts retry`: what an operator does when a receiver was mended. An editor may do both. */
+import { randomUUID } from 'node:crypto'
+import type { Content } from '../alerts/content.ts'
+import { send } from '../alerts/send.ts'
+import type { Channel } from '../alerts/settings.ts'
+import type { Database } from '../db/database.ts'
+import { ConfigurationError } from '../errors.ts'
+import { toPrintable } from '../log.ts'
+import { countOf } from '../report/words.ts'
+import { didYouMean } from '../suggest.ts'
+import type { CommandContext, CommandOptions } from './command.ts'
+import { widthOf, wrapToWidth } from './print.ts'
+
+/** As watch_problem tells of what was given up. */
+const DEAD_DAYS = 7
+
+/** Sends a message that is marked as a test. When the receiver took it, what was given up before is no problem any more, and what waits is tried. */
+export async function testChannel(db: Database, name: string, context: CommandContext): Promise<void> {
+  const channel = await findChannel(db, name)
+  const content: Content = {
+    type: 'alerts.test',
+    at: new Date().toISOString(),
+    project: null,
+    title: 'storerank: this is a test',
+    summary: [`The channel "${channel.name}" works. Nothing has happened.`],
+    lines: [],
+    rest: 0,
+  }
+  const message = { id: randomUUID(), content, attachment: null }
+  const refused = await send(channel, message, context.config.alerts, context.signal)
+  if (refused !== null) throw new ConfigurationError(refused)
+  const [row] = await db.sql<{ enabled: boolean; waiting: number; dead: number }[]>`
+    update alert_channel c set tested_at = clock_timestamp() where c.id = ${channel.id}
+    returning c.enabled,
+      (select count(*)::int from alert_message m where m.channel_id = c.id and m.state = 'pending') as waiting,
+      (select count(*)::int from alert_message m where m.channel_id = c.id and m.state = 'dead'
+        and m.ended_at > clock_timestamp() - make_interval(days => ${DEAD_DAYS}::integer)) as dead`
+  const { enabled, waiting, dead } = row ?? { enabled: true, waiting: 0, dead: 0 }
+  say(`The receiver of the channel "${name}" took a message that is marked as a test.`, context)
+  if (!enabled) say(describeDisabled(name), context)
+  else if (waiting > 0)
+    say(`The runners try what waits for it within a minute: ${countOf(waiting, 'message')}.`, context)
+  if (dead > 0)
+    say(
+      `${countOf(dead, 'message')} that ${dead === 1 ? 'was' : 'were'} given up in the last ${countOf(DEAD_DAYS, 'day')} can be sent again: storerank alerts retry ${quoteArgument(name)}.`,
+      context,
+    )
+}
+
+/** Has messages that were given up sent again, under their ids and in their old order. */
+export async function retryMessages(
+  db: Database,
+  { channel, days }: NonNullable<CommandOptions['alerts']['retry']>,
+  context: CommandContext,
+): Promise<void> {
+  if (channel !== undefined) await findChannel(db, channel)
+  const retried = await db.sql<Retried[]>`
+    with since as (select clock_timestamp() - make_interval(days => ${days}::integer) as at),
+    dead as (
+      select channel_id, count(*)::int as messages from alert_message
+      where state = 'dead' and ended_at >= (select at from since) group by channel_id
+    )
+    update alert_channel c set retry_from = (select at from since) from dead d
+    where c.id = d.channel_id and (${channel ?? null}::text is null or c.name = ${channel ?? null}::text)
+    returning c.name, c.enabled, d.messages`
+  for (const row of retried.toSorted((a, b) => a.name.localeCompare(b.name)))
+    say(describeRetried(row), context)
+  if (retried.length > 0) return
+  const of = channel === undefined ? '' : ` of the channel "${channel}"`
+  say(`No message${of} was given up in the last ${countOf(days, 'day')}.`, context)
+}
+
+interface Retried {
+  readonly name: string
+  readonly enabled: boolean
+  readonly messages: number
+}
+
+function describeRetried({ name, enabled, messages }: Retried): string {
+  const isOne = messages === 1
+  const what = `${countOf(messages, 'message')} of the channel "${name}" that ${isOne ? 'was' : 'were'} given up`
+  if (enabled) return `The runners send ${what} again within a minute, under the same id${isOne ? '' : 's'}.`
+  return `${what} ${isOne ? 'waits' : 'wait'} to be sent again. ${describeDisabled(name)}`
+}
+
+async function findChannel({ sql }: Database, name: string): Promise<Channel> {
+  const channels = await sql<Channel[]>`
+    select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines", report, digest from alert_channel
+    order by name`
+  const channel = channels.find((each) => each.name === name)
+  if (channel !== undefined) return channel
+  const names = channels.map((each) => each.name)
+  throw new ConfigurationError(
+    `There is no channel ${JSON.stringify(name)} in alert_channel.${didYouMean(name, names)} Channels: ${names.join(', ') || 'none'}.`,
+  )
+}
+
+function describeDisabled(name: string): string {
+  return `The channel is not enabled, so that nothing is sent to it: update alert_channel set enabled = true where name = '${name.replaceAll("'", "''")}';`
+}
+
+function quoteArgument(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : JSON.stringify(name)
+}
+
+function say(text: string, { stdout }: CommandContext): void {
+  stdout.write(`${wrapToWidth(toPrintable(text), widthOf(stdout))}\n`)
+}

@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
+import { analyzeGrownTables, vacuumFilledTables } from '../../src/db/analyze.ts'
 import type { Database } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
@@ -97,6 +98,11 @@ async function measureAt(db: Database, watches: number): Promise<void> {
   const closing = await measure(db, close)
   const planning = await measure(db, plan)
   const memoryMib = process.memoryUsage.rss() / MIB
+  // As the job `track` does after each plan.
+  const keeping = await measure(db, async () => {
+    await vacuumFilledTables(db)
+    await analyzeGrownTables(db)
+  })
   const nothingDue = await measure(db, plan)
   const nothingOver = await measure(db, close)
   const asked = await measure(db, () => readOutstanding(db, QUIET_MS))
@@ -116,6 +122,11 @@ async function measureAt(db: Database, watches: number): Promise<void> {
     { what: 'a bare insert of the same tasks', value: (bareInsert.serverCpuMs * 1000) / watches, unit: 'µs' },
     { what: 'planning: temporary files', value: planning.tempMib, unit: 'MiB', atMost: 200 },
     { what: 'planning: memory of Node', value: memoryMib, unit: 'MiB' },
+    {
+      what: 'vacuum and analyze after it: CPU a watch',
+      value: (keeping.serverCpuMs * 1000) / watches,
+      unit: 'µs',
+    },
     { what: 'planning when nothing is due', value: nothingDue.seconds * 1000, unit: 'ms', atMost: 100 },
     { what: 'closing the slot of all targets', value: closing.seconds, unit: 's', atMost: 60 * share },
     { what: 'closing when nothing is over', value: nothingOver.seconds * 1000, unit: 'ms', atMost: 100 },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { analyzeGrownTables } from '../../src/db/analyze.ts'
+import { analyzeGrownTables, vacuumFilledTables } from '../../src/db/analyze.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -21,6 +21,27 @@ async function rowsOf(table: string): Promise<number | undefined> {
   >`select reltuples as rows from pg_class where oid = ${table}::regclass`
   return row?.rows
 }
+
+test('a table that got many rows is vacuumed, so that counting them by an index reads none', async () => {
+  await db.sql`alter table app set (autovacuum_enabled = off)`
+  const fill = (from: number, to: number) =>
+    db.begin(async (tx) => {
+      await tx`insert into app (store, app_id, title) select 'ios_store', n::text, 'x' from generate_series(${from}::int, ${to}::int) n`
+      await tx`select pg_stat_force_next_flush()`
+    })
+  const seen = async () => {
+    const [row] = await db.sql<{ share: number }[]>`
+      select relallvisible / (pg_relation_size('app') / current_setting('block_size')::float8) as share from pg_class where oid = 'app'::regclass`
+    return row?.share
+  }
+  await fill(1, 40_000)
+  assert.equal(await vacuumFilledTables(db), 0)
+  assert.equal(await seen(), 0)
+  await fill(40_001, 60_000)
+  assert.equal(await vacuumFilledTables(db), 1)
+  assert.equal(await seen(), 1)
+  assert.equal(await vacuumFilledTables(db), 0)
+})
 
 test('a table that was filled is analyzed, the history as a whole too, and again when it has doubled', async () => {
   // As after a crash: the counters by which autovacuum goes are gone.

@@ -6,7 +6,7 @@ select r.project, r.name as rule, e.kind, e.severity, e.slot, coalesce(t.store, 
   case t.function when 'app_list' then t.subject end as collection, t.category,
   coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language, a.app_id,
   coalesce(named.label, a.title, a.app_id) as app, v.app_id as rival_id, coalesce(rival.label, v.title, v.app_id) as rival,
-  e.before, e.after, e.compared_slot, measured.depth, past.depth as depth_before, measured.check_url, e.detail, e.found_at,
+  e.before, e.after, nullif(e.compared_slot, '-infinity') as compared_slot, measured.depth, past.depth as depth_before, measured.check_url, e.detail, e.found_at,
   coalesce(e.held_back, m.state, 'waiting') as state, case m.state when 'delivered' then m.ended_at end as delivered_at,
   r.channel, e.message_id, e.id as event_id, e.rule_id
 from alert_event e
@@ -54,7 +54,7 @@ comment on column alert_history.rival_id is 'The id of the competitor that overt
 comment on column alert_history.rival is 'What the project calls that competitor, else its title or id.';
 comment on column alert_history.before is 'Rank, percent, count or rating before; of a rank null where it was not within depth_before.';
 comment on column alert_history.after is 'The same now.';
-comment on column alert_history.compared_slot is 'What it is compared with, or since when it is true.';
+comment on column alert_history.compared_slot is 'What it is compared with, or what was otherwise last; null where nothing was.';
 comment on column alert_history.depth is 'How many ranks were looked at now.';
 comment on column alert_history.depth_before is 'How many ranks were looked at then.';
 comment on column alert_history.check_url is 'Where a person sees the same at the store; may be null.';

@@ -1,7 +1,7 @@
 create or replace view alert_problem as
 select 'alert_channel' as watch_table, c.id as watch_id, null::text as project, null::text as store, c.name as subject,
   p.kind as problem, case p.kind when 'channel_settings' then p.problem else format(
-    'The channel "%s" was disabled: %s Correct %s and enable it, which sends what waits: update alert_channel set enabled = true where '
+    'The channel "%s" was disabled. %s Correct %s and enable the channel, which sends what waits: update alert_channel set enabled = true where '
     'name = %L; or take it out of the rules: update alert_rule set channel = null where channel = %4$L.',
     c.name, p.problem, coalesce('the URL in ' || case c.kind when 'slack' then c.secret_variable end, 'its address'), c.name) end as message
 from alert_channel_problem p
@@ -10,8 +10,8 @@ where case p.kind when 'channel_settings' then c.enabled
   else not c.enabled and exists (select from alert_rule r where r.channel = c.name and r.enabled) end
 union all
 select 'alert_channel', c.id, null, null, c.name, 'delivery_failing', format(
-  '%s for the channel "%s". The last attempt failed: %s. The next one is due %s, and the first that fails after %s is the last: mend the '
-  'receiver or the address, and try it: storerank alerts test %s.',
+  '%s for the channel "%s". The last attempt failed: %s. It is tried next at %s, and given up after %s: mend the receiver or the address, '
+  'and try it: storerank alerts test %s.',
   case m.messages when 1 then '1 message waits' else m.messages || ' messages wait' end, c.name, rtrim(m.problem, '.'),
   to_char(m.next_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), to_char(m.give_up_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
   quote_ident(c.name))

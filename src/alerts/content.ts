@@ -27,8 +27,7 @@ export interface EventRow {
   readonly rival: string | null
   readonly before: number | null
   readonly after: number | null
-  /** A Date; or -Infinity where it was never otherwise. */
-  readonly comparedSlot: Date | number | null
+  readonly comparedSlot: Date | null
   readonly depth: number | null
   readonly depthBefore: number | null
   readonly checkUrl: string | null
@@ -137,7 +136,7 @@ export function chooseTold<
   for (const event of events) {
     const key = `${event.ruleId} ${event.subject}`
     const before = last.get(key) ?? event.toldSlot?.getTime() ?? Number.NEGATIVE_INFINITY
-    if (event.detail.over === true && before !== event.comparedSlot?.valueOf()) unbegun.push(event)
+    if (event.detail.over === true && before !== event.comparedSlot?.getTime()) unbegun.push(event)
     else if (event.detail.over !== true && event.slot.getTime() - before < event.cooldownMs)
       cooling.push(event)
     else {
@@ -177,7 +176,7 @@ function toLine(event: EventRow): Line {
     after: event.after,
     depth: event.depth,
     depth_before: event.depthBefore,
-    compared_slot: event.comparedSlot instanceof Date ? event.comparedSlot.toISOString() : null,
+    compared_slot: event.comparedSlot?.toISOString() ?? null,
     location: event.location,
     language: event.language,
     check_url: event.checkUrl,

@@ -77,7 +77,11 @@ function explainGap({ gap, reason }: EventRow['detail']): string {
     explainReason(typeof reason === 'string' ? reason : null) ??
     GAP_MEANINGS[gap as keyof typeof GAP_MEANINGS] ??
     ''
-  return text === '' || text.endsWith('.') ? text : `${text}.`
+  return endSentence(text)
+}
+
+function endSentence(text: string): string {
+  return text === '' || /[.!?…]$/.test(text) ? text : `${text}.`
 }
 
 /** Examples of so many. A keyword of several places is named once. */
@@ -107,9 +111,11 @@ function describeRest({ kind, after, comparedSlot, detail }: EventRow): string {
     case 'budget_used':
       return `${after} % of the budget ${detail.budget} is used: ${formatMicros(Number(detail.used_micros))} of ${formatMicros(Number(detail.limit_micros))}.`
     case 'balance_low':
+      if (Number(detail.left_micros) <= 0)
+        return `The balance of the account is used up; a day costs ${formatMicros(Number(detail.micros_a_day))}.`
       return `The balance of the account, ${formatMicros(Number(detail.left_micros))}, lasts ${countOf(after ?? 0, 'day')} at ${formatMicros(Number(detail.micros_a_day))} a day.`
     case 'job_late':
-      return `The job ${detail.job} has not succeeded for ${countOf(after ?? 0, 'hour')}${detail.error ? `: ${detail.error}` : '.'}`
+      return `The job ${detail.job} has not succeeded for ${countOf(after ?? 0, 'hour')}${detail.error ? `: ${endSentence(String(detail.error))}` : '.'}`
     case 'outage':
       return describeOutage(comparedSlot, detail)
     default:
@@ -121,8 +127,7 @@ function describeRest({ kind, after, comparedSlot, detail }: EventRow): string {
 function describeOutage(began: EventRow['comparedSlot'], detail: EventRow['detail']): string {
   if (detail.over !== true)
     return `The service reports a major outage (${(detail.endpoints as string[]).join(', ')}).`
-  const since =
-    began instanceof Date ? ` that began ${began.toISOString().slice(0, 16).replace('T', ' ')} UTC` : ''
+  const since = began === null ? '' : ` that began ${began.toISOString().slice(0, 16).replace('T', ' ')} UTC`
   const left = (detail.remaining as string[]).map((status) => status.replaceAll('_', ' '))
   return `The major outage of the service${since} is over${left.length === 0 ? '' : `; it still reports: ${left.join(', ')}`}.`
 }
@@ -179,7 +184,7 @@ function scope({ detail }: EventRow): string {
 
 function since(event: EventRow): string {
   const { comparedSlot } = event
-  return comparedSlot instanceof Date ? `, compared with ${dayOf(event, comparedSlot)}` : ''
+  return comparedSlot === null ? '' : `, compared with ${dayOf(event, comparedSlot)}`
 }
 
 /** The day of an instant: of slots in UTC, and where the event is of a day or of a budget of the project, in its time zone. */

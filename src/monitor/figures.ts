@@ -81,6 +81,8 @@ export interface Figures {
   readonly restoreHold: string | null
   /** Why the server cannot write; null while it can. */
   readonly noRoom: string | null
+  /** What keeps alerts from being told until a person acts, a sentence for each channel. */
+  readonly untold: readonly string[]
 }
 
 export async function readFigures(db: Database, settings: MonitorSettings): Promise<Figures> {
@@ -107,6 +109,7 @@ export async function readFigures(db: Database, settings: MonitorSettings): Prom
     outage: await readPostingOutage(db.sql),
     restoreHold: await readRestoreHold(db.sql),
     noRoom: await readLackOfRoom(db),
+    untold: await readUntold(db),
   }
 }
 
@@ -114,6 +117,13 @@ export async function readFigures(db: Database, settings: MonitorSettings): Prom
 export async function readLackOfRoom({ sql }: Database): Promise<string | null> {
   const [row] = await sql<{ reason: string | null }[]>`select lack_of_room() as reason`
   return row?.reason ?? null
+}
+
+/** Rules that match nothing, and a receiver that did not take a message a minute ago, are told by the view and keep nobody awake. */
+async function readUntold({ sql }: Database): Promise<string[]> {
+  const rows = await sql<{ message: string }[]>`
+    select message from alert_problem where problem in ('channel_settings', 'receiver_gone', 'delivery_dead') order by subject, problem`
+  return rows.map(({ message }) => message)
 }
 
 /** The counts are those of `open_work`; the reasons and intervals are looked up by indexes. */

@@ -15,6 +15,7 @@ export interface Trouble {
     | 'overdue'
     | 'budget'
     | 'balance'
+    | 'not_told'
   readonly message: string
 }
 
@@ -69,6 +70,7 @@ export function findTroubles(figures: Figures): Trouble[] {
       : null,
   )
   add('balance', figures.budgets.find((line) => line.budget === "the account's balance")?.warning ?? null)
+  for (const message of figures.untold) add('not_told', message)
   return troubles
 }
 

@@ -36,7 +36,7 @@ describe('a channel', () => {
     const [failure] = await db.sql`select message from watch_problem where problem = 'delivery_failing'`
     assert.match(
       failure?.message,
-      /^1 message waits for the channel "ops"\. The last attempt failed: not now\. The next one is due 20\d\d-.* UTC, and the first that fails after 20\d\d-.* UTC is the last: .*: storerank alerts test ops\.$/,
+      /^1 message waits for the channel "ops"\. The last attempt failed: not now\. It is tried next at 20\d\d-.* UTC, and given up after 20\d\d-.* UTC: .*: storerank alerts test ops\.$/,
     )
     assert.deepEqual(await world.gather(), [])
     await db.sql`update alert_channel set tested_at = clock_timestamp()`
@@ -88,7 +88,7 @@ describe('a channel', () => {
     assert.deepEqual([problem?.problem, others], ['receiver_gone', []])
     assert.equal(
       problem?.message,
-      'The channel "ops" was disabled: The receiver answered HTTP 410 (Gone): it wants no more messages. Correct its address and enable it, ' +
+      'The channel "ops" was disabled. The receiver answered HTTP 410 (Gone): it wants no more messages. Correct its address and enable the channel, ' +
         "which sends what waits: update alert_channel set enabled = true where name = 'ops'; or take it out of the rules: " +
         "update alert_rule set channel = null where channel = 'ops'.",
     )

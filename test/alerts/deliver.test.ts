@@ -60,6 +60,17 @@ describe('a webhook', () => {
     assert.equal(receiver.received.length, 1)
   })
 
+  test('tells of what was never otherwise, such as a first bad review, without a slot that it is compared with', async (t) => {
+    const receiver = await receive(t)
+    const id = await world.addChannel({ address: receiver.url })
+    await world.addRule()
+    await world.addEvent('track')
+    await db.sql`update alert_event set compared_slot = '-infinity'`
+    await world.gather()
+    assert.equal(await world.deliver(id), 1)
+    assert.equal(JSON.parse(receiver.received[0]?.body ?? '').data.lines[0].compared_slot, null)
+  })
+
   test('that is not taken is tried again later under the same id with the same words, until it is', async (t) => {
     const statuses = [500, 302, 204]
     const receiver = await receive(t, (_, response) => {

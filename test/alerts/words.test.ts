@@ -39,6 +39,16 @@ const DAY_BEFORE = { comparedSlot: new Date('2026-03-08T00:00:00Z') }
 
 const say = (changes: Partial<EventRow>) => describeEvent({ ...EVENT, ...changes })
 
+test('of money and jobs it says since when and how long, in sentences', () => {
+  const balance = (micros: number, after: number) =>
+    say({ kind: 'balance_low', after, detail: { left_micros: micros, micros_a_day: 36_750 } })
+  assert.equal(balance(110_250, 3), 'The balance of the account, $0.11025, lasts 3 days at $0.03675 a day.')
+  assert.equal(balance(-5, -0.1), 'The balance of the account is used up; a day costs $0.03675.')
+  const late = (error: string | null) => say({ kind: 'job_late', after: 31, detail: { job: 'audit', error } })
+  assert.equal(late('Connection reset'), 'The job audit has not succeeded for 31 hours: Connection reset.')
+  assert.equal(late(null), 'The job audit has not succeeded for 31 hours.')
+})
+
 test('of a list it says which, what was there before and now, and how deep it was looked', () => {
   const ranks = { ...YOGA, ...DAY_BEFORE, app: 'Ashlune', before: 8, depth: 100, depthBefore: 100 }
   assert.equal(

@@ -47,6 +47,7 @@ const WELL: Figures = {
   outage: null,
   restoreHold: null,
   noRoom: null,
+  untold: [],
 }
 
 const kinds = (changes: Partial<Figures>, work: Partial<Figures['work']> = {}): string[] =>
@@ -64,6 +65,7 @@ test('each thing that a person should see to has a line, the most urgent first',
   assert.deepEqual(kinds({ restoreHold: 'Run `storerank recover`.' }, { heldPosts: 2, heldBecause: 'x' }), [
     'restored',
   ])
+  assert.deepEqual(kinds({ untold: ['The channel "ops" was disabled.'] }), ['not_told'])
   assert.deepEqual(kinds({ outage: { since: before(1), checkedAt: AT } }), ['outage'])
   assert.deepEqual(kinds({}, { heldPosts: 2, heldBecause: 'The service refused the post (40210).' }), [
     'not_posted',

@@ -17,11 +17,7 @@ export async function createAlertList(): Promise<AlertList> {
   const list = await createWatchlist()
   const { sql } = list
   const work = <T>(run: (tx: Transaction) => Promise<T>) =>
-    sql.begin(async (tx) => {
-      // As in the sessions of runners: where a server compiles statements, that takes seconds each time.
-      await tx`set local jit = off`
-      return run(tx as unknown as Transaction)
-    })
+    sql.begin((tx) => run(tx as unknown as Transaction))
   return {
     ...list,
     async addRule(fields) {

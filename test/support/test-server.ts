@@ -19,12 +19,16 @@ export interface TestServerOptions {
   readonly timeZone: string
 }
 
-/** Speed instead of safety: the data is thrown away. Hundreds of databases that live for seconds need no autovacuum either. */
+/**
+ * Speed instead of safety: the data is thrown away. Hundreds of databases that live for seconds need no autovacuum either. Debian's
+ * server compiles statements, which takes far longer than they do; the sessions of the product have that off.
+ */
 const SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
   autovacuum: 'off',
+  jit: 'off',
   max_connections: '300',
 }
 

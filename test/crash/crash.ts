@@ -188,6 +188,7 @@ async function openStage({ seed, keywords, scenario, guardOff, logFile }: Option
   const { readyMs = READY_MS, callsPerWindow = CALLS_PER_WINDOW } =
     scenario === null ? {} : SCENARIOS[scenario]
   const drawSkew = () => (scenario === null ? random.between(-MOST_SKEW_MS, MOST_SKEW_MS) : 0)
+  await shareCompiled()
   const postgres = await startPostgres()
   cleanups.push(postgres.stop)
   const sandbox = await startSandboxProcess({ seed, readyMs, clockOffsetMs: drawSkew() })
@@ -203,13 +204,11 @@ async function openStage({ seed, keywords, scenario, guardOff, logFile }: Option
   })
   const { sql } = guardOff === null ? {} : GUARDS[guardOff]
   if (sql !== undefined) await world.sql.unsafe(sql)
-  const cacheFolder = await mkdtemp(join(tmpdir(), 'storerank-crash-cache-'))
-  cleanups.push(() => rm(cacheFolder, { recursive: true, force: true }))
   const logFd = openSync(logFile ?? '/dev/null', 'a')
   cleanups.push(() => closeSync(logFd))
   const env = {
     ...makeSettings({ world, wire, callsPerWindow, scenario }),
-    NODE_COMPILE_CACHE: cacheFolder,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
     ...(scenario === null ? { POSTBACK_URL: drawPostbackUrl() } : {}),
     ...(guardOff === null ? {} : { CRASH_GUARD_OFF: guardOff }),
     ...(scenario === null ? {} : { CRASH_SCENARIO: scenario }),
@@ -222,6 +221,14 @@ async function openStage({ seed, keywords, scenario, guardOff, logFile }: Option
     return startRunnerProcess({ env: { ...env, ...own }, logFd })
   }
   return { postgres, sandbox, wire, world, callsPerWindow, start }
+}
+
+/** All processes of a run load the same source, and those of a run of tests what other stories have compiled; Node compares the text. */
+async function shareCompiled(): Promise<void> {
+  if (process.env.NODE_COMPILE_CACHE !== undefined) return
+  const folder = await mkdtemp(join(tmpdir(), 'storerank-crash-cache-'))
+  cleanups.push(() => rm(folder, { recursive: true, force: true }))
+  process.env.NODE_COMPILE_CACHE = folder
 }
 
 /** postgres.js throws the first where nobody can catch it, and rejects with the second what nobody waits for, when the server goes away. */

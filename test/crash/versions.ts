@@ -11,7 +11,8 @@ const MIGRATE = fileURLToPath(new URL('./migrate.ts', import.meta.url))
 
 /** @throws Error unless one of the processes migrated the empty database, and the others found that done */
 export async function migrateByMany(databaseUrl: string, processes: number): Promise<void> {
-  const env = { PATH: process.env.PATH ?? '', DATABASE_URL: databaseUrl }
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+  const env = { PATH, NODE_COMPILE_CACHE, DATABASE_URL: databaseUrl }
   const said = await Promise.all(
     Array.from({ length: processes }, async () => {
       const child = spawn(process.execPath, ['--import', HOOK, MIGRATE], {

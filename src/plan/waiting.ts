@@ -19,33 +19,29 @@ export async function forgetEndedWaits({ sql }: Database): Promise<void> {
 
 /**
  * Makes slots that wait for a budget with room due again, as many from the head of its queue as it can pay at the least price there is, and
- * one more. So what it pays for is never more than what becomes due. What was dearer than the whole budget becomes due again when that is
+ * one more, a bounded number at a time: the next ones are woken when these are planned, because the budget has less room then. So what it pays
+ * for is never more than what becomes due. What was dearer than the whole budget becomes due again when that is
  * raised. Their places in the order of urgency are those of now: a target may have been measured since, and people may have ended their
  * watches, but neither makes it more urgent, so that nothing behind the head belongs before it.
  * @returns how many became due
  */
 export async function wakeWaiting(db: Database, input: AdmissionInput): Promise<number> {
   const leastMicros = Math.min(...input.prices.map(({ normalMicros }) => normalMicros))
-  let woken = 0
-  for (;;) {
-    const [row] = await db.sql<{ count: number }[]>`
-      with ${budgets(db.sql, input)},
-      room as (
-        select b.scope, b.whole_micros, b.left_micros / greatest(${leastMicros}::bigint, 1) + 1 as slots
-        from (
-          select project_id as scope, whole_micros, left_micros from project_budget
-          union all
-          select 0, whole_micros, left_micros from overall_budget
-        ) b
-        where (b.left_micros >= ${leastMicros}::bigint) is not false
-          and (select left_micros >= ${leastMicros}::bigint from overall_budget) is not false
-      )
-      select wake_waiting(array_agg(scope), array_agg(slots), array_agg(whole_micros), ${TIMINGS.wakeSlots}) as count
-      from room having count(*) > 0`
-    const { count = 0 } = row ?? {}
-    woken += count
-    if (count < TIMINGS.wakeSlots) return woken
-  }
+  const [row] = await db.sql<{ count: number }[]>`
+    with ${budgets(db.sql, input)},
+    room as (
+      select b.scope, b.whole_micros, b.left_micros / greatest(${leastMicros}::bigint, 1) + 1 as slots
+      from (
+        select project_id as scope, whole_micros, left_micros from project_budget
+        union all
+        select 0, whole_micros, left_micros from overall_budget
+      ) b
+      where (b.left_micros >= ${leastMicros}::bigint) is not false
+        and (select left_micros >= ${leastMicros}::bigint from overall_budget) is not false
+    )
+    select wake_waiting(array_agg(scope), array_agg(slots), array_agg(whole_micros), ${TIMINGS.wakeSlots}) as count
+    from room having count(*) > 0`
+  return row?.count ?? 0
 }
 
 /**

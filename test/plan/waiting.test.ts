@@ -1,6 +1,7 @@
 /** What the budget cut waits: a plan without money for it reads the heads of the queues, and with money no more than it can pay. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { TIMINGS } from '../../src/timings.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const PRICE = 1200
@@ -59,6 +60,18 @@ test('a plan looks at what a new budget can pay at the least price there is, and
   // A search of the Android store costs half.
   assert.deepEqual({ due, planned, cut }, { due: 7, planned: 3, cut: 4 })
   assert.equal(await waiting(), 46)
+})
+
+test('a budget that can pay for more than becomes due at once wakes no more than it pays for', async (t) => {
+  await planning.setBudget('a', { dailyMicros: PRICE })
+  await planning.watch('a', keywords(50))
+  await planning.plan()
+  await planning.setBudget('a', { dailyMicros: 11 * PRICE })
+  t.mock.property(TIMINGS, 'wakeSlots', 5)
+  const { due, planned } = await planning.plan()
+  assert.equal(planned, 10)
+  assert.ok(due <= 16, `${due} slots became due`)
+  assert.equal(await waiting(), 39)
 })
 
 test('a watch that comes later and is less urgent than what waits is not paid before it', async () => {

@@ -57,13 +57,18 @@ export function dueNow(sql: SqlRunner): Fragment {
 
 /**
  * Queues what has become due since the last plan. Where nothing has it reads a row for each interval of the watches. What is left of a
- * plan that was broken off gets its place of now.
+ * plan that was broken off gets its place of now, or keeps its priority where nobody asks for it any more.
  */
 export async function queueDueSlots(db: Database): Promise<void> {
   await db.sql`
     update due_slot d set priority_order = now.priority_order, captured_at = now.captured_at
     from (
-      select q.target_id, q.slot, ${priorityOrderOf(db.sql, 'q')} as priority_order, ${measuredLast(db.sql, 'q')} as captured_at
+      select q.target_id, q.slot,
+        coalesce((select t.captured_at from target t where t.id = q.target_id), '-infinity') as captured_at,
+        coalesce((
+          select -max(p.priority) from watch_period p
+          where p.target_id = q.target_id and p.ended_at is null and slot_of(p.every, q.slot) = q.slot
+        ), q.priority_order) as priority_order
       from (select target_id, slot, min(priority_order) as priority_order from due_slot group by 1, 2) q
     ) now
     where (d.target_id, d.slot) = (now.target_id, now.slot)
@@ -82,21 +87,6 @@ function queueNextPeriods(db: Database): Promise<boolean> {
     },
     { name: 'Queueing what is due', lockTimeoutMs: TIMINGS.ledgerLockMs },
   )
-}
-
-/** The priority of a slot by those who ask for it now, with its sign changed; that of before when nobody does. */
-export function priorityOrderOf(sql: SqlRunner, relation: string): Fragment {
-  return sql`
-    coalesce((
-      select -max(p.priority) from watch_period p
-      where p.target_id = ${sql(relation)}.target_id and p.ended_at is null
-        and slot_of(p.every, ${sql(relation)}.slot) = ${sql(relation)}.slot
-    ), ${sql(relation)}.priority_order)`
-}
-
-/** When the target of a slot was measured last; -infinity when it never was. */
-export function measuredLast(sql: SqlRunner, relation: string): Fragment {
-  return sql`coalesce((select t.captured_at from target t where t.id = ${sql(relation)}.target_id), '-infinity')`
 }
 
 /** A place in the order of urgency: that of a due slot. */

@@ -51,13 +51,7 @@ export interface SpentOnFunction {
   readonly netMicros: number
 }
 
-/** How many due slots the budget does not reach. */
-export async function countBudgetCuts(db: Database): Promise<number> {
-  const [row] = await db.sql<{ count: number }[]>`select count from open_work where kind = 'budget_cut'`
-  return row?.count ?? 0
-}
-
-/** The same by what was measured, the dearest first. */
+/** What was spent since `from` by what was measured, the dearest first. */
 export async function readSpentByFunction(db: Database, from: Date): Promise<SpentOnFunction[]> {
   return db.sql<SpentOnFunction[]>`
     select t.function, count(distinct c.service_id) filter (where c.kind = 'charge') as tasks,
@@ -65,6 +59,12 @@ export async function readSpentByFunction(db: Database, from: Date): Promise<Spe
     from charge c join target t on t.id = c.target_id
     where c.at >= ${from}
     group by 1 order by 3 desc, 1`
+}
+
+/** How many due slots the budget does not reach. */
+export async function countBudgetCuts(db: Database): Promise<number> {
+  const [row] = await db.sql<{ count: number }[]>`select count from open_work where kind = 'budget_cut'`
+  return row?.count ?? 0
 }
 
 export interface BudgetLine {

@@ -2,7 +2,7 @@
  * The rows of a CSV file of watches, or of alerts. The header decides what the file is for; a row that does not fit it is a misfit with
  * its line, and the others go on. Separated by comma, semicolon or tab.
  */
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { type Info, parse } from 'csv-parse'
 import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
@@ -66,7 +66,9 @@ async function* parseRecords(
 ): AsyncGenerator<CsvRecord | RefusedRow, undefined> {
   const { delimiter, skippedLines, rest } = await peekHeader(text)
   let broken: { code?: string; lines?: number } | undefined
-  const parser = Readable.from(rest).pipe(
+  // The parser throws what keeps the file from being read.
+  const parser = pipeline(
+    Readable.from(rest),
     parse({
       bom: true,
       delimiter,
@@ -85,6 +87,7 @@ async function* parseRecords(
         return undefined
       },
     }),
+    () => {},
   )
   const isWellQuoted = quoteRule(delimiter)
   for await (const each of parser) {

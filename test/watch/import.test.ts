@@ -172,6 +172,14 @@ test('a header may be written in any case, with spaces, and after the line by wh
   assert.deepEqual([added, refused[0]?.line], [1, 4])
 })
 
+test('a file that cannot be read to its end is told with the reason', async () => {
+  const text = async function* () {
+    yield 'project,store,keyword,location_code,language_code\nfitness,ios_store,yoga,2840,en\n'
+    throw new Error('the disk is gone')
+  }
+  await assert.rejects(importWatches(db, [{ name: 'a.csv', text }]), { message: 'the disk is gone' })
+})
+
 test('what the file names twice is stored once, and the later row counts', async () => {
   const row = (keyword: string, depth: number) => `fitness,ios_store,${keyword},2840,en,${depth}`
   const file = csv(`${HEADER},depth`, row('yoga', 50), row('calm', 60), row('yoga', 70), row('yoga', 80))

@@ -3,13 +3,12 @@
  * be dropped from the database once its file was compared with it.
  */
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Database, Transaction } from '../db/database.ts'
 import { inPiece } from '../db/pieces.ts'
 import { ConfigurationError } from '../errors.ts'
 import { listPartitions, type Partition } from '../history/partitions.ts'
-import { sweepDrafts } from '../report/write-file.ts'
+import { makeFolder, sweepDrafts } from '../report/write-file.ts'
 import { compareArchive, writeArchive } from './file.ts'
 
 export interface ArchiveOptions {
@@ -48,7 +47,7 @@ export async function* archiveMonths(db: Database, options: ArchiveOptions): Asy
         TABLES.indexOf(a.table as 'ranking') - TABLES.indexOf(b.table as 'ranking'),
     )
   await refuseUnfinished(db, months, options.drops)
-  await makeFolder(options.folder)
+  await requireFolder(options.folder)
   await sweepDrafts(options.folder, Date.now())
   for (const month of months) {
     options.signal.throwIfAborted()
@@ -63,9 +62,9 @@ export async function* archiveMonths(db: Database, options: ArchiveOptions): Asy
   }
 }
 
-async function makeFolder(folder: string): Promise<void> {
+async function requireFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true })
+    await makeFolder(folder)
   } catch (error) {
     throw new ConfigurationError(`The folder ${folder} cannot be used: ${(error as Error).message}.`, {
       cause: error,

@@ -1,7 +1,7 @@
 /** A file whole or not at all, whoever reads it meanwhile. */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
 
@@ -59,7 +59,7 @@ export async function makeFolder(folder: string): Promise<void> {
     await mkdir(folder)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
+    if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return
     if (code !== 'ENOENT' || existsSync(dirname(folder))) throw error
     await makeFolder(dirname(folder))
     await makeFolder(folder)

@@ -245,10 +245,12 @@ describe('an archive', () => {
     assert.deepEqual(await readdir(folder), ['ranking-2026-01.parquet'])
     assert.equal((await archive('2026-03-01', true)).length, 3)
     await writeFile(join(folder, 'a-file'), '')
-    const elsewhere = { ...options, folder: join(folder, 'a-file'), before: new Date('2026-05-01') }
-    await assert.rejects(
-      collectAll(archiveMonths(db, { ...elsewhere, signal: new AbortController().signal })),
-      /The folder .*a-file cannot be used: /,
-    )
+    for (const name of [join(folder, 'a-file'), '/proc/no/such']) {
+      const elsewhere = { ...options, folder: name, before: new Date('2026-05-01') }
+      await assert.rejects(
+        collectAll(archiveMonths(db, { ...elsewhere, signal: new AbortController().signal })),
+        { code: 'configuration', message: new RegExp(`The folder ${name} cannot be used: `) },
+      )
+    }
   })
 })

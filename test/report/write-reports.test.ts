@@ -113,7 +113,7 @@ test('the last page stays when its project is disabled', async () => {
 })
 
 test('a folder or a logo that cannot be used is told by its setting', async () => {
-  for (const nowhere of ['/dev/null/pages', '/proc/pages/of/all', '/proc/pages']) {
+  for (const nowhere of ['/dev/null', '/dev/null/pages', '/proc/pages/of/all', '/proc/pages']) {
     await assert.rejects(
       write({ folder: nowhere }),
       (error) => error instanceof ConfigurationError && /REPORT_DIR cannot be made: E/.test(error.message),

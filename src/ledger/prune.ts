@@ -7,7 +7,7 @@ import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'
 
 /**
  * Deletes a bounded number of tasks that ended before the given days and whose slot is in the history; a dropped task has no
- * row there. The history keeps a row for as long as its task is there.
+ * row there, and neither has one of a deleted project. The history keeps a row for as long as its task is there.
  * @returns how many; zero when none is left
  */
 export async function pruneTasks(sql: SqlRunner, keepDays: number): Promise<number> {
@@ -17,7 +17,8 @@ export async function pruneTasks(sql: SqlRunner, keepDays: number): Promise<numb
       where k.ended_at < (select clock_timestamp() - make_interval(days => ${keepDays})) and k.state in ('collected', 'failed', 'dropped')
         and (k.state = 'dropped'
           or exists (select from ranking_row r where r.target_id = k.target_id and r.slot = k.slot)
-          or exists (select from app_snapshot s where s.target_id = k.target_id and s.slot = k.slot))
+          or exists (select from app_snapshot s where s.target_id = k.target_id and s.slot = k.slot)
+          or not exists (select from watch_period p where p.target_id = k.target_id))
       order by k.ended_at limit ${ROWS_AT_ONCE} for update of k skip locked))`
   return rows.count
 }

@@ -52,6 +52,14 @@ describe('work is forgotten after 90 days', () => {
     assert.deepEqual([...kept], [lost])
   })
 
+  test('when its project was deleted with its history: no row will come any more', async () => {
+    await collect(world)
+    await endTasks(91)
+    const [project] = await world.db.sql<{ name: string }[]>`select name from project`
+    await world.db.sql.unsafe(`call delete_project('${project?.name}')`)
+    assert.equal((await prune()).tasks, 2)
+  })
+
   test('when it has ended: what is awaited stays, however old it is', async () => {
     await world.db.sql`update task set posted_at = ${daysAgo(91)}, planned_at = ${daysAgo(91)}`
     assert.equal((await prune()).tasks, 0)

@@ -18,6 +18,18 @@ comment on function note_alert_due(integer[], timestamptz[], text[]) is
   'Notes what was stored for the rules of its projects: target, slot, and the gap or null of each row.';
 revoke execute on function note_alert_due(integer[], timestamptz[], text[]) from public;
 
+-- Open tasks are found by their index: a planner that takes them for many where there is none would read all tasks for the first one.
+create or replace function is_collecting(of_project text) returns boolean language sql stable set enable_seqscan = off set enable_sort = off as $$
+  select exists (
+    select from (
+      select target_id from task where state in ('planned', 'posting', 'posted') order by target_id, slot offset 0
+    ) k
+    where exists (select from watch_period p where p.target_id = k.target_id and p.project = of_project and p.ended_at is null)
+  )
+$$;
+comment on function is_collecting(text) is 'Whether a task of something that the project watches is open.';
+revoke execute on function is_collecting(text) from public;
+
 create or replace function note_snapshots() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin

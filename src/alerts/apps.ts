@@ -13,7 +13,7 @@ export function pages(tx: Transaction, { project, slot }: DueScope): Fragment {
   return tx`
     page as materialized (
       select d.target_id, h.slot, t.function, t.store, p.app, a.role, a.app_id, h.rating, h.captured_at
-      from due d
+      from (select distinct target_id from due) d
       join target t on t.id = d.target_id
       join watch_period p on p.target_id = d.target_id and p.project = ${project.name} and p.kind in ('app', 'reviews')
         and p.ended_at is null

@@ -3,7 +3,7 @@
  * rules find in them, so that a runner that is killed loses nothing and repeats nothing; (rule, subject, slot) is unique.
  */
 import type { Fragment } from 'postgres'
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import { withoutNestedLoops } from '../plan/joins.ts'
 import { APP_KINDS, pages } from './apps.ts'
@@ -26,16 +26,13 @@ export async function readAlertProjects({ sql }: Pick<Database, 'sql'>): Promise
 
 /** The oldest slot of a project that has something due; null when there is none, or its collection is not over. */
 export async function readDueSlot(
-  { sql }: Pick<Database, 'sql'>,
+  { sql }: { readonly sql: SqlRunner },
   project: AlertProject,
 ): Promise<string | null> {
   const [row] = await sql<{ slot: string | null }[]>`
     select min(d.slot)::text as slot from alert_due d
     where d.project_id = ${project.id} and (
-      not exists (
-        select from task k join watch_period p on p.target_id = k.target_id
-        where k.state in ('planned', 'posting', 'posted') and p.project = ${project.name} and p.ended_at is null
-      )
+      not is_collecting(${project.name})
       or (select min(w.noted_at) from alert_due w where w.project_id = ${project.id})
         < clock_timestamp() - make_interval(mins => ${PATIENCE_MINUTES}))`
   return row?.slot ?? null
@@ -48,9 +45,9 @@ export async function evaluateSlot(tx: Transaction, scope: DueScope): Promise<nu
     with looked as (
       delete from alert_due where project_id = ${project.id} and slot = ${slot}::timestamptz returning target_ids
     )
-    select array_agg(distinct target_id)::text as "targetIds" from looked, unnest(target_ids) target_id`
+    select array_agg(target_id)::text as "targetIds" from looked, unnest(target_ids) target_id`
   const asked = await readAsked(tx, project)
-  // As Postgres writes them: 100,000 numbers need not be read here.
+  // As Postgres writes them: 100,000 numbers need not be read here. One that was noted twice is in it twice.
   const due =
     tx`due as materialized (select unnest(${row?.targetIds ?? '{}'}::text::integer[]) as target_id)` as Fragment
   const choose = (queries: typeof RANK_KINDS) =>

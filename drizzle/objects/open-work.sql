@@ -15,7 +15,7 @@ from (
   union all
   select 'posting', count(*), min(k.slot), null
   from post p join task k on k.post_id = p.id
-  where p.state in ('sending', 'unknown') and k.state = 'posting'
+  where p.state in ('sending', 'unknown') and k.state = (select 'posting')
   union all
   select 'posted', count(*), min(k.slot), null from task k where k.state = 'posted'
   union all
@@ -42,7 +42,7 @@ from (
     select k.slot, k.problem from task k where k.state = 'planned' and k.status_code is null and k.problem is not null
     union all
     select k.slot, k.problem from post p join task k on k.post_id = p.id
-    where p.state in ('sending', 'unknown') and k.state = 'posting' and k.status_code is null and k.problem is not null
+    where p.state in ('sending', 'unknown') and k.state = (select 'posting') and k.status_code is null and k.problem is not null
   ) r
   union all
   select 'restored', count(*), min(l.recover_from), case when count(*) > 0 and is_recovering()

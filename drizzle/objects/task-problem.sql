@@ -21,7 +21,7 @@ select p.send_before, 'unknown', p.store, p.function, null, null, null, null, nu
       else format('the service''s own list is searched for them a second time; the first search began %s',
         to_char(p.scanned_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')) end)
 from post p
-left join task t on t.post_id = p.id and t.state = 'posting'
+left join task t on t.post_id = p.id and t.state = (select 'posting')
 where p.state = 'unknown'
 group by p.id
 union all
@@ -56,7 +56,7 @@ select f.at, 'service_failure', g.store, g.function, g.subject, g.location_code,
 from service_failure f
 join task t on t.service_id = f.service_id
 join target g on g.id = t.target_id
-where t.state = 'posted'
+where t.state = (select 'posted')
 union all
 select t.ended_at, 'incomplete', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id, t.service_id, t.status_code, t.problem

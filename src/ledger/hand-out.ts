@@ -43,7 +43,7 @@ export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask
     ),
     free as (
       select k.id, r.path, r.kind, r.html_path from ready r join task k using (service_id)
-      where k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp())
+      where k.state = (select 'posted') and (k.fetching_until is null or k.fetching_until < clock_timestamp())
       for update of k skip locked
     )
     update task k set fetching_until = clock_timestamp() + make_interval(secs => ${TIMINGS.leaseMs / 1000})

@@ -58,7 +58,7 @@ export async function lockTasksOfPosts(
     select from task where id in (
       select unnest(${taskIds}::uuid[])
       union
-      select id from task where post_id = any(${postIds}::uuid[]) and state in ('planned', 'posting')
+      select id from task where post_id = any(${postIds}::uuid[]) and state in ((select 'planned'), (select 'posting'))
     )
     order by id for update`
 }

@@ -51,7 +51,7 @@ export async function askAgain(tx: Transaction, answers: readonly UnusableAnswer
   const rows = await tx<{ serviceId: string }[]>`
     with open as materialized (
       select id from task
-      where service_id = any(${answers.map((answer) => answer.serviceId)}::text[]) and state = 'posted'
+      where service_id = any(${answers.map((answer) => answer.serviceId)}::text[]) and state = (select 'posted')
         and unusable_answers < ${UNUSABLE_ANSWERS}
       order by id for update
     ),

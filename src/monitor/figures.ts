@@ -134,7 +134,7 @@ async function readWork({ sql }: Database, open: readonly OpenWork[]): Promise<W
         select problem from task where state = 'planned' and status_code is null and problem is not null
         union all
         select k.problem from post p join task k on k.post_id = p.id
-        where p.state in ('sending', 'unknown') and k.state = 'posting' and k.status_code is null
+        where p.state in ('sending', 'unknown') and k.state = (select 'posting') and k.status_code is null
       ) refused) as "refusedBecause",
       (select extract(epoch from min(every))::float8 from watch_period where ended_at is null and target_id is not null) as "shortestEveryS"`
   if (told === undefined) throw new Error('A select without a table returned no row.')

@@ -22,6 +22,7 @@ const MOST_READ = 25
 
 /** By file: comparisons of statements that mean all tasks of a state, or the few rows of a common table expression. */
 const OF_ALL_TASKS: Readonly<Record<string, number>> = {
+  'drizzle/objects/alerts.sql': 1,
   'drizzle/objects/delete-project.sql': 1,
   'drizzle/objects/money.sql': 2,
   // By `task_open`, which has the target first.
@@ -29,7 +30,6 @@ const OF_ALL_TASKS: Readonly<Record<string, number>> = {
   'drizzle/objects/open-work.sql': 4,
   'drizzle/objects/spend-difference.sql': 1,
   'drizzle/objects/task-problem.sql': 2,
-  'src/alerts/evaluate.ts': 1,
   'src/archive/archive.ts': 1,
   'src/collect/webhooks.ts': 1,
   'src/ledger/adopt.ts': 2,

@@ -78,6 +78,20 @@ export async function adoptTasks(
   return row ?? { adopted: 0, duplicates: 0 }
 }
 
+/**
+ * Those of the tasks that have no charge yet. What has one is recorded, so that no transaction need lock its task.
+ */
+export async function keepUncharged<Task extends { readonly serviceId: string }>(
+  sql: SqlRunner,
+  tasks: readonly Task[],
+): Promise<Task[]> {
+  const rows = await sql<{ id: string }[]>`
+    select f.id from unnest(${tasks.map((task) => task.serviceId)}::text[]) as f (id)
+    where not exists (select from charge c where c.service_id = f.id)`
+  const ids = new Set(rows.map((row) => row.id))
+  return tasks.filter((task) => ids.has(task.serviceId))
+}
+
 /** `known`: the new facts of our tasks; `is_own` says whether the fact is the first of its task. */
 function known(tx: Transaction, created: readonly CreatedTask[]) {
   return tx`

@@ -4,7 +4,7 @@
  */
 import { PERMIT_VALID_MS } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
-import { adoptTasks, type CreatedTask, settleKnownPosts } from '../ledger/adopt.ts'
+import { adoptTasks, type CreatedTask, keepUncharged, settleKnownPosts } from '../ledger/adopt.ts'
 import { lockTasksOfPosts } from '../ledger/lock.ts'
 import { giveUpUnknownPosts, readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { releaseMissing } from '../ledger/release.ts'
@@ -42,13 +42,14 @@ export async function reconcileUnknownPosts(
   }
   const { postIds } = unknown
   const scan = await scanUntilNow(client, unknown, options.signal)
+  const found = await keepUncharged(db.sql, scan.found)
   return db.begin(async (tx) => {
     await lockTasksOfPosts(
       tx,
       postIds,
-      scan.found.map((task) => task.taskId),
+      found.map((task) => task.taskId),
     )
-    const evidence = await adoptTasks(tx, scan.found, options.overdueAfterMs)
+    const evidence = await adoptTasks(tx, found, options.overdueAfterMs)
     await tx`select id from post where id = any(${postIds}) order by id for update`
     await settleKnownPosts(tx, postIds)
     const released = scan.isComplete ? await releaseMissing(tx, postIds, unknown.to, options.quietMs) : 0

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readPrices } from '../account/prices.ts'
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
+import { keepUncharged } from '../ledger/adopt.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { markOverduePosts } from '../ledger/posts.ts'
 import { type ListedTask, recoverTasks } from '../ledger/recover.ts'
@@ -132,7 +133,8 @@ async function recoverPiece(
         'What was read before stays; run `storerank recover` again.',
     )
   }
-  const unknown = await keepUncharged(db, found)
+  const uncharged = await keepUncharged(db.sql, found)
+  const unknown = uncharged.sort((left, right) => left.postedAt.getTime() - right.postedAt.getTime())
   const unreadable = await keepUnreadable(db, unknown)
   let piece = { rows: found.length, recovered: 0, duplicates: 0, netMicros: 0, unreadable: unreadable.length }
   for (const slice of slicesOf(unknown, SLICE_TASKS)) {
@@ -163,15 +165,6 @@ function readOwnTask(row: TaskIdRow, installation: string, aheadMs: number): Lis
     costMicros: row.costMicros,
     isDone: row.datetimeDone !== null,
   }
-}
-
-async function keepUncharged(db: Database, listed: readonly ListedTask[]): Promise<ListedTask[]> {
-  const rows = await db.sql<{ id: string }[]>`
-    select f.id from unnest(${listed.map((task) => task.serviceId)}::text[]) as f (id)
-    where not exists (select from charge c where c.service_id = f.id)`
-  const ids = new Set(rows.map((row) => row.id))
-  const uncharged = listed.filter((task) => ids.has(task.serviceId))
-  return uncharged.sort((left, right) => left.postedAt.getTime() - right.postedAt.getTime())
 }
 
 /** Neither the list nor the ledger says what these measured. */

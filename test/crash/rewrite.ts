@@ -155,7 +155,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   'after settling': before('post/work-post.ts', 'if (settled.unknown > 0) {', 'after settling'),
   'between scan and adoption': before(
     'post/reconcile.ts',
-    'const evidence = await adoptTasks(tx, scan.found',
+    'const evidence = await adoptTasks(tx, found',
     'between scan and adoption',
   ),
   'release before its commit': before(

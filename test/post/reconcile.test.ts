@@ -80,6 +80,16 @@ describe('a lost answer', () => {
     assert.equal((await reconcile()).adopted, 0)
   })
 
+  test('is looked for without waiting for tasks whose charge is known', async (t) => {
+    await work(world, await planPost(world, ['zen']))
+    await loseAnswer(t, 'answer', ['yoga'])
+    const { adopted } = await world.db.begin(async (tx) => {
+      await tx`select from task where state = 'posted' for update`
+      return reconcile()
+    })
+    assert.equal(adopted, 1)
+  })
+
   for (const [whose, hours] of [
     ['runner', -5],
     ['runner', 5],

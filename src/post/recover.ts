@@ -62,7 +62,9 @@ export async function recoverForgottenTasks(
   const from = state.recoverFrom ?? sinceCharge.from
   await advanceRecovery(db.sql, from)
   await settleUnknownPosts(db, client, options)
-  const total = { recovered: 0, duplicates: 0, netMicros: 0, unreadable: 0 }
+  const total = { recovered: 0, duplicates: 0, netMicros: 0 }
+  // They have no charge, so each reading of the list finds them again.
+  const unreadable = new Set<string>()
   let pieceMs = FIRST_PIECE_MS
   let begin = from
   let newestMs = 0
@@ -73,7 +75,7 @@ export async function recoverForgottenTasks(
     total.recovered += piece.recovered
     total.duplicates += piece.duplicates
     total.netMicros += piece.netMicros
-    total.unreadable += piece.unreadable
+    for (const id of piece.unreadable) unreadable.add(id)
     options.onProgress?.(end, total.recovered)
     pieceMs = piece.rows < FEW_ROWS ? Math.min(pieceMs * 2, LONGEST_PIECE_MS) : FIRST_PIECE_MS
     newestMs = Math.max(newestMs, piece.newestMs)
@@ -82,7 +84,7 @@ export async function recoverForgottenTasks(
     else if (quietAtMs <= present.getTime()) {
       await advanceRecovery(db.sql, null)
       await recordCheck(db.sql)
-      return { from, to: end, ...total }
+      return { from, to: end, ...total, unreadable: unreadable.size }
     } else {
       await sleep(quietAtMs - present.getTime(), undefined, { signal: options.signal })
       begin = new Date(newestMs - EDGE_MS)
@@ -106,7 +108,9 @@ async function settleUnknownPosts(
   }
 }
 
-interface Piece extends Omit<RecoveredTasks, 'from' | 'to'> {
+interface Piece extends Omit<RecoveredTasks, 'from' | 'to' | 'unreadable'> {
+  /** The ids at the service. */
+  readonly unreadable: readonly string[]
   readonly rows: number
   /** When the newest of the recovered tasks was posted, by the clock of the service; 0 without one. */
   readonly newestMs: number
@@ -135,8 +139,8 @@ async function recoverPiece(
   }
   const uncharged = await keepUncharged(db.sql, found)
   const unknown = uncharged.sort((left, right) => left.postedAt.getTime() - right.postedAt.getTime())
-  const unreadable = await keepUnreadable(db, unknown)
-  let piece = { rows: found.length, recovered: 0, duplicates: 0, netMicros: 0, unreadable: unreadable.length }
+  const unreadable = await findUnreadable(db, unknown)
+  let piece = { rows: found.length, recovered: 0, duplicates: 0, netMicros: 0, unreadable }
   for (const slice of slicesOf(unknown, SLICE_TASKS)) {
     const recovered = await withLedgerLock(db, 'The recovery', async (tx) =>
       recoverTasks(tx, slice, await readPrices(tx), options.overdueAfterMs),
@@ -168,11 +172,11 @@ function readOwnTask(row: TaskIdRow, installation: string, aheadMs: number): Lis
 }
 
 /** Neither the list nor the ledger says what these measured. */
-async function keepUnreadable(db: Database, listed: readonly ListedTask[]): Promise<ListedTask[]> {
+async function findUnreadable(db: Database, listed: readonly ListedTask[]): Promise<string[]> {
   const mute = listed.filter((task) => task.posted === null)
   if (mute.length === 0) return []
   const rows = await db.sql<{ id: string }[]>`
     select id from task where id = any(${mute.map((task) => task.taskId)}::uuid[])`
   const known = new Set(rows.map((row) => row.id))
-  return mute.filter((task) => !known.has(task.taskId))
+  return mute.filter((task) => !known.has(task.taskId)).map((task) => task.serviceId)
 }

@@ -1,14 +1,15 @@
-/** `storerank recover` on a database on which runners are at work: they wait, and what they were posting is paid for once. */
+/** `storerank recover` on a database on which runners are at work: they wait, and what they were posting is paid for once. And what it tells. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
-import { readRestoreHold } from '../../src/ledger/restored.ts'
+import { readRestoreHold, readRestoreState } from '../../src/ledger/restored.ts'
+import { formatTag } from '../../src/ledger/tag.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { recoverForgottenTasks } from '../../src/post/recover.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { countStates, depsOf, planPosts, readMoney, watch, work } from './posting.ts'
+import { countStates, depsOf, planPosts, readMoney, replaceCalls, watch, work } from './posting.ts'
 
 let world: World
 before(async () => {
@@ -78,4 +79,39 @@ test('nothing is posted until the recovery has ended, and what was on its way is
   const booked = answer.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0)
   assert.equal(answer.length, 3)
   assert.deepEqual(await readMoney(world.db), { charge: booked, refund: 0 })
+})
+
+test('a task of which the list does not say what it measured counts once, however often the list is read', async () => {
+  const { installation } = await readRestoreState(world.db.sql)
+  const slot = new Date(Math.floor(Date.now() / 1000) * 1000)
+  const task = { taskId: '01900000-0000-7000-8000-000000000000', attempt: 1, installation, slot }
+  const mute = {
+    id: 'mute',
+    tag: formatTag({ ...task, slotEndsAt: new Date(slot.getTime() + 3_600_000) }),
+    datetimePosted: slot,
+    datetimeDone: null,
+    status: '20100',
+    costMicros: 1200,
+    metadata: null,
+    url: null,
+  }
+  let readTo = new Date(0)
+  let pages = 0
+  const silent = replaceCalls(world.client, {
+    readServiceTime: async () => new Date(slot.getTime() + (readTo < slot ? 0 : 60_000)),
+    listTaskIds: async ({ from, to }) => {
+      const isListed = from <= slot && slot <= to
+      if (isListed) pages += 1
+      return isListed ? [mute] : []
+    },
+  })
+  const { recovered, unreadable } = await recoverForgottenTasks(world.db, silent, {
+    quietMs: 10,
+    overdueAfterMs: 60_000,
+    onProgress: (to) => {
+      readTo = to
+    },
+  })
+  assert.equal(pages, 2)
+  assert.deepEqual([recovered, unreadable], [0, 1])
 })

@@ -48,7 +48,11 @@ export async function closeEndedSlots(
     waiting.push(...closed.waiting)
     if (!closed.goesOn) break
   }
-  if (waiting.length > 0) await closeNext(async () => waiting, { ...piece, slotsOfPeriod: ALL_SLOTS })
+  // Each may have hundreds of slots.
+  const atOnce = Math.ceil(piece.periods / piece.slotsOfPeriod)
+  for (let from = 0; from < waiting.length; from += atOnce) {
+    await closeNext(async () => waiting.slice(from, from + atOnce), { ...piece, slotsOfPeriod: ALL_SLOTS })
+  }
   return total
 }
 

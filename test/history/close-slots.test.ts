@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { closeEndedSlots } from '../../src/history/close-slots.ts'
+import type { Database } from '../../src/db/database.ts'
+import { type ClosedSlots, closeEndedSlots } from '../../src/history/close-slots.ts'
 import { readReservations, readSpendDifferences, recount } from '../support/ledger.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
@@ -229,6 +230,22 @@ describe('a slot that ended', () => {
     const measured = await planning.db.sql`
       select to_char(slot at time zone 'UTC', 'MM-DD HH24') as slot from ranking where gap is null order by 1`
     assert.deepEqual([...measured], [{ slot: '03-11 00' }, { slot: '03-11 06' }])
+  })
+
+  test('for one watch and still runs for others, at many targets at once, is closed in transactions that stay small', async () => {
+    await planning.watch('a', ['yoga', 'zen', 'tai chi'], { every: '1 hour' })
+    await planning.watch('b', ['yoga', 'zen', 'tai chi'])
+    await planning.setNow('2026-03-11 04:00+00')
+    const written: number[] = []
+    const counted: Database['begin'] = async (work, options) => {
+      const closed = await planning.db.begin(work, options)
+      written.push((closed as ClosedSlots).missed)
+      return closed
+    }
+    await closeEndedSlots({ ...planning.db, begin: counted }, { tasks: 10, periods: 2, slotsOfPeriod: 2 })
+    // Of each target the day before, eleven hours of it and three of today; the slot of midnight runs.
+    assert.equal((await gaps()).length, 3 * 15)
+    assert.ok(Math.max(...written) <= 4, written.join())
   })
 
   const ways = {

@@ -197,9 +197,7 @@ function describeMoney({ money, days }: Report): string {
 
 /** How many of the own apps' lists were measured on the last day, and how many of them are within the first places. */
 export function countInTop(report: Report, day: number): { measured: number; inTop: number } {
-  const points = report.series
-    .filter(({ app }) => report.apps[app]?.role === 'own')
-    .map(({ points }) => points.at(day) ?? 0)
+  const points = ownSeries(report).map(({ points }) => points.at(day) ?? 0)
   return {
     measured: points.filter(isMeasured).length,
     inTop: points.filter((point) => point > 0 && point <= TOP).length,

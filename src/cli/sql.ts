@@ -5,6 +5,7 @@ import postgres from 'postgres'
 import { beginWith, MEANING, postgresOptions } from '../db/connection.ts'
 import { ConfigurationError } from '../errors.ts'
 import { toPrintable } from '../log.ts'
+import { uniqueNames } from '../report/export/source.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
 import { isLarger, showByPager } from './pager.ts'
@@ -69,7 +70,7 @@ function readAnswer(statement: Statement): Answer {
   if (statement.columns === undefined || statement.columns.length === 0) {
     return { rows: [], columns: null, tag }
   }
-  const columns = nameColumns(statement.columns.map(({ name }) => name))
+  const columns = uniqueNames(statement.columns.map(({ name }) => name)).map((key) => ({ key }))
   const rows = statement.map(
     (values): Row => Object.fromEntries(columns.map(({ key }, i) => [key, values[i]])),
   )
@@ -110,16 +111,6 @@ async function show(
   if (!stdout.isTTY || !isLarger(text, stdout)) stdout.write(text)
   else if (config.pager === null || !(await showByPager(text, config.pager)))
     stdout.write(draw(stdout.columns || 80))
-}
-
-/** Two columns of one name would hide each other: the second gets a number. */
-function nameColumns(names: readonly string[]): Column[] {
-  const seen = new Map<string, number>()
-  return names.map((name) => {
-    const nth = (seen.get(name) ?? 0) + 1
-    seen.set(name, nth)
-    return { key: nth === 1 ? name : `${name}_${nth}` }
-  })
 }
 
 function parseWhole(digits: string): number | string {

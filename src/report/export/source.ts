@@ -51,9 +51,9 @@ export async function openSource(url: string, what: string, options: SourceOptio
   try {
     const query = await toQuery(client, what)
     const described = await client.unsafe(`select * from (${query}\n) as q`, [], EXTENDED).describe()
-    const columns = nameColumns(described.columns)
-    const names = columns.map(({ name }) => quote(name)).join(', ')
-    const from = `from (${query}\n) as q (${names})`
+    const names = uniqueNames(described.columns.map(({ name }) => name))
+    const columns = described.columns.map(({ type }, n) => ({ name: names[n] ?? '', type }))
+    const from = `from (${query}\n) as q (${names.map(quote).join(', ')})`
     const statement = options.isJson ? `select row_to_json(q)::text as line ${from}` : `select * ${from}`
     return {
       columns,
@@ -105,13 +105,19 @@ async function toQuery(client: postgres.Sql, what: string): Promise<string> {
   throw new ConfigurationError(`There is no view ${JSON.stringify(text)}.${didYouMean(text, names)}`)
 }
 
-/** Two columns of one name would hide each other: the second gets a number. */
-function nameColumns(columns: readonly { readonly name: string; readonly type: number }[]): Column[] {
-  const seen = new Map<string, number>()
-  return columns.map(({ name, type }) => {
-    const nth = (seen.get(name) ?? 0) + 1
-    seen.set(name, nth)
-    return { name: nth === 1 ? name : `${name}_${nth}`, type }
+/** Two columns of one name would hide each other: the second gets a number by which no other is called. */
+export function uniqueNames(names: readonly string[]): string[] {
+  const taken = new Set(names)
+  const seen = new Set<string>()
+  return names.map((name) => {
+    if (!seen.has(name)) {
+      seen.add(name)
+      return name
+    }
+    let number = 2
+    while (taken.has(`${name}_${number}`)) number += 1
+    taken.add(`${name}_${number}`)
+    return `${name}_${number}`
   })
 }
 

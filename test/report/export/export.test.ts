@@ -168,7 +168,7 @@ describe('what is exported', () => {
       await text('select n as a, -n as a from generate_series(1, 2) n order by n desc -- last\n;', 'csv'),
       'a,a_2\n2,-2\n1,-1\n',
     )
-    assert.deepEqual(await lines('select 1 as a, 2 as a'), [{ a: 1, a_2: 2 }])
+    assert.deepEqual(await lines('select 1 as a, 2 as a, 3 as a_2'), [{ a: 1, a_3: 2, a_2: 3 }])
   })
 
   test('is refused in a sentence where there is no such view, or the SQL is wrong', async () => {

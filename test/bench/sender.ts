@@ -7,10 +7,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import pLimit from 'p-limit'
-import { Pool } from 'undici'
 import { fillUrl } from '../../src/sandbox/webhooks.ts'
 import { createBodies, type Delivery } from './bodies.ts'
+import { openWire } from './wire.ts'
 
 export interface SendOrder {
   /** Of receivers that take turns, with `$id` and `$tag`, as tasks are posted with them. */
@@ -37,35 +36,30 @@ async function send(
   bodies: readonly Buffer[],
   { postbackUrls, order }: SendOrder,
 ) {
-  const receivers = postbackUrls.map((url) => {
-    return { url, pool: new Pool(new URL(url).origin, { connections: CONNECTIONS, headersTimeout: 0 }) }
-  })
-  const limit = pLimit(CONNECTIONS * receivers.length)
+  const receivers = await Promise.all(
+    postbackUrls.map(async (url) => {
+      const { origin, pathname, search } = new URL(url)
+      return { path: pathname + search, wire: await openWire(origin, CONNECTIONS) }
+    }),
+  )
   const latenciesMs: number[] = []
   const statuses: Record<string, number> = {}
+  let next = 0
+  const sendOnAndOn = async () => {
+    for (let place = next++; place < order.length; place = next++) {
+      const index = order[place] ?? 0
+      const { id = '', tag = '' } = tasks[index] ?? {}
+      const { path, wire } = receivers[place % receivers.length] as (typeof receivers)[number]
+      const sentMs = performance.now()
+      const status = await wire.post(fillUrl(path, id, tag), bodies[index] ?? Buffer.alloc(0))
+      latenciesMs.push(performance.now() - sentMs)
+      statuses[status] = (statuses[status] ?? 0) + 1
+    }
+  }
   const startedMs = performance.now()
-  await limit.map(order, async (index, place) => {
-    const { id = '', tag = '' } = tasks[index] ?? {}
-    const { url, pool } = receivers[place % receivers.length] as (typeof receivers)[number]
-    const { pathname, search } = new URL(fillUrl(url, id, tag))
-    const sentMs = performance.now()
-    const status = await pool
-      .request({
-        method: 'POST',
-        path: pathname + search,
-        headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
-        body: bodies[index] ?? '',
-      })
-      .then(async ({ statusCode, body }) => {
-        await body.dump()
-        return statusCode
-      })
-      .catch(() => 0)
-    latenciesMs.push(performance.now() - sentMs)
-    statuses[status] = (statuses[status] ?? 0) + 1
-  })
+  await Promise.all(Array.from({ length: CONNECTIONS * receivers.length }, sendOnAndOn))
   const seconds = (performance.now() - startedMs) / 1000
-  await Promise.all(receivers.map(({ pool }) => pool.close()))
+  for (const { wire } of receivers) wire.close()
   latenciesMs.sort((a, b) => a - b)
   const at = (share: number) => latenciesMs[Math.floor((latenciesMs.length - 1) * share)] ?? Number.NaN
   return { seconds, statuses, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) } satisfies SendReport

@@ -157,6 +157,10 @@ describe('a whole demo', () => {
     assert.deepEqual(await querySql(t, `${toldGaps} order by 1, 2`, { home }), expected)
     const [others] = await querySql(t, `select count(*)::int from alert_due`, { home })
     assert.deepEqual(others, { count: 0 })
+    // Each of them can be put into words.
+    const digest = await runCommand(t, ['digest', '--project', 'fitness', '--days', '31'], { home })
+    assert.equal(digest.code, 0, digest.stderr)
+    assert.match(digest.stdout, new RegExp(`digest of 31 days, ${told.length + expected.length} events`))
   })
 
   test('says what to try next, and all of it works', async (t) => {

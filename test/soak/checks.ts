@@ -12,13 +12,17 @@ export interface Life {
   readonly bloat: readonly { readonly table: string; readonly bytes: number; readonly freshBytes: number }[]
 }
 
+/** Of what is kept, without the code: a day of the soak is a minute, and V8 goes on compiling for an hour. */
 const MEMORY_GROWTH = 1.1
+const CODE_GROWTH = 2
 /**
  * Two runners of 16 connections at most (ten of their pool, one for permits, one to look who holds a lock, four of the queue), a few jobs
  * that run with a session each, and the queue of the life itself. Pools open them when they need them, not on the first day.
  */
 const MOST_CONNECTIONS = 2 * 16 + 4 + 4
 const MORE_RESOURCES = 4
+/** Each connection has one that ends it for its age. */
+const MORE_TIMERS = 16
 /** Those of the database are counted there; the service keeps those of its deliveries open for a minute. */
 const SOCKETS = /^TCP/
 const MOST_SOCKETS = 256
@@ -87,16 +91,26 @@ function findConnections(days: readonly DayReport[]): string[] {
 
 function compareHeld(who: string, before: Held, now: Held): string[] {
   const excesses = now.warnings.map((warning) => `${who} was warned: ${warning}`)
-  if (now.heapBytes > before.heapBytes * MEMORY_GROWTH)
+  const [kept, keptBefore] = [now, before].map(({ heapBytes, codeBytes }) => heapBytes - codeBytes) as [
+    number,
+    number,
+  ]
+  if (kept > keptBefore * MEMORY_GROWTH)
     excesses.push(
-      `${who} holds ${(now.heapBytes / MIB).toFixed(1)} MiB, and held ${(before.heapBytes / MIB).toFixed(1)}.`,
+      `${who} holds ${(kept / MIB).toFixed(1)} MiB, and held ${(keptBefore / MIB).toFixed(1)}, without its code.`,
+    )
+  if (now.codeBytes > before.codeBytes * CODE_GROWTH)
+    excesses.push(
+      `${who} holds ${(now.codeBytes / MIB).toFixed(1)} MiB of code, and held ${(before.codeBytes / MIB).toFixed(1)}.`,
     )
   if (now.listeners > before.listeners)
     excesses.push(`${who} has ${now.listeners} listeners, and had ${before.listeners}.`)
   for (const [resource, count] of Object.entries(now.resources)) {
     const had = before.resources[resource] ?? 0
-    if (SOCKETS.test(resource) ? count > MOST_SOCKETS : count > had + MORE_RESOURCES)
-      excesses.push(`${who} has ${count} × ${resource}, and had ${had}.`)
+    const most = SOCKETS.test(resource)
+      ? MOST_SOCKETS
+      : had + (resource === 'Timeout' ? MORE_TIMERS : MORE_RESOURCES)
+    if (count > most) excesses.push(`${who} has ${count} × ${resource}, and had ${had}.`)
   }
   return excesses
 }

@@ -14,3 +14,5 @@ grant storerank_reader to grafana;
 -- A panel over years that nobody waits for any more ends.
 alter role grafana set statement_timeout = '60s';
 alter role grafana set default_transaction_read_only = on;
+-- To compile a query over the views takes longer than to run it.
+alter role grafana set jit = off;

@@ -195,5 +195,5 @@ async function readQueue({ sql }: Database): Promise<Figures['queue']> {
   if (!row?.there) return []
   return sql<Figures['queue'][number][]>`
     select name as queue, state::text, count(*) as jobs from pgboss.job
-    where name in ('post', 'fetch', 'job') and state < 'completed' group by 1, 2 order by 1, 2`
+    where name in ('post', 'fetch', 'job', 'deliver') and state < 'completed' group by 1, 2 order by 1, 2`
 }

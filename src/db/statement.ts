@@ -17,6 +17,10 @@ export interface Statement extends Promise<unknown> {
   readonly origin: string
   /** The session that it was sent to. */
   readonly state: { readonly pid: number } | null
+  /** Types and text, by which a session finds it again; false when it is not prepared. */
+  readonly signature: string | false
+  /** What the session keeps of it, once it was sent. */
+  readonly statement: { string: string; isShared?: boolean } | null | undefined
 }
 
 /** Codes of the driver, the system and TLS for a connection that has ended. The others are of statements and parameters. */
@@ -32,7 +36,21 @@ export function endsSession(error: unknown): boolean {
 
 /** How the client itself sends. */
 export function senderOf(client: postgres.ISql<Types>): Statement['handler'] {
-  return released(client`` as unknown as Statement).handler
+  return sharing(released(client`` as unknown as Statement).handler)
+}
+
+/**
+ * The driver keeps the text of a statement for each session, in the parts that it was put together of. The key by which the session finds it is
+ * one string for all sessions, and ends in the same text.
+ */
+function sharing(handler: Statement['handler']): Statement['handler'] {
+  return (sent) => {
+    handler(sent)
+    const { signature, statement: kept } = sent
+    if (!signature || !kept || kept.isShared) return
+    kept.string = signature.slice(signature.length - kept.string.length)
+    kept.isShared = true
+  }
 }
 
 /** The driver keeps an Error for each place of a call. Until its stack is read it holds all that the first caller had in hand. */
@@ -51,7 +69,7 @@ export function interceptStatements(
 ): postgres.ISql<Types> {
   const intercepted = (made: unknown) => {
     if (isStatement(made)) {
-      const { handler } = released(made)
+      const handler = sharing(released(made).handler)
       made.handler = (statement) => send(statement, handler)
     }
     return made

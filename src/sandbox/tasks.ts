@@ -38,6 +38,8 @@ const HANDED_AT_MOST_MS = 60_000
 export const hooksOf = (task: PostedTask): readonly Hook[] =>
   HOOKS.filter((hook) => task.parameters[hook] !== undefined)
 
+const dayOf = (timeMs: number): number => Math.floor(timeMs / DAY_MS)
+
 /** How a task that is done has ended. */
 export const outcomeOf = (task: PostedTask): Code => task.failure ?? (task.results > 0 ? 20000 : 40102)
 
@@ -46,6 +48,8 @@ export class Tasks {
   readonly #account: Account
   readonly #books: Books
   readonly #byId = new Map<string, Task>()
+  /** By the day on which they were posted, in days since 1970: there may be a million, of which a list wants those of an hour. */
+  readonly #byDay = new Map<number, Task[]>()
   /** Ids of tasks that another login has posted into the same books. */
   readonly #foreign = new Set<string>()
   /** Not yet done, the next to be done in front. */
@@ -131,10 +135,12 @@ export class Tasks {
 
   /** Every task posted within a time, both ends included, by whole seconds. */
   listPosted(fromMs: number, toMs: number): Task[] {
-    return this.#byId
-      .values()
-      .filter((task) => task.postedAtMs >= fromMs && task.postedAtMs < toMs + 1000)
-      .toArray()
+    const [first, last] = [dayOf(fromMs), dayOf(toMs + 1000)]
+    return [...this.#byDay]
+      .filter(([day]) => day >= first && day <= last)
+      .flatMap(([, tasks]) =>
+        tasks.filter((task) => task.postedAtMs >= fromMs && task.postedAtMs < toMs + 1000),
+      )
   }
 
   /** Every task that ended with an error within a time. */
@@ -206,7 +212,12 @@ export class Tasks {
         continue
       }
       const due = hooksOf(posted)
-      this.#byId.set(posted.id, { ...posted, isFetched: false, isHeld: due.includes('postback_url'), due })
+      const task: Task = { ...posted, isFetched: false, isHeld: due.includes('postback_url'), due }
+      this.#byId.set(task.id, task)
+      const day = dayOf(task.postedAtMs)
+      const ofDay = this.#byDay.get(day)
+      if (ofDay === undefined) this.#byDay.set(day, [task])
+      else ofDay.push(task)
       this.#account.charge(posted.function, posted.costMicros, posted.postedAtMs)
     }
   }

@@ -5,6 +5,11 @@ import { runInNewContext } from 'node:vm'
 import { openDatabase } from '../../src/db/database.ts'
 import { createTestDatabase } from '../support/database.ts'
 
+const SESSIONS = 8
+const PARTS = 1_000
+/** The driver keeps the type of each parameter, and twice as much for each part of a text. */
+const MOST_BYTES_A_PART = 100
+
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
@@ -46,3 +51,28 @@ async function alone(result: { length: number }) {
   const read = async () => db.sql`select ${result.length}::int as length`
   await read()
 }
+
+test('the text of a statement is kept once, and not for each session in its parts', async () => {
+  const many = openDatabase(database.url)
+  const ask = () => {
+    const { sql } = many
+    const parts = Array.from({ length: PARTS }, (_, n) => sql`${n}::int + `)
+    return sql<{ sum: number }[]>`select ${parts} 0 as sum, pg_sleep(0.2)`
+  }
+  const heap = () => {
+    for (let turn = 0; turn < 3; turn += 1) collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  try {
+    await Promise.all(Array.from({ length: SESSIONS }, () => many.sql`select pg_sleep(0.2)`))
+    await ask()
+    const before = heap()
+    const answers = await Promise.all(Array.from({ length: SESSIONS }, ask))
+    assert.ok(answers.every(([row]) => row?.sum === (PARTS * (PARTS - 1)) / 2))
+    answers.length = 0
+    const bytes = (heap() - before) / SESSIONS / PARTS
+    assert.ok(bytes < MOST_BYTES_A_PART, `${bytes.toFixed(1)} bytes a part`)
+  } finally {
+    await many.close()
+  }
+})

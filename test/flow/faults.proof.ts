@@ -16,7 +16,7 @@ import { askSandbox, countStates, readMoney, readOwnBooks, watch } from '../post
 import { readSpendDifferences } from '../support/ledger.ts'
 import { createWorld, type World, type WorldRunner } from '../support/world.ts'
 
-const KEYWORDS = 2000
+const KEYWORDS = 1_200
 const RATE = 0.05
 /** Each is some seconds of work; a minute's pause is over at once. */
 const MAX_ROUNDS = 60
@@ -76,7 +76,7 @@ function isAtRest() {
   }
 }
 
-test('with every kind of fault at 5 %, each of 2,000 slots has its outcome and is charged once', {
+test('with every kind of fault at 5 %, each of 1,200 slots has its outcome and is charged once', {
   timeout: 600_000,
 }, async (t) => {
   const { origin, secret, stored } = await openReceiver(t, world, {

@@ -9,8 +9,6 @@ import { type Asked, type DueScope, joinAll, listAll, meansApp, meansList, OF_DA
 
 const ENOUGH = 0.8
 const EXAMPLES = 3
-/** A list of the day before counts so much in a sum that counts both days: more than there are lists. */
-const BEFORE = 2 ** 30
 
 /**
  * Common table expressions behind `pair`, for the kinds below: `summed`, the lists that were measured at both ends, by the scopes that mean
@@ -225,18 +223,13 @@ function countFirst(tx: Transaction, { newAppRules }: Asked): Fragment {
         and ${isChart ? tx`l.is_chart and exists (select from list where is_chart)` : tx`not l.is_chart`}
         and ${scope === null ? tx`true` : tx`l.scopes[${scope}::integer]`}`
       return tx`
-        select ${id}::bigint as rule_id, ${isChart ? tx`true` : tx`false`} as is_chart, f.app, f.lists % ${BEFORE}::bigint as lists,
-          f.lists / ${BEFORE}::bigint as lists_before
+        select ${id}::bigint as rule_id, ${isChart ? tx`true` : tx`false`} as is_chart, app, sum(now) as lists, sum(before) as lists_before
         from (
-          select f.app, sum(f.lists) as lists
-          from (
-            select unnest(${firstOf('first')}) as app, case when l.first_before is null then 1 + ${BEFORE}::integer else 1 end as lists from ${lists}
-            union all
-            select unnest(${firstOf('first_before')}), ${BEFORE}::integer from ${lists} and l.first_before is not null
-          ) f
-          group by 1
+          select unnest(${firstOf('first')}) as app, 1 as now, (l.first_before is null)::integer as before from ${lists}
+          union all
+          select unnest(${firstOf('first_before')}), 0, 1 from ${lists} and l.first_before is not null
         ) f
-        where f.lists % ${BEFORE}::bigint > f.lists / ${BEFORE}::bigint` as Fragment
+        group by app having sum(now) > sum(before)` as Fragment
     }),
   )
   return tx`(${joinAll(tx, counts)})` as Fragment

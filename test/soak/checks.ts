@@ -12,9 +12,7 @@ export interface Life {
   readonly bloat: readonly { readonly table: string; readonly bytes: number; readonly freshBytes: number }[]
 }
 
-/** Of what is kept, without the code: a day of the soak is a minute, and V8 goes on compiling for an hour. */
 const MEMORY_GROWTH = 1.1
-const CODE_GROWTH = 2
 /**
  * Two runners of 16 connections at most (ten of their pool, one for permits, one to look who holds a lock, four of the queue), a few jobs
  * that run with a session each, and the queue of the life itself. Pools open them when they need them, not on the first day.
@@ -91,17 +89,9 @@ function findConnections(days: readonly DayReport[]): string[] {
 
 function compareHeld(who: string, before: Held, now: Held): string[] {
   const excesses = now.warnings.map((warning) => `${who} was warned: ${warning}`)
-  const [kept, keptBefore] = [now, before].map(({ heapBytes, codeBytes }) => heapBytes - codeBytes) as [
-    number,
-    number,
-  ]
-  if (kept > keptBefore * MEMORY_GROWTH)
+  if (now.heapBytes > before.heapBytes * MEMORY_GROWTH)
     excesses.push(
-      `${who} holds ${(kept / MIB).toFixed(1)} MiB, and held ${(keptBefore / MIB).toFixed(1)}, without its code.`,
-    )
-  if (now.codeBytes > before.codeBytes * CODE_GROWTH)
-    excesses.push(
-      `${who} holds ${(now.codeBytes / MIB).toFixed(1)} MiB of code, and held ${(before.codeBytes / MIB).toFixed(1)}.`,
+      `${who} holds ${(now.heapBytes / MIB).toFixed(1)} MiB, and held ${(before.heapBytes / MIB).toFixed(1)}.`,
     )
   if (now.listeners > before.listeners)
     excesses.push(`${who} has ${now.listeners} listeners, and had ${before.listeners}.`)

@@ -11,6 +11,7 @@ import { lockTasks, lockTasksOfPosts } from '../../src/ledger/lock.ts'
 import { releasePost } from '../../src/ledger/release.ts'
 import { askAgain, deferResults } from '../../src/ledger/task-failures.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
+import { countTasksRead } from '../support/tasks-read.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')
 const TASKS = 20_000
@@ -80,25 +81,15 @@ before(async () => {
 })
 after(() => planning.drop())
 
-/** Of the table `task`, by scans of the whole table and by its indexes. */
-async function countTasksRead(): Promise<number> {
-  const { sql } = planning.db
-  await sql`select pg_stat_force_next_flush()`
-  const [row] = await sql<{ rows: number }[]>`
-    select (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::int as rows
-    from pg_stat_user_tables t left join pg_stat_user_indexes i using (relid) where t.relname = 'task' group by t.seq_tup_read`
-  return row?.rows ?? 0
-}
-
 /** Calls it for each batch. */
 async function assertReadsItsOwn<Batch>(
   what: string,
   batches: readonly Batch[],
   work: (batch: Batch) => Promise<unknown>,
 ): Promise<void> {
-  const before = await countTasksRead()
+  const before = await countTasksRead(planning.db)
   for (const batch of batches) await work(batch)
-  const read = ((await countTasksRead()) - before) / (batches.length * BATCH)
+  const read = ((await countTasksRead(planning.db)) - before) / (batches.length * BATCH)
   assert.ok(read <= MOST_READ, `${what}: each task was read ${read.toFixed(1)} times`)
 }
 

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { claimPost } from '../../src/post/claim.ts'
 import { rememberPrices } from '../support/ledger.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
+import { countTasksRead } from '../support/tasks-read.ts'
 
 const TASKS = 2_000
 const POSTS = TASKS / 100
@@ -21,16 +22,6 @@ before(async () => {
   planning = await createPlanning()
 })
 after(() => planning.drop())
-
-/** Of the table `task`, by scans of the whole table and by its indexes. */
-async function countTasksRead(): Promise<number> {
-  const { sql } = planning.db
-  await sql`select pg_stat_force_next_flush()`
-  const [row] = await sql<{ rows: number }[]>`
-    select (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::int as rows
-    from pg_stat_user_tables t left join pg_stat_user_indexes i using (relid) where t.relname = 'task' group by t.seq_tup_read`
-  return row?.rows ?? 0
-}
 
 test('claims read as much of each task, however many are planned', async () => {
   const { db } = planning
@@ -52,10 +43,10 @@ test('claims read as much of each task, however many are planned', async () => {
     { id: string }[]
   >`select distinct post_id as id from task where state = 'planned'`
   assert.equal(posts.length, POSTS)
-  const before = await countTasksRead()
+  const before = await countTasksRead(planning.db)
   for (const { id } of posts) {
     assert.equal((await claimPost(db, id, randomUUID(), OPTIONS)).kind, 'claimed')
   }
-  const read = ((await countTasksRead()) - before) / TASKS
+  const read = ((await countTasksRead(planning.db)) - before) / TASKS
   assert.ok(read <= MOST_READ, `each task was read ${read.toFixed(1)} times`)
 })

@@ -13,7 +13,9 @@ export interface Statement extends Promise<unknown> {
   reject(error: Error): void
   /** Of a cursor. */
   readonly cursorFn?: unknown
-  /** Where it was called: the driver makes it of an Error that it keeps for each place of a call. */
+  /** Whether it was made by a tagged call, and not by `unsafe`. */
+  readonly tagged: boolean
+  /** Where it was called: the driver makes it of an Error that it keeps for each place of a tagged call. */
   readonly origin: string
   /** The session that it was sent to. */
   readonly state: { readonly pid: number } | null
@@ -53,9 +55,12 @@ function sharing(handler: Statement['handler']): Statement['handler'] {
   }
 }
 
-/** The driver keeps an Error for each place of a call. Until its stack is read it holds all that the first caller had in hand. */
+/**
+ * The driver keeps an Error for each place of a tagged call. Until its stack is read it holds all that the first caller had in hand. Of
+ * `unsafe` there is none, but whoever reads it has the driver keep the text of each call for ever.
+ */
 export function released(statement: Statement): Statement {
-  void statement.origin
+  if (statement.tagged) void statement.origin
   return statement
 }
 

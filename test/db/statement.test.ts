@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -9,6 +10,8 @@ const SESSIONS = 8
 const PARTS = 1_000
 /** The driver keeps the type of each parameter, and twice as much for each part of a text. */
 const MOST_BYTES_A_PART = 100
+const UNSAFE_TIMES = 400
+const UNSAFE_BYTES = 20_000
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -51,6 +54,22 @@ async function alone(result: { length: number }) {
   const read = async () => db.sql`select ${result.length}::int as length`
   await read()
 }
+
+test('nothing is kept of what the queue asks again and again by unsafe', async () => {
+  const ask = async (times: number) => {
+    for (let turn = 0; turn < times; turn += 1) {
+      const text = randomBytes(UNSAFE_BYTES / 2).toString('hex')
+      await (turn % 2 === 0
+        ? db.sql.unsafe(`select '${text}' as text`)
+        : db.begin((tx) => tx.unsafe(`select '${text}' as text`)))
+    }
+    for (let turn = 0; turn < 3; turn += 1) collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  const before = await ask(10)
+  const grown = (await ask(UNSAFE_TIMES)) - before
+  assert.ok(grown < (UNSAFE_TIMES * UNSAFE_BYTES) / 4, `${grown} bytes`)
+})
 
 test('the text of a statement is kept once, and not for each session in its parts', async () => {
   const many = openDatabase(database.url)

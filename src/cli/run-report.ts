@@ -32,7 +32,7 @@ async function printRanks({ db }: WorkSession, context: CommandContext): Promise
   const { lines, total } = await readLatestRanks(db, RANKS_SHOWN)
   if (total === 0) {
     context.stdout.write(
-      'There is no rank yet: watch a keyword or a chart, and an app of the same project and store.\n',
+      'There is no rank yet: it takes a keyword or a chart that was measured, and an app of the same project and store.\n',
     )
     return
   }

@@ -1,5 +1,5 @@
 import { refreshAccountBeforePlanning } from '../src/account/usage.ts'
-import { analyzeGrownTables, vacuumFilledTables } from '../src/db/analyze.ts'
+import { keepTables } from '../src/db/analyze.ts'
 import { closeEndedSlots } from '../src/history/close-slots.ts'
 import { planDueTasks } from '../src/plan/plan.ts'
 import type { Job } from '../src/queue/job.ts'
@@ -17,9 +17,8 @@ export const track: Job = {
     const closed = await closeEndedSlots(db)
     await refreshAccountBeforePlanning(context)
     const planned = await planDueTasks(db, settings.budget, queue.enqueuePosts)
-    const vacuumed = await vacuumFilledTables(db)
-    const analyzed = await analyzeGrownTables(db)
+    const kept = await keepTables(db)
     const warnedOf = await warnOfBudgets(db, settings.budget, log)
-    return { ...planned, ...closed, vacuumed, analyzed, warnedOf }
+    return { ...planned, ...closed, ...kept, warnedOf }
   },
 }

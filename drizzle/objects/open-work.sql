@@ -1,6 +1,7 @@
 -- Each count has a partial index of its own with the slot in it, so that a look costs the same however much has been done, and reads no task
--- of those that are open. Tasks in a post that is being sent, or whose answer was lost, are found by the post. The clock is a subquery,
--- because a volatile function is no bound of an index scan.
+-- of those that are open. Tasks in a post that is being sent, or whose answer was lost, are looked up by the post, in `lateral … offset 0`:
+-- while a table has no statistics, as after its first tasks, a join would read all of them. The clock is a subquery, because a volatile
+-- function is no bound of an index scan.
 create or replace function is_recovering() returns boolean language sql stable security definer set search_path = public, pg_temp as $$
   select is_lock_held('job recover')
 $$;
@@ -14,8 +15,9 @@ from (
   select 'planned' as kind, count(*) as count, min(k.slot) as since, null::text as message from task k where k.state = 'planned'
   union all
   select 'posting', count(*), min(k.slot), null
-  from post p join task k on k.post_id = p.id
-  where p.state in ('sending', 'unknown') and k.state = (select 'posting')
+  from post p
+  cross join lateral (select k.slot from task k where k.post_id = p.id and k.state = (select 'posting') offset 0) k
+  where p.state in ('sending', 'unknown')
   union all
   select 'posted', count(*), min(k.slot), null from task k where k.state = 'posted'
   union all
@@ -41,8 +43,12 @@ from (
   from (
     select k.slot, k.problem from task k where k.state = 'planned' and k.status_code is null and k.problem is not null
     union all
-    select k.slot, k.problem from post p join task k on k.post_id = p.id
-    where p.state in ('sending', 'unknown') and k.state = (select 'posting') and k.status_code is null and k.problem is not null
+    select k.slot, k.problem from post p
+    cross join lateral (
+      select k.slot, k.problem from task k
+      where k.post_id = p.id and k.state = (select 'posting') and k.status_code is null and k.problem is not null offset 0
+    ) k
+    where p.state in ('sending', 'unknown')
   ) r
   union all
   select 'restored', count(*), min(l.recover_from), case when count(*) > 0 and is_recovering()

@@ -1,6 +1,6 @@
 /** `storerank status`: last runs, backlog, budgets, problems, next ticks; or with `--check` whether a person should see to something. */
 import { JOBS } from '../../jobs/index.ts'
-import { describeOutage, readServiceTroubles } from '../account/service-status.ts'
+import { describeOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { readUnknownPosts } from '../ledger/posts.ts'
@@ -10,7 +10,6 @@ import { findTroubles, type Trouble } from '../monitor/troubles.ts'
 import type { Outstanding } from '../queue/cycle.ts'
 import type { RunnerSettings } from '../queue/job.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
-import { readBudgets } from '../report/money.ts'
 import { listBacklog, readLastRuns, readProblems } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
@@ -38,9 +37,9 @@ export async function run(
       troubles: findTroubles(figures),
       runs: await readLastRuns(session.db),
       backlog: listBacklog(figures.open),
-      service: await readServiceTroubles(session.db),
+      service: figures.service,
       outstanding: await readOutstandingOf(session.db, figures, settings.reconcileQuietMs),
-      budgets: await readBudgets(session.db, settings.budget),
+      budgets: figures.budgets,
       problems: await readProblems(session.db, PROBLEMS_SHOWN),
       nextTicks: listNextTicks(JOBS),
     }
@@ -92,9 +91,9 @@ type Status = {
   readonly troubles: readonly Trouble[]
   readonly runs: Awaited<ReturnType<typeof readLastRuns>>
   readonly backlog: ReturnType<typeof listBacklog>
-  readonly service: Awaited<ReturnType<typeof readServiceTroubles>>
+  readonly service: Figures['service']
   readonly outstanding: Outstanding
-  readonly budgets: Awaited<ReturnType<typeof readBudgets>>
+  readonly budgets: Figures['budgets']
   readonly problems: Awaited<ReturnType<typeof readProblems>>
   readonly nextTicks: ReturnType<typeof listNextTicks>
 }

@@ -133,8 +133,11 @@ async function readWork({ sql }: Database, open: readonly OpenWork[]): Promise<W
       (select min(problem) from (
         select problem from task where state = 'planned' and status_code is null and problem is not null
         union all
-        select k.problem from post p join task k on k.post_id = p.id
-        where p.state in ('sending', 'unknown') and k.state = (select 'posting') and k.status_code is null
+        select k.problem from post p
+        cross join lateral (
+          select k.problem from task k where k.post_id = p.id and k.state = (select 'posting') and k.status_code is null offset 0
+        ) k
+        where p.state in ('sending', 'unknown')
       ) refused) as "refusedBecause",
       (select extract(epoch from min(every))::float8 from watch_period where ended_at is null and target_id is not null) as "shortestEveryS"`
   if (told === undefined) throw new Error('A select without a table returned no row.')

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
-import { analyzeGrownTables, vacuumFilledTables } from '../../src/db/analyze.ts'
+import { keepTables } from '../../src/db/analyze.ts'
 import type { Database } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
@@ -14,7 +14,6 @@ import { readFigures } from '../../src/monitor/figures.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { sweepPosts } from '../../src/post/sweep.ts'
 import { readOutstanding } from '../../src/queue/cycle.ts'
-import { readBudgets } from '../../src/report/money.ts'
 import { readProblems } from '../../src/report/status.ts'
 import { rememberPrices } from '../support/ledger.ts'
 import { type Bar, printBars } from './bars.ts'
@@ -88,7 +87,6 @@ async function readStatus(db: Database): Promise<void> {
   await readFigures(db, { budget: BUDGET, callsPerMinute: 2_000, jobs: [] })
   await readUnknownPosts(db.sql, QUIET_MS)
   await readProblems(db, 20)
-  await readBudgets(db, BUDGET)
 }
 
 async function measureAt(db: Database, watches: number): Promise<void> {
@@ -99,10 +97,7 @@ async function measureAt(db: Database, watches: number): Promise<void> {
   const planning = await measure(db, plan)
   const memoryMib = process.memoryUsage.rss() / MIB
   // As the job `track` does after each plan.
-  const keeping = await measure(db, async () => {
-    await vacuumFilledTables(db)
-    await analyzeGrownTables(db)
-  })
+  const keeping = await measure(db, () => keepTables(db))
   const nothingDue = await measure(db, plan)
   const nothingOver = await measure(db, close)
   const asked = await measure(db, () => readOutstanding(db, QUIET_MS))

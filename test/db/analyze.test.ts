@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { analyzeGrownTables, vacuumFilledTables } from '../../src/db/analyze.ts'
+import { analyzeGrownTables, keepTables, vacuumFilledTables } from '../../src/db/analyze.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -63,4 +63,23 @@ test('a table that was filled is analyzed, the history as a whole too, and again
   await fill(25_001, 60_000)
   await analyzeGrownTables(db)
   assert.equal(await rowsOf('target'), 60_000)
+})
+
+test('a table that was filled is analyzed and vacuumed at once, with its partial indexes', async () => {
+  const { sql } = db
+  await sql`alter table task set (autovacuum_enabled = off)`
+  await sql`vacuum analyze task`
+  await db.begin(async (tx) => {
+    await tx`
+      insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers)
+      select n, now(), now(), 1, 1200, '{1}' from generate_series(1, 60000) n`
+    await tx`select pg_stat_force_next_flush()`
+  })
+  await keepTables(db)
+  assert.equal(await rowsOf('task'), 60_000)
+  assert.equal(await rowsOf('task_planned'), 60_000)
+  const [planned] = await sql<{ share: number }[]>`
+    select most_common_freqs[1] as share from pg_stats where tablename = 'task' and attname = 'state'`
+  assert.equal(planned?.share, 1)
+  assert.equal(await vacuumFilledTables(db), 0)
 })

@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
+import { readFigures } from '../../src/monitor/figures.ts'
 import { readProblems } from '../../src/report/status.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
+import { countTasksRead } from '../support/tasks-read.ts'
 
 const FEW = 300
 const MANY = 6_000
+const PLANNED = 50_000
 /** Indexes grow a level. */
 const MOST_TIMES = 2
 
@@ -41,15 +44,6 @@ async function readPages(query: string): Promise<number> {
   return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
 }
 
-/** Of the table `task`, by scans of the whole table and by its indexes. */
-async function countTasksRead(): Promise<number> {
-  const { sql } = planning.db
-  await sql`select pg_stat_force_next_flush()`
-  const [row] = await sql<{ rows: number }[]>`
-    select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_user_tables where relname = 'task'`
-  return row?.rows ?? 0
-}
-
 test('what is wrong with tasks is found beside twenty times as many in order', async () => {
   const { sql } = planning.db
   await addInOrder(1, FEW)
@@ -73,10 +67,10 @@ test('what is wrong with tasks is found beside twenty times as many in order', a
 test('asking for what is overdue reads no task that is not', async () => {
   const { sql } = planning.db
   await sql`analyze`
-  const read = await countTasksRead()
+  const read = await countTasksRead(planning.db)
   assert.equal(await handOutOverdue(planning.db, async () => {}), 0)
   // The planner itself looks at both ends of an index.
-  const rows = (await countTasksRead()) - read
+  const rows = (await countTasksRead(planning.db)) - read
   assert.ok(rows < 10, `${rows} tasks were read`)
   await sql`update task set ask_at = now() - interval '1 minute' where service_id = 'subject 5'`
   assert.equal(await handOutOverdue(planning.db, async () => {}), 1)
@@ -90,6 +84,29 @@ test('what is open is counted by indexes alone', async () => {
     select relpages as pages, (select count from open_work where kind = 'posted') as posted from pg_class where relname = 'task'`
   assert.equal(task?.posted, MANY / 2 - 1)
   assert.ok(pages < (task?.pages ?? 0) / 2, `${pages} pages, and the tasks have ${task?.pages}`)
+})
+
+test('status reads each planned task once, while the tables have no statistics as well', async (t) => {
+  const fresh = await createPlanning()
+  t.after(() => fresh.drop())
+  const { db } = fresh
+  await db.sql`alter table task set (autovacuum_enabled = off)`
+  await db.sql`alter table post set (autovacuum_enabled = off)`
+  await db.sql`vacuum analyze`
+  await db.sql`
+    insert into post (store, function, state) select 'ios_store', 'app_searches', 'ready' from generate_series(1, ${PLANNED / 10}::int)`
+  await db.sql`
+    insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers, post_id)
+    select n, now(), now() + interval '1 day', 1, 1200, '{1}', p.id
+    from generate_series(1, ${PLANNED}::int) n join (select id, row_number() over () as place from post) p on p.place = (n + 9) / 10`
+  await db.sql`vacuum task`
+  const before = await countTasksRead(db)
+  const budget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
+  const { work } = await readFigures(db, { budget, callsPerMinute: 2_000, jobs: [] })
+  await readProblems(db, 20)
+  const read = (await countTasksRead(db)) - before
+  assert.equal(work.planned, PLANNED)
+  assert.ok(read <= PLANNED * 1.1, `${read} tasks were read`)
 })
 
 test('what the budget cuts is counted up to a bound, behind what a person has to mend', async () => {

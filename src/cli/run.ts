@@ -7,7 +7,13 @@ import type { Secret } from '../config.ts'
 import type { AccountError } from '../errors.ts'
 import { countSendingPosts } from '../ledger/posts.ts'
 import type { Logger } from '../log.ts'
-import { type CycleResult, type Outstanding, readOutstanding, runCycle } from '../queue/cycle.ts'
+import {
+  type CycleResult,
+  type Outstanding,
+  readOutstanding,
+  runCycle,
+  waitForDeliveries,
+} from '../queue/cycle.ts'
 import { BUSY, executeJob } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { readBusinessTime } from '../report/money.ts'
@@ -23,8 +29,8 @@ import { openWorkSession, type WorkSession } from './session.ts'
 const DEFAULT_WAIT_MS = 60 * 60_000
 const BUSY_EXIT_CODE = 75
 const LOOK_EVERY_MS = 100
-/** Jobs that enqueue posts or fetch jobs, for which a runner is started. */
-const MOVES_WORK: ReadonlySet<JobName> = new Set(['track', 'reconcile', 'collect'])
+/** Jobs that enqueue posts, fetch jobs or deliveries, for which a runner is started. */
+const MOVES_WORK: ReadonlySet<JobName> = new Set(['track', 'reconcile', 'collect', 'alerts'])
 
 export async function run(options: CommandOptions['run'], caller: CommandContext): Promise<number> {
   const context = { ...caller, log: quietOnTerminal(caller) }
@@ -38,8 +44,9 @@ async function runOnce(options: CommandOptions['run'], context: CommandContext):
   const session = await openWorkSession(context)
   const progress = createProgress(context)
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS
-  const metrics = options.metrics === undefined ? null : await beginMetrics(session, options.metrics)
+  let metrics: RunMetrics | null = null
   try {
+    if (options.metrics !== undefined) metrics = await beginMetrics(session, options.metrics)
     return options.jobs.length > 0
       ? await runJobs(session, options.jobs, waitMs, context)
       : await runWholeCycle(session, progress, waitMs, context)
@@ -55,8 +62,12 @@ async function runOnce(options: CommandOptions['run'], context: CommandContext):
   }
 }
 
+interface RunMetrics {
+  write(): Promise<void>
+}
+
 /** Results are counted from here on. Whatever becomes of the run, the file is written at its end. */
-async function beginMetrics({ job }: WorkSession, file: string) {
+async function beginMetrics({ job }: WorkSession, file: string): Promise<RunMetrics> {
   const { openMetrics } = await import('./monitor.ts')
   const metrics = openMetrics(job, 0)
   await metrics.read()
@@ -93,6 +104,7 @@ async function runJobs(
     await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
   }
   if (runner === null) return 0
+  if (names.includes('alerts')) await waitForDeliveries(session.job)
   return explainHeld(
     runner.refusal,
     await readOutstanding(session.db, session.job.settings.reconcileQuietMs),
@@ -156,6 +168,7 @@ const PHASES: Readonly<Record<string, { readonly doing: string; readonly done: s
   plan: { doing: 'planning', done: 'planned' },
   measure: { doing: 'measuring', done: 'measured' },
   report: { doing: 'writing the reports', done: 'reports written' },
+  alerts: { doing: 'looking at the rules of alerts', done: 'rules of alerts looked at' },
 }
 
 function createPhases(progress: Progress) {

@@ -109,23 +109,29 @@ async function writeReports(
   }
 }
 
-/** What was found is kept, and told by another run where this one cannot. */
+/** What is due for the rules stays due, and what was found is kept, so that another run looks and tells where this one cannot. */
 async function tellAlerts(
   context: JobContext,
   jobs: readonly Job[],
-  { onPhase }: CycleOptions,
+  { onPhase, onTrouble }: CycleOptions,
 ): Promise<void> {
   const [row] = await context.db.sql<{ some: boolean }[]>`select exists (select from alert_rule) as some`
   if (!row?.some) return
   onPhase('alerts')
-  const found = await runNamed(context, jobs, 'alerts')
-  if (found === BUSY || found.channels === 0) return
+  try {
+    const found = await runNamed(context, jobs, 'alerts')
+    if (found !== BUSY && found.channels !== 0) await waitForDeliveries(context)
+  } catch (error) {
+    if (!(error instanceof StorerankError)) throw error
+    onTrouble?.(`The rules of alerts were not looked at: ${error.message}`)
+  }
+}
+
+/** Waits until the messages that are enqueued were tried, at most half a minute. */
+export async function waitForDeliveries({ queue, signal }: JobContext): Promise<void> {
   const startedMs = performance.now()
-  while (
-    performance.now() - startedMs < DELIVERY_LIMIT_MS &&
-    (await context.queue.countOpen('deliver')) > 0
-  ) {
-    await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
+  while (performance.now() - startedMs < DELIVERY_LIMIT_MS && (await queue.countOpen('deliver')) > 0) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal })
   }
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { startSandbox } from '../../src/sandbox/server.ts'
 import { type AlertList, createAlertList } from '../support/alerts.ts'
 import { callCommand } from '../support/command.ts'
 import { addPerson } from '../support/people.ts'
@@ -77,6 +78,38 @@ test('a test of a channel is marked as one, and signed; a channel that is not th
   assert.match(
     wrong.stderr,
     /There is no channel "opss" in alert_channel\. Did you mean ops\? Channels: ops\./,
+  )
+})
+
+test('`run alerts` tells what it finds before it ends', async (t) => {
+  const sandbox = await startSandbox({ readyMs: 0 })
+  t.after(() => sandbox.close())
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const other = await createAlertList()
+  t.after(() => other.drop())
+  await other.setNow('2026-11-01 06:00+00')
+  await other.addKeyword()
+  await other.addApp()
+  await other.sql`
+    insert into alert_channel ${other.sql({ name: 'ops', kind: 'webhook', address: receiver.url, secret_variable: 'ALERT_OPS' })}`
+  await other.addRule({ kind: 'rank_moved', threshold: 5, channel: 'ops' })
+  await other.capture('yoga', '2026-11-01 00:00+00', ['1001'])
+  await other.setNow('2026-11-02 06:00+00')
+  await other.capture('yoga', '2026-11-02 00:00+00', ['5000', '5001', '5002', '5003', '5004', '5005', '1001'])
+  const { code, stderr } = await callCommand(['run', 'alerts'], {
+    env: {
+      DATABASE_URL: other.url,
+      APP_DATA_URL: sandbox.url,
+      APP_DATA_LOGIN: 'sandbox',
+      APP_DATA_PASSWORD: 'sandbox',
+      ALERT_OPS: SECRET,
+    },
+  })
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(
+    receiver.received.map(({ body }) => JSON.parse(body).data.lines.length),
+    [1],
   )
 })
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
+import { UnavailableError } from '../../src/errors.ts'
 import { type CycleOptions, runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import type { ReportSettings } from '../../src/report/write-reports.ts'
@@ -19,7 +20,7 @@ before(async () => {
 })
 after(() => world.close())
 
-async function cycle(url?: string, options = QUIET, reports: ReportSettings | null = null) {
+async function cycle(url?: string, options = QUIET, reports: ReportSettings | null = null, jobs = JOBS) {
   // Each cycle begins with calls whose kind has few permits a minute.
   await world.db.sql`delete from api_call where kind = 'status'`
   const { context, stop } = await world.openRunner({
@@ -27,7 +28,7 @@ async function cycle(url?: string, options = QUIET, reports: ReportSettings | nu
     settings: { reports },
   })
   try {
-    return await runCycle(context, await startRunner(context, []), JOBS, options)
+    return await runCycle(context, await startRunner(context, []), jobs, options)
   } finally {
     await stop()
   }
@@ -68,6 +69,25 @@ test('a cycle ends with the reports where there is a folder for them, and goes o
   })
   assert.equal(outstanding.posted, 0)
   assert.match(troubles.join(), /The reports were not written: REPORT_DIR cannot be made/)
+})
+
+test('a cycle is done though the rules of alerts cannot be looked at, and says so', async (t) => {
+  const { sql } = world.db
+  await sql`insert into alert_rule (project, name, kind, threshold) values ('fitness', 'moved', 'rank_moved', 1)`
+  t.after(() => sql`delete from alert_rule`)
+  const troubles: string[] = []
+  const fail = async () => {
+    throw new UnavailableError('Looking at the rules of alerts took too long.')
+  }
+  const jobs = JOBS.map((job) => (job.name === 'alerts' ? { ...job, run: fail } : job))
+  const options = { ...QUIET, onTrouble: (problem: string) => troubles.push(problem) }
+  const { outstanding } = await cycle(undefined, options, null, jobs)
+  assert.equal(outstanding.posted, 0)
+  assert.deepEqual(troubles, [
+    'The rules of alerts were not looked at: Looking at the rules of alerts took too long.',
+  ])
+  const [last] = await sql`select state from job_run where job = 'alerts' order by slot desc limit 1`
+  assert.equal(last?.state, 'failed')
 })
 
 test('the first cycle measures though two reference lists and the account cannot be had, and says so', async (t) => {

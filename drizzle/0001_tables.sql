@@ -721,6 +721,7 @@ CREATE TABLE "task" (
 	"estimate_micros" bigint NOT NULL,
 	"payers" integer[] NOT NULL,
 	"reserved_at" timestamp (6) with time zone DEFAULT storerank_now() NOT NULL,
+	"endpoint" smallint,
 	"charged_posts" smallint DEFAULT 0 NOT NULL,
 	"post_id" uuid,
 	"service_id" text,
@@ -871,6 +872,8 @@ CREATE INDEX "task_planned" ON "task" USING btree ("slot_ends_at","slot") WHERE 
 CREATE INDEX "task_unpacked" ON "task" USING btree ("planned_at") WHERE state = 'planned' and post_id is null;
 --> statement-breakpoint
 CREATE INDEX "task_posted" ON "task" USING btree ("ask_at","slot") WHERE state = 'posted';
+--> statement-breakpoint
+CREATE INDEX "task_awaited" ON "task" USING btree ("endpoint") WHERE state = 'posted';
 --> statement-breakpoint
 CREATE INDEX "task_open" ON "task" USING btree ("target_id","slot") WHERE state in ('planned', 'posting', 'posted');
 --> statement-breakpoint

@@ -57,6 +57,7 @@ export async function adoptTasks(
     ),
     adopted as (
       update task k set service_id = f.service_id, posted_at = clock_timestamp(), charged_posts = k.charged_posts + 1,
+        endpoint = (select endpoint_of(t.store, t.function) from target t where t.id = f.target_id),
         state = case when f.is_reserved or (k.state = 'dropped' and not f.has_successor) then 'posted' else k.state end,
         ended_at = case when k.state = 'dropped' and not f.has_successor then null else k.ended_at end,
         -- Why it was refused before.

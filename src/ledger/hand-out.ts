@@ -80,14 +80,23 @@ export interface Endpoint {
   readonly function: ServiceFunction
 }
 
-/** Endpoints with tasks that are not leased, or with unknown posts. Only these are asked, because all ready lists share 20 calls a minute. */
+/**
+ * Endpoints with tasks that are not leased, or with unknown posts. Only these are asked, because all ready lists share 20 calls a minute.
+ * The index of posted tasks is read from its end, where the newest are, and for each endpoint up to the first task that is not leased:
+ * what waits behind it is not read.
+ */
 export async function listOutstandingEndpoints(sql: SqlRunner): Promise<Endpoint[]> {
+  const next = sql`select k.endpoint, k.target_id from task k
+      where k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp())`
   return sql<Endpoint[]>`
-    select distinct store, function from (
-      select t.store, t.function from task k join target t on t.id = k.target_id
-      where k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp())
+    with recursive awaited as (
+      (${next} and k.endpoint is not null order by k.endpoint desc limit 1)
       union all
-      select store, function from post where state = 'unknown'
-    ) as outstanding
+      select further.* from awaited a
+      cross join lateral (${next} and k.endpoint < a.endpoint order by k.endpoint desc limit 1) further
+    )
+    select t.store, t.function from awaited a join target t on t.id = a.target_id
+    union
+    select store, function from post where state = 'unknown'
     order by 1, 2`
 }

@@ -112,6 +112,8 @@ export const task = pgTable(
     payers: integer('payers').array().notNull(),
     /** The instant whose day the reservation counts in: of planning, then of sending. */
     reservedAt: instant('reserved_at').notNull().default(businessNow),
+    /** Which ready list names its result (`endpoint_of`), noted when the service has created it; null before. */
+    endpoint: smallint('endpoint'),
     /** Posts of it that the service charged. */
     chargedPosts: smallint('charged_posts').notNull().default(0),
     postId: uuid('post_id'),
@@ -142,6 +144,9 @@ export const task = pgTable(
     index('task_planned').on(t.slotEndsAt, t.slot).where(sql`state = 'planned'`),
     index('task_unpacked').on(t.plannedAt).where(sql`state = 'planned' and post_id is null`),
     index('task_posted').on(t.askAt, t.slot).where(sql`state = 'posted'`),
+    // From one endpoint to the next, so that what the ready lists are asked for is found without reading what waits. A lease changes none
+    // of its columns.
+    index('task_awaited').on(t.endpoint).where(sql`state = 'posted'`),
     // By which a question finds the open tasks of a target beside those of the last 90 days.
     index('task_open').on(t.targetId, t.slot).where(sql`state in ('planned', 'posting', 'posted')`),
     // Those that a claim has dropped, and closing has not seen yet.

@@ -95,9 +95,10 @@ comment on function take_due_periods(text, integer) is
 revoke execute on function take_due_periods(text, integer) from public;
 
 -- Statements of their own, because a period may have begun since the first: one statement would take its row and not see it. The slots of
--- many periods are sorted in memory: in the order of urgency they are appended to the index of `due_slot`.
+-- many periods are sorted in memory: in the order of urgency they are appended to the index of `due_slot`. Before that they are grouped by a
+-- sort too: they have to be sorted by target for the join, and to hash them first took a fifth longer.
 create or replace function queue_due_slots(at_most integer) returns bigint language plpgsql
-set work_mem = '64MB' set enable_nestloop = off set enable_hashjoin = off set plan_cache_mode = force_custom_plan as $$
+set work_mem = '64MB' set enable_nestloop = off set enable_hashjoin = off set enable_hashagg = off set plan_cache_mode = force_custom_plan as $$
 declare
   present timestamptz := storerank_now();
   noted bigint[];

@@ -24,7 +24,7 @@ export interface Planned extends PlanTotals {
 /**
  * Inserts the tasks that `decided` buys, with their posts: packing them later would write each task twice. The caller holds the
  * ledger's lock.
- * @param admission common table expressions that end in `price`, `decided`, `cuts` and `passed` (see `admission`)
+ * @param admission common table expressions that end in `price`, `decided`, `alike`, `cuts` and `passed` (see `admission`)
  * @param besides one column more of the answer, of the same common table expressions
  */
 export async function planTasks<Besides extends object>(
@@ -49,12 +49,11 @@ export async function planTasks<Besides extends object>(
         (select storerank_now()), ${packId(tx)}, (select clock_timestamp())
       from bought
     ),
-    -- Most tasks cost the same and are paid by the same projects.
-    alike as (select payers, price_micros, count(*) as tasks from bought group by 1, 2),
     moved as (
       select y.project_id, (select storerank_now()) as at, 'reserved' as kind,
-        a.tasks * share_of(a.price_micros, cardinality(a.payers), y.place) as micros
+        a.slots * share_of(a.price_micros, cardinality(a.payers), y.place) as micros
       from alike a cross join lateral unnest(a.payers) with ordinality as y (project_id, place)
+      where a.is_bought
     ),
     ${booked(tx)},
     recorded as (
@@ -79,15 +78,15 @@ export async function planTasks<Besides extends object>(
   return { ...row, postIds: row.postIds ?? [] }
 }
 
-/** A select over `decided`: what a plan buys and what it cuts. */
+/** A select over `alike`: what a plan buys and what it cuts. */
 export function totals(sql: SqlRunner): Fragment {
   return sql`
-    select count(*) as due,
-      count(*) filter (where cut is null) as planned,
-      coalesce(sum(price_micros) filter (where cut is null), 0)::bigint as "plannedMicros",
-      count(*) filter (where cut is not null) as cut,
-      coalesce(sum(price_micros) filter (where cut is not null), 0)::bigint as "cutMicros"
-    from decided`
+    select coalesce(sum(slots), 0)::bigint as due,
+      coalesce(sum(slots) filter (where is_bought), 0)::bigint as planned,
+      coalesce(sum(slots * price_micros) filter (where is_bought), 0)::bigint as "plannedMicros",
+      coalesce(sum(slots) filter (where not is_bought), 0)::bigint as cut,
+      coalesce(sum(slots * price_micros) filter (where not is_bought), 0)::bigint as "cutMicros"
+    from alike`
 }
 
 /**

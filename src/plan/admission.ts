@@ -68,7 +68,8 @@ export function budgets(sql: SqlRunner, { prices, passed, ...budget }: Admission
  * Common table expressions over `due` and `barrier`, which name each due (target, slot) by its `place` in the queue. They end in:
  * `payer`, one row per due (target, slot) and project that asks for it and whose budget does not reach the whole queue: whether it affords it;
  * `decided`, one row per due (target, slot): price, `cut`, null when it is bought, else why not, and `payers`, the ids of the projects
- * that afford it, in ascending order, and `number`, from 0 within its endpoint, of what is bought; `cuts`, those of them that are not bought;
+ * that afford it, in ascending order, and `number`, from 0 within its endpoint, of what is bought; `alike`, how many of them have the same price and payers; `cuts`, those that are
+ * not bought;
  * `passed`, what the queue of each project (`project.id`), and of all together (0), has used up beyond what is reserved.
  *
  * - A shared target is priced once, at the largest depth and priority asked. Each project that asks sums full prices over
@@ -80,6 +81,8 @@ export function budgets(sql: SqlRunner, { prices, passed, ...budget }: Admission
  *   measured in turn. A target dearer than a whole budget stands outside the queue, because it would block the queue for ever.
  *   What stands behind a budget's `barrier` is less urgent than what waits for its money already.
  * - Queues are added up only of budgets that do not reach all of theirs: `short`, and `overall`.
+ * - Where each budget reaches all of its queue (`uncut`), `decided` is `priced`: to join it with empty queues, and to copy its rows once
+ *   more, was a tenth of a plan.
  * - `materialized` relations are computed once: otherwise the money of a project would be summed for each of its targets.
  * - The caller holds the ledger's lock, taken in a statement of its own before this one: inside one statement two planners
  *   both see the old snapshot, and overspend.
@@ -91,7 +94,8 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
     priced as materialized (
       select d.place, d.target_id, d.slot, d.slot_ends_at, d.depth, d.priority, d.html, d.askers, p.endpoint,
         task_price(d.depth, p.unit_results, case d.priority when 2 then p.high_micros else p.normal_micros end)
-          as price_micros
+          as price_micros,
+        row_number() over (partition by p.endpoint order by d.place) - 1 as number
       from due d join price p using (store, function)
     ),
     limit_of_project as materialized (
@@ -136,7 +140,10 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
         sum(a.price_micros) filter (where a.price_micros <= b.whole_micros or b.whole_micros is null) over (order by a.place) as running_micros
       from overall b cross join admitted a where a.payers <> '{}'
     ),
-    decided as materialized (
+    uncut as materialized (
+      select true as is_uncut where not exists (select from refused) and not exists (select from overall)
+    ),
+    cut_down as materialized (
       select *, row_number() over (partition by endpoint, cut is null order by place) - 1 as number
       from (
         select a.place, a.target_id, a.slot, a.slot_ends_at, a.depth, a.priority, a.html, a.endpoint, a.price_micros, a.payers, case
@@ -146,8 +153,19 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
           when a.too_dear then 'dearer_than_project_budget'
           else 'project_budget' end as cut, o.is_behind
         from admitted a left join overall_queue o using (place)
+        where not exists (select from uncut)
       ) d
     ),
+    decided as not materialized (
+      select place, target_id, slot, slot_ends_at, depth, priority, html, endpoint, price_micros, askers as payers, null as cut,
+        null::boolean as is_behind, number
+      from priced where exists (select from uncut)
+      union all
+      select place, target_id, slot, slot_ends_at, depth, priority, html, endpoint, price_micros, payers, cut, is_behind, number
+      from cut_down
+    ),
+    -- Most cost the same and are paid by the same projects.
+    alike as materialized (select payers, price_micros, cut is null as is_bought, count(*) as slots from decided group by 1, 2, 3),
     cuts as materialized (
       select place, target_id, slot, slot_ends_at, price_micros, cut, is_behind from decided where cut is not null
     ),

@@ -35,6 +35,7 @@ export async function planTasks<Besides extends object>(
   const [row] = await tx<(PlanTotals & { postIds: string[] | null; passed: Planned['passed'] } & Besides)[]>`
     with ${admission},
     new_id as materialized (select ${idPrefix(tx)} as of_task, ${idPrefix(tx)} as of_post),
+    new_post as materialized (${newPostIds(tx)}),
     bought as not materialized (select * from decided where cut is null),
     pack as materialized (
       select b.place, ${packId(tx)} as id, p.store, p.function
@@ -142,9 +143,20 @@ function taskId(sql: SqlRunner): Fragment {
   return numberedId(sql, sql`of_task`, sql`number`)
 }
 
+/**
+ * `new_post`: the ids of as many posts of each endpoint as a piece needs if all of it is of that one. To make the id of its post anew for each
+ * task took as long as its own.
+ */
+function newPostIds(sql: SqlRunner): Fragment {
+  return sql`
+    select array_agg(${numberedId(sql, sql`of_post`, sql`number`)} order by endpoint, number) as ids, max(number) + 1 as of_endpoint
+    from price cross join generate_series(0, (select sum(slots) from alike)::int / ${MAX_TASKS_PER_POST}::int) number`
+}
+
 /** The id of the post that a task of `decided` is packed into. */
 function packId(sql: SqlRunner): Fragment {
-  return numberedId(sql, sql`of_post`, sql`number / ${MAX_TASKS_PER_POST}::int`)
+  return sql`
+    (select ids from new_post)[(endpoint - 1) * (select of_endpoint from new_post) + number / ${MAX_TASKS_PER_POST}::int + 1]`
 }
 
 /** The id of a new post at each hundredth task, by its number within its endpoint. */

@@ -77,41 +77,51 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
   const ahead = tx`make_interval(secs => ${aheadMs / 1000}::float8)`
   await tx`
     create temporary table audit_found on commit drop as
-    with listed as (
+    with listed as materialized (
       select * from audit_listed where posted_at >= ${from} and posted_at < ${to}
     ),
-    booked as (
-      select l.service_id, coalesce((select k.id from task k where k.service_id = l.service_id), (
-          select k.id from task k where k.target_id = c.target_id and k.slot = c.slot and k.state <> 'dropped')) as task_id,
-        (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint as micros,
-        coalesce(sum(c.amount_micros) filter (where c.kind = 'adjustment'), 0)::bigint as adjusted_micros
-      from listed l join charge c on c.service_id = l.service_id
-      where l.is_done and not exists (
-        select from task k where k.service_id = l.service_id and k.state not in ('collected', 'failed'))
-      group by l.service_id, c.target_id, c.slot
+    -- Looked up by the key in lateral, however much the ledger holds: a join would read all of it from some size on.
+    booked as materialized (
+      select l.*, c.target_id, c.slot, c.micros, c.adjusted_micros
+      from listed l
+      cross join lateral (
+        select c.target_id, c.slot, (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint as micros,
+          coalesce(sum(c.amount_micros) filter (where c.kind = 'adjustment'), 0)::bigint as adjusted_micros
+        from charge c where c.service_id = l.service_id group by c.target_id, c.slot
+      ) c
+    ),
+    unlisted as materialized (
+      select * from charge c
+      where c.at >= ${from}::timestamptz - ${ahead} - interval '1 hour'
+        and not exists (select from audit_listed l where l.service_id = c.service_id)
     )
-    select 'cost' as kind, l.service_id, l.posted_at, l.path, l.tag, b.task_id, 1 as tasks,
-      l.cost_micros as service_micros, b.micros as our_micros
-    from booked b join listed l using (service_id)
-    where l.cost_micros <> b.micros or l.cost_micros is not null and b.adjusted_micros <> 0
+    select 'cost' as kind, b.service_id, b.posted_at, b.path, b.tag, coalesce(
+        (select k.id from task k where k.service_id = b.service_id),
+        (select k.id from task k where k.target_id = b.target_id and k.slot = b.slot and k.state <> 'dropped')) as task_id,
+      1 as tasks, b.cost_micros as service_micros, b.micros as our_micros
+    from booked b
+    where b.is_done and (b.cost_micros <> b.micros or b.cost_micros is not null and b.adjusted_micros <> 0)
+      and not exists (
+        select from task k where k.service_id = b.service_id and k.state not in ('collected', 'failed') offset 0)
     union all
     select 'missing', c.service_id, min(sent.at), null, null, coalesce(k.id, o.id), 1, null,
       (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint
-    from charge c
-    left join task k on k.service_id = c.service_id
-    left join task o on k.id is null and o.target_id = c.target_id and o.slot = c.slot and o.state <> 'dropped'
-    left join post p on p.id = coalesce(k.post_id, o.post_id)
+    from unlisted c
+    left join lateral (select k.id, k.post_id from task k where k.service_id = c.service_id offset 0) k on true
+    left join lateral (
+      select o.id, o.post_id, o.attempt from task o
+      where k.id is null and o.target_id = c.target_id and o.slot = c.slot and o.state <> 'dropped' offset 0
+    ) o on true
+    left join lateral (select p.send_before from post p where p.id = coalesce(k.post_id, o.post_id) offset 0) p on true
     cross join lateral (select coalesce(p.send_before, c.at) + ${ahead} as at) sent
-    where c.at >= ${from}::timestamptz - ${ahead} - interval '1 hour' and sent.at >= ${from} and sent.at < ${to}
-      and not exists (select from audit_listed l where l.service_id = c.service_id)
-      and (k.id is null or k.post_id is not null) and (o.id is null or o.attempt = 1)
+    where sent.at >= ${from} and sent.at < ${to} and (k.id is null or k.post_id is not null) and (o.id is null or o.attempt = 1)
     group by c.service_id, k.id, o.id
     union all
     select 'unknown', (array_agg(l.service_id order by l.posted_at, l.service_id))[1], min(l.posted_at), l.path,
       (array_agg(l.tag order by l.posted_at, l.service_id))[1],
       (array_agg(l.task_id order by l.posted_at, l.service_id))[1], count(*), sum(l.cost_micros)::bigint, null
     from listed l
-    where not exists (select from charge c where c.service_id = l.service_id)
+    where not exists (select from booked b where b.service_id = l.service_id)
     group by l.path, l.task_id is null`
 }
 

@@ -62,18 +62,26 @@ export function prunePages(db: Database, keepMs: number | null, signal?: AbortSi
 }
 
 async function prune(db: Database, rule: Rule, signal?: AbortSignal): Promise<Kept> {
-  const [row] = await db.sql<{ nothing: boolean }[]>`
-    select ${rule.keepMs}::float8 is null and not exists (
-      select from project where ${db.sql(rule.column)} is not null) as nothing`
   let rows = 0
   let months = 0
-  if (row?.nothing) return { rows, months }
+  const since = await readLatestSince(db.sql, rule)
+  if (since === null) return { rows, months }
   for (const partition of await listPartitions(db.sql, rule.table)) {
     signal?.throwIfAborted()
+    if (partition.begins >= since) break
     if (await inPiece(db, rule.name, (tx) => dropMonth(tx, rule, partition))) months += 1
     else rows += await pruneMonth(db, rule, partition, signal)
   }
   return { rows, months }
+}
+
+/** Before which instant rows go at all; null: none do. Most months are younger, and not looked at: each look takes all targets. */
+async function readLatestSince(sql: SqlRunner, rule: Rule): Promise<Date | null> {
+  const [row] = await sql<{ since: Date | null }[]>`
+    with ${keptTargets(sql, rule)}
+    select max(since) as since from kept
+    where ${rule.keepMs}::float8 is not null or exists (select from project where ${sql(rule.column)} is not null)`
+  return row?.since ?? null
 }
 
 /** `kept`: each target with the instant before which its rows go; without those that somebody keeps for ever. */

@@ -68,8 +68,8 @@ export async function planTasks<Besides extends object>(
     lifted as (
       delete from budget_cut c using bought b
       where c.target_id = b.target_id and c.slot = b.slot
-        -- Else it would read all that is cut.
-        and c.target_id = any(array(select target_id from bought))
+        -- Else it would read all that is cut, or all that is bought where nothing is.
+        and c.target_id = any(array(select target_id from bought where exists (select from budget_cut)))
     )
     select t.*, (select array_agg(id order by place) from pack) as "postIds", coalesce((
         select jsonb_agg(jsonb_build_object('projectId', project_id, 'micros', micros)) from passed where micros > 0

@@ -98,6 +98,8 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
         row_number() over (partition by p.endpoint order by d.place) - 1 as number
       from due d join price p using (store, function)
     ),
+    -- Most cost the same and are asked for by the same projects.
+    priced_alike as materialized (select askers, price_micros, count(*) as slots from priced group by 1, 2),
     limit_of_project as materialized (
       select b.*, r.place as barrier from project_budget b left join barrier r on r.scope = b.project_id
       where b.left_micros is not null or r.place is not null
@@ -132,7 +134,8 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
     overall as materialized (
       select b.*, r.place as barrier
       from overall_budget b left join barrier r on r.scope = 0
-      where r.place is not null or (select sum(price_micros) > b.left_micros or max(price_micros) > b.whole_micros from priced)
+      where r.place is not null
+        or (select sum(price_micros * slots) > b.left_micros or max(price_micros) > b.whole_micros from priced_alike)
     ),
     overall_queue as materialized (
       select a.place, coalesce(a.price_micros > b.whole_micros, false) as too_dear, coalesce(a.place >= b.barrier, false) as is_behind,
@@ -164,8 +167,11 @@ export function admission(sql: SqlRunner, due: Fragment, input: AdmissionInput):
       select place, target_id, slot, slot_ends_at, depth, priority, html, endpoint, price_micros, payers, cut, is_behind, number
       from cut_down
     ),
-    -- Most cost the same and are paid by the same projects.
-    alike as materialized (select payers, price_micros, cut is null as is_bought, count(*) as slots from decided group by 1, 2, 3),
+    alike as materialized (
+      select askers as payers, price_micros, true as is_bought, slots from priced_alike where exists (select from uncut)
+      union all
+      select payers, price_micros, cut is null, count(*) from cut_down group by 1, 2, 3
+    ),
     cuts as materialized (
       select place, target_id, slot, slot_ends_at, price_micros, cut, is_behind from decided where cut is not null
     ),

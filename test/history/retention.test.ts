@@ -39,6 +39,13 @@ async function partitions(): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
+async function countTargetsRead(): Promise<number> {
+  await db.sql`select pg_stat_force_next_flush()`
+  const [row] = await db.sql<{ rows: number }[]>`
+    select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_user_tables where relname = 'target'`
+  return row?.rows ?? 0
+}
+
 const subjects = async () =>
   (
     await db.sql<{ subject: string }[]>`
@@ -51,6 +58,13 @@ describe('the history', () => {
     await planning.setNow('2126-03-01')
     assert.deepEqual(await pruneHistory(db, null), { rows: 0, months: 0 })
     assert.deepEqual(await months(), { '02': 7, '03': 7 })
+  })
+
+  test('reads the targets once for each table where no month is old enough', async () => {
+    await live({ a: ['yoga', 'tea', 'naïve'] })
+    const before = await countTargetsRead()
+    assert.deepEqual(await pruneHistory(db, 100 * DAY_MS), { rows: 0, months: 0 })
+    assert.ok((await countTargetsRead()) - before <= 2 * 3)
   })
 
   test('goes by the month, when the last instant of it is old enough, and not a moment before', async () => {

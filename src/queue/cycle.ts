@@ -118,13 +118,12 @@ async function tellAlerts(
   const [row] = await context.db.sql<{ some: boolean }[]>`select exists (select from alert_rule) as some`
   if (!row?.some) return
   onPhase('alerts')
-  try {
-    const found = await runNamed(context, jobs, 'alerts')
-    if (found !== BUSY && found.channels !== 0) await waitForDeliveries(context)
-  } catch (error) {
+  const found = await runNamed(context, jobs, 'alerts').catch((error) => {
     if (!(error instanceof StorerankError)) throw error
     onTrouble?.(`The rules of alerts were not looked at: ${error.message}`)
-  }
+    return null
+  })
+  if (found !== null && found !== BUSY && found.channels !== 0) await waitForDeliveries(context)
 }
 
 /** Waits until the messages that are enqueued were tried, at most half a minute. */

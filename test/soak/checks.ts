@@ -28,7 +28,6 @@ const COST_GROWTH = 1.3
 /** With fewer in a day, what runners ask while nothing is due outweighs their work. */
 const FEWEST_TASKS = 1_000
 const BLOAT = 2
-const EARLY_DAYS = 5
 const MIB = 1024 * 1024
 /** Beyond that: what is dead between two runs of autovacuum in a small table. */
 const DEAD_BYTES = MIB
@@ -60,21 +59,12 @@ export function findExcesses({ days, aged, bloat, differences }: Life): string[]
       .filter(({ table, rows }) => TEMPORARY.includes(table) && rows > 0)
       .map(({ table, rows }) => `${table} has ${rows} rows that are older than it keeps.`),
     ...bloat
-      .filter(
-        ({ table, bytes, freshBytes }) =>
-          bytes > Math.max(freshBytes * BLOAT, earlySize(days, table)) + DEAD_BYTES,
-      )
+      .filter(({ bytes, freshBytes }) => bytes > freshBytes * BLOAT + DEAD_BYTES)
       .map(
         ({ table, bytes, freshBytes }) =>
           `${table} has ${(bytes / MIB).toFixed(1)} MiB, and ${(freshBytes / MIB).toFixed(1)} freshly written.`,
       ),
   ]
-}
-
-/** What a table took in the first days: one that is filled and emptied each day has that at times, though it is empty. */
-function earlySize(days: readonly DayReport[], name: string): number {
-  const sizes = days.slice(0, EARLY_DAYS).flatMap(({ tables }) => tables)
-  return Math.max(0, ...sizes.filter(({ table }) => table === name).map(({ bytes }) => bytes))
 }
 
 /** Each runner against its own first whole day: the one after that on which it was started. */

@@ -18,10 +18,10 @@ import {
   type DuePlace,
   dueNow,
   duePiece,
+  emptyDueSlots,
   FIRST_PLACE,
   openTwins,
   queueDueSlots,
-  vacuumDueSlots,
 } from './due.ts'
 import { disableNestedLoops } from './joins.ts'
 import { barriers, forgetEndedWaits, keepWaiting, wakeWaiting } from './waiting.ts'
@@ -55,7 +55,7 @@ export async function planDueTasks(
     woken = await wakeWaiting(db, { ...budget, prices: await readPrices(db.sql), passed: state.passed })
     if (isFirst || woken > 0) state = await planQueue(db, plan, state)
   }
-  await vacuumDueSlots(db, state.summary.due)
+  await emptyDueSlots(db, state.summary.due)
   return state.summary
 }
 

@@ -33,7 +33,8 @@ from alert_channel c
 join lateral (
   select count(*) as messages, coalesce((array_agg(w.problem order by w.ended_at desc))[1], 'no reason is known') as problem
   from alert_message w
-  where w.channel_id = c.id and w.state = 'dead' and w.ended_at > greatest(clock_timestamp() - interval '7 days', c.tested_at)
+  where w.channel_id = c.id and w.state = 'dead' and w.ended_at > (select clock_timestamp() - interval '7 days')
+    and (c.tested_at is null or w.ended_at > c.tested_at)
     and not exists (
       select from alert_message later
       where later.channel_id = c.id and later.state = 'delivered' and later.ended_at > w.ended_at
@@ -46,7 +47,8 @@ select 'alert_channel', c.id, null, null, c.name, 'recipient_refused', format(
 from alert_channel c
 join lateral (
   select w.problem from alert_message w
-  where w.channel_id = c.id and w.state = 'delivered' and w.ended_at > greatest(clock_timestamp() - interval '7 days', c.tested_at)
+  where w.channel_id = c.id and w.state = 'delivered' and w.ended_at > (select clock_timestamp() - interval '7 days')
+    and (c.tested_at is null or w.ended_at > c.tested_at)
   order by w.ended_at desc limit 1
 ) m on m.problem is not null
 where c.enabled

@@ -1,26 +1,19 @@
--- The names of the jobs by one look-up each in the key of `job_run`, and not by reading the runs of three months; those of the past day by
--- `(select clock_timestamp() …)`: a volatile function in a comparison is no condition of an index.
+-- The past day by `(select clock_timestamp() …)`: a volatile function in a comparison is no condition of an index.
 create or replace view job_outcome as
-with recursive job as (
-  select min(r.job) as name from job_run r
-  union all
-  select (select min(r.job) from job_run r where r.job > j.name) from job j where j.name is not null
-)
-select j.name as job, last.state, last.at, last.error, success.at as last_success_at, day.done, day.failed, day.missed
-from job j
+select j.job, last.state, last.at, last.error, success.at as last_success_at, day.done, day.failed, day.missed
+from known_job j
 left join lateral (
   select r.state, coalesce(r.ended_at, r.started_at, r.slot) as at, r.error from job_run r
-  where r.job = j.name and r.state in ('done', 'failed') order by r.slot desc limit 1
+  where r.job = j.job and r.state in ('done', 'failed') order by r.slot desc limit 1
 ) last on true
 left join lateral (
-  select r.ended_at as at from job_run r where r.job = j.name and r.state = 'done' order by r.slot desc limit 1
+  select r.ended_at as at from job_run r where r.job = j.job and r.state = 'done' order by r.slot desc limit 1
 ) success on true
 cross join lateral (
   select count(*) filter (where r.state = 'done') as done, count(*) filter (where r.state = 'failed') as failed,
     count(*) filter (where r.state = 'missed') as missed
-  from job_run r where r.job = j.name and r.slot > (select clock_timestamp() - interval '24 hours')
-) day
-where j.name is not null;
+  from job_run r where r.job = j.job and r.slot > (select clock_timestamp() - interval '24 hours')
+) day;
 comment on view job_outcome is 'How each job fares: its last run, its last success, and the runs of the past 24 hours by how they ended.';
 comment on column job_outcome.job is 'The name of the job.';
 comment on column job_outcome.state is 'Of its last run that has ended: done or failed; null when none has.';

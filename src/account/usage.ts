@@ -53,7 +53,7 @@ export async function refreshAccountBeforePlanning(context: LookContext): Promis
   const { db, client, log } = context
   const [row] = await db.sql<{ isFresh: boolean }[]>`
     select exists (select from account_usage
-      where fetched_at > clock_timestamp() - make_interval(mins => ${FRESH_MINUTES})) as "isFresh"`
+      where fetched_at > (select clock_timestamp() - make_interval(mins => ${FRESH_MINUTES}))) as "isFresh"`
   try {
     if (!row?.isFresh) await recordAccountUsage(db, client)
   } catch (error) {

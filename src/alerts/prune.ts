@@ -39,7 +39,7 @@ export async function pruneAlerts(db: Database, signal?: AbortSignal): Promise<P
       const pruned = await tx`
         delete from alert_message where id = any(array(
           select m.id from alert_message m
-          where m.state <> 'pending' and m.ended_at < clock_timestamp() - ${keep}
+          where m.state <> 'pending' and m.ended_at < (select clock_timestamp() - ${keep})
             and not exists (select from alert_event e where e.message_id = m.id)
             and (m.digest_at is null or m.channel_id is null or exists (
               select from alert_message l

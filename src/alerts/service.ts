@@ -66,11 +66,15 @@ function jobLate(tx: Transaction): Fragment {
       jsonb_build_object('job', j.job, 'state', j.state, 'error', left(j.error, 500))
     from rule r
     cross join (
-      select distinct on (o.job) o.job, min(o.slot) over (partition by o.job) as since, o.state, o.error
-      from job_run o
-      left join (select job, max(slot) as slot from job_run where state = 'done' group by job) d using (job)
-      where o.slot > coalesce(d.slot, '-infinity') and o.state <> 'done'
-      order by o.job, o.slot desc
+      select k.job, o.since, o.state, o.error
+      from known_job k
+      cross join lateral (
+        select min(slot) as since, (array_agg(state order by slot desc))[1] as state, (array_agg(error order by slot desc))[1] as error
+        from job_run
+        where job = k.job and state <> 'done'
+          and slot > coalesce((select max(d.slot) from job_run d where d.job = k.job and d.state = 'done'), '-infinity')
+        having count(*) > 0
+      ) o
     ) j
     where r.kind = 'job_late' and clock_timestamp() - j.since >= r.threshold * interval '1 hour'` as Fragment
 }

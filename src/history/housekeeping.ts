@@ -65,16 +65,11 @@ export async function pruneWork(db: Database, signal?: AbortSignal): Promise<Pru
 /** Deletes a bounded number of old runs of jobs, by the key of each job: what is kept is not read. Returns how many; zero when none is left. */
 export async function pruneRuns(tx: Transaction): Promise<number> {
   const pruned = await tx`
-    with recursive job as (
-      select min(job) as name from job_run
-      union all
-      select (select min(r.job) from job_run r where r.job > j.name) from job j where j.name is not null
-    )
     delete from job_run where ctid = any(array(
-      select r.ctid from job j
+      select r.ctid from known_job j
       cross join lateral (
         select ctid from job_run
-        where job = j.name and slot < (select clock_timestamp() - make_interval(days => ${KEEP_DAYS})) order by slot offset 0
+        where job = j.job and slot < (select clock_timestamp() - make_interval(days => ${KEEP_DAYS})) order by slot offset 0
       ) r
       limit ${ROWS_AT_ONCE}))`
   return pruned.count

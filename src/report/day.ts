@@ -40,10 +40,10 @@ export async function logDayBefore(db: Database, log: Logger): Promise<string> {
       (select count(*) from slots where gap = 'budget') as budget, (select count(*) from slots where gap = 'missed') as missed,
       (select count(*) from slots where gap = 'html_only') as "htmlOnly", coalesce(m.tasks, 0)::bigint as "paidTasks",
       coalesce(m.spent, 0)::bigint as "spentMicros", coalesce(m.duplicate, 0)::bigint as "duplicateMicros",
-      exists (
-        select from job_run j where j.job = 'housekeeping' and j.slot > (select clock_timestamp() - interval '3 days')
-          and j.summary->>'day' = to_char(y.begins at time zone 'UTC', 'YYYY-MM-DD')
-      ) as "isTold"
+      coalesce(to_char(y.begins at time zone 'UTC', 'YYYY-MM-DD') = any(array(
+        select j.summary->>'day' from job_run j
+        where j.job = 'housekeeping' and j.slot > (select clock_timestamp() - interval '3 days')
+      )), false) as "isTold"
     from yesterday y, money m`
   if (summary === undefined) throw new Error('An aggregate returned no row.')
   const { isTold, ...told } = summary

@@ -13,9 +13,11 @@ export interface RunLine {
 /** The last run of each job. */
 export async function readLastRuns(db: Database): Promise<RunLine[]> {
   return db.sql<RunLine[]>`
-    select distinct on (job) job, slot, state, ended_at as "endedAt", error,
-      round(extract(epoch from ended_at - started_at), 1)::float8 as seconds
-    from job_run order by job, slot desc`
+    select r.job, r.slot, r.state, r.ended_at as "endedAt", r.error,
+      round(extract(epoch from r.ended_at - r.started_at), 1)::float8 as seconds
+    from known_job j
+    cross join lateral (select * from job_run where job = j.job order by slot desc limit 1) r
+    order by r.job`
 }
 
 /** A row of the view `open_work`: how many there are of a kind, and since when. */

@@ -36,7 +36,7 @@ const life: Life = await liveLong({
         `${name} ${(heapBytes / MIB).toFixed(1)} (${(codeBytes / MIB).toFixed(1)}) ${resources.Timeout ?? 0}/${resources.TCPSocketWrap ?? 0}`,
     )
     process.stdout.write(
-      `${String(day).padStart(4)} ${String(tasks).padStart(6)}  ${cpuMs.toFixed(2)}  ${statements.toFixed(2)}  ${buffers.toFixed(0)}   ${connections}   ${heaps.join(', ')}  ${trouble}\n`,
+      `${String(day).padStart(4)} ${String(tasks).padStart(6)}  ${cpuMs < 0 ? 'new server' : cpuMs.toFixed(2)}  ${statements.toFixed(2)}  ${buffers.toFixed(0)}   ${connections}   ${heaps.join(', ')}  ${trouble}\n`,
     )
   },
 }).catch((error) => {

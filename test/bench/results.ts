@@ -32,6 +32,8 @@ const WARM_UP = 1_500
 const FLOOR_RESULTS = 2_000
 const REQUESTS_AT_ONCE = SETTINGS.maxConcurrentRequests
 const LOOK_EVERY_MS = 10
+/** Longer than any pause of the queue or of the pace of ready lists. */
+const STALLED_AFTER_MS = 60_000
 
 interface Cost {
   readonly results: number
@@ -102,6 +104,17 @@ async function openRunner(db: Database, url: string, signal: AbortSignal): Promi
   return { db, client, queue, settings, runner: 'bench', log, signal }
 }
 
+/** @throws Error when nothing more comes */
+async function untilStored(progress: { readonly stored: number }, results: number): Promise<void> {
+  for (let stored = -1, sinceMs = 0; progress.stored < results; await sleep(LOOK_EVERY_MS)) {
+    if (progress.stored > stored) {
+      stored = progress.stored
+      sinceMs = performance.now()
+    } else if (performance.now() - sinceMs > STALLED_AFTER_MS)
+      throw new Error(`Only ${stored} of ${results} results were stored, and no more in a minute.`)
+  }
+}
+
 /** Collects until so many results are stored in all. */
 async function collect(
   context: JobContext,
@@ -111,7 +124,7 @@ async function collect(
   const { db, client, settings, queue } = context
   const countFetchJobs = () => queue.countOpen('fetch')
   const collecting = handOutReady(db, client, { ...settings, countFetchJobs }, queue.enqueueFetch)
-  while (progress.stored < until) await sleep(LOOK_EVERY_MS)
+  await untilStored(progress, until)
   await collecting
 }
 
@@ -128,7 +141,7 @@ async function warmUp(
     htmlPath: null,
   }))
   await handOutRows(db, rows, settings, queue.enqueueFetch)
-  while (progress.stored < tasks.length) await sleep(LOOK_EVERY_MS)
+  await untilStored(progress, tasks.length)
 }
 
 await withDatabase(async (db) => {

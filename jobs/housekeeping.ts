@@ -6,7 +6,7 @@ import { pruneHistory, prunePages } from '../src/history/retention.ts'
 import { moveOldMonths } from '../src/history/tablespace.ts'
 import { pruneMoney } from '../src/ledger/prune.ts'
 import { lookAtAllPeriods } from '../src/plan/due.ts'
-import type { Job } from '../src/queue/job.ts'
+import { endLostRuns, type Job } from '../src/queue/job.ts'
 import { logDayBefore } from '../src/report/day.ts'
 
 const MONTHS_AHEAD = 3
@@ -23,6 +23,7 @@ export const housekeeping: Job = {
     const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
     const expired = await giveUpExpired(db)
     await lookAtAllPeriods(db)
+    const lostRuns = await endLostRuns(db)
     const work = await pruneWork(db, signal)
     const alerts = await pruneAlerts(db, signal)
     const pages = await prunePages(db, keep.pagesMs, signal)
@@ -33,6 +34,7 @@ export const housekeeping: Job = {
       day,
       partitions,
       expired,
+      lostRuns,
       ...work,
       ...alerts,
       pages: pages.rows,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { after, afterEach, before, test } from 'node:test'
 import { UnavailableError } from '../../src/errors.ts'
-import { BUSY, enqueueRun, executeJob, type Job, recordMissedRun } from '../../src/queue/job.ts'
+import { BUSY, endLostRuns, enqueueRun, executeJob, type Job, recordMissedRun } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { createWorld, until, type World, type WorldRunner } from '../support/world.ts'
 
@@ -252,6 +252,29 @@ test('an enqueued run is done once, by one of several runners', async () => {
   await until('the run is done', async () => (await readRun('shared')).state === 'done')
   for (const runner of runners) await runner.stop()
   assert.equal(runs.length, 1)
+})
+
+test('a run whose process was killed is recorded as failed after a day, and one that goes on is not', async () => {
+  const { job, begun, release } = heldJob()
+  const running = executeJob(first.context, job)
+  await begun
+  await world.db.sql`
+    insert into job_run (job, slot, state, started_at)
+    select 'killed', begun, 'running', begun from unnest(array[now() - interval '25 hours', now() - interval '23 hours']) begun`
+  assert.equal(await endLostRuns(world.db), 1)
+  assert.equal(await endLostRuns(world.db), 0)
+  const rows = await world.db.sql`select state, error from job_run where job = 'killed' order by slot`
+  assert.deepEqual(
+    rows.map((row) => ({ ...row })),
+    [
+      { state: 'failed', error: 'Its process was killed in the middle of it.' },
+      { state: 'running', error: null },
+    ],
+  )
+  assert.equal((await readRun()).state, 'running')
+  release()
+  await running
+  assert.equal((await readRun()).state, 'done')
 })
 
 test('an enqueued run that finds the job busy is recorded as missed', async () => {

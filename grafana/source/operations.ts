@@ -68,22 +68,22 @@ const problems = () => ({
         description:
           'What keeps watches from being measured now, and what went wrong with tasks and books in the range. docs/operations.md has more of each kind.',
         sql: `
-select * from (
-  select since as at, 'open work' as about, kind, null as subject, message from open_work where message is not null
+select at, about, kind, subject, message from (
+  select 1 as place, since as at, 'open work' as about, kind, null as subject, message from open_work where message is not null
   union all
-  select at, 'job', 'failed', job, error from job_outcome where state = 'failed'
+  select 1, at, 'job', 'failed', job, error from job_outcome where state = 'failed'
   union all
-  select since, 'service', status, concat_ws(' ', api, endpoint), 'The service says so of itself. While it is a major_outage of task_post nothing is posted.'
+  select 1, since, 'service', status, concat_ws(' ', api, endpoint), 'The service says so of itself. While it is a major_outage of task_post nothing is posted.'
   from service_state where status <> 'ok'
   union all
-  select null, coalesce('watch of ' || project, watch_table), problem, subject, message from watch_problem
+  select case problem when 'money' then 4 else 3 end, null, coalesce('watch of ' || project, watch_table), problem, subject, message from watch_problem
   union all
-  select at, 'task', kind, subject, message from task_problem
+  select 2, at, 'task', kind, subject, message from task_problem
   where $__timeFilter(at) or kind in ('overdue', 'unknown', 'service_failure')
   union all
-  select at, 'audit', kind, coalesce(subject, path), message from audit_problem where $__timeFilter(at)
+  select 2, at, 'audit', kind, coalesce(subject, path), message from audit_problem where $__timeFilter(at)
 ) p
-order by at desc nulls first, about, kind, subject limit 500`,
+order by place, at desc nulls last, about, kind, subject limit 500`,
       })
         .noValue('None.')
         .overrideByName('message', [{ id: 'custom.width', value: 900 }]),

@@ -83,6 +83,10 @@ export interface Figures {
   readonly noRoom: string | null
   /** What keeps alerts from being told until a person acts, a sentence for each channel. */
   readonly untold: readonly string[]
+  /** Tasks of ours on which an audit of the past day found that the service's books and ours differ, at most DIFFERENCES_COUNTED. */
+  readonly differences: number
+  /** Charged twice, yesterday and today. */
+  readonly duplicateMicros: number
 }
 
 export async function readFigures(db: Database, settings: MonitorSettings): Promise<Figures> {
@@ -110,7 +114,28 @@ export async function readFigures(db: Database, settings: MonitorSettings): Prom
     restoreHold: await readRestoreHold(db.sql),
     noRoom: await readLackOfRoom(db),
     untold: await readUntold(db),
+    ...(await readBooks(db)),
   }
+}
+
+const DIFFERENCES_COUNTED = 1_000
+
+/** What other programs buy on the account is no difference of our books. The audit of a day comes in the two nights after it. */
+async function readBooks({ sql }: Database): Promise<Pick<Figures, 'differences' | 'duplicateMicros'>> {
+  const [books] = await sql<Pick<Figures, 'differences' | 'duplicateMicros'>[]>`
+    select (
+      select count(*) from (
+        select from audit_difference d
+        where d.posted_at > (select clock_timestamp() - interval '8 days') and d.found_at > clock_timestamp() - interval '1 day'
+          and (d.kind <> 'unknown' or d.task_id is not null)
+        limit ${DIFFERENCES_COUNTED}) found
+    ) as differences, (
+      select coalesce(sum(s.duplicate_micros), 0)::bigint
+      from (select * from spend where begins_at > storerank_now() - interval '3 days' union all select * from spend_change) s
+      where s.scope = 0 and s.begins_at >= date_trunc('day', storerank_now(), 'UTC') - interval '1 day'
+    ) as "duplicateMicros"`
+  if (books === undefined) throw new Error('A select without a table returned no row.')
+  return books
 }
 
 /** Why the server cannot write; null while it can. */

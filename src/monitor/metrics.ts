@@ -2,6 +2,7 @@
  * The figures in the text format of Prometheus. They are read at most once in ten seconds, however many ask how often. Figures of the
  * database are the same in every process; those of the process itself are its own.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { type Figures, type MonitorSettings, readFigures } from './figures.ts'
@@ -15,37 +16,54 @@ export interface Metrics {
 }
 
 const FRESH_MS = 10_000
+/** Half of what Prometheus waits by itself: a database that does not answer within that time is not up. */
+const ANSWER_MS = 5_000
 const USD = 1_000_000
 /** From a minute to two days. */
 const LATENCY_BUCKETS_S = [60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400, 172_800]
-/** Results of one look; the next look goes on from there. */
+/** Results that are read by one statement. */
 const RESULTS_AT_ONCE = 5_000
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
-/** @param freshMs how old the figures may be */
-export function createMetrics(db: Database, settings: MonitorSettings, freshMs = FRESH_MS): Metrics {
+/**
+ * @param freshMs how old the figures may be
+ * @param answerMs how long a text waits for the database
+ */
+export function createMetrics(
+  db: Database,
+  settings: MonitorSettings,
+  freshMs = FRESH_MS,
+  answerMs = ANSWER_MS,
+): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const gauges = createGauges(registry)
   const stored = createStored(registry, db)
-  let latest: { readonly atMs: number; readonly figures: Promise<Figures> } | null = null
+  let latest: { readonly figures: Promise<Figures>; endedMs: number } | null = null
 
+  // A look that hangs is waited for, and no other one begins beside it.
   const read = (): Promise<Figures> => {
-    const nowMs = performance.now()
-    if (latest === null || nowMs - latest.atMs > freshMs)
-      latest = { atMs: nowMs, figures: look(db, settings, gauges, stored) }
-    const { figures } = latest
-    return figures
+    if (latest !== null && performance.now() - latest.endedMs <= freshMs) return latest.figures
+    const begun = { figures: look(db, settings, gauges, stored), endedMs: Number.POSITIVE_INFINITY }
+    const end = () => {
+      begun.endedMs = performance.now()
+    }
+    begun.figures.then(end, end)
+    latest = begun
+    return begun.figures
   }
   return {
     read,
     render: async () => {
-      await read().then(
-        () => gauges.databaseUp.set(1),
-        () => {
-          gauges.forget()
-          gauges.databaseUp.set(0)
-        },
-      )
+      const isUp = await Promise.race([
+        read().then(
+          () => true,
+          () => false,
+        ),
+        sleep(answerMs, false, { ref: false }),
+      ])
+      if (!isUp) gauges.forget()
+      gauges.databaseUp.set(isUp ? 1 : 0)
       const { statements, waiting } = db.load()
       gauges.statements.set(statements)
       gauges.waiting.set(waiting)
@@ -261,6 +279,12 @@ function createGauges(registry: Registry): Gauges {
   }
 }
 
+/** The place of a result in the order in which results were stored. */
+interface StoredResult {
+  readonly endedAt: string
+  readonly id: string
+}
+
 /** Results that were stored since this process began, by any process: how late, and so how many. */
 function createStored(registry: Registry, db: Database) {
   const histogram = new Histogram({
@@ -269,16 +293,23 @@ function createStored(registry: Registry, db: Database) {
     buckets: LATENCY_BUCKETS_S,
     registers: [registry],
   })
-  let after: string | null = null
+  let after: StoredResult | undefined
+  const readPiece = async (from: StoredResult) => db.sql<(StoredResult & { seconds: number })[]>`
+    select extract(epoch from k.ended_at - k.slot)::float8 as seconds, k.ended_at::text as "endedAt", k.id from task k
+    where (k.ended_at, k.id) > (${from.endedAt}::text::timestamptz, ${from.id}::uuid) and k.state = 'collected'
+    order by k.ended_at, k.id limit ${RESULTS_AT_ONCE}`
   return {
     observe: async () => {
-      const [clock] = await db.sql<{ at: string }[]>`select clock_timestamp()::text as at`
-      after ??= clock?.at ?? null
-      const rows = await db.sql<{ seconds: number; endedAt: string }[]>`
-        select extract(epoch from k.ended_at - k.slot)::float8 as seconds, k.ended_at::text as "endedAt" from task k
-        where k.ended_at > ${after}::text::timestamptz and k.state = 'collected' order by k.ended_at limit ${RESULTS_AT_ONCE}`
-      for (const { seconds } of rows) histogram.observe(Math.max(0, seconds))
-      after = rows.at(-1)?.endedAt ?? after
+      if (after === undefined) {
+        const [clock] = await db.sql<{ endedAt: string }[]>`select clock_timestamp()::text as "endedAt"`
+        after = clock && { ...clock, id: FIRST_ID }
+      }
+      for (let isMore = after !== undefined; isMore && after !== undefined; ) {
+        const rows: readonly (StoredResult & { seconds: number })[] = await readPiece(after)
+        for (const { seconds } of rows) histogram.observe(Math.max(0, seconds))
+        after = rows.at(-1) ?? after
+        isMore = rows.length === RESULTS_AT_ONCE
+      }
     },
   }
 }

@@ -1,5 +1,6 @@
 /** What is wrong, as sentences that say what to do: for `status --check`, for monitoring systems, and for a heartbeat. */
 import { describeOutage } from '../account/service-status.ts'
+import { formatMicros } from '../report/words.ts'
 import type { Figures, JobFigures } from './figures.ts'
 
 export interface Trouble {
@@ -15,6 +16,7 @@ export interface Trouble {
     | 'overdue'
     | 'budget'
     | 'balance'
+    | 'books'
     | 'not_told'
   readonly message: string
 }
@@ -70,6 +72,18 @@ export function findTroubles(figures: Figures): Trouble[] {
       : null,
   )
   add('balance', figures.budgets.find((line) => line.budget === "the account's balance")?.warning ?? null)
+  add(
+    'books',
+    figures.differences > 0
+      ? `The audit found ${figures.differences} tasks of which the service's books and ours say different things: select * from audit_problem order by at desc.`
+      : null,
+  )
+  add(
+    'books',
+    figures.duplicateMicros > 0
+      ? `${formatMicros(figures.duplicateMicros)} was charged for what was charged already: select * from task_problem where kind = 'duplicate'.`
+      : null,
+  )
   for (const message of figures.untold) add('not_told', message)
   return troubles
 }

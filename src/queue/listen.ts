@@ -22,7 +22,7 @@ export async function listen(job: JobContext, address: ListenAddress | null): Pr
     findKnown: dictionary.findKnown,
     store: async (batch: readonly Fetched[]) => {
       const stored = await storeFetched(stores, batch, async () => {})
-      log.debug({ ...stored }, 'deliveries stored')
+      log.info({ ...stored }, 'deliveries stored')
     },
   }
   const receiver = await startReceiver(deps, settings.postbackUrl, address)

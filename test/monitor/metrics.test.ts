@@ -64,6 +64,49 @@ describe('the metrics', () => {
     assert.equal(await metrics.read(), one)
   })
 
+  test('count every result since the process began, in as many pieces as it takes', async () => {
+    const metrics = createMetrics(world.db, settings(), 0)
+    await metrics.read()
+    await world.db.sql`
+      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, ended_at)
+      select -n, now() - interval '1 hour', now(), 'collected', 1, 1200, '{1}', clock.at
+      from generate_series(1, 12000) n, (select clock_timestamp() as at) clock`
+    assert.equal(readValue(await metrics.render(), 'storerank_due_to_stored_seconds_count'), '12000')
+    await world.db.sql`delete from task where target_id < 0`
+  })
+
+  test('tell of tasks on which the audit found that the books differ, and not of what other programs buy', async () => {
+    const metrics = createMetrics(world.db, settings(), 0)
+    const { sql } = world.db
+    await sql`
+      insert into audit_difference (service_id, kind, posted_at, task_id) values
+        ('other', 'unknown', now(), null), ('ours', 'unknown', now(), gen_random_uuid()), ('cost', 'cost', now(), null)`
+    await sql`insert into audit_difference (service_id, kind, posted_at, found_at) values ('old', 'cost', now(), now() - interval '25 hours')`
+    const { differences, duplicateMicros } = await metrics.read()
+    assert.deepEqual({ differences, duplicateMicros }, { differences: 2, duplicateMicros: 0 })
+    assert.equal(readValue(await metrics.render(), 'storerank_troubles{kind="books"}'), '1')
+    await sql`truncate audit_difference`
+  })
+
+  test('do not wait for a database that hangs, and do not ask it twice', async () => {
+    const metrics = createMetrics(world.db, settings(), 0, 200)
+    await world.openRunner().then(({ context: { db } }) =>
+      db.begin(async (tx) => {
+        await tx`lock table account_usage`
+        const texts = [await metrics.render(), await metrics.render()]
+        for (const text of texts) {
+          assert.equal(readValue(text, 'storerank_database_up'), '0')
+          assert.equal(readValue(text, 'storerank_due_slots'), undefined)
+        }
+        const [asked] = await tx`
+          select count(*)::int as looks from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+        assert.equal(asked?.looks, 1)
+      }),
+    )
+    await metrics.read()
+    assert.equal(readValue(await metrics.render(), 'storerank_database_up'), '1')
+  })
+
   test('say that the database is away, and nothing of it that is not known', async () => {
     const nowhere = openDatabase('postgres://nobody:x@127.0.0.1:9/nothing')
     const metrics = createMetrics(nowhere, settings(), 0)

@@ -48,6 +48,8 @@ const WELL: Figures = {
   restoreHold: null,
   noRoom: null,
   untold: [],
+  differences: 0,
+  duplicateMicros: 0,
 }
 
 const kinds = (changes: Partial<Figures>, work: Partial<Figures['work']> = {}): string[] =>
@@ -79,6 +81,8 @@ test('each thing that a person should see to has a line, the most urgent first',
   assert.deepEqual(kinds({}, { overdue: 1, overdueSince: before(2) }), [])
   assert.deepEqual(kinds({}, { overdue: 1, overdueSince: before(7) }), ['overdue'])
   assert.deepEqual(kinds({}, { cut: 4 }), ['budget'])
+  assert.deepEqual(kinds({ differences: 2 }), ['books'])
+  assert.deepEqual(kinds({ duplicateMicros: 1200 }), ['books'])
 })
 
 test('a runner that is gone is noticed when slots pass, and not before', () => {

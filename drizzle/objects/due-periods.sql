@@ -154,12 +154,11 @@ revoke execute on function waiting_heads() from public;
 
 -- `at_most` in all, and `slots[i]` from the head of the queue of `scopes[i]` (null: all of it), besides what was dearer than its whole budget and
 -- is not any more.
-create or replace function wake_waiting(scopes integer[], slots bigint[], wholes bigint[], at_most integer) returns bigint
+create or replace function wake_waiting(scopes integer[], slots bigint[], wholes bigint[], at_most integer)
+returns table (of_scope integer, from_head bigint, woken bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off as $$
-declare
-  woken bigint;
 begin
-  with gone as (
+  return query with gone as (
     delete from waiting_slot where ctid = any(array(
       select w.row_id
       from unnest(scopes, slots, wholes) r (scope, slots, whole_micros)
@@ -171,18 +170,19 @@ begin
         select ctid from waiting_slot
         where scope = r.scope and too_dear_micros > 0 and too_dear_micros <= coalesce(r.whole_micros, 9223372036854775807)
       ) w limit at_most))
-    returning target_id, slot, priority_order
+    returning scope, too_dear_micros, target_id, slot, priority_order
+  ),
+  due as (
+    insert into due_slot (target_id, slot, priority_order, captured_at)
+    select g.target_id, g.slot, coalesce((
+        select -max(p.priority) from watch_period p
+        where p.target_id = g.target_id and p.ended_at is null and slot_of(p.every, g.slot) = g.slot
+      ), g.priority_order),
+      coalesce((select t.captured_at from target t where t.id = g.target_id), '-infinity')
+    from (select target_id, slot, min(priority_order) as priority_order from gone group by 1, 2) g
   )
-  insert into due_slot (target_id, slot, priority_order, captured_at)
-  select g.target_id, g.slot, coalesce((
-      select -max(p.priority) from watch_period p
-      where p.target_id = g.target_id and p.ended_at is null and slot_of(p.every, g.slot) = g.slot
-    ), g.priority_order),
-    coalesce((select t.captured_at from target t where t.id = g.target_id), '-infinity')
-  from (select target_id, slot, min(priority_order) as priority_order from gone group by 1, 2) g;
-  get diagnostics woken = row_count;
-  return woken;
+  select g.scope, count(*) filter (where g.too_dear_micros = 0), count(*) from gone g group by g.scope;
 end $$;
 comment on function wake_waiting(integer[], bigint[], bigint[], integer) is
-  'Makes slots that wait for money due again, at their places of now, and returns how many.';
+  'Makes slots that wait for money due again, at their places of now, and returns how many of each scope: from the head of its queue, and in all.';
 revoke execute on function wake_waiting(integer[], bigint[], bigint[], integer) from public;

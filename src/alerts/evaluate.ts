@@ -32,7 +32,7 @@ export async function readDueSlot(
   const [row] = await sql<{ slot: string | null }[]>`
     select min(d.slot)::text as slot from alert_due d
     where d.project_id = ${project.id} and (
-      not is_collecting(${project.name})
+      not (select is_collecting(${project.name}))
       or (select min(w.noted_at) from alert_due w where w.project_id = ${project.id})
         < clock_timestamp() - make_interval(mins => ${PATIENCE_MINUTES}))`
   return row?.slot ?? null

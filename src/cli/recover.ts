@@ -111,7 +111,7 @@ async function runLocked(
 
 /** Fetches until nothing is awaited, or the time is over. Returns how many results are not there yet. */
 async function fetchResults(context: JobContext, waitMs: number): Promise<number> {
-  await startRunner(context, [], { posts: false })
+  await startRunner(context, [], 'results')
   const startedMs = performance.now()
   let collectAtMs = startedMs
   for (;;) {

@@ -29,8 +29,9 @@ import { openWorkSession, type WorkSession } from './session.ts'
 const DEFAULT_WAIT_MS = 60 * 60_000
 const BUSY_EXIT_CODE = 75
 const LOOK_EVERY_MS = 100
-/** Jobs that enqueue posts, fetch jobs or deliveries, for which a runner is started. */
-const MOVES_WORK: ReadonlySet<JobName> = new Set(['track', 'reconcile', 'collect', 'alerts'])
+/** Jobs that enqueue posts or fetch jobs, and the one that enqueues messages: a runner is started for them. */
+const MOVES_WORK: ReadonlySet<JobName> = new Set(['track', 'reconcile', 'collect'])
+const TELLS: JobName = 'alerts'
 
 export async function run(options: CommandOptions['run'], caller: CommandContext): Promise<number> {
   const context = { ...caller, log: quietOnTerminal(caller) }
@@ -90,7 +91,10 @@ async function runJobs(
   waitMs: number,
   context: CommandContext,
 ): Promise<number> {
-  const runner = names.some((name) => MOVES_WORK.has(name)) ? await startRunner(session.job, []) : null
+  const movesWork = names.some((name) => MOVES_WORK.has(name))
+  const tells = names.includes(TELLS)
+  const runner =
+    movesWork || tells ? await startRunner(session.job, [], movesWork ? 'posts' : 'messages') : null
   for (const name of names) {
     const summary = await executeJob(session.job, findJob(name))
     if (summary === BUSY) {
@@ -100,13 +104,13 @@ async function runJobs(
     context.stdout.write(`${name}: ${JSON.stringify(summary)}\n`)
   }
   const deadlineMs = performance.now() + waitMs
-  while (runner !== null && (await session.job.queue.countOpen()) > 0 && performance.now() < deadlineMs) {
+  while (movesWork && (await session.job.queue.countOpen()) > 0 && performance.now() < deadlineMs) {
     await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
   }
-  if (runner === null) return 0
-  if (names.includes('alerts')) await waitForDeliveries(session.job)
+  if (tells) await waitForDeliveries(session.job)
+  if (!movesWork) return 0
   return explainHeld(
-    runner.refusal,
+    runner?.refusal ?? null,
     await readOutstanding(session.db, session.job.settings.reconcileQuietMs),
     context,
   )

@@ -162,18 +162,20 @@ function placeOf(sql: SqlRunner, place: DuePlace): Fragment {
   return sql`(${place.priorityOrder}::smallint, ${place.capturedAt}::text::timestamptz, ${place.slot}::text::timestamptz, ${place.targetId}::int)`
 }
 
-/** So many rows of `due_slot` are 0.7 MB with their index: dead, a plan that finds nothing reads them again. */
-const EMPTY_AT_SLOTS = 5_000
-/** What else asks for `due_slot` waits as long. A person's transaction that has read it keeps the old pages until the next large plan. */
+/** `due_slot` with its index, of 5,000 slots: dead, a plan that finds nothing reads them again. */
+const EMPTY_AT_BYTES = 512 * 1024
+/** What else asks for `due_slot` waits as long. Where a person's transaction has read it, it keeps its pages until the next plan. */
 const EMPTYING_LOCK_TIMEOUT_MS = 200
+const EMPTYING_LIMIT_MS = 5_000
 
 /**
- * Gives the pages of `due_slot` back after a plan that has taken many slots and left none. A vacuum reads them, keeps the index as large as
- * it ever was, and cuts nothing off while an older snapshot is open.
- * @param slots how many the plan has looked at
+ * Gives the pages of `due_slot` back, where a plan has taken many slots from it and left none. A vacuum reads them, keeps the index as large
+ * as it ever was, and cuts nothing off while an older snapshot is open.
  */
-export async function emptyDueSlots(db: Database, slots: number): Promise<void> {
-  if (slots < EMPTY_AT_SLOTS) return
+export async function emptyDueSlots(db: Database): Promise<void> {
+  const [size] = await db.sql<{ isLarge: boolean }[]>`
+    select pg_total_relation_size('due_slot') > ${EMPTY_AT_BYTES} as "isLarge"`
+  if (!size?.isLarge) return
   try {
     await db.begin(
       async (tx) => {
@@ -181,7 +183,11 @@ export async function emptyDueSlots(db: Database, slots: number): Promise<void> 
         const [left] = await tx`select from due_slot limit 1`
         if (left === undefined) await tx`truncate due_slot`
       },
-      { name: 'Emptying the queue of due slots', lockTimeoutMs: EMPTYING_LOCK_TIMEOUT_MS },
+      {
+        name: 'Emptying the queue of due slots',
+        lockTimeoutMs: EMPTYING_LOCK_TIMEOUT_MS,
+        statementTimeoutMs: EMPTYING_LIMIT_MS,
+      },
     )
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error

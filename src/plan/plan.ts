@@ -55,7 +55,7 @@ export async function planDueTasks(
     woken = await wakeWaiting(db, { ...budget, prices: await readPrices(db.sql), passed: state.passed })
     if (isFirst || woken > 0) state = await planQueue(db, plan, state)
   }
-  await emptyDueSlots(db, state.summary.due)
+  await emptyDueSlots(db)
   return state.summary
 }
 

@@ -17,31 +17,50 @@ export async function forgetEndedWaits({ sql }: Database): Promise<void> {
   }
 }
 
+/** A budget with room, and how many slots it can pay for at the least price there is, and one more; null: it has no limit. */
+interface Room {
+  readonly scope: number
+  readonly wholeMicros: number | null
+  slots: number | null
+}
+
 /**
  * Makes slots that wait for a budget with room due again, as many from the head of its queue as it can pay at the least price there is, and
- * one more, a bounded number at a time: the next ones are woken when these are planned, because the budget has less room then. So what it pays
- * for is never more than what becomes due. What was dearer than the whole budget becomes due again when that is
- * raised. Their places in the order of urgency are those of now: a target may have been measured since, and people may have ended their
- * watches, but neither makes it more urgent, so that nothing behind the head belongs before it.
+ * one more, so that what it pays for is never more than what becomes due. Each transaction wakes a bounded number of them, and all wake before
+ * anything is planned: what is left in a queue is a barrier to whatever is less urgent. What was dearer than the whole budget becomes due
+ * again when that is raised. Their places in the order of urgency are those of now: a target may have been measured since, and people may have
+ * ended their watches, but neither makes it more urgent, so that nothing behind the head belongs before it.
  * @returns how many became due
  */
 export async function wakeWaiting(db: Database, input: AdmissionInput): Promise<number> {
+  const rooms = await readRooms(db, input)
+  for (let total = 0; ; ) {
+    const woken = await db.sql<{ scope: number; fromHead: number; woken: number }[]>`
+      select of_scope as scope, from_head as "fromHead", woken from wake_waiting(
+        ${rooms.map(({ scope }) => scope)}::int[], ${rooms.map(({ slots }) => slots)}::bigint[],
+        ${rooms.map(({ wholeMicros }) => wholeMicros)}::bigint[], ${TIMINGS.wakeSlots})`
+    const count = woken.reduce((sum, each) => sum + each.woken, 0)
+    total += count
+    if (count < TIMINGS.wakeSlots) return total
+    for (const room of rooms) {
+      const { fromHead = 0 } = woken.find(({ scope }) => scope === room.scope) ?? {}
+      if (room.slots !== null) room.slots -= fromHead
+    }
+  }
+}
+
+async function readRooms({ sql }: Database, input: AdmissionInput): Promise<Room[]> {
   const leastMicros = Math.min(...input.prices.map(({ normalMicros }) => normalMicros))
-  const [row] = await db.sql<{ count: number }[]>`
-    with ${budgets(db.sql, input)},
-    room as (
-      select b.scope, b.whole_micros, b.left_micros / greatest(${leastMicros}::bigint, 1) + 1 as slots
-      from (
-        select project_id as scope, whole_micros, left_micros from project_budget
-        union all
-        select 0, whole_micros, left_micros from overall_budget
-      ) b
-      where (b.left_micros >= ${leastMicros}::bigint) is not false
-        and (select left_micros >= ${leastMicros}::bigint from overall_budget) is not false
-    )
-    select wake_waiting(array_agg(scope), array_agg(slots), array_agg(whole_micros), ${TIMINGS.wakeSlots}) as count
-    from room having count(*) > 0`
-  return row?.count ?? 0
+  return sql<Room[]>`
+    with ${budgets(sql, input)}
+    select b.scope, b.whole_micros as "wholeMicros", b.left_micros / greatest(${leastMicros}::bigint, 1) + 1 as slots
+    from (
+      select project_id as scope, whole_micros, left_micros from project_budget
+      union all
+      select 0, whole_micros, left_micros from overall_budget
+    ) b
+    where (b.left_micros >= ${leastMicros}::bigint) is not false
+      and (select left_micros >= ${leastMicros}::bigint from overall_budget) is not false`
 }
 
 /**

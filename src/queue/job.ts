@@ -144,20 +144,13 @@ export async function enqueueRun(db: Database, queue: Queue, job: string, slot: 
 }
 
 /**
- * Records runs as failed whose process was killed, where no other runner took them over: none lasts a day. Looks back eight days, by the key of
- * each job.
+ * Records runs as failed whose process was killed, where no other runner took them over: none lasts a day.
  * @returns how many
  */
 export async function endLostRuns(db: Database): Promise<number> {
   const lost = await db.sql`
     update job_run set state = 'failed', ended_at = clock_timestamp(), error = 'Its process was killed in the middle of it.'
-    where ctid = any(array(
-      select r.ctid from known_job j
-      cross join lateral (
-        select ctid, state, started_at from job_run
-        where job = j.job and slot > (select clock_timestamp() - interval '8 days') order by slot offset 0
-      ) r
-      where r.state = 'running' and r.started_at < clock_timestamp() - interval '1 day'))`
+    where state = 'running' and started_at < clock_timestamp() - interval '1 day'`
   return lost.count
 }
 

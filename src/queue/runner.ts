@@ -25,20 +25,23 @@ export interface Runner {
 /** One that hangs takes ten seconds, and keeps no other channel waiting. */
 const CHANNELS_AT_ONCE = 4
 
+/** What a runner works: messages of alerts; results too; posts too. */
+export type Works = 'messages' | 'results' | 'posts'
+
 /**
  * Begins to work the queues.
- * @param jobs the scheduled ones; none when only posts and results are worked
- * @param options without `posts` nothing is posted
+ * @param jobs the scheduled ones; none when only the other queues are worked
+ * @param works nothing is posted without `posts`, and nothing is called at the service with `messages`
  */
 export async function startRunner(
   context: JobContext,
   jobs: readonly Job[],
-  { posts = true }: { readonly posts?: boolean } = {},
+  works: Works = 'posts',
 ): Promise<Runner> {
   const state = { refusal: null as AccountError | null, progress: { posted: 0, stored: 0 } }
   const { queue } = context
-  if (posts) await queue.work('post', TIMINGS.postsAtOnce, postHandler(context, state))
-  await queue.work('fetch', TIMINGS.fetchJobsAtOnce, fetchHandler(context, state))
+  if (works === 'posts') await queue.work('post', TIMINGS.postsAtOnce, postHandler(context, state))
+  if (works !== 'messages') await queue.work('fetch', TIMINGS.fetchJobsAtOnce, fetchHandler(context, state))
   await queue.work('deliver', CHANNELS_AT_ONCE, deliveryHandler(context))
   // One worker per job: a long audit keeps no other job waiting.
   if (jobs.length > 0) await queue.work('job', jobs.length, jobHandler(context, jobs))

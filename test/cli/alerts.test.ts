@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { pino } from 'pino'
 import { Webhook } from 'standardwebhooks'
+import { openDatabase } from '../../src/db/database.ts'
+import { openQueue } from '../../src/queue/queue.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { type AlertList, createAlertList } from '../support/alerts.ts'
 import { callCommand } from '../support/command.ts'
@@ -81,7 +84,7 @@ test('a test of a channel is marked as one, and signed; a channel that is not th
   )
 })
 
-test('`run alerts` tells what it finds before it ends', async (t) => {
+test('`run alerts` tells what it finds before it ends, and leaves posts to others', async (t) => {
   const sandbox = await startSandbox({ readyMs: 0 })
   t.after(() => sandbox.close())
   const receiver = await startReceiver()
@@ -97,6 +100,15 @@ test('`run alerts` tells what it finds before it ends', async (t) => {
   await other.capture('yoga', '2026-11-01 00:00+00', ['1001'])
   await other.setNow('2026-11-02 06:00+00')
   await other.capture('yoga', '2026-11-02 00:00+00', ['5000', '5001', '5002', '5003', '5004', '5005', '1001'])
+  const db = openDatabase(other.url)
+  t.after(() => db.close())
+  const queue = await openQueue(other.url, pino({ level: 'silent' }))
+  t.after(() => queue.stop(1_000))
+  await db.begin(async (tx) => {
+    const [post] = await tx<{ id: string }[]>`
+      insert into post (store, function) values ('ios_store', 'app_searches') returning id`
+    await queue.enqueuePosts(tx, post === undefined ? [] : [post.id])
+  })
   const { code, stderr } = await callCommand(['run', 'alerts'], {
     env: {
       DATABASE_URL: other.url,
@@ -111,6 +123,7 @@ test('`run alerts` tells what it finds before it ends', async (t) => {
     receiver.received.map(({ body }) => JSON.parse(body).data.lines.length),
     [1],
   )
+  assert.equal(await queue.countOpen('post'), 1)
 })
 
 test('an editor sends a test and what was given up again, of one channel or of all', async (t) => {

@@ -112,7 +112,7 @@ export const task = pgTable(
     payers: integer('payers').array().notNull(),
     /** The instant whose day the reservation counts in: of planning, then of sending. */
     reservedAt: instant('reserved_at').notNull().default(businessNow),
-    /** Which ready list names its result (`endpoint_of`), noted when the service has created it; null before. */
+    /** Which ready list names its result (`endpoint_of`), noted when the service first created it; null before. */
     endpoint: smallint('endpoint'),
     /** Posts of it that the service charged. */
     chargedPosts: smallint('charged_posts').notNull().default(0),

@@ -221,6 +221,29 @@ revoke execute on function try_at_once() from public;
 create or replace trigger b_try_at_once after update of tested_at on alert_channel
 for each row execute function try_at_once();
 
+create or replace function keep_untold() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  with message as (
+    insert into alert_message (channel_id, project_id)
+    select new.id, p.id from project p
+    where exists (
+      select from alert_rule r join alert_event e on e.rule_id = r.id
+      where r.project = p.name and r.channel = new.name and e.message_id is null and e.held_back is null)
+    returning id, project_id
+  )
+  update alert_event e set message_id = m.id
+  from alert_rule r join project p on p.name = r.project join message m on m.project_id = p.id
+  where r.id = e.rule_id and r.channel = new.name and e.message_id is null and e.held_back is null;
+  return null;
+end $$;
+comment on function keep_untold() is
+  'Makes a message of what waits for a channel, as for its next digest, when the channel is disabled: it is sent when that is enabled again.';
+revoke execute on function keep_untold() from public;
+
+create or replace trigger c_keep_untold after update of enabled on alert_channel
+for each row when (old.enabled and not new.enabled) execute function keep_untold();
+
 grant select, insert, update, delete on alert_rule, alert_channel to storerank_editor;
 grant select on alert_message to storerank_editor;
 grant select on alert_rule to storerank_reader;

@@ -18,7 +18,7 @@ export function pages(tx: Transaction, { project, slot }: DueScope): Fragment {
       join watch_period p on p.target_id = d.target_id and p.project = ${project.name} and p.kind in ('app', 'reviews')
         and p.ended_at is null
       join project_app a on a.project = ${project.name} and a.app = p.app
-      join app_snapshot h on h.target_id = d.target_id and h.slot = ${slot}::timestamptz and h.gap is null and h.found
+      join app_snapshot h on h.target_id = d.target_id and h.slot = ${slot}::timestamptz and h.gap is null
     )` as Fragment
 }
 

@@ -25,6 +25,7 @@ interface Message {
   readonly timezone: string
   readonly digestAt: Date | null
   readonly createdAt: Date
+  readonly attempts: number
   readonly content: Content | null
 }
 
@@ -32,6 +33,8 @@ interface Message {
 const LONGEST_PAUSE_MINUTES = 60
 /** Of what a receiver may ask for. */
 const LONGEST_WISH_MS = 24 * 3_600_000
+/** A page that cannot be made, or is too large for the server of the mail, keeps the message and those behind it for a few minutes alone. */
+const ATTEMPTS_WITH_PAGE = 3
 /** One job delivers so many at most; the next run of `alerts` enqueues another. */
 const MESSAGES_PER_JOB = 100
 
@@ -64,8 +67,8 @@ async function deliverMessage(
   try {
     const content = message.content ?? (await composeMessage(db, channel, message))
     if (content === null) return 'ended'
-    const attachment =
-      channel.report && message.project !== null ? await writePage(db, message.project) : null
+    const hasPage = channel.report && message.attempts < ATTEMPTS_WITH_PAGE
+    const attachment = hasPage && message.project !== null ? await writePage(db, message.project) : null
     refused = await (deps.send ?? send)(channel, { id: message.id, content, attachment }, settings, signal)
   } catch (error) {
     if (signal.aborted) throw error
@@ -110,7 +113,7 @@ export async function readChannel({ sql }: Pick<Database, 'sql'>, id: number): P
 async function readNext({ sql }: Pick<Database, 'sql'>, channelId: number): Promise<Message | null> {
   const [row] = await sql<(Message & { isDue: boolean })[]>`
     select m.id, p.name as project, coalesce(p.timezone, 'UTC') as timezone, m.digest_at as "digestAt", m.created_at as "createdAt",
-      m.content, m.next_at <= clock_timestamp() as "isDue"
+      m.attempts, m.content, m.next_at <= clock_timestamp() as "isDue"
     from alert_message m left join project p on p.id = m.project_id
     where m.channel_id = ${channelId} and m.state = 'pending'
     order by m.created_at, m.id limit 1`

@@ -81,8 +81,8 @@ export async function evaluateService(
 }
 
 /**
- * An event that lies between the two ends of a comparison, in the same direction, has told it already. In the order of slots: what comes
- * late is told of its own slot. `offset 0` has it looked up by its key: else the planner reads all events that there ever were.
+ * An event that lies between the two ends of a comparison, in the same direction, has told it already: a competitor that overtook an own app
+ * did so whichever way that moved since. In the order of slots: what comes late is told of its own slot. `offset 0` has it looked up by its key: else the planner reads all events that there ever were.
  */
 async function insertEvents(
   tx: Transaction,
@@ -104,8 +104,8 @@ async function insertEvents(
     where not exists (
       select from alert_event e
       where e.rule_id = f.rule_id and e.subject = f.subject and e.slot > f.compared_slot and e.slot < f.slot
-        and sign(coalesce(e.after, 1000000) - coalesce(e.before, 1000000))
-          = sign(coalesce(f.after, 1000000) - coalesce(f.before, 1000000))
+        and (r.kind = 'overtaken' or sign(coalesce(e.after, 1000000) - coalesce(e.before, 1000000))
+          = sign(coalesce(f.after, 1000000) - coalesce(f.before, 1000000)))
       offset 0
     )
     on conflict (rule_id, subject, slot) do nothing

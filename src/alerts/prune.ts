@@ -1,4 +1,4 @@
-/** Prunes what alerts have told. */
+/** Prunes what alerts have told, and what nobody has rules for any more. */
 import type { Database } from '../db/database.ts'
 import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'
 
@@ -49,5 +49,8 @@ export async function pruneAlerts(db: Database, signal?: AbortSignal): Promise<P
     },
     signal,
   )
+  await db.sql`
+    delete from alert_due d where not exists (
+      select from alert_rule r join project p on p.name = r.project where p.id = d.project_id)`
   return { events, messages }
 }

@@ -6,6 +6,8 @@ import type { Content, Line, Severity } from './content.ts'
 const MARKS: Readonly<Record<Severity, string>> = { critical: 'CRITICAL', warning: 'Warning', info: 'Info' }
 /** Slack's own limits: of a header, and of a text in a block. */
 const LONGEST_HEADER = 150
+/** With them and 40 lines a message has fewer than Slack's 50 blocks. */
+const MOST_SUMMARY = 7
 const LONGEST_TEXT = 3000
 /** Beside a text of so much a link has its place in a block. */
 const LONGEST_LINK = 1000
@@ -26,7 +28,7 @@ export function renderSlack(content: Content, id?: string): string {
   })
   const blocks = [
     { type: 'header', text: { type: 'plain_text', text: shorten(content.title, LONGEST_HEADER) } },
-    ...content.summary.slice(0, 5).map((text) => section(escapeSlack(text, LONGEST_TEXT))),
+    ...content.summary.slice(0, MOST_SUMMARY).map((text) => section(escapeSlack(text, LONGEST_TEXT))),
     ...lines,
     ...(content.rest === 0 ? [] : [section(describeRest(content.rest, id))]),
   ]

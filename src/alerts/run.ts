@@ -4,6 +4,7 @@ import { ConfigurationError } from '../errors.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import { evaluateService, evaluateSlot, readAlertProjects, readDueSlot } from './evaluate.ts'
 import { gatherMessages, readChannelsToServe } from './gather.ts'
+import type { AlertProject } from './scope.ts'
 import { checkChannel } from './send.ts'
 import type { AlertSettings, Channel } from './settings.ts'
 
@@ -26,25 +27,24 @@ export interface AlertRun {
   readonly channels: number
 }
 
-/** Each slot of a project is one transaction, and so is gathering its messages. */
+/**
+ * Each slot of a project is one transaction, and so is gathering its messages.
+ * @throws what went wrong in the first project that could not be looked at, after all others were looked at and their channels enqueued
+ */
 export async function runAlerts(deps: AlertDeps): Promise<AlertRun> {
   const { db, signal } = deps
+  const failures: unknown[] = []
   let events = 0
   for (const project of await readAlertProjects(db)) {
-    for (;;) {
-      signal.throwIfAborted()
-      const slot = await readDueSlot(db, project)
-      if (slot === null) break
-      events += await db.begin((tx) => evaluateSlot(tx, { project, slot }), {
-        name: 'Looking at the rules of alerts',
-        limitMs: LIMIT_MS,
-      })
+    const steps = [lookAtDue, lookAtService, gather]
+    for (const step of steps) {
+      try {
+        events += await step(deps, project)
+      } catch (error) {
+        signal.throwIfAborted()
+        failures.push(error)
+      }
     }
-    await db.begin(async (tx) => {
-      // A project that is disabled is told of what comes late, and of nothing that goes by the clock.
-      if (project.enabled) events += await evaluateService(tx, project, deps.budget)
-      await gatherMessages(tx, project)
-    })
   }
   await checkChannels(deps)
   const channels = await db.begin(async (tx) => {
@@ -52,7 +52,30 @@ export async function runAlerts(deps: AlertDeps): Promise<AlertRun> {
     await deps.enqueue(tx, ids)
     return ids.length
   })
+  if (failures.length > 0) throw failures[0]
   return { events, channels }
+}
+
+async function lookAtDue({ db, signal }: AlertDeps, project: AlertProject): Promise<number> {
+  for (let events = 0; ; ) {
+    signal.throwIfAborted()
+    const slot = await readDueSlot(db, project)
+    if (slot === null) return events
+    events += await db.begin((tx) => evaluateSlot(tx, { project, slot }), {
+      name: `Looking at the rules of the project "${project.name}"`,
+      limitMs: LIMIT_MS,
+    })
+  }
+}
+
+/** A project that is disabled is told of what comes late, and of nothing that goes by the clock. */
+async function lookAtService({ db, budget }: AlertDeps, project: AlertProject): Promise<number> {
+  return project.enabled ? db.begin((tx) => evaluateService(tx, project, budget)) : 0
+}
+
+async function gather({ db }: AlertDeps, project: AlertProject): Promise<number> {
+  await db.begin((tx) => gatherMessages(tx, project))
+  return 0
 }
 
 /** Writes down what the channels lack in the environment of this runner. */

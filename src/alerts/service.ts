@@ -32,7 +32,10 @@ function budgetUsed(tx: Transaction, project: AlertProject, budget: OverallBudge
     where r.kind = 'budget_used' and b.limit_micros > 0 and 100.0 * b.used_micros / b.limit_micros >= r.threshold` as Fragment
 }
 
-/** By what the last seven days cost. Told once, until a look at the account has found enough. */
+/**
+ * By what the last seven days cost, and what is reserved now. Told once, until a look at the account has found enough: when days become dearer,
+ * what was enough before is not, and is no new event.
+ */
 function balanceLow(tx: Transaction): Fragment {
   return tx`
     select r.id, 'balance', coalesce(low.at, enough.at + interval '1 microsecond'), coalesce(enough.at, '-infinity'), null::integer, null::integer,
@@ -40,7 +43,7 @@ function balanceLow(tx: Transaction): Fragment {
       jsonb_build_object('left_micros', b.left_micros, 'micros_a_day', round(s.micros_a_day))
     from rule r
     cross join (
-      select limit_micros - used_micros as left_micros from overall_money(storerank_now(), null, null)
+      select limit_micros - used_micros as left_micros, used_micros from overall_money(storerank_now(), null, null)
       where limited_by = 'the account''s balance'
     ) b
     cross join (
@@ -50,12 +53,16 @@ function balanceLow(tx: Transaction): Fragment {
       where scope = 0 and begins_at > storerank_now() - interval '168 hours' and begins_at <= storerank_now()
     ) s
     cross join lateral (
-      select max(u.fetched_at) as at from account_usage u where u.balance_micros >= r.threshold * s.micros_a_day
+      select max(u.fetched_at) as at from account_usage u where u.balance_micros - b.used_micros >= r.threshold * s.micros_a_day
     ) enough
     cross join lateral (
       select min(u.fetched_at) as at from account_usage u where u.fetched_at > coalesce(enough.at, '-infinity')
     ) low
-    where r.kind = 'balance_low' and s.micros_a_day > 0 and b.left_micros / s.micros_a_day < r.threshold` as Fragment
+    where r.kind = 'balance_low' and s.micros_a_day > 0 and b.left_micros / s.micros_a_day < r.threshold
+      and not exists (
+        select from alert_event e
+        where e.rule_id = r.id and e.subject = 'balance' and e.slot > coalesce(enough.at, '-infinity')
+      )` as Fragment
 }
 
 /** Since the first run that was due after the last success. A job that nothing woke has no run, and no rule can tell of it. */

@@ -57,10 +57,10 @@ async function tryProject(
     select distinct h.slot::text as slot, to_char(h.slot at time zone ${project.timezone}::text, 'YYYY-MM-DD') as day, h.slot as at
     from watch_period p
     join (
-      select target_id, slot from ranking_row where slot > storerank_now() - make_interval(days => ${days}::integer)
+      select target_id, slot, gap from ranking_row where slot > storerank_now() - make_interval(days => ${days}::integer)
       union all
-      select target_id, slot from app_snapshot where slot > storerank_now() - make_interval(days => ${days}::integer)
-    ) h on h.target_id = p.target_id
+      select target_id, slot, gap from app_snapshot where slot > storerank_now() - make_interval(days => ${days}::integer)
+    ) h on h.target_id = p.target_id and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
     where p.project = ${project.name} and p.ended_at is null
     order by at`
   const toldSlots = new Map<string, Date>()
@@ -85,8 +85,10 @@ async function trySlot(tx: Transaction, project: AlertProject, slot: string): Pr
     select ${project.id}::integer, ${slot}::timestamptz, array_agg(p.target_id)
     from watch_period p
     where p.project = ${project.name} and p.ended_at is null and p.target_id is not null
-      and (exists (select from ranking_row r where r.target_id = p.target_id and r.slot = ${slot}::timestamptz)
-        or exists (select from app_snapshot s where s.target_id = p.target_id and s.slot = ${slot}::timestamptz))
+      and (exists (select from ranking_row r where r.target_id = p.target_id and r.slot = ${slot}::timestamptz
+          and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap))
+        or exists (select from app_snapshot s where s.target_id = p.target_id and s.slot = ${slot}::timestamptz
+          and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, s.gap)))
     having count(*) > 0`
   const [message] = await tx<{ id: string }[]>`
     insert into alert_message (channel_id, project_id) values (0, ${project.id}) returning id`

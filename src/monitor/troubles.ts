@@ -72,20 +72,24 @@ export function findTroubles(figures: Figures): Trouble[] {
       : null,
   )
   add('balance', figures.budgets.find((line) => line.budget === "the account's balance")?.warning ?? null)
-  add(
-    'books',
-    figures.differences > 0
-      ? `The audit found ${figures.differences} tasks of which the service's books and ours say different things: select * from audit_problem order by at desc.`
-      : null,
-  )
-  add(
-    'books',
-    figures.duplicateMicros > 0
-      ? `${formatMicros(figures.duplicateMicros)} was charged for what was charged already: select * from task_problem where kind = 'duplicate'.`
-      : null,
-  )
+  for (const message of describeBooks(figures)) add('books', message)
   for (const message of figures.untold) add('not_told', message)
   return troubles
+}
+
+function describeBooks({ differences, duplicateMicros }: Figures): string[] {
+  return [
+    ...(differences > 0
+      ? [
+          `The audit found ${differences} tasks of which the service's books and ours say different things: select * from audit_problem order by at desc.`,
+        ]
+      : []),
+    ...(duplicateMicros > 0
+      ? [
+          `${formatMicros(duplicateMicros)} was charged for what was charged already: select * from task_problem where kind = 'duplicate'.`,
+        ]
+      : []),
+  ]
 }
 
 /** No plan for longer than the shortest watch lasts. A database without a watch needs none. */

@@ -14,6 +14,46 @@ before(async () => {
 after(() => world.close())
 beforeEach(() => world.reset())
 
+test('a project that cannot be looked at keeps no other one from being told, and is an error in the end', async (t) => {
+  const id = await world.addChannel({ address: 'https://example.com' })
+  await world.addRule()
+  await world.addEvent('track')
+  await db.sql`insert into project (name) values ('broken')`
+  await db.sql`insert into alert_rule (project, name, kind, threshold) values ('broken', 'moved', 'rank_moved', 1)`
+  await db.sql`insert into alert_due (project_id, slot, target_ids) select id, date_trunc('day', now()), '{1}' from project where name = 'broken'`
+  await db.sql`
+    create function refuse_to_look() returns trigger language plpgsql as $$ begin raise 'broken'; end $$`
+  await db.sql`create trigger refuse before delete on alert_due for each row execute function refuse_to_look()`
+  t.after(() => db.sql`drop function refuse_to_look() cascade`)
+  await assert.rejects(world.gather(), /broken/)
+  assert.deepEqual(await world.states(), ['pending 0'])
+  assert.equal(await world.deliver(id, { send: async () => null }), 1)
+})
+
+test('what waits for a digest is kept when its channel is disabled, and what is found meanwhile is not', async () => {
+  const id = await world.addChannel({ address: 'https://example.com', digest: 'weekly' })
+  await world.addRule()
+  await world.addEvent('track')
+  await world.gather()
+  await db.sql`update alert_channel set enabled = false`
+  await world.addEvent('collect')
+  await world.gather()
+  await db.sql`update alert_channel set enabled = true`
+  await world.gather()
+  const told: number[] = []
+  const send: typeof import('../../src/alerts/send.ts').send = async (_channel, { content }) => {
+    told.push(content.lines.length)
+    return null
+  }
+  await world.deliver(id, { send })
+  assert.ok(told.includes(1))
+  const held = await db.sql`select subject from alert_event where held_back = 'channel'`
+  assert.deepEqual(
+    held.map((row) => row.subject),
+    ['collect'],
+  )
+})
+
 describe('a channel', () => {
   const failing = async () => {
     const id = await world.addChannel({ address: 'https://example.com' })

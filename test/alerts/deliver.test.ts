@@ -226,6 +226,38 @@ describe('an e-mail', () => {
   })
 })
 
+test('a digest by e-mail has the page of the report with it, and goes without after three attempts that failed', async (t) => {
+  const server = await startMailServer(3)
+  t.after(() => server.close())
+  const id = await world.addChannel({
+    kind: 'email',
+    address: 'ann@example.com',
+    secret_variable: null,
+    digest: 'daily',
+    report: true,
+  })
+  await world.addRule()
+  const mail = { ...settings, smtpUrl: new Secret(server.url), smtpFrom: 'ranks@example.com' }
+  const sendTimes = async (times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      await world.isDueNow()
+      await world.deliver(id, { settings: mail })
+    }
+  }
+  await world.addEvent('track')
+  await world.gather({ settings: mail })
+  await db.sql`insert into alert_message (channel_id, project_id, digest_at) select ${id}, id, now() - interval '2 days' from project`
+  await db.sql`update alert_event set message_id = (select id from alert_message order by digest_at limit 1)`
+  await db.sql`delete from alert_message where not exists (select from alert_event e where e.message_id = alert_message.id)`
+  await sendTimes(4)
+  await db.sql`update alert_message set state = 'pending', attempts = 0`
+  await sendTimes(1)
+  assert.deepEqual(
+    server.mails.map(({ attachments }) => attachments?.map(({ filename }) => filename)),
+    [[], ['fitness.html']],
+  )
+})
+
 test('an e-mail of which the server takes not all addresses is told of in watch_problem, and goes once', async (t) => {
   const server = await startMailServer(0, ['bob@example.com'])
   t.after(() => server.close())

@@ -232,6 +232,21 @@ describe('a competitor', () => {
     const [event] = await list.sql`select detail from alert_event`
     assert.deepEqual(event?.detail, { rival_before: 12, rival_after: 7 })
   })
+
+  test('is told of once against seven days before, whichever way our own app moves after it', async () => {
+    await watchOne()
+    await list.addApp({ app_id: '1002', role: 'competitor' })
+    await list.addRule({ kind: 'overtaken', compared_with: '7 days' })
+    for (const day of [1, 2, 3]) await list.capture('yoga', slotOf(day), withRanks({ 1001: 5, 1002: 8 }))
+    for (const [day, own, rival] of [
+      [8, 6, 5],
+      [9, 5, 4],
+    ] as const) {
+      await list.setNow(`2026-03-0${day} 06:00+00`)
+      await list.capture('yoga', slotOf(day), withRanks({ 1001: own, 1002: rival }))
+    }
+    assert.deepEqual(await list.look(), ['overtaken 03-08 yoga 1001 behind 1002 5→6'])
+  })
 })
 
 test('apps of which rules ask only whether they are in a top are told with their ranks beyond it, in both stores', async () => {

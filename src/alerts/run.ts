@@ -47,11 +47,12 @@ export async function runAlerts(deps: AlertDeps): Promise<AlertRun> {
     }
   }
   await checkChannels(deps)
-  const channels = await db.begin(async (tx) => {
+  const enqueueChannels = async (tx: Transaction) => {
     const ids = await readChannelsToServe(tx)
     await deps.enqueue(tx, ids)
     return ids.length
-  })
+  }
+  const channels = await db.begin(enqueueChannels, { name: 'Enqueueing the channels of alerts' })
   if (failures.length > 0) throw failures[0]
   return { events, channels }
 }
@@ -70,11 +71,16 @@ async function lookAtDue({ db, signal }: AlertDeps, project: AlertProject): Prom
 
 /** A project that is disabled is told of what comes late, and of nothing that goes by the clock. */
 async function lookAtService({ db, budget }: AlertDeps, project: AlertProject): Promise<number> {
-  return project.enabled ? db.begin((tx) => evaluateService(tx, project, budget)) : 0
+  if (!project.enabled) return 0
+  return db.begin((tx) => evaluateService(tx, project, budget), {
+    name: `Looking at what goes by the clock in the project "${project.name}"`,
+  })
 }
 
 async function gather({ db }: AlertDeps, project: AlertProject): Promise<number> {
-  await db.begin((tx) => gatherMessages(tx, project))
+  await db.begin((tx) => gatherMessages(tx, project), {
+    name: `Gathering the messages of the project "${project.name}"`,
+  })
   return 0
 }
 

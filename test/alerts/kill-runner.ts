@@ -16,20 +16,27 @@ const die = (at: string): void => {
   if (at === place) process.kill(process.pid, 'SIGKILL')
 }
 
-/** Which transaction comes next. */
-let next = ''
+/** What the transactions of a look are called; those of a delivery have no name. */
+const STEPS: Readonly<Record<string, string>> = {
+  'Looking at the rules': 'evaluation',
+  'Looking at what goes by the clock': 'clock',
+  'Gathering the messages': 'gathering',
+  'Enqueueing the channels': 'enqueueing',
+}
+const stepOf = (name = '') =>
+  Object.entries(STEPS).find(([start]) => name.startsWith(start))?.[1] ?? 'composing'
+
 const real = openDatabase(url)
 const db: Database = {
   ...real,
   begin: async (work, options) => {
-    const name = options?.name === 'Looking at the rules of alerts' ? 'evaluation' : next
+    const name = stepOf(options?.name)
     const result = await real.begin(async (tx) => {
       const done = await work(tx)
       die(`${name}: before its commit`)
       return done
     }, options)
     die(`${name}: after its commit`)
-    if (name === 'gathering') next = 'enqueueing'
     return result
   },
 }
@@ -37,7 +44,6 @@ const settings = { ...NO_ALERT_SETTINGS, secrets: new Map([['ALERT_OPS', new Sec
 const { signal } = new AbortController()
 const channels: number[] = []
 
-next = 'gathering'
 await runAlerts({
   db,
   settings,
@@ -47,7 +53,6 @@ await runAlerts({
   },
   signal,
 })
-next = 'composing'
 for (const id of channels) {
   const sending: typeof send = async (...args) => {
     die('delivery: before it is sent')

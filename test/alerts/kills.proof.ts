@@ -19,6 +19,8 @@ const SECRET = `whsec_${randomBytes(24).toString('base64')}`
 const PLACES = [
   'evaluation: before its commit',
   'evaluation: after its commit',
+  'clock: before its commit',
+  'clock: after its commit',
   'gathering: before its commit',
   'gathering: after its commit',
   'enqueueing: before its commit',

@@ -294,21 +294,22 @@ function createStored(registry: Registry, db: Database) {
     registers: [registry],
   })
   let after: StoredResult | undefined
-  const readPiece = async (from: StoredResult) => db.sql<(StoredResult & { seconds: number })[]>`
-    select extract(epoch from k.ended_at - k.slot)::float8 as seconds, k.ended_at::text as "endedAt", k.id from task k
-    where (k.ended_at, k.id) > (${from.endedAt}::text::timestamptz, ${from.id}::uuid) and k.state = 'collected'
-    order by k.ended_at, k.id limit ${RESULTS_AT_ONCE}`
+  const readClock = async (): Promise<StoredResult> => {
+    const [clock] = await db.sql<{ endedAt: string }[]>`select clock_timestamp()::text as "endedAt"`
+    if (clock === undefined) throw new Error('A select without a table returned no row.')
+    return { ...clock, id: FIRST_ID }
+  }
   return {
     observe: async () => {
-      if (after === undefined) {
-        const [clock] = await db.sql<{ endedAt: string }[]>`select clock_timestamp()::text as "endedAt"`
-        after = clock && { ...clock, id: FIRST_ID }
-      }
-      for (let isMore = after !== undefined; isMore && after !== undefined; ) {
-        const rows: readonly (StoredResult & { seconds: number })[] = await readPiece(after)
+      after ??= await readClock()
+      for (;;) {
+        const rows: readonly (StoredResult & { seconds: number })[] = await db.sql`
+          select extract(epoch from k.ended_at - k.slot)::float8 as seconds, k.ended_at::text as "endedAt", k.id from task k
+          where (k.ended_at, k.id) > (${after.endedAt}::text::timestamptz, ${after.id}::uuid) and k.state = 'collected'
+          order by k.ended_at, k.id limit ${RESULTS_AT_ONCE}`
         for (const { seconds } of rows) histogram.observe(Math.max(0, seconds))
         after = rows.at(-1) ?? after
-        isMore = rows.length === RESULTS_AT_ONCE
+        if (rows.length < RESULTS_AT_ONCE) return
       }
     },
   }

@@ -192,15 +192,14 @@ describe('Slack', () => {
   })
 })
 
+const addMail = (fields: Record<string, unknown>) =>
+  world.addChannel({ kind: 'email', secret_variable: null, ...fields })
+
 describe('an e-mail', () => {
   test('is readable as text and HTML, and keeps its Message-ID when it is sent again', async (t) => {
     const server = await startMailServer(1)
     t.after(() => server.close())
-    const id = await world.addChannel({
-      kind: 'email',
-      address: 'ann@example.com, bob@example.com',
-      secret_variable: null,
-    })
+    const id = await addMail({ address: 'ann@example.com, bob@example.com' })
     await world.addRule({ name: 'late <jobs>' })
     await world.addEvent('track', { rule: 'late <jobs>' })
     await world.gather()
@@ -229,13 +228,7 @@ describe('an e-mail', () => {
 test('a digest by e-mail has the page of the report with it, and goes without after three attempts that failed', async (t) => {
   const server = await startMailServer(3)
   t.after(() => server.close())
-  const id = await world.addChannel({
-    kind: 'email',
-    address: 'ann@example.com',
-    secret_variable: null,
-    digest: 'daily',
-    report: true,
-  })
+  const id = await addMail({ address: 'ann@example.com', digest: 'daily', report: true })
   await world.addRule()
   const mail = { ...settings, smtpUrl: new Secret(server.url), smtpFrom: 'ranks@example.com' }
   const sendTimes = async (times: number) => {
@@ -261,11 +254,7 @@ test('a digest by e-mail has the page of the report with it, and goes without af
 test('an e-mail of which the server takes not all addresses is told of in watch_problem, and goes once', async (t) => {
   const server = await startMailServer(0, ['bob@example.com'])
   t.after(() => server.close())
-  const id = await world.addChannel({
-    kind: 'email',
-    address: 'ann@example.com, bob@example.com',
-    secret_variable: null,
-  })
+  const id = await addMail({ address: 'ann@example.com, bob@example.com' })
   await world.addRule()
   await world.addEvent('track')
   const mail = { ...settings, smtpUrl: new Secret(server.url), smtpFrom: 'ranks@example.com' }

@@ -44,3 +44,16 @@ test('events of 400 days go, but for the last of each rule and subject; then the
   )
   assert.deepEqual(await pruneAlerts(db), { events: 0, messages: 0 })
 })
+
+test('what was noted for a project that has no rule any more is forgotten, and what a rule will look at is not', async () => {
+  const { db } = planning
+  await db.sql`delete from alert_due`
+  await db.sql`insert into project (name) values ('without')`
+  await db.sql`insert into alert_due (project_id, slot, target_ids) select id, now(), '{1}' from project`
+  await pruneAlerts(db)
+  const left = await db.sql`select p.name from alert_due d join project p on p.id = d.project_id`
+  assert.deepEqual(
+    left.map(({ name }) => name),
+    ['p'],
+  )
+})

@@ -47,6 +47,12 @@ interface Block {
 const slackOf = (changes: Partial<Content>): { text: string; blocks: Block[] } =>
   JSON.parse(renderSlack({ ...CONTENT, ...changes }))
 
+test('Slack shows every line that the summary of a week can have', () => {
+  const summary = ['In one day', 'In 7 days', 'Visibility', 'Competitors', 'Gaps', 'Money']
+  const shown = slackOf({ summary }).blocks.map(({ text }) => text.text)
+  assert.deepEqual(shown.slice(1, 1 + summary.length), summary)
+})
+
 test('Slack takes it: at most 50 blocks, a header of 150 characters, texts of 3,000 that end within no mark and no character', () => {
   const long = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 60 }),

@@ -147,14 +147,10 @@ export async function adoptOrphans(
   if (created.length === 0) return { adopted: 0, duplicates: 0 }
   const orphans = await tx<{ serviceId: string; postId: string | null }[]>`
     select f.service_id as "serviceId", k.post_id as "postId"
-    from (
-      select * from unnest(${created.map((task) => task.taskId)}::uuid[], ${created.map((task) => task.serviceId)}::text[])
-        as named (task_id, service_id)
-      where not exists (select from charge c where c.service_id = named.service_id)
-      -- Nearly all have a charge: only of the others the task is looked up.
-      offset 0
-    ) f
-    join task k on k.id = f.task_id`
+    from unnest(${created.map((task) => task.taskId)}::uuid[], ${created.map((task) => task.serviceId)}::text[])
+      as f (task_id, service_id)
+    join task k on k.id = f.task_id
+    where not exists (select from charge c where c.service_id = f.service_id)`
   if (orphans.length === 0) return { adopted: 0, duplicates: 0 }
   const orphanIds = new Set(orphans.map((orphan) => orphan.serviceId))
   const evidence = await adoptTasks(

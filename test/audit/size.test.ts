@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { compareBooks, type ListedTask } from '../../src/audit/compare.ts'
-import { adoptOrphans } from '../../src/ledger/adopt.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
-import { countTasksRead } from '../support/tasks-read.ts'
 
 const TASKS_A_DAY = 300
 const DAYS = 60
@@ -75,18 +73,6 @@ test('whatever is kept of other days is not read', async () => {
   })
   const read = ((await countRead()) - before) / TASKS_A_DAY
   assert.ok(read <= MOST_READ_A_TASK, `${read.toFixed(1)} rows a listed task, of ${2 * DAYS} that are kept`)
-})
-
-test('of tasks whose charge is known none is looked up to adopt it', async () => {
-  const { sql } = planning.db
-  const tasks = await sql<{ taskId: string; serviceId: string }[]>`
-    select id as "taskId", service_id as "serviceId" from task order by id desc limit ${TASKS_A_DAY}`
-  const created = tasks.map((task) => ({ ...task, attempt: 1, origin: null, costMicros: 1200 }))
-  const before = await countTasksRead(planning.db)
-  await planning.db.begin(async (tx) => {
-    assert.deepEqual(await adoptOrphans(tx, created, 0), { adopted: 0, duplicates: 0 })
-  })
-  assert.equal((await countTasksRead(planning.db)) - before, 0)
 })
 
 test('what differs is found among them', async () => {

@@ -189,24 +189,12 @@ describe('a whole demo', () => {
 
   test('is refused while somebody uses it, and stays; then it begins anew', async (t) => {
     const running = startCommand(t, ['sql', 'select pg_sleep(600)'], { home })
-    let url = ''
-    await until('the server of the demo runs', async () => {
-      url = (await readPassFile(home)) ?? ''
-      return url !== ''
-    })
-    const sql = postgres(url, {
-      max: 1,
-      onnotice: () => {},
-      connection: { application_name: 'psql' },
-      backoff: () => 0.2,
-    })
-    t.after(() => sql.end({ timeout: 0 }))
-    await until('psql has come in', async () => (await sql`select 1`.catch(() => [])).length === 1)
+    const psql = await enterAsPsql(t, home)
     const refused = await runCommand(t, ['demo', '--folder', home, '--days', '2'])
     assert.equal(refused.code, 2)
     assert.match(refused.stderr, /is in use by .*psql.*: end that, or give another folder with --folder/)
     running.child.kill('SIGKILL')
-    await sql.end({ timeout: 0 })
+    await psql.end({ timeout: 0 })
     const [kept] = await querySql(t, 'select count(distinct slot)::int as days from ranking', { home })
     assert.deepEqual(kept, { days: 31 })
     const again = await runCommand(t, ['demo', '--folder', home, '--days', '2'])
@@ -215,6 +203,22 @@ describe('a whole demo', () => {
     assert.deepEqual(anew, { days: 2 })
   })
 })
+
+/** Each try reads the file again: until the server has started, it names the port and password of the one before. */
+async function enterAsPsql(t: TestContext, home: string): Promise<postgres.Sql> {
+  const connection = { application_name: 'psql' }
+  let psql: postgres.Sql | undefined
+  t.after(() => psql?.end({ timeout: 0 }))
+  await until('psql has come in', async () => {
+    await psql?.end({ timeout: 0 })
+    const url = await readPassFile(home)
+    if (url === null) return false
+    psql = postgres(url, { max: 1, onnotice: () => {}, connection })
+    return (await psql`select 1`.catch(() => [])).length === 1
+  })
+  assert.ok(psql)
+  return psql
+}
 
 async function readPassFile(home: string): Promise<string | null> {
   try {

@@ -6,7 +6,7 @@
  */
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
-import { adoptOrphans } from '../ledger/adopt.ts'
+import { adoptOrphans, findUncharged } from '../ledger/adopt.ts'
 import { holdForRecovery, readRestoreState } from '../ledger/restored.ts'
 import { namesForgotten, renewCheck } from '../post/restored.ts'
 import {
@@ -107,22 +107,39 @@ export async function auditPosted(
     )
   }
   const listed = history.found
-  let recorded = 0
-  for (const slice of slicesOf(listed)) {
-    const created = slice.map(toCreated).filter((task) => task !== null)
-    const evidence = await db.begin((tx) => adoptOrphans(tx, created, options.overdueAfterMs))
-    recorded += evidence.adopted + evidence.duplicates
-  }
-  await holdIfRestored(db, listed, range)
+  const { recorded, uncharged } = await recordListed(db, listed, options.overdueAfterMs)
+  await holdIfRestored(db, uncharged, range)
   const compared = await compareBooks(db, slicesOf(listed), range, clock?.aheadMs ?? 0)
   return { listed: listed.length, recorded, ...compared }
 }
 
+/** Records the tasks of ours that have no charge: of a list that was audited before, none. */
+async function recordListed(
+  db: Database,
+  listed: readonly ListedTask[],
+  overdueAfterMs: number,
+): Promise<{ recorded: number; uncharged: ListedTask[] }> {
+  const uncharged: ListedTask[] = []
+  let recorded = 0
+  for (const slice of slicesOf(listed)) {
+    const ids = await findUncharged(
+      db.sql,
+      slice.map(({ id }) => id),
+    )
+    const found = slice.filter(({ id }) => ids.has(id))
+    const created = found.map(toCreated).filter((task) => task !== null)
+    const evidence = await db.begin((tx) => adoptOrphans(tx, created, overdueAfterMs))
+    recorded += evidence.adopted + evidence.duplicates
+    uncharged.push(...found)
+  }
+  return { recorded, uncharged }
+}
+
 /** Another copy of this database may have begun to buy after this one was last compared: then posting stops. */
-async function holdIfRestored(db: Database, listed: readonly ListedTask[], range: Range): Promise<void> {
+async function holdIfRestored(db: Database, uncharged: readonly ListedTask[], range: Range): Promise<void> {
   const { installation, lastChargeAt } = await readRestoreState(db.sql)
   if (lastChargeAt === null) return
-  if (await namesForgotten(db.sql, installation, listed)) await holdForRecovery(db.sql, range.from)
+  if (await namesForgotten(db.sql, installation, uncharged)) await holdForRecovery(db.sql, range.from)
 }
 
 function keepListed(row: TaskIdRow): ListedTask {

@@ -80,17 +80,25 @@ export async function adoptTasks(
 }
 
 /**
- * Those of the tasks that have no charge yet. What has one is recorded, so that no transaction need lock its task.
+ * Which of the service ids have no charge yet. What has one is recorded, so that no transaction need lock its task.
  */
+export async function findUncharged(sql: SqlRunner, serviceIds: readonly string[]): Promise<Set<string>> {
+  const rows = await sql<{ id: string }[]>`
+    select f.id from unnest(${serviceIds}::text[]) as f (id)
+    where not exists (select from charge c where c.service_id = f.id)`
+  return new Set(rows.map((row) => row.id))
+}
+
+/** Those of the tasks that have no charge yet. */
 export async function keepUncharged<Task extends { readonly serviceId: string }>(
   sql: SqlRunner,
   tasks: readonly Task[],
 ): Promise<Task[]> {
-  const rows = await sql<{ id: string }[]>`
-    select f.id from unnest(${tasks.map((task) => task.serviceId)}::text[]) as f (id)
-    where not exists (select from charge c where c.service_id = f.id)`
-  const ids = new Set(rows.map((row) => row.id))
-  return tasks.filter((task) => ids.has(task.serviceId))
+  const uncharged = await findUncharged(
+    sql,
+    tasks.map((task) => task.serviceId),
+  )
+  return tasks.filter((task) => uncharged.has(task.serviceId))
 }
 
 /** `known`: the new facts of our tasks; `is_own` says whether the fact is the first of its task. */

@@ -274,7 +274,7 @@ async function countStored({ sql }: Database): Promise<number> {
   return row?.tasks ?? 0
 }
 
-/** Tasks of the day that are paid: cheap to ask again and again, so that what it reads is not taken for the work of the day. */
+/** Tasks of the day that are paid. */
 async function countCharged({ sql }: Database): Promise<number> {
   const [row] = await sql<{ tasks: number }[]>`
     select coalesce(sum(tasks_charged), 0)::bigint as tasks from (select * from spend union all select * from spend_change) d
@@ -297,10 +297,12 @@ async function waitUntilDone(world: World, day: number): Promise<void> {
   }
 }
 
+/** What is cheap is asked first, so that what this reads is not taken for the work of the day. */
 async function isDone({ db, queue, options }: World): Promise<boolean> {
+  const isQueueEmpty = async () => (await queue.countOpen()) === 0 && (await queue.countOpen('job')) === 0
+  if ((await countCharged(db)) < options.tasks || !(await isQueueEmpty())) return false
   const { planned, posting, posted } = await readOutstanding(db, QUIET_MS)
-  if (planned + posting + posted > 0 || (await countCharged(db)) < options.tasks) return false
-  return (await queue.countOpen()) === 0 && (await queue.countOpen('job')) === 0
+  return planned + posting + posted === 0 && isQueueEmpty()
 }
 
 /** What each table would have if it were written anew. */

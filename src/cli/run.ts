@@ -20,6 +20,7 @@ import { readBusinessTime } from '../report/money.ts'
 import { writeWholeFile } from '../report/write-file.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
 import type { CommandContext, CommandOptions, JobName } from './command.ts'
+import { describeDatabaseTrouble } from './database-trouble.ts'
 import { formatCount, formatInstant } from './print.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { printRunReport } from './run-report.ts'
@@ -42,7 +43,10 @@ export async function run(options: CommandOptions['run'], caller: CommandContext
 }
 
 async function runOnce(options: CommandOptions['run'], context: CommandContext): Promise<number> {
-  const session = await openWorkSession(context)
+  const session = await openWorkSession(context).catch(async (error: unknown) => {
+    if (options.metrics !== undefined) await writeDatabaseAway(error, options.metrics)
+    throw error
+  })
   const progress = createProgress(context)
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS
   let metrics: RunMetrics | null = null
@@ -73,6 +77,13 @@ async function beginMetrics({ job }: WorkSession, file: string): Promise<RunMetr
   const metrics = openMetrics(job, 0)
   await metrics.read()
   return { write: async () => writeWholeFile(resolve(file), await metrics.render()) }
+}
+
+/** Without a database there are no figures, and those of an earlier run would look like those of this one. */
+async function writeDatabaseAway(error: unknown, file: string): Promise<void> {
+  if (describeDatabaseTrouble(error) === null) return
+  const { renderDatabaseAway } = await import('../monitor/metrics.ts')
+  await writeWholeFile(resolve(file), await renderDatabaseAway())
 }
 
 async function sendBeat(url: Secret, { log }: CommandContext): Promise<void> {

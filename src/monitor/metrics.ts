@@ -72,6 +72,21 @@ export function createMetrics(
   }
 }
 
+/** The text of a process that never had a database to ask: `storerank_database_up 0`, and nothing beside it. */
+export async function renderDatabaseAway(): Promise<string> {
+  const registry = new Registry()
+  createDatabaseUp(registry).set(0)
+  return registry.metrics()
+}
+
+function createDatabaseUp(registry: Registry): Gauge {
+  return new Gauge({
+    name: 'storerank_database_up',
+    help: 'Whether the database answers.',
+    registers: [registry],
+  })
+}
+
 async function look(
   db: Database,
   settings: MonitorSettings,
@@ -259,7 +274,7 @@ function createGauges(registry: Registry): Gauges {
   )
   return {
     roundTrip,
-    databaseUp: gauge('database_up', 'Whether the database answers.'),
+    databaseUp: createDatabaseUp(registry),
     statements: gauge('database_statements', 'Statements and transactions of this process since it began.'),
     waiting: gauge('database_pool_waiting', 'Statements of this process that wait for a connection.'),
     set: (figures) => {

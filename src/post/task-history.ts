@@ -2,6 +2,8 @@
  * Reads the service's own list of the account's tasks: the only proof of what a POST with a lost answer did, and of what the service
  * charged for a task. Free of charge, but slow: 10 pages of 1,000 rows a minute (spec: Limits).
  */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RateLimitedError } from '../errors.ts'
 import type { CreatedTask } from '../ledger/adopt.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -39,6 +41,7 @@ export const EDGE_MS = 30 * 60_000
 const SLICE_ROWS = 5_000
 /** Passes over a list whose pages shift while they are read; each pass sees more rows. */
 const MAX_PASSES = 4
+const MAX_REFUSALS = 10
 /** So exact is a time in the list. */
 const SECOND_MS = 1000
 
@@ -140,6 +143,22 @@ export async function* readPages(
 
 function readPage(client: AppDataClient, range: Range, sort: Sort, offset: number): Promise<TaskIdRow[]> {
   return client.listTaskIds({ ...range, offset, limit: MAX_TASK_ID_ROWS, includeMetadata: true, sort })
+}
+
+/**
+ * Does it again after the pause that the limit asks for: other programs of the account may have taken what a minute allows of the list.
+ * For a command that a person waits for; a job of the schedule comes again by itself.
+ * @throws RateLimitedError when that was so ten times; what `read` throws
+ */
+export async function whenAllowed<Read>(read: () => Promise<Read>, signal?: AbortSignal): Promise<Read> {
+  for (let left = MAX_REFUSALS; ; left -= 1) {
+    try {
+      return await read()
+    } catch (error) {
+      if (!(error instanceof RateLimitedError) || left === 0) throw error
+      await sleep(error.retryAfterMs, undefined, { signal })
+    }
+  }
 }
 
 /** As many rows at once as a statement takes. */

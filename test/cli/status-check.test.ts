@@ -5,8 +5,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { formatMicros } from '../../src/cli/print.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { callCommand, makeCommandHome } from '../support/command.ts'
+import { restoreCopy } from '../support/copy.ts'
 import { createTestDatabase } from '../support/database.ts'
 
 const LOGIN = 'operator@example.com'
@@ -68,6 +70,13 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   })
   assert.equal(away.code, 2)
   assert.match(away.stderr, /^unknown: The database cannot be reached/)
+  const unasked = await callCommand(['run', '--metrics', file], {
+    home,
+    env: { DATABASE_URL: 'postgres://x:y@127.0.0.1:9/z' },
+  })
+  assert.equal(unasked.code, 1, unasked.stderr)
+  const figures = readFileSync(file, 'utf8').match(/^storerank_.*$/gm)
+  assert.deepEqual(figures, ['storerank_database_up 0'], 'figures of an earlier run are gone')
 
   await database.sql`alter table call_window rename to gone`
   const broken = await callCommand(['status', '--check'], options)
@@ -75,5 +84,53 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   assert.match(
     broken.stderr,
     /^unknown: storerank failed and did not expect to: .*"call_window" does not exist/,
+  )
+})
+
+test('recover says what it charged, and which results cannot be had any more', async (t) => {
+  const home = await makeCommandHome(t)
+  const original = await createTestDatabase()
+  t.after(() => original.drop())
+  const sandbox = await startSandbox({ readyMs: 0, login: LOGIN, password: PASSWORD })
+  t.after(() => sandbox.close())
+  const account = { APP_DATA_URL: sandbox.url, APP_DATA_LOGIN: LOGIN, APP_DATA_PASSWORD: PASSWORD }
+  const call = (args: string[], { url }: { url: string }) =>
+    callCommand(args, { home, env: { DATABASE_URL: url, RECONCILE_QUIET: '1ms', ...account } })
+  const watch = (from: number, to: number) => original.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
+    select 'p', 'ios_store', 'yoga ' || n, 2840, 'en', 100 from generate_series(${from}::int, ${to}::int) n`
+  const setFaults = (faults: object) =>
+    fetch(`${sandbox.url}/faults`, {
+      method: 'PUT',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Basic ${Buffer.from(`${LOGIN}:${PASSWORD}`).toString('base64')}`,
+      },
+      body: JSON.stringify(faults),
+    })
+
+  await watch(1, 1)
+  assert.equal((await call(['run'], original)).code, 0)
+  const restored = await restoreCopy(original)
+  t.after(() => restored.drop())
+  await setFaults({ storeError: { rate: 1 } })
+  await watch(2, 2)
+  assert.equal((await call(['run'], original)).code, 0)
+  await setFaults({})
+  await watch(3, 4)
+  assert.equal((await call(['run'], original)).code, 0)
+
+  const recovered = await call(['recover'], restored)
+  assert.equal(recovered.code, 0, recovered.stderr)
+  const [books] = await original.sql<{ tasks: number; micros: number }[]>`
+    select count(distinct service_id)::int as tasks, sum(amount_micros)::int as micros from charge
+    where service_id <> (select service_id from task k join target t on t.id = k.target_id where t.subject = 'yoga 1')`
+  assert.ok(books !== undefined && books.tasks > 3)
+  const spent = `${books.tasks} tasks were not known here: they cost ${formatMicros(books.micros)}, and are charged now.`
+  assert.ok(recovered.stdout.includes(spent), recovered.stdout)
+  assert.match(recovered.stdout, /^1 results cannot be had any more: .*40101.*$/m)
+  assert.match(
+    recovered.stdout,
+    /^All other results are in the history\.\nPosting goes on with the next run\.$/m,
   )
 })

@@ -12,6 +12,7 @@ import { probeDatabase, probeHealth } from '../../src/monitor/probes.ts'
 import { startMonitorServer } from '../../src/monitor/server.ts'
 import { logDayBefore } from '../../src/report/day.ts'
 import { migrateLater } from '../support/database.ts'
+import { until } from '../support/embedded.ts'
 import { buy, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -103,8 +104,8 @@ describe('the metrics', () => {
         assert.equal(asked?.looks, 1)
       }),
     )
-    await metrics.read()
-    assert.equal(readValue(await metrics.render(), 'storerank_database_up'), '1')
+    const isUp = async () => readValue(await metrics.render(), 'storerank_database_up') === '1'
+    await until('the database is up again', isUp)
   })
 
   test('say that the database is away, and nothing of it that is not known', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
+import { RateLimitedError } from '../../src/errors.ts'
 import { readRestoreHold, readRestoreState } from '../../src/ledger/restored.ts'
 import { formatTag } from '../../src/ledger/tag.ts'
 import { claimPost } from '../../src/post/claim.ts'
@@ -81,7 +82,7 @@ test('nothing is posted until the recovery has ended, and what was on its way is
   assert.deepEqual(await readMoney(world.db), { charge: booked, refund: 0 })
 })
 
-test('a task of which the list does not say what it measured counts once, however often the list is read', async () => {
+test('a task of which the list does not say what it measured counts once, however often the list is read, and refused', async () => {
   const { installation } = await readRestoreState(world.db.sql)
   const slot = new Date(Math.floor(Date.now() / 1000) * 1000)
   const task = { taskId: '01900000-0000-7000-8000-000000000000', attempt: 1, installation, slot }
@@ -97,9 +98,12 @@ test('a task of which the list does not say what it measured counts once, howeve
   }
   let readTo = new Date(0)
   let pages = 0
+  let refusals = 0
   const silent = replaceCalls(world.client, {
     readServiceTime: async () => new Date(slot.getTime() + (readTo < slot ? 0 : 60_000)),
     listTaskIds: async ({ from, to }) => {
+      refusals += 1
+      if (refusals % 2 === 1) throw new RateLimitedError('Other programs have read the list.', 1)
       const isListed = from <= slot && slot <= to
       if (isListed) pages += 1
       return isListed ? [mute] : []
@@ -113,5 +117,6 @@ test('a task of which the list does not say what it measured counts once, howeve
     },
   })
   assert.equal(pages, 2)
+  assert.ok(refusals >= 4)
   assert.deepEqual([recovered, unreadable], [0, 1])
 })

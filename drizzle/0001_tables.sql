@@ -224,7 +224,6 @@ CREATE TABLE "app_snapshot" (
 	"installs_count" bigint,
 	"released_at" timestamp (6) with time zone,
 	"updated_at" timestamp (6) with time zone,
-	"check_url" text,
 	"listing_hash" "bytea",
 	CONSTRAINT "app_snapshot_target_id_slot_pk" PRIMARY KEY("target_id","slot"),
 	CONSTRAINT "app_snapshot_gap_known" CHECK (gap in ('failed', 'budget', 'missed', 'html_only')),
@@ -589,7 +588,6 @@ CREATE TABLE "ranking" (
 	"reason" text,
 	"depth" smallint,
 	"results_count" bigint,
-	"check_url" text,
 	"app_ids" integer[],
 	"absolute" smallint[],
 	CONSTRAINT "ranking_target_id_slot_pk" PRIMARY KEY("target_id","slot"),
@@ -704,6 +702,7 @@ CREATE TABLE "target" (
 	"location_code" integer NOT NULL,
 	"language_code" text NOT NULL,
 	"captured_at" timestamp (6) with time zone,
+	"check_url" text,
 	CONSTRAINT "target_function_of_store" CHECK (function in ('app_searches', 'app_info') or (store, function) in (('android_store', 'app_list'), ('ios_store', 'app_reviews'))),
 	CONSTRAINT "target_category_of_charts" CHECK (category is null or function = 'app_list')
 );
@@ -902,6 +901,8 @@ ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERNAL;
 ALTER TABLE "watch_period" SET (fillfactor = 50);
 --> statement-breakpoint
 ALTER TABLE "task" SET (fillfactor = 50);
+--> statement-breakpoint
+ALTER TABLE "target" SET (fillfactor = 80);
 --> statement-breakpoint
 ALTER TABLE "interval_progress" SET UNLOGGED;
 --> statement-breakpoint

@@ -7,12 +7,14 @@
 -- What is to be sent has to be a constant or a value of an outer query. A function of (project, from, to) that is strict is not inlined,
 -- and sends its range.
 create or replace view ranking_row as
-select r.target_id, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.check_url, r.app_ids, r.absolute from distributed_ranking r;
+select r.target_id, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count,
+  case when r.gap is null then t.check_url end as check_url, r.app_ids, r.absolute
+from distributed_ranking r left join target t on t.id = r.target_id;
 
 create or replace view ranking_slot as
 select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code, h.language, p.tags, p.weight,
-  (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url,
-  h.app_ids, h.absolute, p.every, h.target_id
+  (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count,
+  case when h.gap is null then p.check_url end as check_url, h.app_ids, h.absolute, p.every, h.target_id
 from distributed_slot h
 join list_period p on p.project = h.project and p.target_id = h.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap);
@@ -45,7 +47,7 @@ select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.locati
   coalesce(h.absolute_rank, h.rank)::integer as absolute_rank, h.depth, h.results_count,
   case when h.gap is not null then h.gap when h.rank is not null then 'ranked'
     when h.reason is not null then 'failed' else 'not_in_top' end as outcome,
-  h.reason, h.check_url, p.every, h.target_id, h.app
+  h.reason, case when h.gap is null then p.check_url end as check_url, p.every, h.target_id, h.app
 from distributed_rank h
 join list_period p on p.project = h.project and p.target_id = h.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
@@ -64,7 +66,7 @@ join project_app a on a.project = p.project and a.store = p.store and s.slot < c
 create or replace function latest_rankings(in_project text)
 returns table (
   period_id bigint, target_id integer, slot timestamptz, captured_at timestamptz, gap text, reason text, depth smallint,
-  results_count bigint, check_url text, app_ids integer[], absolute smallint[]
+  results_count bigint, app_ids integer[], absolute smallint[]
 ) language sql stable strict parallel safe rows 1000 set jit = off
 begin atomic
   with followed as materialized (
@@ -115,7 +117,7 @@ begin atomic
     ) older
     where f.period_id not in (select r.period_id from recent r)
   )
-  select l.period_id, h.target_id, h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url, h.app_ids, h.absolute
+  select l.period_id, h.target_id, h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.app_ids, h.absolute
   from latest l
   join ranking_row h on h.target_id = l.target_id and h.slot = l.slot
   where h.target_id = any(array(select target_id from latest)) and h.slot = any(array(select distinct slot from latest));
@@ -152,7 +154,7 @@ select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.locati
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
   case when r.gap is not null then r.gap when found.rank is not null then 'ranked'
     when r.reason is not null then 'failed' else 'not_in_top' end as outcome,
-  r.reason, r.check_url, k.every, k.target_id, a.app
+  r.reason, case when r.gap is null then k.check_url end as check_url, k.every, k.target_id, a.app
 from project j
 cross join lateral latest_rankings(j.name) r
 join list_period k on k.project = j.name and k.period_id = r.period_id

@@ -15,7 +15,7 @@ select p.id as period_id, p.project, j.timezone, p.target_id, t.store,
   case when p.ended_at is not null then (select w.weight from list_watch w where w.project = p.project and w.target_id = p.target_id)
     when p.kind = 'chart' then 1
     else (select k.weight from keyword_watch k where k.id = p.watch_id) end as weight,
-  p.every, p.first_slot, p.last_slot, p.ended_at
+  p.every, p.first_slot, p.last_slot, p.ended_at, t.check_url
 from watch_period p
 join project j on j.name = p.project
 join target t on t.id = p.target_id
@@ -37,6 +37,7 @@ comment on column list_period.location_code is 'The code of the location at the 
 comment on column list_period.language is 'The language code.';
 comment on column list_period.tags is 'The tags of the watch on it, as they are now; none when the watch is gone.';
 comment on column list_period.weight is 'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch is gone.';
+comment on column list_period.check_url is 'Where a person sees the same at the store, as the service said last; null until a result says it.';
 comment on column list_period.every is 'How often it asked for it.';
 comment on column list_period.first_slot is 'The first slot of the period.';
 comment on column list_period.last_slot is 'Its last slot; null while it goes on.';

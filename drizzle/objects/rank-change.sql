@@ -78,7 +78,7 @@ comment on column rank_change.depth is 'How many ranks were asked for: "not in t
 comment on column rank_change.results_count is 'How many results the store said that there are.';
 comment on column rank_change.outcome is 'ranked; not_in_top (measured, and not within depth); failed (no result, or the app is not in what of it could be read); or without a measurement: budget, missed, html_only, pending.';
 comment on column rank_change.reason is 'Why there is no measurement, when that is known, or what of it could not be read.';
-comment on column rank_change.check_url is 'Where a person sees the same at the store; may be null.';
+comment on column rank_change.check_url is 'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
 comment on column rank_change.every is 'How often it is asked for.';
 comment on column rank_change.target_id is 'The measured target: what ranking, task and charge call it.';
 comment on column rank_change.app is 'The app in the dictionary: app.id.';

@@ -6,7 +6,7 @@ select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.locati
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
   case when r.gap is not null then r.gap when found.rank is not null then 'ranked'
     when r.reason is not null then 'failed' else 'not_in_top' end as outcome,
-  r.reason, r.check_url, p.every, p.target_id, a.app
+  r.reason, case when r.gap is null then p.check_url end as check_url, p.every, p.target_id, a.app
 from list_period p
 join ranking_row r on r.target_id = p.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
@@ -46,7 +46,7 @@ comment on column rank_history.depth is 'How many ranks were asked for: "not in 
 comment on column rank_history.results_count is 'How many results the store said that there are.';
 comment on column rank_history.outcome is 'ranked; not_in_top (measured, and not within depth); failed (no result, or the app is not in what of it could be read); or without a measurement: budget, missed, html_only, pending.';
 comment on column rank_history.reason is 'Why there is no measurement, when that is known, or what of it could not be read.';
-comment on column rank_history.check_url is 'Where a person sees the same at the store; may be null.';
+comment on column rank_history.check_url is 'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
 comment on column rank_history.every is 'How often it was asked for at the time.';
 comment on column rank_history.target_id is 'The measured target: what ranking, task and charge call it.';
 comment on column rank_history.app is 'The app in the dictionary: app.id.';

@@ -6,10 +6,10 @@ select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.locati
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
   case when r.gap is not null then r.gap when found.rank is not null then 'ranked'
     when r.reason is not null then 'failed' else 'not_in_top' end as outcome,
-  r.reason, r.check_url, k.every, k.target_id, a.app
+  r.reason, case when r.gap is null then k.check_url end as check_url, k.every, k.target_id, a.app
 from list_period k
 cross join lateral (
-  select h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url, h.app_ids, h.absolute
+  select h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.app_ids, h.absolute
   from ranking_row h
   where h.target_id = k.target_id and case when is_shown(k.every, k.first_slot, null, null, h.slot, h.gap) then true
     else exists (
@@ -50,7 +50,7 @@ comment on column rank_latest.depth is 'How many ranks were asked for: "not in t
 comment on column rank_latest.results_count is 'How many results the store said that there are.';
 comment on column rank_latest.outcome is 'ranked; not_in_top (measured, and not within depth); failed (no result, or the app is not in what of it could be read); or without a measurement: budget, missed, html_only, pending.';
 comment on column rank_latest.reason is 'Why there is no measurement, when that is known, or what of it could not be read.';
-comment on column rank_latest.check_url is 'Where a person sees the same at the store; may be null.';
+comment on column rank_latest.check_url is 'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
 comment on column rank_latest.every is 'How often it is asked for.';
 comment on column rank_latest.target_id is 'The measured target: what ranking, task and charge call it.';
 comment on column rank_latest.app is 'The app in the dictionary: app.id.';

@@ -1,8 +1,8 @@
 -- `ranking` is joined at the top, by target and slot: a filter on `slot` opens only the partitions that it leaves.
 create or replace view ranking_slot as
 select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
-  (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.check_url,
-  r.app_ids, r.absolute, p.every, p.target_id
+  (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count,
+  case when r.gap is null then p.check_url end as check_url, r.app_ids, r.absolute, p.every, p.target_id
 from list_period p
 join ranking_row r on r.target_id = p.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap);
@@ -26,7 +26,7 @@ comment on column ranking_slot.gap is 'Null when it was measured; else failed, b
 comment on column ranking_slot.reason is 'Why there is no measurement, when that is known; of a measurement, what of it could not be read.';
 comment on column ranking_slot.depth is 'How many ranks were asked for: "not in top" means not among these.';
 comment on column ranking_slot.results_count is 'How many results the store said that there are.';
-comment on column ranking_slot.check_url is 'Where a person sees the same at the store; may be null.';
+comment on column ranking_slot.check_url is 'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
 comment on column ranking_slot.app_ids is 'The apps by organic rank, as numbers of the dictionary; a hole is 0.';
 comment on column ranking_slot.absolute is 'The absolute ranks beside app_ids; null when none differs from the organic rank.';
 comment on column ranking_slot.every is 'How often it was asked for at the time.';

@@ -1,7 +1,7 @@
 -- What is written to the history of searches and charts: always by these functions, which take what the caller has decided. A distributed
 -- history takes no statement that writes other tables as well, and no triggers.
 create or replace function store_rankings(
-  targets integer[], slots timestamptz[], captured timestamptz[], depths smallint[], results bigint[], check_urls text[], ids text[],
+  targets integer[], slots timestamptz[], captured timestamptz[], depths smallint[], results bigint[], ids text[],
   absolutes text[], reasons text[]
 ) returns void language plpgsql as $$
 declare
@@ -9,12 +9,12 @@ declare
   stored_slots timestamptz[];
 begin
   with stored as (
-    insert into ranking (target_id, slot, captured_at, depth, results_count, check_url, app_ids, absolute, reason)
-    select r.target_id, r.slot, r.captured_at, r.depth, r.results_count, r.check_url, r.ids::integer[], r.absolute::smallint[], r.reason
-    from unnest(targets, slots, captured, depths, results, check_urls, ids, absolutes, reasons)
-      as r (target_id, slot, captured_at, depth, results_count, check_url, ids, absolute, reason)
+    insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason)
+    select r.target_id, r.slot, r.captured_at, r.depth, r.results_count, r.ids::integer[], r.absolute::smallint[], r.reason
+    from unnest(targets, slots, captured, depths, results, ids, absolutes, reasons)
+      as r (target_id, slot, captured_at, depth, results_count, ids, absolute, reason)
     on conflict (target_id, slot) do update set captured_at = excluded.captured_at, depth = excluded.depth,
-      results_count = excluded.results_count, check_url = excluded.check_url, app_ids = excluded.app_ids,
+      results_count = excluded.results_count, app_ids = excluded.app_ids,
       absolute = excluded.absolute, gap = null, reason = excluded.reason
     where ranking.gap is not null
     returning target_id, slot
@@ -23,11 +23,11 @@ begin
   perform note_alert_due(target_ids, stored_slots, null);
 end $$;
 comment on function store_rankings(
-  integer[], timestamptz[], timestamptz[], smallint[], bigint[], text[], text[], text[], text[]
+  integer[], timestamptz[], timestamptz[], smallint[], bigint[], text[], text[], text[]
 ) is
   'Writes captures, one of each array: a capture takes the place of a gap, and never of another capture. ids and absolutes are arrays as texts.';
 revoke execute on function store_rankings(
-  integer[], timestamptz[], timestamptz[], smallint[], bigint[], text[], text[], text[], text[]
+  integer[], timestamptz[], timestamptz[], smallint[], bigint[], text[], text[], text[]
 ) from public;
 
 create or replace function store_gaps(

@@ -141,8 +141,8 @@ const QUERIES: Readonly<Record<Partition['table'], (month: Partition) => string>
   app_snapshot: ({ name }) => `
     select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, a.app_id, h.found, h.rating, h.votes_count,
       h.reviews_count, h.price_micros, h.currency, h.is_free, h.version, h.minimum_os_version, h.size, h.main_category,
-      h.installs_count, h.released_at, h.updated_at, h.check_url, l.title, l.description, l.update_notes, l.icon, l.images,
-      l.details
+      h.installs_count, h.released_at, h.updated_at, case when h.gap is null then t.check_url end as check_url, l.title,
+      l.description, l.update_notes, l.icon, l.images, l.details
     from ${name} h left join target t on t.id = h.target_id left join app a on a.id = h.app
       left join listing l on l.hash = h.listing_hash
     order by h.slot, h.target_id`,

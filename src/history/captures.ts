@@ -37,8 +37,8 @@ export function captureColumns(tx: Transaction) {
 }
 
 /**
- * The guard, and what is written with every capture: the task is `collected`, its refund booked, `captured_at` of its target set, and
- * its pages kept. Common table expressions, to stand behind `result` with the columns of `captureColumns`.
+ * The guard, and what is written with every capture: the task is `collected`, its refund booked, `captured_at` and `check_url` of its
+ * target set, and its pages kept. Common table expressions, to stand behind `result` with the columns of `captureColumns`.
  */
 export function collected(tx: Transaction, captures: readonly Capture[]) {
   const pages = captures.flatMap((capture) =>
@@ -47,8 +47,14 @@ export function collected(tx: Transaction, captures: readonly Capture[]) {
   return tx`
     ${collectTasks(tx)},
     refreshed as (
-      update target t set captured_at = storerank_now()
-      from (select id from target where id in (select target_id from collected) order by id for update) as measured
+      update target t set captured_at = storerank_now(), check_url = coalesce(measured.check_url, t.check_url)
+      from (
+        select k.id, said.check_url from target k
+        join (
+          select c.target_id, max(r.check_url) as check_url from collected c join result r using (service_id) group by c.target_id
+        ) said on said.target_id = k.id
+        order by k.id for update of k
+      ) as measured
       where t.id = measured.id
     ),
     archived as (

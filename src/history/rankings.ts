@@ -32,13 +32,12 @@ export async function insertRankings(
     ),
     ${collected(tx, captures)},
     stored as (
-      select c.target_id, c.slot, coalesce(r.captured_at, clock_timestamp()) as captured_at, c.depth, r.results_count, r.check_url,
-        r.app_ids, r.absolute, r.incomplete
+      select c.target_id, c.slot, coalesce(r.captured_at, clock_timestamp()) as captured_at, c.depth, r.results_count, r.app_ids, r.absolute, r.incomplete
       from collected c join result r using (service_id)
     )
     select array(select service_id from collected) as ids,
       store_rankings(array_agg(target_id), array_agg(slot), array_agg(captured_at), array_agg(depth), array_agg(results_count),
-        array_agg(check_url), array_agg(app_ids), array_agg(absolute), array_agg(incomplete))
+        array_agg(app_ids), array_agg(absolute), array_agg(incomplete))
     from stored`
   return rows.flatMap(({ ids }) => ids)
 }

@@ -76,17 +76,17 @@ export async function insertSnapshots(
     stored as (
       insert into app_snapshot (target_id, slot, captured_at, app, found, rating, votes_count, reviews_count, price_micros,
         currency, is_free, version, minimum_os_version, size, main_category, installs_count, released_at, updated_at,
-        check_url, listing_hash)
+        listing_hash)
       select c.target_id, c.slot, coalesce(r.captured_at, clock_timestamp()), r.app, r.app is not null, r.rating,
         r.votes_count, r.reviews_count, r.price_micros, r.currency, r.is_free, r.version, r.minimum_os_version, r.size,
-        r.main_category, r.installs_count, r.released_at, r.updated_at, r.check_url, r.listing_hash
+        r.main_category, r.installs_count, r.released_at, r.updated_at, r.listing_hash
       from collected c join result r using (service_id)
       on conflict (target_id, slot) do update set captured_at = excluded.captured_at, app = excluded.app,
         found = excluded.found, rating = excluded.rating, votes_count = excluded.votes_count,
         reviews_count = excluded.reviews_count, price_micros = excluded.price_micros, currency = excluded.currency,
         is_free = excluded.is_free, version = excluded.version, minimum_os_version = excluded.minimum_os_version,
         size = excluded.size, main_category = excluded.main_category, installs_count = excluded.installs_count,
-        released_at = excluded.released_at, updated_at = excluded.updated_at, check_url = excluded.check_url,
+        released_at = excluded.released_at, updated_at = excluded.updated_at,
         listing_hash = excluded.listing_hash, gap = null, reason = null
       where app_snapshot.gap is not null
     )

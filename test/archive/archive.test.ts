@@ -35,10 +35,11 @@ beforeEach(async () => {
   await db.sql`select ensure_history_partitions('2026-01-01', '2026-02-28')`
   await db.sql`insert into app (store, app_id, title) values ('ios_store', '1002', 'Zen'), ('ios_store', 'odd "id", \\ {x}', 'Odd')`
   await db.sql`
-    insert into ranking (target_id, slot, captured_at, depth, results_count, check_url, app_ids, absolute, reason)
-    select t.id, '2026-01-30', '2026-01-30 00:05:06.123456+00', 100, 9007199254740993, 'https://example.com/?a=1', array[
+    insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason)
+    select t.id, '2026-01-30', '2026-01-30 00:05:06.123456+00', 100, 9007199254740993, array[
       (select id from app where app_id = '1002'), 0, (select id from app where app_id like 'odd%')], '{1,3,4}', null
     from target t where t.subject = 'yoga'`
+  await db.sql`update target set check_url = 'https://example.com/?a=1' where subject = 'yoga'`
   await db.sql`insert into listing (hash, title, description, images, details) values ('\\x01', 'Zen', 'Ein—Text', '{"a,b",c}', '{"a": [1]}')`
   await db.sql`
     insert into app_snapshot (target_id, slot, captured_at, app, found, rating, price_micros, is_free, released_at, listing_hash)

@@ -95,8 +95,8 @@ async function storeDay(db: Database): Promise<number> {
     for (let from = 0; from < (row?.rows ?? 0); from += BATCH) {
       await session`
         with stored as (
-          insert into ranking (target_id, slot, captured_at, gap, reason, depth, results_count, check_url, app_ids)
-          select target_id, slot + interval '24 hours', case when g.gap is null then clock_timestamp() end, g.gap, null, depth, results_count, check_url,
+          insert into ranking (target_id, slot, captured_at, gap, reason, depth, results_count, app_ids)
+          select target_id, slot + interval '24 hours', case when g.gap is null then clock_timestamp() end, g.gap, null, depth, results_count,
             case when g.gap is null then case n % 100 when 0 then array(select generate_series(4001, 4012)) || app_ids[:depth - 12]
               when 1 then app_ids[13:] else app_ids end end
           from bench_day cross join lateral (select case when n % 100 = 2 or app_ids is null then 'missed' end as gap) g

@@ -90,10 +90,9 @@ async function fillWatches(tx: Transaction, { keywords, days }: HistorySize): Pr
 /** Days are counted back from today. */
 async function fillDays(tx: Transaction, { apps }: HistorySize, first: number, last: number): Promise<void> {
   await tx`
-    insert into ranking (target_id, slot, captured_at, gap, reason, depth, results_count, check_url, app_ids)
+    insert into ranking (target_id, slot, captured_at, gap, reason, depth, results_count, app_ids)
     select b.target_id, s.slot, case when g.gap is null then s.slot + interval '40 minutes' end, g.gap,
       case g.gap when 'budget' then 'project_budget' end, ${apps}::smallint, 250,
-      'https://apps.example.com/us/search?term=keyword%20' || b.n || '&country=us&language=en',
       case when g.gap is null then b.ids[1 + w.shift:${apps}::int + w.shift - 1] || (20 + (b.n * 131 + day * 17) % ${APPS - 20}::int) end
     from generate_series(${first}::int, ${last}::int) day
     cross join lateral (select ${today(tx)} - day * interval '24 hours' as slot) s

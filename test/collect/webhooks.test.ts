@@ -188,8 +188,8 @@ describe('a postback', () => {
 describe('a postback that brings no result', () => {
   test('that can be stored fails alone among others of its batch, with its body kept', async (t) => {
     const { sql } = world.db
-    await sql.unsafe(`alter table ranking add constraint ranking_refused check (check_url <> '${REFUSED}')`)
-    t.after(() => sql`alter table ranking drop constraint ranking_refused`)
+    await sql.unsafe(`alter table target add constraint target_refused check (check_url <> '${REFUSED}')`)
+    t.after(() => sql`alter table target drop constraint target_refused`)
     const { deliver } = await openReceiver(t, world)
     const tasks = await buyTasks(world, keywordsOf(20))
     await askedEnough(world)
@@ -210,7 +210,7 @@ describe('a postback that brings no result', () => {
       kept.map(({ path, body_gzip }) => [path, JSON.parse(gunzipSync(body_gzip).toString()).keyword]),
       [
         ['items', 'yoga 7'],
-        ['ranking_refused', 'yoga 13'],
+        ['target_refused', 'yoga 13'],
       ],
     )
   })

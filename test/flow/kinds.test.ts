@@ -87,7 +87,7 @@ describe('one cycle over every kind of watch', () => {
     ])
     await assertPaidOnce(world, 6)
     const [chart] = await world.db.sql`
-      select cardinality(r.app_ids) as apps, r.check_url from ranking r join target t on t.id = r.target_id
+      select cardinality(r.app_ids) as apps, t.check_url from ranking r join target t on t.id = r.target_id
       where t.category = 'medical'`
     assert.ok(chart?.apps > 0)
     assert.match(chart?.check_url, /\/category\/medical\/collection\/topselling_free/)

@@ -322,8 +322,8 @@ describe('the details of an app', () => {
     })
     assert.equal((await collect(world, { client })).stored, 2)
     const rows = await world.db.sql`
-      select s.*, a.app_id, a.title, a.developer, encode(s.listing_hash, 'hex') as hash
-      from app_snapshot s join app a on a.id = s.app order by target_id`
+      select s.*, t.check_url, a.app_id, a.title, a.developer, encode(s.listing_hash, 'hex') as hash
+      from app_snapshot s join app a on a.id = s.app join target t on t.id = s.target_id order by s.target_id`
     assert.equal(rows.length, 2)
     assert.equal(rows[0]?.hash, rows[1]?.hash)
     const { target_id, slot, gap, reason, app, listing_hash, hash, ...columns } = rows[0] ?? {}

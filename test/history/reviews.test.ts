@@ -50,9 +50,9 @@ describe('the reviews of an app', () => {
     assert.equal((await store(world, [fetched])).stored, 1)
 
     const [snapshot] = await world.db.sql`
-      select s.found, s.gap, s.rating, s.votes_count, s.reviews_count, s.check_url, s.captured_at, s.listing_hash, s.version,
+      select s.found, s.gap, s.rating, s.votes_count, s.reviews_count, t.check_url, s.captured_at, s.listing_hash, s.version,
         a.app_id, a.title
-      from app_snapshot s join app a on a.id = s.app`
+      from app_snapshot s join app a on a.id = s.app join target t on t.id = s.target_id`
     assert.deepEqual(
       { ...snapshot },
       {

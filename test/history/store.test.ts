@@ -58,6 +58,26 @@ async function countWaiting(): Promise<number> {
   return row?.waiting ?? 0
 }
 
+test('a link to the store is kept once for all captures of a target, as the service said last, and not shown for a gap', async () => {
+  const batch = await fetchBatch(4)
+  await askedEnough(world)
+  await world.db.sql`update target set check_url = 'https://old.example.com'`
+  const told = bend(bend(batch, 0, { checkUrl: null }), 1, { checkUrl: 'https://new.example.com' })
+  await store(world, bend(told, 2, { resultsCount: 1e300 }))
+  const ids = batch.slice(0, 3).map((one) => one.item.serviceId)
+  const rows = await world.db.sql`
+    select r.gap, r.check_url from ranking_row r join task k using (target_id, slot)
+    where k.service_id = any(${ids}) order by array_position(${ids}::text[], k.service_id)`
+  assert.deepEqual(
+    rows.map((row) => ({ ...row })),
+    [
+      { gap: null, check_url: 'https://old.example.com' },
+      { gap: null, check_url: 'https://new.example.com' },
+      { gap: 'failed', check_url: null },
+    ],
+  )
+})
+
 describe('a batch that the database refuses', () => {
   test('is halved until each bad result stands alone, fails by itself and is kept; the rest is stored', async () => {
     const batch = await fetchBatch(40)

@@ -13,7 +13,10 @@ const PARTITIONED = ['ranking', 'app_snapshot', 'page']
 /** Nor how a column is stored: an array of 700 app ids is inserted a third faster uncompressed, at the same size. */
 const STORAGE = 'ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERNAL;'
 /** Closing a slot updates every period, and handing out every task: on a page that is half empty, without touching the indexes. */
-const FILL = ['watch_period', 'task'].map((table) => `ALTER TABLE "${table}" SET (fillfactor = 50);`)
+const FILL = [
+  ...['watch_period', 'task'].map((table) => `ALTER TABLE "${table}" SET (fillfactor = 50);`),
+  'ALTER TABLE "target" SET (fillfactor = 80);',
+]
 /** What a crash may forget. */
 const UNLOGGED = ['interval_progress', 'period_due', 'due_slot', 'waiting_slot'].map(
   (table) => `ALTER TABLE "${table}" SET UNLOGGED;`,

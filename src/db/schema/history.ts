@@ -56,7 +56,6 @@ export const ranking = pgTable(
     reason: text('reason'),
     depth: smallint('depth'),
     resultsCount: bigint('results_count', { mode: 'number' }),
-    checkUrl: text('check_url'),
     /** `app_ids[i]` is the app at organic rank i (rank_group); a hole is 0. */
     appIds: integer('app_ids').array(),
     /** Absolute ranks beside `app_ids`, null where none differs from the organic rank. */
@@ -94,7 +93,6 @@ export const appSnapshot = pgTable(
     installsCount: bigint('installs_count', { mode: 'number' }),
     releasedAt: instant('released_at'),
     updatedAt: instant('updated_at'),
-    checkUrl: text('check_url'),
     listingHash: bytes('listing_hash'),
   },
   (t) => [

@@ -36,6 +36,8 @@ export const target = pgTable(
     languageCode: text('language_code').notNull(),
     /** When it was last measured. When money is short, the targets measured longest ago are bought first. */
     capturedAt: instant('captured_at'),
+    /** Where a person sees the same at the store, as the service said last: not in each capture, where it would be a tenth of the row. */
+    checkUrl: text('check_url'),
   },
   () => [
     check(

@@ -1,7 +1,7 @@
 /**
  * `npm run scale:story`: four runners in four networks share one database. One is killed in the middle of its work, one is cut off from
  * everything for 30 seconds, and the clock of one is two hours ahead. When all is settled the books of the service, our money and our history
- * are compared, as the crash harness does it. It takes about four minutes.
+ * are compared, as the crash harness does it. It takes three to four minutes.
  */
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,7 +26,7 @@ const HELP = `usage: npm run scale:story -- [options]
   --network relays       relays on loopback instead (the default where namespaces cannot be made)
   --log FILE             what the runners write
 
-exit codes: 0 exact, 1 not exact, 2 wrong option\n`
+exit codes: 0 exact, 1 not exact or not played, 2 wrong option\n`
 
 const CUT_MS = 30_000
 const TWO_HOURS_MS = 2 * 3_600_000
@@ -161,7 +161,8 @@ async function play({ world, members }: Scene): Promise<Runner[]> {
   const reached = await reaching
   killed.runner.signal('SIGKILL')
   await killed.runner.ended
-  tell(`${killed.name} is killed (-9)${reached === null ? '' : ', with the answer to a post in its hands'}`)
+  if (reached === null) throw new Error(`${killed.name} had no answer to a post in its hands within 30 s.`)
+  tell(`${killed.name} is killed (-9), with the answer to a post in its hands`)
   await untilPaid(world, CUT_AT_TASKS)
   const before = await countStored(world)
   await cutOff.way.cut()
@@ -170,7 +171,9 @@ async function play({ world, members }: Scene): Promise<Runner[]> {
     await world.jump('1 hour')
     await sleep(Math.min(SLOT_EVERY_MS, CUT_MS - cutMs))
   }
-  tell(`meanwhile the others stored ${(await countStored(world)) - before} results`)
+  const stored = (await countStored(world)) - before
+  if (stored === 0) throw new Error(`The others stored nothing while ${cutOff.name} was cut off.`)
+  tell(`meanwhile the others stored ${stored} results`)
   await cutOff.way.mend()
   tell(
     `${cutOff.name} is connected again; what is open is settled after a quiet time of ${QUIET_MS / 1000} s`,

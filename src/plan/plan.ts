@@ -158,22 +158,26 @@ export async function previewPlan(db: Database, budget: OverallBudget): Promise<
 
 async function readPreview(tx: Transaction, input: AdmissionInput): Promise<PlanPreview> {
   await disableNestedLoops(tx)
-  const lines = await tx<PlanLine[]>`
-    with ${admission(tx, dueNow(tx), input)}
-    select p.name as project, e.store, e.function, null as cut, count(*) as tasks,
-      sum(share_of(d.price_micros, cardinality(d.payers), s.place))::bigint as "costMicros"
-    from decided d join price e using (endpoint)
-    cross join lateral unnest(d.payers) with ordinality as s (project_id, place) join project p on p.id = s.project_id
-    where d.cut is null
-    group by 1, 2, 3
-    union all
-    select p.name, e.store, e.function, d.cut, count(*), sum(d.price_micros)::bigint
-    from decided d join priced using (place) cross join lateral unnest(priced.askers) a (project_id)
-    join price e on e.endpoint = d.endpoint join project p on p.id = a.project_id
-    where d.cut is not null
-    group by 1, 2, 3, 4
-    order by 1, 2, 3, 4 nulls first`
-  const [sum] = await tx<PlanTotals[]>`with ${admission(tx, dueNow(tx), input)} ${totals(tx)}`
-  if (sum === undefined) throw new Error('An aggregate returned no row.')
-  return { ...sum, lines }
+  const [preview] = await tx<PlanPreview[]>`
+    with ${admission(tx, dueNow(tx), input)},
+    line as (
+      select p.name as project, e.store, e.function, null as cut, count(*) as tasks,
+        sum(share_of(d.price_micros, cardinality(d.payers), s.place))::bigint as "costMicros"
+      from decided d join price e using (endpoint)
+      cross join lateral unnest(d.payers) with ordinality as s (project_id, place) join project p on p.id = s.project_id
+      where d.cut is null
+      group by 1, 2, 3
+      union all
+      select p.name, e.store, e.function, d.cut, count(*), sum(d.price_micros)::bigint
+      from decided d join priced using (place) cross join lateral unnest(priced.askers) a (project_id)
+      join price e on e.endpoint = d.endpoint join project p on p.id = a.project_id
+      where d.cut is not null
+      group by 1, 2, 3, 4
+    )
+    select t.*, (
+      select coalesce(jsonb_agg(l order by l.project, l.store, l.function, l.cut nulls first), '[]') from line l
+    ) as lines
+    from (${totals(tx)}) t`
+  if (preview === undefined) throw new Error('An aggregate returned no row.')
+  return preview
 }

@@ -11,7 +11,7 @@ import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { readUnknownPosts } from '../../src/ledger/posts.ts'
 import { readFigures } from '../../src/monitor/figures.ts'
-import { planDueTasks } from '../../src/plan/plan.ts'
+import { planDueTasks, previewPlan } from '../../src/plan/plan.ts'
 import { sweepPosts } from '../../src/post/sweep.ts'
 import { readOutstanding } from '../../src/queue/cycle.ts'
 import { readProblems } from '../../src/report/status.ts'
@@ -91,7 +91,14 @@ async function readStatus(db: Database): Promise<void> {
 
 async function measureAt(db: Database, watches: number): Promise<void> {
   await fillWatches(db, watches)
-  const plan = () => planDueTasks(db, BUDGET, async () => {})
+  const dryRun = await measure(db, () => previewPlan(db, BUDGET))
+  let firstPostMs: number | null = null
+  const plan = () => {
+    const startedMs = performance.now()
+    return planDueTasks(db, BUDGET, async () => {
+      firstPostMs ??= performance.now() - startedMs
+    })
+  }
   const close = () => closeEndedSlots(db)
   const closing = await measure(db, close)
   const planning = await measure(db, plan)
@@ -114,6 +121,9 @@ async function measureAt(db: Database, watches: number): Promise<void> {
       atMost: 10 * share,
     },
     { what: 'planning: CPU a watch', value: (planning.serverCpuMs * 1000) / watches, unit: 'µs', atMost: 10 },
+    { what: 'planning: until the first post', value: (firstPostMs ?? 0) / 1000, unit: 's', atMost: 1 },
+    { what: '`storerank plan`: CPU', value: dryRun.serverCpuMs / 1000, unit: 's' },
+    { what: '`storerank plan`: temporary files', value: dryRun.tempMib, unit: 'MiB' },
     { what: 'a bare insert of the same tasks', value: (bareInsert.serverCpuMs * 1000) / watches, unit: 'µs' },
     { what: 'planning: temporary files', value: planning.tempMib, unit: 'MiB', atMost: 200 },
     { what: 'planning: memory of Node', value: memoryMib, unit: 'MiB' },

@@ -11,6 +11,7 @@ import { createDictionary } from '../../src/history/dictionary.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { storeFetched } from '../../src/history/store.ts'
 import type { SearchItem } from '../../src/service/results.ts'
+import { printBars } from './bars.ts'
 import { withDatabase } from './database.ts'
 
 const RESULTS_PER_BATCH = 100
@@ -28,7 +29,6 @@ interface Measured {
 
 const secondsSince = (startedMs: number) => (performance.now() - startedMs) / 1000
 const perSecond = ({ results, seconds }: Measured) => Math.round(results / seconds)
-const print = (line: string) => process.stdout.write(`${line}\n`)
 
 async function prepareApps(db: Database): Promise<void> {
   await db.sql`insert into project (name) values ('bench')`
@@ -160,27 +160,38 @@ async function measureBaseline(db: Database): Promise<Measured> {
 }
 
 /** Bytes on disk, indexes and all, for each rank of each app. */
-async function measureBytes(db: Database, of: 'ranking' | 'rank_row'): Promise<number> {
-  const observations = of === 'ranking' ? db.sql`sum(cardinality(app_ids))` : db.sql`count(*)`
+async function measureBytes(
+  db: Database,
+  of: 'ranking' | 'charge' | 'rank_row',
+  observed: 'ranking' | 'rank_row',
+): Promise<number> {
+  const observations = observed === 'ranking' ? db.sql`sum(cardinality(app_ids))` : db.sql`count(*)`
   const [row] = await db.sql<{ bytes: number }[]>`
     select (select sum(pg_total_relation_size(relid))
         from (select relid from pg_partition_tree(${of}::regclass) union select ${of}::regclass) as part)::float8
-      / (select ${observations} from ${db.sql(of)})::float8 as bytes`
+      / (select ${observations} from ${db.sql(observed)})::float8 as bytes`
   return row?.bytes ?? Number.NaN
 }
 
 await withDatabase(async (db) => {
   await prepareApps(db)
   const stored = await measureStore(db)
-  const storedBytes = await measureBytes(db, 'ranking')
+  const storedBytes = await measureBytes(db, 'ranking', 'ranking')
+  const chargeBytes = await measureBytes(db, 'charge', 'ranking')
   const baseline = await measureBaseline(db)
-  const baselineBytes = await measureBytes(db, 'rank_row')
+  const baselineBytes = await measureBytes(db, 'rank_row', 'rank_row')
   const ratio = perSecond(stored) / perSecond(baseline)
-  print(
-    `one array per result, storeFetched:         ${perSecond(stored)} results/s, ${ratio.toFixed(1)} times the baseline`,
-  )
-  print(`one row per rank, ORM insert (baseline):    ${perSecond(baseline)} results/s`)
-  print(
-    `bytes an observation, array against row:    ${storedBytes.toFixed(1)} against ${baselineBytes.toFixed(1)}`,
-  )
+  printBars('storing results of 100 apps', [
+    { what: 'results a second: an array each, by storeFetched', value: perSecond(stored), unit: '' },
+    { what: 'results a second: a row for each rank, by the ORM', value: perSecond(baseline), unit: '' },
+    { what: 'the one against the other', value: ratio, unit: '×' },
+    { what: 'bytes an observation: the history', value: storedBytes, unit: '' },
+    {
+      what: 'bytes an observation: the history and its charges',
+      value: storedBytes + chargeBytes,
+      unit: '',
+      atMost: 9,
+    },
+    { what: 'bytes an observation: a row for each rank', value: baselineBytes, unit: '' },
+  ])
 })

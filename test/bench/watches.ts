@@ -6,6 +6,7 @@
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 import type { Database, SqlRunner } from '../../src/db/database.ts'
+import { type Bar, printBars } from './bars.ts'
 import { withDatabase } from './database.ts'
 import { readServerLoad } from './server-load.ts'
 
@@ -27,7 +28,9 @@ const STATEMENTS: readonly (readonly [what: string, text: (count: number) => str
   ['delete', () => 'delete from keyword_watch'],
 ]
 
-async function measure(db: Database, count: number): Promise<void> {
+/** Returns the CPU of an inserted watch in µs. */
+async function measure(db: Database, count: number): Promise<number> {
+  let insertUs = 0
   // One session for all of a size: a person's.
   const sql = db.openSession(3_600_000)
   try {
@@ -41,12 +44,14 @@ async function measure(db: Database, count: number): Promise<void> {
       await sql.unsafe(text(count))
       const seconds = (performance.now() - from) / 1000
       const { cpuMs } = await readServerLoad(db)
-      const perRow = `${(((cpuMs - before.cpuMs) * 1000) / count).toFixed(0)} µs`
+      const rowUs = ((cpuMs - before.cpuMs) * 1000) / count
+      if (what === 'insert') insertUs = rowUs
       process.stdout.write(
-        `${String(count).padStart(9)} ${what.padEnd(18)} ${seconds.toFixed(2).padStart(8)} s ${perRow.padStart(8)} of CPU a row ${await peakMemory(sql)}\n`,
+        `${String(count).padStart(9)} ${what.padEnd(18)} ${seconds.toFixed(2).padStart(8)} s ${`${rowUs.toFixed(0)} µs`.padStart(8)} of CPU a row ${await peakMemory(sql)}\n`,
       )
     }
     await sql`truncate watch_period, target cascade`
+    return insertUs
   } finally {
     await sql.end({ timeout: 5 })
   }
@@ -62,5 +67,10 @@ async function peakMemory(sql: SqlRunner): Promise<string> {
 
 const chosen = process.argv.slice(2).map(Number)
 await withDatabase(async (db) => {
-  for (const size of chosen.length === 0 ? SIZES : chosen) await measure(db, size)
+  const bars: Bar[] = []
+  for (const size of chosen.length === 0 ? SIZES : chosen) {
+    const value = await measure(db, size)
+    bars.push({ what: `insert of a watch, of ${size.toLocaleString('en')}`, value, unit: 'µs', atMost: 60 })
+  }
+  printBars('CPU of PostgreSQL', bars)
 })

@@ -1,6 +1,9 @@
 /** Bodies of searches as a service may spoil them: one value anywhere is replaced, dropped, repeated or moved. */
 import { createRandom } from '../support/random.ts'
 
+/** SPOILT_BODIES=1000000 takes some minutes. */
+export const SPOILT_BODIES = Number(process.env.SPOILT_BODIES ?? 20_000)
+
 const ODD: readonly unknown[] = [
   ...[
     null,

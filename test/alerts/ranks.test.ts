@@ -150,7 +150,7 @@ describe('a rank that moved', () => {
   /** The result of 2 March, in the place of its gap. */
   const storeLate = () => list.sql`
     select store_rankings(array[r.target_id], array[r.slot], array[r.slot], array[100]::smallint[], array[null]::bigint[],
-      array[null::text], array[(o.app_ids[30:] || o.app_ids[:29])::text], array[null::text], array[null::text])
+      array[(o.app_ids[30:] || o.app_ids[:29])::text], array[null::text], array[null::text])
     from ranking r join ranking o on o.slot = ${slotOf(1)} where r.slot = ${slotOf(2)}`
 
   test('that comes late is told once, of its own slot', async () => {

@@ -7,9 +7,7 @@
 -- What is to be sent has to be a constant or a value of an outer query. A function of (project, from, to) that is strict is not inlined,
 -- and sends its range.
 create or replace view ranking_row as
-select r.target_id, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count,
-  case when r.gap is null then t.check_url end as check_url, r.app_ids, r.absolute
-from distributed_ranking r left join target t on t.id = r.target_id;
+select r.target_id, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.app_ids, r.absolute from distributed_ranking r;
 
 create or replace view ranking_slot as
 select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code, h.language, p.tags, p.weight,

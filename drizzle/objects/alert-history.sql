@@ -6,7 +6,7 @@ select r.project, r.name as rule, e.kind, e.severity, e.slot, coalesce(t.store, 
   case t.function when 'app_list' then t.subject end as collection, t.category,
   coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language, a.app_id,
   coalesce(named.label, a.title, a.app_id) as app, v.app_id as rival_id, coalesce(rival.label, v.title, v.app_id) as rival,
-  e.before, e.after, nullif(e.compared_slot, '-infinity') as compared_slot, measured.depth, past.depth as depth_before, case when measured.gap is null then t.check_url end as check_url, e.detail, e.found_at,
+  e.before, e.after, nullif(e.compared_slot, '-infinity') as compared_slot, measured.depth, past.depth as depth_before, case when measured.is_measured then t.check_url end as check_url, e.detail, e.found_at,
   coalesce(e.held_back, m.state, 'waiting') as state, case m.state when 'delivered' then m.ended_at end as delivered_at,
   r.channel, e.message_id, e.id as event_id, e.rule_id
 from alert_event e
@@ -25,9 +25,9 @@ left join lateral (
   where p.kind = 'app' and p.project = r.project and p.app = e.rival order by p.id desc limit 1
 ) rival on true
 left join lateral (
-  select h.depth, h.gap from ranking_row h where h.target_id = e.target_id and h.slot = e.slot
+  select h.depth, h.gap is null as is_measured from ranking_row h where h.target_id = e.target_id and h.slot = e.slot
   union all
-  select null, s.gap from app_snapshot s where s.target_id = e.target_id and s.slot = e.slot
+  select null, s.gap is null from app_snapshot s where s.target_id = e.target_id and s.slot = e.slot
   limit 1
 ) measured on true
 left join lateral (

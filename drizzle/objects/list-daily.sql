@@ -50,7 +50,7 @@ begin atomic
   ), slots as materialized (
     select * from project_slots(in_project, from_day, to_day)
   )
-  select c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.check_url, r.app_ids, r.absolute,
+  select c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, case when r.gap is null then p.check_url end, r.app_ids, r.absolute,
     p.every, r.target_id
   from ranking_row r
   join lists p on p.target_id = r.target_id

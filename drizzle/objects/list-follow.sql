@@ -7,7 +7,7 @@ select p.id as period_id, p.project, p.timezone, p.target_id, t.store,
   coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language,
   coalesce(k.tags, c.tags, '{}') as tags, coalesce(k.weight, 1) as weight, p.every, p.first_slot, p.last_slot, p.ended_at,
   coalesce(p.left_before + interval '26 hours', '-infinity') as alone_from,
-  coalesce(p.begun_after - interval '26 hours', 'infinity') as alone_to
+  coalesce(p.begun_after - interval '26 hours', 'infinity') as alone_to, t.check_url
 from (
   select p.*, j.timezone, first_value(p.watch_id) over newest as newest_watch_id,
     max(p.last_slot) over (newest rows between 1 following and unbounded following) as left_before,
@@ -41,6 +41,7 @@ comment on column list_follow.every is 'How often it asked for it.';
 comment on column list_follow.first_slot is 'The first slot of the period.';
 comment on column list_follow.last_slot is 'Its last slot; null while it goes on.';
 comment on column list_follow.ended_at is 'When the period ended; null while it goes on.';
+comment on column list_follow.check_url is 'Where a person sees the same at the store, as the service said last; null until a result says it.';
 comment on column list_follow.alone_from is 'After it, no earlier period on the same target has a slot on the same day.';
 comment on column list_follow.alone_to is 'Before it, no later period on the same target has a slot on the same day.';
 
@@ -50,11 +51,11 @@ create or replace function project_lists(in_project text)
 returns table (
   period_id bigint, target_id integer, every interval, first_slot timestamptz, last_slot timestamptz, ended_at timestamptz,
   alone_from timestamptz, alone_to timestamptz, weight double precision, location_code integer, timezone text, store text, list text,
-  keyword text, collection text, category text, location text, language text, tags text[]
+  keyword text, collection text, category text, location text, language text, tags text[], check_url text
 ) language sql stable strict parallel safe rows 1000
 begin atomic
   select p.period_id, p.target_id, p.every, p.first_slot, p.last_slot, p.ended_at, p.alone_from, p.alone_to, p.weight, p.location_code,
-    p.timezone, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.language, p.tags
+    p.timezone, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.language, p.tags, p.check_url
   from list_follow p
   where p.project = in_project;
 end;

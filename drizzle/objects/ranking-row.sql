@@ -1,8 +1,5 @@
--- The join is left out of every plan that does not ask for check_url.
 create or replace view ranking_row as
-select r.target_id, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count,
-  case when r.gap is null then t.check_url end as check_url, r.app_ids, r.absolute
-from ranking r left join target t on t.id = r.target_id;
+select r.target_id, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.app_ids, r.absolute from ranking r;
 comment on view ranking_row is
   'The history of searches and charts as it is stored, whoever asked for it: a measurement with all its apps, or a gap.';
 comment on column ranking_row.target_id is 'The measured target: what ranking, task and charge call it.';
@@ -12,7 +9,6 @@ comment on column ranking_row.gap is 'Null when it was measured; else failed, bu
 comment on column ranking_row.reason is 'Why there is no measurement, when that is known; of a measurement, what of it could not be read.';
 comment on column ranking_row.depth is 'How many ranks were asked for: "not in top" means not among these.';
 comment on column ranking_row.results_count is 'How many results the store said that there are.';
-comment on column ranking_row.check_url is 'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
 comment on column ranking_row.app_ids is 'The apps by organic rank, as numbers of the dictionary; a hole is 0.';
 comment on column ranking_row.absolute is 'The absolute ranks beside app_ids; null when none differs from the organic rank.';
 grant select on ranking_row to storerank_editor, storerank_reader;

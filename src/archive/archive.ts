@@ -131,8 +131,8 @@ const TARGET = 't.store, t.function, t.subject, t.category, t.location_code, t.l
 
 const QUERIES: Readonly<Record<Partition['table'], (month: Partition) => string>> = {
   ranking: ({ begins, ends }) => `
-    select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.check_url,
-      case when h.app_ids is not null then array(
+    select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, h.depth, h.results_count,
+      case when h.gap is null then t.check_url end as check_url, case when h.app_ids is not null then array(
         select a.app_id from unnest(h.app_ids) with ordinality i (id, place) left join app a on a.id = i.id order by i.place
       ) end as app_ids, h.absolute
     from ranking_row h left join target t on t.id = h.target_id

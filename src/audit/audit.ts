@@ -128,9 +128,10 @@ async function recordListed(
     )
     const found = slice.filter(({ id }) => ids.has(id))
     const created = found.map(toCreated).filter((task) => task !== null)
+    uncharged.push(...found)
+    if (created.length === 0) continue
     const evidence = await db.begin((tx) => adoptOrphans(tx, created, overdueAfterMs))
     recorded += evidence.adopted + evidence.duplicates
-    uncharged.push(...found)
   }
   return { recorded, uncharged }
 }

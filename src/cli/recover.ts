@@ -5,7 +5,6 @@ import { ConfigurationError } from '../errors.ts'
 import { readRestoreState, standApart, takeOver } from '../ledger/restored.ts'
 import { type RecoveredTasks, recoverForgottenTasks } from '../post/recover.ts'
 import { type Installation, rangeSinceLastCharge, readInstallations } from '../post/restored.ts'
-import { whenAllowed } from '../post/task-history.ts'
 import { readOutstanding } from '../queue/cycle.ts'
 import { BUSY, executeJob, type Job, type JobContext } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
@@ -72,8 +71,7 @@ async function chooseInstallation({ db, client, signal }: JobContext, wanted?: s
       `This database has bought by itself as ${state.installation}, so it cannot take the place of ${wanted}. Use an empty database.`,
     )
   }
-  const range = await rangeSinceLastCharge(client, state)
-  const found = await whenAllowed(() => readInstallations(client, range, signal), signal)
+  const found = await readInstallations(client, await rangeSinceLastCharge(client, state), signal)
   const chosen = wanted ?? (found.length === 1 ? found[0]?.installation : undefined)
   if (chosen !== undefined) return db.begin((tx) => takeOver(tx, chosen))
   if (found.length > 0) throw new ConfigurationError(describeChoice(found))

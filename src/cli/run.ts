@@ -20,7 +20,6 @@ import { readBusinessTime } from '../report/money.ts'
 import { writeWholeFile } from '../report/write-file.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
 import type { CommandContext, CommandOptions, JobName } from './command.ts'
-import { describeDatabaseTrouble } from './database-trouble.ts'
 import { formatCount, formatInstant } from './print.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { printRunReport } from './run-report.ts'
@@ -44,46 +43,63 @@ export async function run(options: CommandOptions['run'], caller: CommandContext
 
 async function runOnce(options: CommandOptions['run'], context: CommandContext): Promise<number> {
   const session = await openWorkSession(context).catch(async (error: unknown) => {
-    if (options.metrics !== undefined) await writeDatabaseAway(error, options.metrics)
+    if (options.metrics !== undefined) await writeNoFigures(options.metrics, context)
     throw error
   })
   const progress = createProgress(context)
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS
   let metrics: RunMetrics | null = null
   try {
-    if (options.metrics !== undefined) metrics = await beginMetrics(session, options.metrics)
+    if (options.metrics !== undefined) {
+      metrics = await openRunMetrics(session, options.metrics)
+      await metrics.begin()
+    }
     return options.jobs.length > 0
       ? await runJobs(session, options.jobs, waitMs, context)
       : await runWholeCycle(session, progress, waitMs, context)
   } finally {
     progress.stop()
-    await session.drain()
-    if (context.signal.aborted) await explainStop(session, context)
     try {
-      await metrics?.write()
+      await session.drain()
+      if (context.signal.aborted) await explainStop(session, context)
     } finally {
-      await session.close()
+      await endRun(session, metrics)
     }
   }
 }
 
+async function endRun(session: WorkSession, metrics: RunMetrics | null): Promise<void> {
+  try {
+    await metrics?.write()
+  } finally {
+    await session.close()
+  }
+}
+
 interface RunMetrics {
+  /** Results are counted from here on. */
+  begin(): Promise<unknown>
+  /** Whatever became of the run. */
   write(): Promise<void>
 }
 
-/** Results are counted from here on. Whatever becomes of the run, the file is written at its end. */
-async function beginMetrics({ job }: WorkSession, file: string): Promise<RunMetrics> {
+async function openRunMetrics({ job }: WorkSession, file: string): Promise<RunMetrics> {
   const { openMetrics } = await import('./monitor.ts')
   const metrics = openMetrics(job, 0)
-  await metrics.read()
-  return { write: async () => writeWholeFile(resolve(file), await metrics.render()) }
+  return {
+    begin: () => metrics.read(),
+    write: async () => writeWholeFile(resolve(file), await metrics.render()),
+  }
 }
 
-/** Without a database there are no figures, and those of an earlier run would look like those of this one. */
-async function writeDatabaseAway(error: unknown, file: string): Promise<void> {
-  if (describeDatabaseTrouble(error) === null) return
-  const { renderDatabaseAway } = await import('../monitor/metrics.ts')
-  await writeWholeFile(resolve(file), await renderDatabaseAway())
+/** A run that cannot begin has no figures, and those of an earlier one would look like its own. Why it could not is told in any case. */
+async function writeNoFigures(file: string, { log }: CommandContext): Promise<void> {
+  try {
+    const { renderNoFigures } = await import('../monitor/metrics.ts')
+    await writeWholeFile(resolve(file), await renderNoFigures())
+  } catch (err) {
+    log.error({ err }, 'the file of metrics cannot be written')
+  }
 }
 
 async function sendBeat(url: Secret, { log }: CommandContext): Promise<void> {

@@ -73,7 +73,7 @@ export function createMetrics(
 }
 
 /** The text of a process that never had a database to ask: `storerank_database_up 0`, and nothing beside it. */
-export async function renderDatabaseAway(): Promise<string> {
+export async function renderNoFigures(): Promise<string> {
   const registry = new Registry()
   createDatabaseUp(registry).set(0)
   return registry.metrics()
@@ -82,7 +82,7 @@ export async function renderDatabaseAway(): Promise<string> {
 function createDatabaseUp(registry: Registry): Gauge {
   return new Gauge({
     name: 'storerank_database_up',
-    help: 'Whether the database answers.',
+    help: 'Whether the database was asked and answered: while it is 0, its figures are missing.',
     registers: [registry],
   })
 }

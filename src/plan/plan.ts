@@ -175,7 +175,7 @@ async function readPreview(tx: Transaction, input: AdmissionInput): Promise<Plan
       group by 1, 2, 3, 4
     )
     select t.*, (
-      select coalesce(jsonb_agg(l order by l.project, l.store, l.function, l.cut nulls first), '[]') from line l
+      select coalesce(json_agg(l order by l.project, l.store, l.function, l.cut nulls first), '[]') from line l
     ) as lines
     from (${totals(tx)}) t`
   if (preview === undefined) throw new Error('An aggregate returned no row.')

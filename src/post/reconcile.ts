@@ -10,9 +10,16 @@ import { giveUpUnknownPosts, readUnknownPosts, type UnknownPosts } from '../ledg
 import { releaseMissing } from '../ledger/release.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { TIMINGS } from '../timings.ts'
-import { type Range, scanTaskHistory, TAGS_KNOWN_DAYS, type TaskHistory, toCreated } from './task-history.ts'
+import {
+  type Range,
+  type ScanOptions,
+  scanTaskHistory,
+  TAGS_KNOWN_DAYS,
+  type TaskHistory,
+  toCreated,
+} from './task-history.ts'
 
-export interface ReconcileOptions {
+export interface ReconcileOptions extends Pick<ScanOptions, 'waitsForLimit'> {
   /** Longer than TCP may still deliver what a dead runner wrote. */
   readonly quietMs: number
   readonly overdueAfterMs: number
@@ -41,7 +48,7 @@ export async function reconcileUnknownPosts(
     return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0 }
   }
   const { postIds } = unknown
-  const scan = await scanUntilNow(client, unknown, options.signal)
+  const scan = await scanUntilNow(client, unknown, options)
   const found = await keepUncharged(db.sql, scan.found)
   return db.begin(async (tx) => {
     await lockTasksOfPosts(
@@ -65,10 +72,10 @@ export async function reconcileUnknownPosts(
 async function scanUntilNow(
   client: AppDataClient,
   range: Range,
-  signal?: AbortSignal,
+  { signal, waitsForLimit }: ScanOptions,
 ): Promise<TaskHistory<CreatedTask>> {
   const to = await client.readServiceTime()
   const aheadMs = to.getTime() - range.to.getTime()
   const from = new Date(range.from.getTime() + aheadMs)
-  return scanTaskHistory(client, { from, to }, toCreated, { signal })
+  return scanTaskHistory(client, { from, to }, toCreated, { signal, waitsForLimit })
 }

@@ -18,7 +18,7 @@ import { readPostedTask } from '../service/posted-task.ts'
 import type { TaskIdRow } from '../service/task-ids.ts'
 import { type ReconcileOptions, reconcileUnknownPosts } from './reconcile.ts'
 import { rangeSinceLastCharge } from './restored.ts'
-import { EDGE_MS, type Range, scanTaskHistory, slicesOf, whenAllowed } from './task-history.ts'
+import { EDGE_MS, type Range, scanTaskHistory, slicesOf } from './task-history.ts'
 
 export interface RecoverOptions extends ReconcileOptions {
   /** Tells of progress: up to when the list is read, and how many tasks were adopted. */
@@ -101,8 +101,10 @@ async function settleUnknownPosts(
 ): Promise<void> {
   await markOverduePosts(db.sql)
   for (;;) {
-    const reconcile = () => reconcileUnknownPosts(db, client, options)
-    const { unknownPosts, waitsUntil } = await whenAllowed(reconcile, options.signal)
+    const { unknownPosts, waitsUntil } = await reconcileUnknownPosts(db, client, {
+      ...options,
+      waitsForLimit: true,
+    })
     if (unknownPosts === 0) return
     const waitMs = Math.max(0, (waitsUntil?.getTime() ?? 0) - Date.now())
     await sleep(Math.min(waitMs, options.quietMs), undefined, { signal: options.signal })
@@ -126,11 +128,11 @@ async function recoverPiece(
 ): Promise<Piece> {
   const [clock] = await db.sql<{ now: Date }[]>`select storerank_now() as now`
   const aheadMs = (await client.readServiceTime()).getTime() - (clock?.now.getTime() ?? 0)
-  const { signal } = options
-  const keepOwn = (row: TaskIdRow) => readOwnTask(row, installation, aheadMs)
-  const { found, isComplete } = await whenAllowed(
-    () => scanTaskHistory(client, range, keepOwn, { signal }),
-    signal,
+  const { found, isComplete } = await scanTaskHistory(
+    client,
+    range,
+    (row) => readOwnTask(row, installation, aheadMs),
+    { signal: options.signal, waitsForLimit: true },
   )
   if (!isComplete) {
     throw new UnavailableError(

@@ -17,7 +17,15 @@ import {
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { TaskIdRow } from '../service/task-ids.ts'
-import { EDGE_MS, type Range, readPages, scanNewestTasks, slicesOf, TAGS_KNOWN_DAYS } from './task-history.ts'
+import {
+  EDGE_MS,
+  type Range,
+  readPages,
+  type ScanOptions,
+  scanNewestTasks,
+  slicesOf,
+  TAGS_KNOWN_DAYS,
+} from './task-history.ts'
 
 const DAY_MS = 86_400_000
 /** A new database reads so many pages of the account's tasks, the newest first: 10 a minute are allowed (spec: Limits). */
@@ -136,7 +144,7 @@ async function standsIn(
   { isApart, installation }: RestoreState,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  for await (const page of readNewestPages(client, range, signal)) {
+  for await (const page of readNewestPages(client, range, { signal })) {
     const others = page.map(installationOf).filter((found) => found !== null && found !== installation)
     if (others.length > 0 && !isApart) return true
     if (await namesForgotten(db.sql, installation, page)) return true
@@ -152,14 +160,14 @@ export interface Installation {
   readonly lastPostedAt: Date
 }
 
-/** The databases of storerank that posted the newest tasks of the account. */
+/** The databases of storerank that posted the newest tasks of the account. Waits where the limit of the list is used up. */
 export async function readInstallations(
   client: AppDataClient,
   range: Range,
   signal?: AbortSignal,
 ): Promise<Installation[]> {
   const found = new Map<string, Installation>()
-  for await (const page of readNewestPages(client, range, signal)) {
+  for await (const page of readNewestPages(client, range, { signal, waitsForLimit: true })) {
     for (const row of page) {
       const installation = installationOf(row)
       if (installation === null) continue
@@ -178,7 +186,7 @@ function installationOf({ tag }: TaskIdRow): string | null {
 function readNewestPages(
   client: AppDataClient,
   range: Range,
-  signal: AbortSignal | undefined,
+  options: ScanOptions,
 ): AsyncGenerator<TaskIdRow[]> {
-  return readPages(client, range, { sort: 'desc', most: PAGES_OF_A_NEW_DATABASE, signal })
+  return readPages(client, range, { ...options, sort: 'desc', most: PAGES_OF_A_NEW_DATABASE })
 }

@@ -28,6 +28,11 @@ export interface ScanOptions {
   readonly signal?: AbortSignal | undefined
   /** Done before each page. */
   readonly beforePage?: () => Promise<void>
+  /**
+   * A page that is refused, because other programs of the account have read all that a minute allows, is read after the pause. For a command
+   * that a person waits for; a job of the schedule comes again by itself.
+   */
+  readonly waitsForLimit?: boolean | undefined
 }
 
 /** The list has the tags of one month (spec: Task id history), and a month may have 28 days. */
@@ -41,6 +46,7 @@ export const EDGE_MS = 30 * 60_000
 const SLICE_ROWS = 5_000
 /** Passes over a list whose pages shift while they are read; each pass sees more rows. */
 const MAX_PASSES = 4
+/** Of one page. */
 const MAX_REFUSALS = 10
 /** So exact is a time in the list. */
 const SECOND_MS = 1000
@@ -130,28 +136,22 @@ export async function* readPages(
     most = Infinity,
     signal,
     beforePage,
+    waitsForLimit = false,
   }: ScanOptions & { readonly sort: Sort; readonly most?: number },
 ): AsyncGenerator<TaskIdRow[]> {
   for (let page = 0; page < most; page += 1) {
     await beforePage?.()
     signal?.throwIfAborted()
-    const rows = await readPage(client, range, sort, page * MAX_TASK_ID_ROWS)
+    const read = () => readPage(client, range, sort, page * MAX_TASK_ID_ROWS)
+    const rows = waitsForLimit ? await whenAllowed(read, signal) : await read()
     yield rows
     if (rows.length < MAX_TASK_ID_ROWS) return
   }
 }
 
-function readPage(client: AppDataClient, range: Range, sort: Sort, offset: number): Promise<TaskIdRow[]> {
-  return client.listTaskIds({ ...range, offset, limit: MAX_TASK_ID_ROWS, includeMetadata: true, sort })
-}
-
-/**
- * Does it again after the pause that the limit asks for: other programs of the account may have taken what a minute allows of the list.
- * For a command that a person waits for; a job of the schedule comes again by itself.
- * @throws RateLimitedError when that was so ten times; what `read` throws
- */
-export async function whenAllowed<Read>(read: () => Promise<Read>, signal?: AbortSignal): Promise<Read> {
-  for (let left = MAX_REFUSALS; ; left -= 1) {
+/** @throws RateLimitedError when it is refused for the tenth time; what `read` throws */
+async function whenAllowed<Read>(read: () => Promise<Read>, signal?: AbortSignal): Promise<Read> {
+  for (let left = MAX_REFUSALS - 1; ; left -= 1) {
     try {
       return await read()
     } catch (error) {
@@ -159,6 +159,10 @@ export async function whenAllowed<Read>(read: () => Promise<Read>, signal?: Abor
       await sleep(error.retryAfterMs, undefined, { signal })
     }
   }
+}
+
+function readPage(client: AppDataClient, range: Range, sort: Sort, offset: number): Promise<TaskIdRow[]> {
+  return client.listTaskIds({ ...range, offset, limit: MAX_TASK_ID_ROWS, includeMetadata: true, sort })
 }
 
 /** As many rows at once as a statement takes. */

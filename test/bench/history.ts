@@ -50,6 +50,10 @@ export async function fillHistory(
   await begin((tx) => fillTasks(tx))
   await begin((tx) => tx`select recount_spend()`)
   await begin((tx) => tx`update watch_period set closed_to = now()`)
+  await begin(
+    (tx) => tx`
+      update target set check_url = 'https://apps.example.com/us/search?term=' || replace(subject, ' ', '%20') || '&country=us&language=en'`,
+  )
   // As autovacuum does while rows come in.
   await db.sql`select brin_summarize_new_values('charge_by_time')`
 }

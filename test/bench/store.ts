@@ -88,7 +88,7 @@ function toResult(serviceId: string, keyword: number, day: number): Fetched {
     problem: null,
     search: {
       keyword: null,
-      checkUrl: null,
+      checkUrl: `https://apps.example.com/us/search?term=keyword%20${keyword}&country=us&language=en`,
       datetime: new Date(),
       resultsCount: 250,
       itemsCount: 100,

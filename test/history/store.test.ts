@@ -66,7 +66,7 @@ test('a link to the store is kept once for all captures of a target, as the serv
   await store(world, bend(told, 2, { resultsCount: 1e300 }))
   const ids = batch.slice(0, 3).map((one) => one.item.serviceId)
   const rows = await world.db.sql`
-    select r.gap, r.check_url from ranking_row r join task k using (target_id, slot)
+    select r.gap, r.check_url from ranking_slot r join task k using (target_id, slot)
     where k.service_id = any(${ids}) order by array_position(${ids}::text[], k.service_id)`
   assert.deepEqual(
     rows.map((row) => ({ ...row })),

@@ -173,7 +173,7 @@ function assertNothingTwice(measured: readonly string[]): void {
 /** Without the time of a result that says none: then it is that of storing. */
 async function readHistory({ sql }: TestDatabase): Promise<string[]> {
   const rows = await sql`
-    select t.store, t.function, t.subject, r.slot, r.gap, case when r.results_count is not null then r.captured_at end as captured_at,
+    select t.store, t.function, t.subject, r.slot, r.gap, case when cardinality(r.app_ids) > 0 then r.captured_at end as captured_at,
       r.depth, r.results_count, r.reason, md5((
         select string_agg(a.app_id, ' ' order by u.rank) from unnest(r.app_ids) with ordinality u (id, rank) join app a on a.id = u.id
       )) as content

@@ -52,7 +52,7 @@ async function runOnce(options: CommandOptions['run'], context: CommandContext):
   try {
     if (options.metrics !== undefined) {
       metrics = await openRunMetrics(session, options.metrics)
-      await metrics.begin()
+      await metrics.look()
     }
     return options.jobs.length > 0
       ? await runJobs(session, options.jobs, waitMs, context)
@@ -78,7 +78,7 @@ async function endRun(session: WorkSession, metrics: RunMetrics | null): Promise
 
 interface RunMetrics {
   /** Results are counted from here on. */
-  begin(): Promise<unknown>
+  look(): Promise<unknown>
   /** Whatever became of the run. */
   write(): Promise<void>
 }
@@ -87,7 +87,7 @@ async function openRunMetrics({ job }: WorkSession, file: string): Promise<RunMe
   const { openMetrics } = await import('./monitor.ts')
   const metrics = openMetrics(job, 0)
   return {
-    begin: () => metrics.read(),
+    look: () => metrics.read(),
     write: async () => writeWholeFile(resolve(file), await metrics.render()),
   }
 }

@@ -25,6 +25,12 @@ const MORE_TIMERS = 16
 const SOCKETS = /^TCP/
 const MOST_SOCKETS = 256
 const COST_GROWTH = 1.3
+/** What a task costs: CPU by what the yardstick's work cost on the same day. */
+const COSTS: readonly (readonly [what: string, read: (report: DayReport) => number])[] = [
+  ['of the CPU of a yardstick', ({ cpuMs, yardstickMs }) => cpuMs / yardstickMs],
+  ['statements', ({ statements }) => statements],
+  ['buffers', ({ buffers }) => buffers],
+]
 /** With fewer in a day, what runners ask while nothing is due outweighs their work. */
 const FEWEST_TASKS = 1_000
 const BLOAT = 2
@@ -110,12 +116,12 @@ function findDearer(days: readonly DayReport[]): string[] {
   const quiet = days.slice(1).filter(({ trouble, tasks }) => trouble === '' && tasks >= FEWEST_TASKS)
   if (quiet.length < 2) return []
   const some = Math.max(1, Math.min(3, Math.floor(quiet.length / 2)))
-  return (['cpuMs', 'statements', 'buffers'] as const).flatMap((what) => {
+  return COSTS.flatMap(([what, read]) => {
     const [early, late] = [quiet.slice(0, some), quiet.slice(-some)].map((part) =>
-      Math.min(...part.map((report) => report[what])),
+      Math.min(...part.map(read)),
     ) as [number, number]
     return late > early * COST_GROWTH
-      ? [`A task costs ${late.toFixed(2)} ${what} in the end, and ${early.toFixed(2)} in the beginning.`]
+      ? [`A task costs ${late.toFixed(3)} ${what} in the end, and ${early.toFixed(3)} in the beginning.`]
       : []
   })
 }

@@ -28,6 +28,7 @@ import { moveClockByTable } from '../support/moved-clock.ts'
 import type { Life } from './checks.ts'
 import { countConnections, type DayReport, readTables, readWork } from './measure.ts'
 import { type SoakRunner, startSoakRunner } from './runners.ts'
+import { openYardstick, type Yardstick } from './yardstick.ts'
 
 export interface SoakOptions {
   readonly days: number
@@ -49,6 +50,7 @@ interface World {
   readonly env: Readonly<Record<string, string>>
   db: Database
   queue: Queue
+  readonly yardstick: Yardstick
   readonly runners: Map<'first' | 'second', SoakRunner>
   /** How often each was started: another process is another life. */
   starts: number
@@ -116,6 +118,8 @@ async function openWorld(options: SoakOptions, ends: AsyncDisposableStack): Prom
   await shortenCallWindow(db.sql, CALL_WINDOW_MS)
   const queue = await openQueue(url, SILENT)
   ends.defer(() => queue.stop(0))
+  const yardstick = openYardstick(url)
+  ends.defer(() => yardstick.close())
   const env = {
     DATABASE_URL: url,
     APP_DATA_URL: sandbox.url,
@@ -130,7 +134,18 @@ async function openWorld(options: SoakOptions, ends: AsyncDisposableStack): Prom
     STORERANK_HOME: folder,
     LOG_LEVEL: 'info',
   }
-  const world: World = { options, server, sandbox, url, env, db, queue, runners: new Map(), starts: 0 }
+  const world: World = {
+    options,
+    server,
+    sandbox,
+    url,
+    env,
+    db,
+    queue,
+    yardstick,
+    runners: new Map(),
+    starts: 0,
+  }
   ends.defer(async () => {
     await Promise.all([...world.runners.values()].map((runner) => runner.stop('SIGKILL')))
   })
@@ -245,6 +260,7 @@ async function liveOneDay(world: World, day: number): Promise<DayReport> {
     day,
     tasks: await countStored(world.db),
     cpuMs: part('cpuMs'),
+    yardstickMs: world.yardstick.read(),
     statements: part('statements'),
     buffers: part('buffers'),
     connections: await countConnections(world.db),
@@ -293,6 +309,7 @@ async function waitUntilDone(world: World, day: number): Promise<void> {
     if (nowMs - startedMs > DAY_LIMIT_MS) throw new Error(`Day ${day} did not end.`)
     if (nowMs >= collectAtMs) {
       for (const job of ['track', 'collect', 'reconcile']) await wake(world, job)
+      await world.yardstick.sample()
       collectAtMs = nowMs + COLLECT_EVERY_MS
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal: world.options.signal })

@@ -14,6 +14,8 @@ export interface DayReport {
   readonly tasks: number
   /** Of the server, for each task. */
   readonly cpuMs: number
+  /** What a fixed piece of work cost meanwhile: CPU is compared by it, as a machine is slower in one hour than in the next. */
+  readonly yardstickMs: number
   readonly statements: number
   readonly buffers: number
   readonly connections: number

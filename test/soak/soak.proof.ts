@@ -66,6 +66,7 @@ const day = (number: number, changes: Partial<DayReport> = {}): DayReport => ({
   day: number,
   tasks: 1_000,
   cpuMs: 10,
+  yardstickMs: 20,
   statements: 3,
   buffers: 100,
   connections: 8,
@@ -93,7 +94,14 @@ test('what piles up is found', () => {
   assert.match(find(held({ listeners: 6 })), /6 listeners, and had 5/)
   assert.match(find(held({ warnings: ['MaxListenersExceededWarning: x'] })), /first was warned/)
   assert.match(find({ connections: 41 }), /41 connections, and 40 are the most/)
-  assert.match(find({ statements: 4 }), /A task costs 4\.00 statements in the end, and 3\.00/)
+  assert.match(find({ statements: 4 }), /A task costs 4\.000 statements in the end, and 3\.000/)
+  assert.match(
+    find({ cpuMs: 14 }),
+    /A task costs 0\.700 of the CPU of a yardstick in the end, and 0\.500 in the beginning/,
+  )
+  // A slower machine is no dearer task.
+  assert.equal(find({ cpuMs: 14, yardstickMs: 26 }), '')
+  assert.match(find({ yardstickMs: 14 }), /0\.714 of the CPU of a yardstick/)
   assert.match(find({}, { differences: 2 }), /differ from the charges in 2 places/)
   assert.match(find({}, { aged: [{ table: 'task', rows: 1, bytes: 0 }] }), /task has 1 rows that are older/)
   assert.match(

@@ -1,0 +1,48 @@
+/** What a fixed piece of work costs on this machine now: neighbours, heat and full caches make the same work dearer for an hour. Linux only. */
+import { readFile } from 'node:fs/promises'
+import postgres from 'postgres'
+
+export interface Yardstick {
+  /** Does the work once. A server that restarts is no error: then there is no sample. */
+  sample(): Promise<void>
+  /** Milliseconds of CPU that a sample has cost on average since the last reading, or in the life so far when there was none. */
+  read(): number
+  close(): Promise<void>
+}
+
+const WORDS = 20_000
+
+/** Its connection runs nothing else, so that the CPU of its process is that of the work. */
+export function openYardstick(url: string): Yardstick {
+  const sql = postgres(url, {
+    max: 1,
+    onnotice: () => {},
+    connection: { application_name: 'soak yardstick', jit: 'off', max_parallel_workers_per_gather: 0 },
+  })
+  let [samples, totalMs, lastMs] = [0, 0, 0]
+  const measure = async () => {
+    const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const pid = row?.pid ?? 0
+    const beforeMs = await readCpuMs(pid)
+    await sql`select count(distinct md5(n::text)) from generate_series(1, ${WORDS}::int) n`
+    totalMs += (await readCpuMs(pid)) - beforeMs
+    samples += 1
+  }
+  return {
+    sample: () =>
+      measure().catch((error) => {
+        if (!/CONNECTION|57P0|ENOENT|ESRCH/.test(String(error.code))) throw error
+      }),
+    read: () => {
+      if (samples > 0) lastMs = totalMs / samples
+      ;[samples, totalMs] = [0, 0]
+      return lastMs
+    },
+    close: () => sql.end(),
+  }
+}
+
+/** To the nanosecond, where /proc/<pid>/stat counts in hundredths of a second. */
+async function readCpuMs(pid: number): Promise<number> {
+  return Number((await readFile(`/proc/${pid}/schedstat`, 'utf8')).split(' ')[0]) / 1e6
+}

@@ -3,7 +3,7 @@
  * when its slot begins until a plan decides it; plans read them piece by piece in the order of urgency, and never all watches. What the
  * budget cuts waits elsewhere (src/plan/waiting.ts).
  */
-import type { Database, SqlRunner } from '../db/database.ts'
+import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import type { Fragment } from '../ledger/money.ts'
 import { TIMINGS } from '../timings.ts'
@@ -55,11 +55,24 @@ export function dueNow(sql: SqlRunner): Fragment {
     barrier as (select 0 as scope, 0::bigint as place where false)`
 }
 
+/** What is due at an instant and less urgent than all that a plan has queued. */
+export interface UnqueuedSlots {
+  /** As Postgres writes it. */
+  readonly present: string
+  readonly behind: DuePlace
+}
+
+/** So many times as many periods as a piece has slots are queued at once; of more, the most urgent ones are queued and planned first. */
+const FEW_PIECES = 5
+
 /**
  * Queues what has become due since the last plan. Where nothing has it reads a row for each interval of the watches. What is left of a
  * plan that was broken off gets its place of now, or keeps its priority where nobody asks for it any more.
+ * @param pieceSlots how many slots the first piece of the plan takes
+ * @returns what is still to be queued: where very much is due, only the first piece is queued, so that it is not planned after a million others
+ *   have been queued; null where all is queued
  */
-export async function queueDueSlots(db: Database): Promise<void> {
+export async function queueDueSlots(db: Database, pieceSlots: number): Promise<UnqueuedSlots | null> {
   await db.sql`
     update due_slot d set priority_order = now.priority_order, captured_at = now.captured_at
     from (
@@ -73,21 +86,50 @@ export async function queueDueSlots(db: Database): Promise<void> {
     ) now
     where (d.target_id, d.slot) = (now.target_id, now.slot)
       and (d.priority_order, d.captured_at) <> (now.priority_order, now.captured_at)`
-  while (await queueNextPeriods(db)) {}
+  const present = await readPresent(db)
+  const queueNoted = (tx: Transaction) => tx<Queued>`
+    select queue_noted_slots(${TIMINGS.planPeriods}, ${present}::text::timestamptz) as periods`
+  while (await queueSome(db, queueNoted)) {}
+  const behind = await queueMostUrgent(db, present, pieceSlots)
+  if (behind !== null) return { present, behind }
+  await queueUnqueued(db, { present, behind: FIRST_PLACE })
+  return null
 }
 
-/** Queues the slots of periods that have to be looked at. Returns whether there were any. */
-function queueNextPeriods(db: Database): Promise<boolean> {
-  return db.begin(
-    async (tx) => {
-      const [queued] = await tx<
-        { periods: number }[]
-      >`select queue_due_slots(${TIMINGS.planPeriods}) as periods`
-      return (queued?.periods ?? 0) > 0
-    },
-    { name: 'Queueing what is due', lockTimeoutMs: TIMINGS.ledgerLockMs },
-  )
+/** Queues the rest of what `queueDueSlots` has found due. What has been due since has a row of `period_due`, or waits for the next plan. */
+export async function queueUnqueued(db: Database, { present, behind }: UnqueuedSlots): Promise<void> {
+  const { priorityOrder, capturedAt, slot, targetId } = behind
+  const queuePassing = (tx: Transaction) => tx<Queued>`
+    select queue_passing_slots(${TIMINGS.planPeriods}, ${present}::text::timestamptz, ${priorityOrder}::smallint,
+      ${capturedAt}::text::timestamptz, ${slot}::text::timestamptz, ${targetId}::int) as periods`
+  while (await queueSome(db, queuePassing)) {}
 }
+
+async function readPresent({ sql }: Database): Promise<string> {
+  const [row] = await sql<{ present: string }[]>`select storerank_now()::text as present`
+  if (row === undefined) throw new Error('A select without a table returned no row.')
+  return row.present
+}
+
+type Queued = { periods: number }[]
+
+/** Returns whether there was anything to look at. */
+function queueSome(db: Database, queue: (tx: Transaction) => Promise<Queued>): Promise<boolean> {
+  return db.begin(async (tx) => ((await queue(tx))[0]?.periods ?? 0) > 0, QUEUEING)
+}
+
+/** Returns the last place that it queued; null where little is due, and nothing was queued. */
+async function queueMostUrgent(db: Database, present: string, pieceSlots: number): Promise<DuePlace | null> {
+  const [last] = await db.begin(
+    (tx) => tx<DuePlace[]>`
+      select priority_order as "priorityOrder", captured_at::text as "capturedAt", slot::text, target_id as "targetId"
+      from queue_urgent_slots(${pieceSlots}, ${pieceSlots * FEW_PIECES}, ${present}::text::timestamptz)`,
+    QUEUEING,
+  )
+  return last ?? null
+}
+
+const QUEUEING = { name: 'Queueing what is due', lockTimeoutMs: TIMINGS.ledgerLockMs }
 
 /** A place in the order of urgency: that of a due slot. */
 export interface DuePlace {

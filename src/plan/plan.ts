@@ -22,6 +22,8 @@ import {
   FIRST_PLACE,
   openTwins,
   queueDueSlots,
+  queueUnqueued,
+  type UnqueuedSlots,
 } from './due.ts'
 import { disableNestedLoops } from './joins.ts'
 import { barriers, forgetEndedWaits, keepWaiting, wakeWaiting } from './waiting.ts'
@@ -46,10 +48,10 @@ export async function planDueTasks(
   pieceSlots = TIMINGS.planSlots,
 ): Promise<PlanSummary> {
   await openTwins(db)
-  await queueDueSlots(db)
+  const unqueued = await queueDueSlots(db, pieceSlots)
   await forgetEndedWaits(db)
   const plan = { budget, enqueuePosts, pieceSlots }
-  let state: PlanState = { summary: NOTHING_PLANNED, passed: NOTHING_PASSED }
+  let state: PlanState = { summary: NOTHING_PLANNED, passed: NOTHING_PASSED, unqueued }
   // Of what wakes, some may not be due any more, so that the money reaches further.
   for (let isFirst = true, woken = 0; isFirst || woken > 0; isFirst = false) {
     woken = await wakeWaiting(db, { ...budget, prices: await readPrices(db.sql), passed: state.passed })
@@ -68,19 +70,25 @@ interface Plan {
 interface PlanState {
   readonly summary: PlanSummary
   readonly passed: PassedMoney
+  /** What the first piece does not wait for: it is more urgent. */
+  readonly unqueued: UnqueuedSlots | null
 }
 
 const NOTHING_PLANNED: PlanSummary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
 
 async function planQueue(db: Database, plan: Plan, state: PlanState): Promise<PlanState> {
-  let { summary, passed } = state
+  let { summary, passed, unqueued } = state
   for (let after: DuePlace | null = FIRST_PLACE; after !== null; ) {
     const piece: PlannedPiece = await planPiece(db, plan, after, passed)
     summary = addUp(summary, piece)
     passed = passOn(passed, piece)
     after = piece.last
+    if (unqueued === null) continue
+    await queueUnqueued(db, unqueued)
+    after ??= unqueued.behind
+    unqueued = null
   }
-  return { summary, passed }
+  return { summary, passed, unqueued }
 }
 
 type PlannedPiece = Omit<Planned, 'postIds'> & {

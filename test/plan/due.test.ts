@@ -7,10 +7,14 @@ import { until } from '../support/embedded.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
 const START_MS = Date.UTC(2026, 2, 10, 13)
 const EVERY = ['1 hour', '6 hours', '1 day', '3 days']
 const KEYWORDS = ['yoga', 'zen', 'run']
 const CENT = 10_000
+/** Watched since the day before: with pieces of two slots, they are so many that the most urgent are planned before all are queued. */
+const MANY = Array.from({ length: 12 }, (_, number) => `old ${number}`)
+const PIECE_SLOTS = 2
 
 let planning: Planning
 before(async () => {
@@ -83,7 +87,7 @@ async function take(each: Step, clock: { ms: number }): Promise<void> {
     clock.ms += each.minutes * MINUTE_MS
     await planning.setNow(new Date(clock.ms))
   }
-  if (each.do === 'plan') await planning.plan({ maxDayMicros: each.maxDayMicros }, 2)
+  if (each.do === 'plan') await planning.plan({ maxDayMicros: each.maxDayMicros }, PIECE_SLOTS)
   if (each.do === 'budget') await planning.setBudget(each.project, { dailyMicros: each.dailyMicros })
   // As a claim does with what no watch asks for any more.
   if (each.do === 'drop')
@@ -105,11 +109,11 @@ test('a plan goes on while housekeeping has all periods looked at, also when it 
   await planning.plan()
   const plan = await planning.openAnother().begin(async (housekeeping) => {
     await housekeeping`select from interval_progress for update`
-    const planned = queueDueSlots(planning.openAnother())
+    const planned = queueDueSlots(planning.openAnother(), 10)
     await until('the plan waits', async () => {
       const waiting = await db.sql`
         select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query like '%queue_due_slots%'`
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%queue_passing_slots%'`
       return waiting.count === 1
     })
     await housekeeping`delete from interval_progress`
@@ -126,11 +130,14 @@ describe('whatever people and runners did', () => {
         const { db } = planning
         const clock = { ms: START_MS }
         await planning.clear()
+        await planning.setNow(new Date(clock.ms - DAY_MS))
+        await planning.watch('c', MANY)
+        await planning.plan()
         await planning.setNow(new Date(clock.ms))
         for (const each of steps) await take(each, clock)
         const budget = { maxDayMicros: maxMicros }
         const { planned, plannedMicros, cut } = await planning.preview(budget)
-        const plan = await planning.plan(budget, 2)
+        const plan = await planning.plan(budget, PIECE_SLOTS)
         assert.deepEqual([plan.planned, plan.plannedMicros], [planned, plannedMicros])
         const [left] = await db.sql`
           with ${dueNow(db.sql)}

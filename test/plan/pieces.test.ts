@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { queueDueSlots } from '../../src/plan/due.ts'
+import { planDueTasks } from '../../src/plan/plan.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const KEYWORDS = 3_000
@@ -15,7 +16,7 @@ before(async () => {
     'fitness',
     Array.from({ length: KEYWORDS }, (_, index) => `keyword ${index}`),
   )
-  await queueDueSlots(planning.db)
+  await queueDueSlots(planning.db, KEYWORDS)
   await planning.db.sql`analyze`
 })
 after(() => planning.drop())
@@ -48,4 +49,30 @@ test('the tasks of a piece have ids of their own, in the order in which they wer
     { ...ids },
     { tasks: KEYWORDS, ids: KEYWORDS, pieces: PIECES, are_of_version_7: true, are_in_order: true },
   )
+})
+
+test('where very much is due, its most urgent piece is posted before all else is even queued', async () => {
+  const { db } = planning
+  const pieceSlots = KEYWORDS / PIECES
+  await planning.setNow('2026-11-22 12:00+00')
+  await db.sql`update target set captured_at = '2026-11-21 12:00+00'::timestamptz + (id * 7919) % 3001 * interval '1 second'`
+  await db.sql`update watch_period set priority = 2 where target_id % 100 = 0`
+  const queued: number[] = []
+  const budget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
+  await planDueTasks(
+    db,
+    budget,
+    async (tx, postIds) => {
+      if (postIds.length > 0) queued.push((await tx`select from due_slot`).count)
+    },
+    pieceSlots,
+  )
+  assert.deepEqual(queued.slice(0, 2), [0, KEYWORDS - 2 * pieceSlots])
+  const [order] = await db.sql`
+    select count(*)::int as tasks, count(*) filter (where (-priority, captured_at) < (before_priority, before_captured_at))::int as too_late
+    from (
+      select k.priority, t.captured_at, -lag(k.priority) over o as before_priority, lag(t.captured_at) over o as before_captured_at
+      from task k join target t on t.id = k.target_id where k.slot = '2026-11-22' window o as (order by k.id)
+    ) k`
+  assert.deepEqual({ ...order }, { tasks: KEYWORDS, too_late: 0 })
 })

@@ -58,6 +58,7 @@ test('a signal while the servers start ends it in order: no process and no folde
 const HELD = {
   heapBytes: 40_000_000,
   codeBytes: 4_000_000,
+  rssBytes: 300_000_000,
   resources: { Timeout: 3 },
   listeners: 5,
   warnings: [],

@@ -19,7 +19,7 @@ const MIB = 1024 * 1024
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
 process.stdout.write(
-  `Logs of the runners: ${values.log}\n day  tasks  CPU ms, by the yardstick, statements and buffers a task   connections  MiB of heap (of it code), timers/sockets\n`,
+  `Logs of the runners: ${values.log}\n day  tasks  CPU ms, by the yardstick, statements and buffers a task   connections  MiB of heap and buffers (of it code), of the process, timers/sockets\n`,
 )
 const days: DayReport[] = []
 const life: Life = await liveLong({
@@ -32,8 +32,8 @@ const life: Life = await liveLong({
     days.push(report)
     const { day, tasks, cpuMs, yardstickMs, statements, buffers, connections, runners, trouble } = report
     const heaps = Object.entries(runners).map(
-      ([name, { heapBytes, codeBytes, resources }]) =>
-        `${name} ${(heapBytes / MIB).toFixed(1)} (${(codeBytes / MIB).toFixed(1)}) ${resources.Timeout ?? 0}/${resources.TCPSocketWrap ?? 0}`,
+      ([name, { heapBytes, codeBytes, rssBytes, resources }]) =>
+        `${name} ${(heapBytes / MIB).toFixed(1)} (${(codeBytes / MIB).toFixed(1)}) ${(rssBytes / MIB).toFixed(0)} ${resources.Timeout ?? 0}/${resources.TCPSocketWrap ?? 0}`,
     )
     process.stdout.write(
       `${String(day).padStart(4)} ${String(tasks).padStart(6)}  ${cpuMs < 0 ? 'new server' : `${cpuMs.toFixed(2)} ${(cpuMs / yardstickMs).toFixed(4)}`}  ${statements.toFixed(2)}  ${buffers.toFixed(0)}   ${connections}   ${heaps.join(', ')}  ${trouble}\n`,

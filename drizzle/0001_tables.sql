@@ -726,6 +726,7 @@ CREATE TABLE "task" (
 	"service_id" text,
 	"posted_at" timestamp (6) with time zone,
 	"fetching_until" timestamp (6) with time zone,
+	"overdue_at" timestamp (6) with time zone,
 	"ask_at" timestamp (6) with time zone,
 	"unusable_answers" smallint DEFAULT 0 NOT NULL,
 	"ended_at" timestamp (6) with time zone,
@@ -871,6 +872,8 @@ CREATE INDEX "task_planned" ON "task" USING btree ("slot_ends_at","slot") WHERE 
 CREATE INDEX "task_unpacked" ON "task" USING btree ("planned_at") WHERE state = 'planned' and post_id is null;
 --> statement-breakpoint
 CREATE INDEX "task_posted" ON "task" USING btree ("ask_at","slot") WHERE state = 'posted';
+--> statement-breakpoint
+CREATE INDEX "task_overdue" ON "task" USING btree ("overdue_at","posted_at") WHERE state = 'posted';
 --> statement-breakpoint
 CREATE INDEX "task_awaited" ON "task" USING btree ("endpoint") WHERE state = 'posted';
 --> statement-breakpoint

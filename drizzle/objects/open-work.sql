@@ -1,7 +1,8 @@
--- Each count has a partial index of its own with the slot in it, so that a look costs the same however much has been done, and reads no task
--- of those that are open. Tasks in a post that is being sent, or whose answer was lost, are looked up by the post, in `lateral … offset 0`:
--- while a table has no statistics, as after its first tasks, a join would read all of them. The clock is a subquery, because a volatile
--- function is no bound of an index scan.
+-- Each count has a partial index of its own with the slot in it, or of what is late with the time of posting, so that a look costs the same
+-- however much has been done, and reads no task of those that are open. Late is what `overdue_at` says: `ask_at` moves with each ask. Tasks
+-- in a post that is being sent, or whose answer was lost, are looked up by the post, in `lateral … offset 0`: while a table has no
+-- statistics, as after its first tasks, a join would read all of them. The clock is a subquery, because a volatile function is no bound of an
+-- index scan.
 create or replace function is_recovering() returns boolean language sql stable security definer set search_path = public, pg_temp as $$
   select is_lock_held('job recover')
 $$;
@@ -23,7 +24,7 @@ from (
   union all
   select 'overdue', count(*), min(k.posted_at), format('%s results are late, and are asked for by their ids: select * from task_problem '
     'where kind = ''overdue''. When there are many, look at service_state.', count(*))
-  from task k where k.state = 'posted' and k.ask_at < (select clock_timestamp())
+  from task k where k.state = 'posted' and k.overdue_at < (select clock_timestamp())
   union all
   select 'budget_cut', count(*), min(c.slot), format('The budget does not reach %s slots that are due: raise it, or watch less. '
     '`storerank plan` says which budget is used up.', count(*))

@@ -33,14 +33,14 @@ join target g on g.id = c.target_id
 where c.kind = 'duplicate'
 group by g.id, c.slot, c.service_id
 union all
-select coalesce(t.ask_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
+select coalesce(t.overdue_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id, t.service_id, t.status_code, format('It was posted at %s, and %s. It stays open and is asked for by its id.',
     to_char(t.posted_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
     coalesce('the last answer was: ' || rtrim(t.problem, '.'), 'no ready list has named it'))
 from task t
 join target g on g.id = t.target_id
 where t.id = any(array(
-  select k.id from task k where k.state = 'posted' and k.ask_at < now()
+  select k.id from task k where k.state = 'posted' and k.overdue_at < now()
   union all
   select k.id from task k where k.state = 'posted' and k.problem is not null))
 union all

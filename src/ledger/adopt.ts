@@ -30,7 +30,7 @@ const UNITS = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
  * Records created tasks: sets the service id, charges each payer, and ends the reservation. The charge counts on the day of the
  * reservation, which is the day of sending: an answer after midnight must not take money of the next day. A task that was
  * dropped meanwhile becomes `posted`, unless its slot has another task.
- * @param overdueAfterMs when a task at priority 1 is asked for by id
+ * @param overdueAfterMs when the result of a task at priority 1 is late, and asked for by id
  */
 export async function adoptTasks(
   tx: Transaction,
@@ -62,10 +62,13 @@ export async function adoptTasks(
         ended_at = case when k.state = 'dropped' and not f.has_successor then null else k.ended_at end,
         -- Why it was refused before.
         problem = case when k.state in ('planned', 'posting') and k.status_code is null then null else k.problem end,
-        ask_at = clock_timestamp() + make_interval(secs =>
-          case k.priority when 2 then ${Math.min(overdueAfterMs, TIMINGS.highPriorityOverdueMs) / 1000}::float8
-            else ${overdueAfterMs / 1000}::float8 end)
-      from known f where f.is_own and k.id = f.task_id
+        overdue_at = late.at, ask_at = late.at
+      from known f cross join lateral (
+        select clock_timestamp() + make_interval(secs =>
+          case f.priority when 2 then ${Math.min(overdueAfterMs, TIMINGS.highPriorityOverdueMs) / 1000}::float8
+            else ${overdueAfterMs / 1000}::float8 end) as at
+      ) late
+      where f.is_own and k.id = f.task_id
     ),
     settled as (select payers, estimate_micros, reserved_at from known where is_own and is_reserved),
     moved as (

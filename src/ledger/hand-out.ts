@@ -53,7 +53,8 @@ export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask
 }
 
 /**
- * Leases overdue tasks, which no ready list has named in time, the longest overdue first.
+ * Leases overdue tasks, which no ready list has named in time, the longest due to be asked for first. They stay overdue
+ * (`overdue_at`) until their result comes: only the time of the next ask moves.
  * @param patience how many times as long as usual a result may take
  */
 export async function leaseOverdueTasks(tx: Transaction, patience: number): Promise<FetchItem[]> {

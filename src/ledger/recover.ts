@@ -157,8 +157,8 @@ export async function dropForgottenTwins(tx: Transaction): Promise<void> {
 export async function repeatTasks(tx: Transaction): Promise<void> {
   await tx`
     with again as (
-      update task k set state = 'planned', attempt = l.attempt, post_id = null, service_id = null, posted_at = null, ask_at = null,
-        fetching_until = null, unusable_answers = 0, ended_at = null, reserved_at = l.posted_at
+      update task k set state = 'planned', attempt = l.attempt, post_id = null, service_id = null, posted_at = null,
+        overdue_at = null, ask_at = null, fetching_until = null, unusable_answers = 0, ended_at = null, reserved_at = l.posted_at
       from listed l where k.id = l.task_id and k.attempt < l.attempt and k.state in ('posted', 'failed')
       returning k.payers, k.estimate_micros, k.reserved_at
     ),

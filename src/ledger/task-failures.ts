@@ -118,8 +118,8 @@ export async function postAgain(
   const rows = await tx<{ serviceId: string }[]>`
     with again as (
       update task k set state = 'planned', attempt = k.attempt + 1, post_id = null, service_id = null, posted_at = null,
-        ask_at = null, fetching_until = null, unusable_answers = 0, status_code = f.status_code, reserved_at = storerank_now(),
-        problem = explain_status(f.status_code, f.message),
+        overdue_at = null, ask_at = null, fetching_until = null, unusable_answers = 0, status_code = f.status_code,
+        reserved_at = storerank_now(), problem = explain_status(f.status_code, f.message),
         estimate_micros = coalesce((
           select sum(c.amount_micros) from charge c where c.service_id = o.old_id and c.kind = 'charge'), k.estimate_micros)
       from (select id, service_id as old_id from task where service_id = any(${failed.map((result) => result.serviceId)})) o,

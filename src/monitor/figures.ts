@@ -38,7 +38,7 @@ export interface WorkFigures {
   readonly posted: number
   /** Slots that are due and that the budget does not reach. */
   readonly cut: number
-  /** Posted, and later than OVERDUE_AFTER. */
+  /** Posted, and later than OVERDUE_AFTER, whether they were asked for by id or not. */
   readonly overdue: number
   /** When the longest awaited of them was posted. */
   readonly overdueSince: Date | null

@@ -19,9 +19,11 @@ export async function prepareTasks(db: Database, results: number): Promise<Deliv
         select id, subject, row_number() over (order by id) - 1 as place from target) t on t.place = n % ${keywords.length}
     ),
     made as (
-      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, service_id, posted_at, ask_at, endpoint)
+      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, service_id, posted_at,
+        overdue_at, ask_at, endpoint)
       select target_id, date_trunc('day', now(), 'UTC') + make_interval(days => day), now() + interval '1 year', 'posted', 100, 1, 1200,
-        array(select id from project), gen_random_uuid()::text, now(), now() + interval '1 day', endpoint_of('ios_store', 'app_searches')
+        array(select id from project), gen_random_uuid()::text, now(), now() + interval '1 day', now() + interval '1 day',
+        endpoint_of('ios_store', 'app_searches')
       from numbered order by n
       returning *
     ),

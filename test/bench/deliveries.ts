@@ -154,13 +154,13 @@ async function prepareTasks(db: Database, results: number): Promise<Delivery[]> 
     ),
     made as (
       insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, post_id, service_id,
-        posted_at, ask_at, endpoint)
+        posted_at, overdue_at, ask_at, endpoint)
       select target_id, timestamptz '2026-01-01 00:00+00' + make_interval(days => day), timestamptz '2027-01-01 00:00+00',
         case kind when 2 then 'posting' else 'posted' end, 100, 1, 1200,
         array(select id from project where name = ${PROJECT}),
         case kind when 2 then (select id from open_post where place = n / ${ONE_IN * 100}) end,
         case when kind <> 2 then gen_random_uuid()::text end, case when kind <> 2 then clock_timestamp() - interval '1 hour' end,
-        case kind when 0 then clock_timestamp() end, case when kind <> 2 then endpoint_of('ios_store', 'app_searches') end
+        case kind when 0 then clock_timestamp() end, case kind when 0 then clock_timestamp() end, case when kind <> 2 then endpoint_of('ios_store', 'app_searches') end
       from numbered order by n
       returning *
     ),

@@ -135,9 +135,9 @@ async function fillTasks(tx: Transaction): Promise<void> {
     select id, 'ios_store', 'app_searches', 'settled', slot + interval '5 minutes' from bench_post order by pack`
   await tx`
     insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, reserved_at, post_id, service_id,
-      posted_at, ask_at, ended_at, status_code, planned_at)
+      posted_at, overdue_at, ask_at, ended_at, status_code, planned_at)
     select k.target_id, k.slot, k.slot + interval '24 hours', case when k.is_open then 'posted' else 'collected' end, 1, 1200, '{1}',
-      k.slot, p.id, k.service_id, k.slot + interval '5 minutes', case when k.is_open then now() end,
+      k.slot, p.id, k.service_id, k.slot + interval '5 minutes', case when k.is_open then now() end, case when k.is_open then now() end,
       case when not k.is_open then k.slot + interval '40 minutes' end, case when not k.is_open then 20000 end, k.slot
     from bench_task k join bench_post p using (pack) order by k.slot, k.target_id`
 }

@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { handOutOverdue, handOutReady } from '../../src/collect/enqueue-results.ts'
+import type { FetchItem } from '../../src/ledger/hand-out.ts'
+import { readFigures } from '../../src/monitor/figures.ts'
+import { findTroubles } from '../../src/monitor/troubles.ts'
 import { readReservations, readSpendDifferences } from '../support/ledger.ts'
-import { buy, collect, fetchItems, handOut, tamper, watchKeywords } from '../support/stages.ts'
+import {
+  buy,
+  collect,
+  fetchItems,
+  handOut,
+  type Instead,
+  store,
+  tamper,
+  watchKeywords,
+} from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 let world: World
@@ -189,6 +201,33 @@ describe('a task that no list named in time', () => {
     return ids
   }
 
+  /** Moves the times of all tasks back. */
+  const pass = (time: string) => world.db.sql`
+    update task set posted_at = posted_at - ${time}::interval, overdue_at = overdue_at - ${time}::interval, ask_at = ask_at - ${time}::interval,
+      fetching_until = null`
+  const collectLate = async (instead: Instead) => {
+    const items: FetchItem[] = []
+    await handOutOverdue(world.db, async (_tx, found) => {
+      items.push(...found)
+    })
+    return store(world, await fetchItems(world, items, instead))
+  }
+  /** As the view, the table of problems and `status --check` have it. */
+  const readOverdue = async () => {
+    const [open] = await world.db.sql<{ count: number }[]>`select count from open_work where kind = 'overdue'`
+    const told = await world.db.sql<
+      { subject: string }[]
+    >`select subject from task_problem where kind = 'overdue'`
+    const figures = await readFigures(world.db, { ...world.settings, jobs: [] })
+    const troubles = findTroubles(figures).filter(({ kind }) => kind === 'overdue')
+    assert.equal(figures.work.overdue, open?.count)
+    return {
+      open: open?.count,
+      told: told.map(({ subject }) => subject),
+      troubles: troubles.map(({ kind }) => kind),
+    }
+  }
+
   beforeEach(async () => {
     await watchKeywords(world, ['yoga'])
     await buy(world)
@@ -214,6 +253,25 @@ describe('a task that no list named in time', () => {
       assert.deepEqual(await handOutLate(), [])
       assert.deepEqual([...(await minutesAhead('ask_at'))], [{ minutes }])
     }
+  })
+
+  test('is overdue until its result is stored, however often the service says that it is not ready', async (t) => {
+    const notReady = { status_code: 40602, status_message: 'Task In Queue.', result: null }
+    const { client, paths } = await tamper(t, world, (path, body) => {
+      if (path.includes('/task_get/')) Object.assign(body.tasks[0], notReady)
+    })
+    const late = { open: 1, told: ['yoga'], troubles: ['overdue'] }
+    await pass('7 hours')
+    assert.deepEqual(await readOverdue(), late)
+    for (const asked of [1, 2, 3]) {
+      assert.equal((await collectLate({ client })).later, 1)
+      assert.equal(paths.filter((path) => path.includes('/task_get/')).length, asked)
+      assert.deepEqual(await readOverdue(), late)
+      await pass('1 day')
+    }
+    assert.deepEqual([...(await minutesAhead('overdue_at'))], [{ minutes: 45 - (7 + 3 * 24) * 60 }])
+    assert.equal((await collectLate({})).stored, 1)
+    assert.deepEqual(await readOverdue(), { open: 0, told: [], troubles: [] })
   })
 
   test('is not taken from a fetcher that has it, and its result is stored like any other', async () => {

@@ -316,7 +316,7 @@ describe('the views of money and trouble', () => {
 
     test('is empty while all is well', async () => {
       await list.addKeyword()
-      await addTask({ state: 'posted', posted_at: SLOT, ask_at: '2999-01-01' })
+      await addTask({ state: 'posted', posted_at: SLOT, overdue_at: '2999-01-01' })
       assert.deepEqual([...(await troubles())], [])
     })
 
@@ -376,7 +376,7 @@ describe('the views of money and trouble', () => {
         values ('ios_store', 'app_searches', 'unknown', '2026-03-10 12:00+00') returning id`
       await addTask({ state: 'posting', post_id: post?.id })
       await addTask({ state: 'posting', post_id: post?.id, slot: '2026-03-09 00:00+00' })
-      await addTask({ state: 'posted', post_id: post?.id, slot: '2026-03-08 00:00+00', ask_at: '2999-01-01' })
+      await addTask({ state: 'posted', post_id: post?.id, slot: '2026-03-08 00:00+00' })
       const [row] = await troubles()
       assert.match(
         row?.message,
@@ -403,9 +403,9 @@ describe('the views of money and trouble', () => {
 
     test('has tasks that are overdue, with the last answer', async () => {
       await list.addKeyword()
-      await addTask({ state: 'posted', posted_at: SLOT, ask_at: '2026-03-10 01:00+00' })
+      await addTask({ state: 'posted', posted_at: SLOT, overdue_at: '2026-03-10 01:00+00' })
       assert.match((await troubles())[0]?.message, /no ready list has named it/)
-      await list.sql`update task set ask_at = '2999-01-01', problem = 'Task Not Found.'`
+      await list.sql`update task set overdue_at = '2999-01-01', problem = 'Task Not Found.'`
       assert.match((await troubles())[0]?.message, /the last answer was: Task Not Found\. It stays open/)
     })
   })

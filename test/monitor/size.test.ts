@@ -27,9 +27,10 @@ async function addInOrder(from: number, to: number): Promise<void> {
     insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', 'subject ' || n, 2840, 'en' from generate_series(${from}::int, ${to}::int) n`
   await sql`
-    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, service_id, posted_at, ask_at, ended_at)
+    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, service_id, posted_at, overdue_at,
+      ask_at, ended_at)
     select id, now(), now() + interval '1 day', case id % 2 when 0 then 'posted' else 'collected' end, 1, 1200, '{1}', subject, now(),
-      case id % 2 when 0 then now() + interval '1 hour' end, case id % 2 when 1 then now() end
+      case id % 2 when 0 then now() + interval '1 hour' end, case id % 2 when 0 then now() + interval '1 hour' end, case id % 2 when 1 then now() end
     from target where subject like 'subject %' and substr(subject, 9)::int between ${from}::int and ${to}::int`
   await sql`
     insert into charge (slot, amount_micros, target_id, project_id, kind, service_id)
@@ -125,4 +126,16 @@ test('what the budget cuts is counted up to a bound, behind what a person has to
   const { lines, total, isMore } = await readProblems(planning.db, 100)
   assert.match(lines.at(-1)?.message ?? '', /^This slot costs \$0\.0012/)
   assert.deepEqual([lines.length, total, isMore], [4 + 1, 4 + 1, false])
+})
+
+test('what is late is counted by an index alone, when all of it is', async () => {
+  const { sql } = planning.db
+  await sql`update task set overdue_at = now() - interval '1 minute' where state = 'posted'`
+  await sql`vacuum full task`
+  await sql`vacuum analyze task`
+  const pages = await readPages(`select count, since from open_work where kind = 'overdue'`)
+  const [task] = await sql<{ pages: number; late: number }[]>`
+    select relpages as pages, (select count from open_work where kind = 'overdue') as late from pg_class where relname = 'task'`
+  assert.equal(task?.late, MANY / 2 - 1)
+  assert.ok(pages < (task?.pages ?? 0) / 4, `${pages} pages, and the tasks have ${task?.pages}`)
 })

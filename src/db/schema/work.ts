@@ -123,7 +123,9 @@ export const task = pgTable(
     postedAt: instant('posted_at'),
     /** Handed to a fetch job until then, so that two ready lists do not fetch it twice. */
     fetchingUntil: instant('fetching_until'),
-    /** When to ask for it by id, should no ready list name it. */
+    /** From then on its result is late, until it comes. Asking for it does not move this. */
+    overdueAt: instant('overdue_at'),
+    /** When to ask for it by id, should no ready list name it; first at `overdue_at`, or earlier after an answer that was no result. */
     askAt: instant('ask_at'),
     /** Answers of the service that held no usable result, though a later one may. */
     unusableAnswers: smallint('unusable_answers').notNull().default(0),
@@ -145,7 +147,11 @@ export const task = pgTable(
     // With the slot, so that what is open is counted without reading the tasks; likewise below.
     index('task_planned').on(t.slotEndsAt, t.slot).where(sql`state = 'planned'`),
     index('task_unpacked').on(t.plannedAt).where(sql`state = 'planned' and post_id is null`),
+    // By when they are asked for by id: what is asked for now is found without reading what is not.
     index('task_posted').on(t.askAt, t.slot).where(sql`state = 'posted'`),
+    // Those that are late, however often they were asked for, counted and told since when without reading them. None of its columns changes
+    // while a task is posted.
+    index('task_overdue').on(t.overdueAt, t.postedAt).where(sql`state = 'posted'`),
     // From one endpoint to the next, so that what the ready lists are asked for is found without reading what waits. A lease changes none
     // of its columns.
     index('task_awaited').on(t.endpoint).where(sql`state = 'posted'`),

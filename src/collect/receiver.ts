@@ -3,7 +3,7 @@
  * request is answered alike. A postback is answered with 200 after the commit that stored it, and not before. Clients are
  * bounded in time, number and size.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -14,6 +14,7 @@ import { readTag } from '../service/envelope.ts'
 import { readIdentifier } from '../service/fields.ts'
 import { type Batcher, createBatcher } from './batcher.ts'
 import { limitConnections } from './connection-limit.ts'
+import type { Fetched } from './fetch.ts'
 import {
   handOutPingbacks,
   type Pingback,
@@ -50,10 +51,23 @@ const HEADERS_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 75_000
 const CLOSE_LIMIT_MS = 5_000
 const MAX_ID_LENGTH = 64
+/** A line of the log names the tasks of a batch where it has no more. */
+const FEW_IDS = 10
 
 interface Batchers {
   readonly postbacks: Batcher<Postback, Verdict>
   readonly pingbacks: Batcher<Pingback, Verdict>
+}
+
+export interface ReceiverDeps extends Omit<WebhookDeps, 'store'> {
+  readonly log: Logger
+  /** Stores a batch of results that are all of different tasks. The id stands on each line of the log that concerns the batch. */
+  readonly store: (batch: readonly Fetched[], batchId: string) => Promise<unknown>
+}
+
+/** The ids for a line of the log, when they are few. */
+export function listFew(serviceIds: readonly string[]): { readonly serviceIds?: readonly string[] } {
+  return serviceIds.length <= FEW_IDS ? { serviceIds } : {}
 }
 
 /**
@@ -62,13 +76,15 @@ interface Batchers {
  * @throws ConfigurationError when it cannot listen there
  */
 export async function startReceiver(
-  deps: WebhookDeps & { readonly log: Logger },
+  deps: ReceiverDeps,
   url: Secret,
   listen: ListenAddress,
 ): Promise<Receiver> {
   const batchers: Batchers = {
-    postbacks: batchOf((postbacks) => storePostbacks(deps, postbacks), deps.log),
-    pingbacks: batchOf((pingbacks) => handOutPingbacks(deps, pingbacks), deps.log),
+    postbacks: batchOf<Postback>((postbacks, batchId) => {
+      return storePostbacks({ ...deps, store: (batch) => deps.store(batch, batchId) }, postbacks)
+    }, deps.log),
+    pingbacks: batchOf<Pingback>((pingbacks) => handOutPingbacks(deps, pingbacks), deps.log),
   }
   const app = buildServer(batchers, url)
   try {
@@ -92,13 +108,17 @@ export async function startReceiver(
 }
 
 /** When the database cannot store a batch, all of it is answered with 503, and the service keeps its results. */
-function batchOf<Webhook>(take: (webhooks: readonly Webhook[]) => Promise<Verdict[]>, log: Logger) {
+function batchOf<Webhook extends Pingback>(
+  take: (webhooks: readonly Webhook[], batchId: string) => Promise<Verdict[]>,
+  log: Logger,
+) {
   const write = async (webhooks: readonly Webhook[]): Promise<Verdict[]> => {
+    const batchId = randomUUID()
     try {
-      return await take(webhooks)
+      return await take(webhooks, batchId)
     } catch (error) {
       log.warn(
-        { err: error, webhooks: webhooks.length },
+        { batchId, err: error, webhooks: webhooks.length, ...listFew(webhooks.map(({ id }) => id)) },
         'webhooks refused; their results stay in the ready list',
       )
       return webhooks.map(() => 503)

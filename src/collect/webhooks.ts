@@ -66,7 +66,7 @@ export async function storePostbacks(deps: WebhookDeps, postbacks: readonly Post
 
 /** Hands the tasks that pingbacks name to fetch jobs, in one transaction. */
 export async function handOutPingbacks(
-  { db, overdueAfterMs, enqueue }: WebhookDeps,
+  { db, overdueAfterMs, enqueue }: Omit<WebhookDeps, 'store'>,
   pingbacks: readonly Pingback[],
 ): Promise<Verdict[]> {
   const rows = pingbacks.map(({ id, tag }) => ({

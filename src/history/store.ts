@@ -16,6 +16,8 @@ import {
   rejectResults,
   type UnusableAnswer,
 } from '../ledger/task-failures.ts'
+import { logFailedResults } from '../ledger/task-log.ts'
+import type { Logger } from '../log.ts'
 import type { AppIds, Dictionary } from './dictionary.ts'
 import { appsOf, toPages, toRanking, toReviews, toReviewsSnapshot, toSnapshot } from './encode.ts'
 import { insertPages } from './pages.ts'
@@ -79,6 +81,21 @@ async function storeWhole(
     await finish?.(tx)
     return stored
   })
+}
+
+/** Logs each task of a stored batch that failed, with its ids. */
+export async function logFailed(
+  { sql }: Database,
+  log: Logger,
+  batch: readonly Fetched[],
+  { failed, unreadable }: StoredBatch,
+): Promise<void> {
+  if (failed + unreadable === 0) return
+  await logFailedResults(
+    sql,
+    log,
+    batch.map((fetched) => fetched.item.serviceId),
+  )
 }
 
 /** Stores a batch, or as much of it as the database takes. */

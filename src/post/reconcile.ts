@@ -8,6 +8,8 @@ import { adoptTasks, type CreatedTask, keepUncharged, settleKnownPosts } from '.
 import { lockTasksOfPosts } from '../ledger/lock.ts'
 import { giveUpUnknownPosts, readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { releaseMissing } from '../ledger/release.ts'
+import { logDuplicates } from '../ledger/task-log.ts'
+import type { Logger } from '../log.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { TIMINGS } from '../timings.ts'
 import {
@@ -25,6 +27,8 @@ export interface ReconcileOptions extends Pick<ScanOptions, 'waitsForLimit'> {
   readonly overdueAfterMs: number
   /** Ends the scan between two pages. */
   readonly signal?: AbortSignal
+  /** Has a line for each task that was charged twice. */
+  readonly log?: Logger
 }
 
 export interface Reconciled extends UnknownPosts {
@@ -50,7 +54,7 @@ export async function reconcileUnknownPosts(
   const { postIds } = unknown
   const scan = await scanUntilNow(client, unknown, options)
   const found = await keepUncharged(db.sql, scan.found)
-  return db.begin(async (tx) => {
+  const reconciled = await db.begin(async (tx) => {
     await lockTasksOfPosts(
       tx,
       postIds,
@@ -62,6 +66,14 @@ export async function reconcileUnknownPosts(
     const released = scan.isComplete ? await releaseMissing(tx, postIds, unknown.to, options.quietMs) : 0
     return { ...evidence, released, ...(await readUnknownPosts(tx, options.quietMs)) }
   })
+  if (reconciled.duplicates > 0 && options.log !== undefined) {
+    await logDuplicates(
+      db.sql,
+      options.log,
+      found.map((task) => task.serviceId),
+    )
+  }
+  return reconciled
 }
 
 /**

@@ -20,6 +20,8 @@ export interface Settled {
   readonly released: number
   /** Without a readable answer: the post is unknown until these are reconciled. */
   readonly unknown: number
+  /** Charged though their task was paid for; left out when there are none. */
+  readonly duplicates?: number
 }
 
 export interface SortedAnswers {
@@ -82,24 +84,24 @@ export async function settlePost(
       [claim.postId],
       created.map((task) => task.taskId),
     )
-    await adoptTasks(tx, created, overdueAfterMs)
+    const { duplicates } = await adoptTasks(tx, created, overdueAfterMs)
     const holdsClaim = await tx`
       select from post where id = ${claim.postId} and token = ${claim.token} and state = 'sending' for update`
-    let failedCount = 0
-    let releasedCount = 0
+    const decided = { failed: 0, released: 0 }
     if (holdsClaim.length > 0) {
       const fetchable = await wantPages(tx, claim.postId, undelivered)
-      releasedCount = await releaseTasks(tx, claim.postId, [
+      decided.released = await releaseTasks(tx, claim.postId, [
         ...refused.map(explainRefusal),
         ...fetchable.map((task) => ({ ...task, problem: null })),
       ])
-      failedCount = await failRefusedTasks(tx, claim.postId, [...failed, ...undelivered])
+      decided.failed = await failRefusedTasks(tx, claim.postId, [...failed, ...undelivered])
       await markUnknown(tx, claim.postId, problem ?? 'The answer was incomplete.')
     }
     await settleKnownPosts(tx, [claim.postId])
     const unknown =
       await tx`select id from task where post_id = ${claim.postId} and state = (select 'posting')`
-    return { created: created.length, failed: failedCount, released: releasedCount, unknown: unknown.length }
+    const twice = duplicates > 0 ? { duplicates } : {}
+    return { created: created.length, ...decided, unknown: unknown.length, ...twice }
   })
 }
 

@@ -7,9 +7,10 @@ import type { Database } from '../db/database.ts'
 import { AccountError, RejectedError, StorerankError, UnavailableError } from '../errors.ts'
 import { holdPost } from '../ledger/claim-post.ts'
 import { releasePost } from '../ledger/release.ts'
+import { logDuplicates, logFailedTasks } from '../ledger/task-log.ts'
 import { adviseOnRefusal } from '../service/account-advice.ts'
 import type { AppDataClient } from '../service/client.ts'
-import type { PostOutcome } from '../service/post-tasks.ts'
+import type { PostOutcome, TaskAnswer } from '../service/post-tasks.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import { type Claim, type ClaimedPost, type ClaimOptions, claimPost } from './claim.ts'
 import { checkForRestore } from './restored.ts'
@@ -132,12 +133,29 @@ async function settleOutcome(deps: PostDeps, post: ClaimedPost, outcome: PostOut
           'post is unknown, to be reconciled',
         )
       }
+      await logTasks(deps, post.postId, answers, settled)
       if (settled.released > 0) throwForRefusedTasks(answers)
       return { kind: 'settled', ...settled }
     } catch (error) {
       if (error instanceof AccountError || attempt === SETTLE_ATTEMPTS) throw error
       await sleep(1000 * attempt)
     }
+  }
+}
+
+async function logTasks(
+  { db, log }: PostDeps,
+  postId: string,
+  answers: readonly TaskAnswer[],
+  { failed, duplicates = 0 }: Settled,
+): Promise<void> {
+  if (failed > 0) await logFailedTasks(db.sql, log, postId)
+  if (duplicates > 0) {
+    await logDuplicates(
+      db.sql,
+      log,
+      answers.flatMap(({ serviceId }) => serviceId ?? []),
+    )
   }
 }
 

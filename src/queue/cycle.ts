@@ -140,13 +140,17 @@ async function lookAtAccount(
   jobs: readonly Job[],
   { onTrouble }: CycleOptions,
 ): Promise<void> {
+  const job = 'account'
+  let slot: Date | null = null
   try {
-    await runNamed(context, jobs, 'account')
+    await runNamed(context, jobs, job, (begun) => {
+      slot = begun
+    })
   } catch (error) {
     if (!(error instanceof StorerankError) || error instanceof AccountError) throw error
     if (error instanceof UnavailableError && !(await isReachable(context.client))) throw error
     context.log.warn(
-      { problem: error.message },
+      { job, slot, problem: error.message },
       'the account could not be asked; the plan goes by what is known',
     )
     onTrouble?.('The account could not be asked; the plan goes by what is known.')
@@ -280,24 +284,28 @@ function runNamed(
   context: JobContext,
   jobs: readonly Job[],
   name: string,
+  onBegun?: (slot: Date) => void,
 ): Promise<JobSummary | typeof BUSY> {
   const job = jobs.find((job) => job.name === name)
   if (job === undefined) throw new Error(`There is no job ${name}.`)
-  return executeJob(context, job)
+  return executeJob(context, job, undefined, onBegun)
 }
 
 /** While results are awaited, trouble of the service is no reason to give up: the next look may find it well. */
 function createTrier(context: JobContext, jobs: readonly Job[]) {
   let refusals = 0
   return async (name: string): Promise<JobSummary | null> => {
+    let slot: Date | null = null
     try {
-      const summary = await runNamed(context, jobs, name)
+      const summary = await runNamed(context, jobs, name, (begun) => {
+        slot = begun
+      })
       refusals = 0
       return summary === BUSY ? null : summary
     } catch (error) {
       if (error instanceof AccountError) refusals += 1
       if (!(error instanceof StorerankError) || refusals >= MAX_REFUSALS) throw error
-      context.log.warn({ job: name, err: error }, 'job will be tried again')
+      context.log.warn({ job: name, slot, err: error }, 'job will be tried again')
       return null
     }
   }

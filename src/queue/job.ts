@@ -63,6 +63,7 @@ export const BUSY = Symbol('busy')
 /**
  * Runs a job now and records it under (job, slot).
  * @param scheduled the slot it was woken for; without one, the present
+ * @param onBegun is told the slot under which it is recorded, which the lines of the log carry
  * @returns its summary, or BUSY when another runner has the job
  * @throws what the job threw, after it was recorded
  */
@@ -70,9 +71,11 @@ export async function executeJob(
   context: JobContext,
   job: Job,
   scheduled?: Date,
+  onBegun?: (slot: Date) => void,
 ): Promise<JobSummary | typeof BUSY> {
   return withJobLock(context.db, job, async () => {
     const slot = await startRun(context, job, scheduled)
+    onBegun?.(slot)
     using timeout = startDeadline(
       job.timeoutMs,
       `The job did not end within ${job.timeoutMs / 60_000} minutes.`,

@@ -1,8 +1,8 @@
 /** Takes the webhooks of the service and stores what they bring. */
 import type { Fetched } from '../collect/fetch.ts'
-import { type ListenAddress, type Receiver, startReceiver } from '../collect/receiver.ts'
+import { type ListenAddress, listFew, type Receiver, startReceiver } from '../collect/receiver.ts'
 import { createDictionary } from '../history/dictionary.ts'
-import { storeFetched } from '../history/store.ts'
+import { logFailed, storeFetched } from '../history/store.ts'
 import type { JobContext } from './job.ts'
 
 /**
@@ -20,9 +20,14 @@ export async function listen(job: JobContext, address: ListenAddress | null): Pr
     overdueAfterMs: settings.overdueAfterMs,
     enqueue: queue.enqueueFetch,
     findKnown: dictionary.findKnown,
-    store: async (batch: readonly Fetched[]) => {
+    store: async (batch: readonly Fetched[], batchId: string) => {
       const stored = await storeFetched(stores, batch, async () => {})
-      log.info({ ...stored }, 'deliveries stored')
+      const batchLog = log.child({ batchId })
+      batchLog.info(
+        { ...stored, ...listFew(batch.map((fetched) => fetched.item.serviceId)) },
+        'deliveries stored',
+      )
+      await logFailed(db, batchLog, batch, stored)
     },
   }
   const receiver = await startReceiver(deps, settings.postbackUrl, address)

@@ -9,7 +9,7 @@ import { outlastOutage } from '../db/outage.ts'
 import { startDeadline } from '../deadline.ts'
 import { AccountError, LeaseLostError, StorerankError, UnavailableError } from '../errors.ts'
 import { createDictionary } from '../history/dictionary.ts'
-import { storeFetched } from '../history/store.ts'
+import { logFailed, storeFetched } from '../history/store.ts'
 import { type PostDeps, workPost } from '../post/work-post.ts'
 import { TIMINGS } from '../timings.ts'
 import { BUSY, executeJob, type Job, type JobContext, recordMissedRun } from './job.ts'
@@ -110,7 +110,9 @@ function fetchHandler(context: JobContext, state: RunnerState) {
       const store = () => storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
       const stored = await outlastOutage(store, AbortSignal.any([signal, lease.signal]))
       state.progress.stored += stored.stored
-      context.log.info({ jobId: job.id, results: items.length, ...stored }, 'batch stored')
+      const log = context.log.child({ jobId: job.id })
+      log.info({ results: items.length, ...stored }, 'batch stored')
+      await logFailed(context.db, log, fetched, stored)
     } catch (error) {
       if (error instanceof LeaseLostError) {
         context.log.warn({ jobId: job.id }, 'another runner took the batch over')

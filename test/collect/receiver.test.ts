@@ -166,6 +166,8 @@ describe('the answer 200', () => {
     assert.deepEqual(await countStates(world.db), { posted: 1 })
     assert.equal(logLines.length, 1)
     assert.match(logLines[0] ?? '', /stay in the ready list/)
+    const { batchId, serviceIds } = JSON.parse(logLines[0] ?? '')
+    assert.deepEqual([typeof batchId, serviceIds], ['string', [task.id]])
     assert.ok(!logLines.join('').includes(secret))
   })
 

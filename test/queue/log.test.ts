@@ -1,0 +1,173 @@
+/** The log of a runner: which ids stand on its lines. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
+import { handOutOverdue, handOutReady } from '../../src/collect/enqueue-results.ts'
+import { Secret } from '../../src/config.ts'
+import { planDueTasks } from '../../src/plan/plan.ts'
+import { executeJob } from '../../src/queue/job.ts'
+import { listen } from '../../src/queue/listen.ts'
+import { startRunner } from '../../src/queue/runner.ts'
+import { buyTasks } from '../collect/receiving.ts'
+import { countStates, replaceCalls } from '../post/posting.ts'
+import { watchKeywords } from '../support/stages.ts'
+import { createWorld, until, type World } from '../support/world.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a line of the log has any fields.
+type Line = any
+
+async function openLogged(t: TestContext) {
+  const world = await createWorld()
+  t.after(() => world.close())
+  const lines: Line[] = []
+  const log = pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line)) })
+  const { context } = await world.openRunner()
+  const find = (msg: string): Line[] => lines.filter((line) => line.msg === msg)
+  return { world, context: { ...context, log }, find }
+}
+
+async function readTasks(world: World) {
+  return world.db.sql<{ taskId: string; serviceId: string | null; postId: string; state: string }[]>`
+    select id as "taskId", service_id as "serviceId", post_id as "postId", state from task order by id`
+}
+
+test('a post and a batch have one line each with their ids, and each task that failed has one', async (t) => {
+  const { world, context, find } = await openLogged(t)
+  const expired = { kind: 'failed', statusCode: 40403, message: 'Results Expired.' } as const
+  let asked = 0
+  const client = replaceCalls(world.client, {
+    getResult: async (address) => {
+      asked += 1
+      return asked === 1 ? expired : world.client.getResult(address)
+    },
+  })
+  await watchKeywords(world, ['yoga', 'chess'])
+  await startRunner({ ...context, client }, [])
+  await planDueTasks(world.db, world.settings.budget, context.queue.enqueuePosts)
+  await until('the post is settled', async () => find('post settled').length === 1)
+  await handOutReady(world.db, world.client, world.settings, context.queue.enqueueFetch)
+  await until('the failed task is told', async () => find('task failed').length === 1)
+  const [settled] = find('post settled')
+  const [stored] = find('batch stored')
+  const failed = (await readTasks(world)).filter(({ state }) => state === 'failed')
+  assert.equal(failed.length, 1)
+  assert.deepEqual([settled.postId, settled.created], [failed[0]?.postId, 2])
+  assert.match(settled.jobId, /^[0-9a-f-]{36}$/)
+  assert.deepEqual([stored.results, stored.stored, stored.failed], [2, 1, 1])
+  assert.match(stored.jobId, /^[0-9a-f-]{36}$/)
+  const { jobId, taskId, serviceId, postId, statusCode } = find('task failed')[0]
+  assert.deepEqual({ taskId, serviceId, postId, state: 'failed' }, failed[0])
+  assert.deepEqual([jobId, statusCode], [stored.jobId, 40403])
+})
+
+test('of many tasks that the service refuses at once twenty have a line, and one says how many more there are', async (t) => {
+  const { world, context, find } = await openLogged(t)
+  const client = replaceCalls(world.client, {
+    postTasks: async (_store, _fn, tasks) => ({
+      kind: 'answered',
+      statusCode: 20000,
+      answers: tasks.map(({ tag }) => ({
+        tag,
+        serviceId: null,
+        statusCode: 40501,
+        message: "Invalid Field: 'keyword'.",
+        costMicros: 0,
+      })),
+    }),
+  })
+  await watchKeywords(
+    world,
+    Array.from({ length: 23 }, (_, n) => `yoga ${n}`),
+  )
+  await startRunner({ ...context, client }, [])
+  await planDueTasks(world.db, world.settings.budget, context.queue.enqueuePosts)
+  await until('the post is settled', async () => find('post settled').length === 1)
+  assert.deepEqual(await countStates(world.db), { failed: 23 })
+  const ids = new Set((await readTasks(world)).map(({ taskId, postId }) => `${taskId} ${postId}`))
+  assert.equal(find('task failed').length, 20)
+  for (const { taskId, postId } of find('task failed')) assert.ok(ids.has(`${taskId} ${postId}`))
+  assert.deepEqual(
+    find('further tasks failed').map(({ tasks }) => tasks),
+    [3],
+  )
+})
+
+test('a task that was charged twice and a result that is rejected have a line with their ids', async (t) => {
+  const { world, context, find } = await openLogged(t)
+  const client = replaceCalls(world.client, {
+    postTasks: async (_store, _fn, tasks) => ({
+      kind: 'answered',
+      statusCode: 20000,
+      answers: tasks.flatMap(({ tag }) =>
+        ['first', 'second'].map((serviceId) => ({
+          tag,
+          serviceId,
+          statusCode: 20100,
+          message: 'Task Created.',
+          costMicros: 1200,
+        })),
+      ),
+    }),
+    getResult: async () => ({
+      kind: 'done',
+      serviceId: 'first',
+      tag: null,
+      statusCode: 20000,
+      result: {},
+      rawBytes: 2,
+    }),
+  })
+  await watchKeywords(world, ['yoga'])
+  await startRunner({ ...context, client }, [])
+  await planDueTasks(world.db, world.settings.budget, context.queue.enqueuePosts)
+  await until('the post is settled', async () => find('post settled').length === 1)
+  const [task] = await readTasks(world)
+  const [twice] = find('task charged twice')
+  assert.deepEqual([find('post settled')[0].duplicates, twice.level, twice.amountMicros], [1, 40, 1200])
+  assert.deepEqual([twice.taskId, twice.postId], [task?.taskId, task?.postId])
+  assert.notEqual(twice.serviceId, task?.serviceId)
+  await world.db.sql`update task set unusable_answers = 5, ask_at = posted_at`
+  await handOutOverdue(world.db, context.queue.enqueueFetch)
+  await until('the rejected result is told', async () => find('result rejected').length === 1)
+  const [rejected] = find('result rejected')
+  assert.deepEqual([rejected.taskId, rejected.postId, rejected.level], [task?.taskId, task?.postId, 40])
+  assert.equal(rejected.serviceId, task?.serviceId)
+  assert.equal(typeof rejected.path, 'string')
+})
+
+test('deliveries have the id of their batch, and name their tasks where they are few', async (t) => {
+  const { world, context, find } = await openLogged(t)
+  const secret = 'a'.repeat(32)
+  const settings = { ...context.settings, postbackUrl: new Secret(`https://ranks.example.com/${secret}`) }
+  const receiver = await listen({ ...context, settings }, { host: '127.0.0.1', port: 0 })
+  t.after(() => receiver?.close())
+  const [task] = await buyTasks(world, ['yoga'])
+  assert.ok(task !== undefined)
+  const query = new URLSearchParams({ id: task.id, tag: task.tag })
+  const response = await fetch(`http://127.0.0.1:${receiver?.address.port}/${secret}?${query}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: task.answer,
+  })
+  assert.equal(response.status, 200)
+  const [stored] = find('deliveries stored')
+  assert.match(stored.batchId, /^[0-9a-f-]{36}$/)
+  assert.deepEqual([stored.stored, stored.serviceIds], [1, [task.id]])
+})
+
+test('a run of a job has a line with its name and its slot', async (t) => {
+  const { context, find } = await openLogged(t)
+  const slot = new Date('2026-11-21T03:00:00Z')
+  const job = {
+    name: 'job',
+    description: 'A test.',
+    cron: '0 3 * * *',
+    catchUp: 'latest',
+    timeoutMs: 60_000,
+  } as const
+  await executeJob(context, { ...job, run: async () => ({ tasks: 3, none: 0 }) }, slot)
+  const [done] = find('job done')
+  assert.deepEqual([done.job, done.slot, done.tasks], ['job', slot.toISOString(), 3])
+  await executeJob(context, { ...job, run: async () => ({ tasks: 0 }) }, new Date('2026-11-21T04:00:00Z'))
+  assert.equal(find('job done').length, 1, 'what found nothing to do is told at debug')
+})

@@ -116,7 +116,7 @@ interface Definition {
 
 const one = (value: number | null): Sample[] => (value === null ? [] : [{ value }])
 
-/** Figures of the database. */
+/** Figures of the database. No label is called `job` or `instance`: Prometheus sets these two by itself, and renames ours to `exported_job`. */
 const DEFINITIONS: readonly Definition[] = [
   {
     name: 'tasks',
@@ -206,29 +206,32 @@ const DEFINITIONS: readonly Definition[] = [
   {
     name: 'job_runs_last_day',
     help: 'Runs of each job within 24 hours, by how they ended.',
-    labels: ['job', 'state'],
+    labels: ['job_name', 'state'],
     read: ({ jobs }) =>
       jobs.flatMap(({ job, done, failed, missed }) =>
-        Object.entries({ done, failed, missed }).map(([state, value]) => ({ labels: { job, state }, value })),
+        Object.entries({ done, failed, missed }).map(([state, value]) => ({
+          labels: { job_name: job, state },
+          value,
+        })),
       ),
   },
   {
     name: 'job_last_success_age_seconds',
     help: 'Since the last successful run of each job.',
-    labels: ['job'],
+    labels: ['job_name'],
     read: ({ jobs, at }) =>
       jobs.flatMap(({ job, lastSuccessAt }) => {
         const value = ageS(lastSuccessAt, at)
-        return value === null ? [] : [{ labels: { job }, value }]
+        return value === null ? [] : [{ labels: { job_name: job }, value }]
       }),
   },
   {
     name: 'job_last_success_timestamp_seconds',
     help: 'When the last successful run of each job ended.',
-    labels: ['job'],
+    labels: ['job_name'],
     read: ({ jobs }) =>
       jobs.flatMap(({ job, lastSuccessAt }) =>
-        lastSuccessAt === null ? [] : [{ labels: { job }, value: lastSuccessAt.getTime() / 1000 }],
+        lastSuccessAt === null ? [] : [{ labels: { job_name: job }, value: lastSuccessAt.getTime() / 1000 }],
       ),
   },
   {

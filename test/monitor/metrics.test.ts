@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
@@ -34,6 +36,31 @@ const readValue = (text: string, name: string): string | undefined =>
     .find((line) => line.startsWith(`${name} `))
     ?.slice(name.length + 1)
 
+/** Of each metric of ours its type and the labels that its series have. */
+function readShapes(
+  text: string,
+): Map<string, { readonly type: string; readonly labels: readonly string[] }> {
+  const types = [...text.matchAll(/^# TYPE (storerank_\w+) (\w+)$/gm)].map(
+    ([, name = '', type = '']) => [name, type] as const,
+  )
+  return new Map(
+    types.map(([name, type]) => {
+      const series = text.matchAll(new RegExp(`^${name}(?:_bucket)?(?:\\{(.*)\\})? `, 'gm'))
+      const labels = [...series].flatMap(([, said = '']) =>
+        [...said.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)].map(([, label = '']) => label),
+      )
+      return [name, { type, labels: [...new Set(labels)].sort() }]
+    }),
+  )
+}
+
+/** What the manual says of metrics and gives as rules. */
+function readManual(): string {
+  const manual = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
+  const [, section = ''] = manual.split('\n### Metrics and heartbeats\n')
+  return section.split('\n### ')[0] ?? ''
+}
+
 describe('the metrics', () => {
   test('follow the work from due to stored, with its money', async () => {
     const metrics = createMetrics(world.db, settings(), 0)
@@ -56,6 +83,22 @@ describe('the metrics', () => {
     assert.equal(readValue(stored, 'storerank_due_to_stored_seconds_count'), '2')
     assert.equal(readValue(await metrics.render(), 'storerank_due_to_stored_seconds_count'), '2')
     assert.ok(readValue(stored, 'nodejs_eventloop_lag_p99_seconds') !== undefined)
+  })
+
+  test('have no label that Prometheus sets by itself, and those that the manual and its rules name', async () => {
+    await world.db.sql`
+      insert into job_run (job, slot, state, ended_at) values ('track', clock_timestamp(), 'done', clock_timestamp())`
+    const shapes = readShapes(await createMetrics(world.db, settings(), 0).render())
+    assert.deepEqual(shapes.get('storerank_job_last_success_timestamp_seconds')?.labels, ['job_name'])
+    for (const [name, { labels }] of shapes)
+      for (const label of ['job', 'instance']) assert.ok(!labels.includes(label), name)
+    const named = [...readManual().matchAll(/\b(storerank_\w*[a-z])\b(?:\{(\w+)=)?/g)]
+    assert.ok(named.length > 5)
+    for (const [, name = '', label] of named) {
+      assert.ok(shapes.has(name), name)
+      if (label !== undefined) assert.ok(shapes.get(name)?.labels.includes(label), `${name} ${label}`)
+    }
+    await world.db.sql`truncate job_run`
   })
 
   test('are read once, however many ask', async () => {

@@ -3,6 +3,14 @@
 -- in a post that is being sent, or whose answer was lost, are looked up by the post, in `lateral … offset 0`: while a table has no
 -- statistics, as after its first tasks, a join would read all of them. The clock is a subquery, because a volatile function is no bound of an
 -- index scan.
+--
+-- What is due and not planned is found as planning finds it, by a row for each interval, and counted by the index of its open periods: these are
+-- periods, of which several may share a target, and not slots. It begins with the first slot that no plan has looked at, also when that is
+-- over, so that its age grows for as long as nothing is planned. An interval has no row of `interval_progress` before its first plan, after a
+-- crash, and after housekeeping: then the last `track` that ended well says up to when it was planned, so that a million periods are not due
+-- because an unlogged table is empty; where nothing was ever planned, all are due since the first of them began. A row of `period_due` is
+-- counted where its interval is not. Of `due_slot`, which has what a plan has found and not decided, those of targets that were measured since
+-- are not counted: after housekeeping that is all of them.
 create or replace function is_recovering() returns boolean language sql stable security definer set search_path = public, pg_temp as $$
   select is_lock_held('job recover')
 $$;
@@ -14,6 +22,51 @@ create or replace view open_work as
 select w.kind, w.count, w.since, case when w.count > 0 then w.message end as message
 from (
   select 'planned' as kind, count(*) as count, min(k.slot) as since, null::text as message from task k where k.state = 'planned'
+  union all
+  select 'unplanned', coalesce(sum(u.count), 0)::bigint, min(u.since), null
+  from (
+    with recursive watched as (
+      select min(p.every) as every from watch_period p where p.ended_at is null and p.target_id is not null
+      union all
+      select (select min(p.every) from watch_period p where p.every > w.every and p.ended_at is null and p.target_id is not null)
+      from watched w where w.every is not null
+    ), looked_at as materialized (
+      select w.every, coalesce(i.period_id, 0) as above_id,
+        greatest(oldest.first_slot, slot_end(w.every, coalesce(i.slot, slot_of(w.every, t.started_at)))) as since
+      from watched w
+      left join interval_progress i on i.work = 'plan' and i.every = w.every
+      left join lateral (
+        select r.started_at from job_run r where r.job = 'track' and r.state = 'done' order by r.slot desc limit 1
+      ) t on true
+      -- Compared and sorted as a row, so that no other index is read than that of the intervals.
+      cross join lateral (
+        select p.every, p.first_slot from watch_period p
+        where (p.every, p.id) > (w.every, coalesce(i.period_id, 0)) and p.ended_at is null and p.target_id is not null
+        order by p.every, p.id limit 1
+      ) oldest
+      where oldest.every = w.every
+    ), passing as materialized (
+      select l.every, l.above_id, l.since from looked_at l where l.since <= (select storerank_now())
+    ), share as materialized (
+      select (select count(*) from passing) as passing, (select count(w.every) from watched w) as intervals
+    )
+    select n.count, case when n.count > 0 then l.since end as since
+    from passing l
+    cross join lateral (
+      select count(*) as count from watch_period p
+      where p.every = l.every and p.ended_at is null and p.target_id is not null and p.id > l.above_id
+    ) n
+    union all
+    select count(*), min(d.at) from period_due d
+    where d.work = 'plan' and d.at <= (select storerank_now()) and (select s.passing < s.intervals from share s)
+      and ((select s.passing = 0 from share s) or not exists (
+        select from (
+          select p.every, p.id from watch_period p where p.id = d.period_id and p.ended_at is null and p.target_id is not null offset 0
+        ) p
+        join passing l on l.every = p.every and p.id > l.above_id))
+    union all
+    select count(*), min(q.slot) from due_slot q where q.captured_at < q.slot
+  ) u
   union all
   select 'posting', count(*), min(k.slot), null
   from post p
@@ -72,8 +125,8 @@ from (
 ) w;
 comment on view open_work is
   'What has not ended, by kind, one row for each whether there is any or not: what is due, what is late, and what a person should see to.';
-comment on column open_work.kind is 'planned, posting and posted (tasks, by their state), overdue (those of them whose result is late), budget_cut (due slots that the budget does not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready and not sent), refused_task (tasks that the service refused for money or the account, and that are tried again), restored (1 while nothing is posted because the database is older than what was bought), no_run (1 while nothing was planned for longer than the shortest watch lasts), or no_room (1 while the database server cannot write).';
+comment on column open_work.kind is 'planned, posting and posted (tasks, by their state), unplanned (watch periods whose slot is due and that no plan has looked at yet), overdue (those of them whose result is late), budget_cut (due slots that the budget does not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready and not sent), refused_task (tasks that the service refused for money or the account, and that are tried again), restored (1 while nothing is posted because the database is older than what was bought), no_run (1 while nothing was planned for longer than the shortest watch lasts), or no_room (1 while the database server cannot write).';
 comment on column open_work.count is 'How many there are.';
-comment on column open_work.since is 'Of tasks and budget_cut the oldest slot; of overdue when the longest awaited was posted; of the others since when.';
+comment on column open_work.since is 'Of tasks, unplanned and budget_cut the oldest slot; of overdue when the longest awaited was posted; of the others since when.';
 comment on column open_work.message is 'What it means and what to do, as a sentence; null where there is nothing to do.';
 grant select on open_work to storerank_editor, storerank_reader;

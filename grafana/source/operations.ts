@@ -37,8 +37,9 @@ const figures = () => ({
       4,
       figure({
         title: 'Due',
-        description: 'Slots that are due and not measured: on their way, or out of reach of the budget.',
-        sql: `select sum(count) as due from open_work where kind in ('planned', 'posting', 'posted', 'budget_cut')`,
+        description:
+          'Slots that are due and not measured: not planned yet, on their way, or out of reach of the budget.',
+        sql: `select sum(count) as due from open_work where kind in ('unplanned', 'planned', 'posting', 'posted', 'budget_cut')`,
       }),
     ],
     [4, count('Overdue', 'overdue', 'Results that are late, and are asked for by their ids.')],
@@ -110,9 +111,10 @@ from job_outcome order by job`,
       10,
       table({
         title: 'Open work',
-        description: 'Tasks by state and posts that are not settled, with the oldest of each.',
+        description:
+          'What no plan has looked at yet, tasks by state, and posts that are not settled, with the oldest of each.',
         sql: `select kind, count, since from open_work order by array_position(
-  array['planned', 'posting', 'posted', 'overdue', 'budget_cut', 'unknown_post', 'held_post', 'refused_task', 'restored', 'no_run', 'no_room'], kind)`,
+  array['unplanned', 'planned', 'posting', 'posted', 'overdue', 'budget_cut', 'unknown_post', 'held_post', 'refused_task', 'restored', 'no_run', 'no_room'], kind)`,
       }),
     ],
   ] as const,

@@ -36,13 +36,15 @@ export interface WorkFigures {
   readonly planned: number
   readonly posting: number
   readonly posted: number
+  /** Watches whose slot is due and that no plan has looked at yet. */
+  readonly unplanned: number
   /** Slots that are due and that the budget does not reach. */
   readonly cut: number
   /** Posted, and later than OVERDUE_AFTER, whether they were asked for by id or not. */
   readonly overdue: number
   /** When the longest awaited of them was posted. */
   readonly overdueSince: Date | null
-  /** The oldest slot that is due and not measured. */
+  /** The oldest slot that is due and not measured; while nothing is planned, the first one that no plan has looked at. */
   readonly oldestSlot: Date | null
   readonly unknownPosts: number
   readonly unknownSince: Date | null
@@ -167,11 +169,14 @@ async function readWork({ sql }: Database, open: readonly OpenWork[]): Promise<W
       (select extract(epoch from min(every))::float8 from watch_period where ended_at is null and target_id is not null) as "shortestEveryS"`
   if (told === undefined) throw new Error('A select without a table returned no row.')
   const of = (kind: string) => open.find((each) => each.kind === kind) ?? { count: 0, since: null }
-  const due = ['planned', 'posting', 'posted', 'budget_cut'].flatMap((kind) => of(kind).since ?? [])
+  const due = ['unplanned', 'planned', 'posting', 'posted', 'budget_cut'].flatMap(
+    (kind) => of(kind).since ?? [],
+  )
   return {
     planned: of('planned').count,
     posting: of('posting').count,
     posted: of('posted').count,
+    unplanned: of('unplanned').count,
     cut: of('budget_cut').count,
     overdue: of('overdue').count,
     overdueSince: of('overdue').since,

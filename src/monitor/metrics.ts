@@ -127,8 +127,13 @@ const DEFINITIONS: readonly Definition[] = [
   },
   {
     name: 'due_slots',
-    help: 'Slots that are due and not measured: their tasks have not ended, or the budget does not reach them.',
-    read: ({ work }) => one(work.planned + work.posting + work.posted + work.cut),
+    help: 'Slots that are due and not measured: no plan has looked at them yet, their tasks have not ended, or the budget does not reach them.',
+    read: ({ work }) => one(work.unplanned + work.planned + work.posting + work.posted + work.cut),
+  },
+  {
+    name: 'unplanned_slots',
+    help: 'Slots that are due and that no plan has looked at yet: one for each watch, also where several share a target.',
+    read: ({ work }) => one(work.unplanned),
   },
   {
     name: 'budget_cut_slots',
@@ -142,7 +147,7 @@ const DEFINITIONS: readonly Definition[] = [
   },
   {
     name: 'oldest_due_slot_age_seconds',
-    help: 'Age of the oldest slot that is due and not measured; 0 without one.',
+    help: 'Age of the oldest slot that is due and not measured, planned or not; 0 without one.',
     read: ({ work, at }) => one(ageS(work.oldestSlot, at) ?? 0),
   },
   {

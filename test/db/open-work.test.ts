@@ -1,8 +1,10 @@
 /** What the view `open_work` tells of the runners and of the server, to one who may only read. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import type { Transaction } from '../../src/db/database.ts'
+import { lookAtAllPeriods } from '../../src/plan/due.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createPlanning, type Planning } from '../support/planning.ts'
 
 let database: TestDatabase
 before(async () => {
@@ -42,4 +44,94 @@ test('runners that have planned nothing for longer than the shortest watch lasts
   assert.equal(await told(), 1)
   await ran('6 hours 50 minutes')
   assert.equal(await told(), 0)
+})
+
+describe('what is due and was not planned', () => {
+  let planning: Planning
+  before(async () => {
+    planning = await createPlanning()
+  })
+  after(() => planning.drop())
+
+  async function readUnplanned(): Promise<[number, string | null]> {
+    const [row] = await planning.db.sql<{ count: number; since: Date | null }[]>`
+      select count, since from open_work where kind = 'unplanned'`
+    return [row?.count ?? 0, row?.since?.toISOString() ?? null]
+  }
+
+  /** As `track` does, with its row. */
+  async function track(): Promise<void> {
+    await planning.plan()
+    await planning.measure()
+    await planning.db.sql`
+      insert into job_run (job, slot, state, started_at, ended_at)
+      values ('track', storerank_now(), 'done', storerank_now(), storerank_now())
+      on conflict do nothing`
+  }
+
+  const crash = () => planning.db.sql`truncate interval_progress, period_due, due_slot, waiting_slot`
+
+  test('is all that is watched before the first plan, and nothing after it', async () => {
+    await planning.setNow('2026-03-09T13:00:00Z')
+    assert.deepEqual(await readUnplanned(), [0, null])
+    await planning.watch('a', ['yoga', 'zen', 'run'])
+    await planning.watch('b', ['yoga'], { every: '1 hour' })
+    assert.deepEqual(await readUnplanned(), [4, '2026-03-09T00:00:00.000Z'])
+    await track()
+    assert.deepEqual(await readUnplanned(), [0, null])
+  })
+
+  test('is counted from the first slot that no plan has looked at, by interval', async () => {
+    await planning.setNow('2026-03-09T14:30:00Z')
+    assert.deepEqual(await readUnplanned(), [1, '2026-03-09T14:00:00.000Z'])
+    await track()
+    await planning.setNow('2026-03-09T14:59:00Z')
+    assert.deepEqual(await readUnplanned(), [0, null])
+    await planning.setNow('2026-03-10T00:20:00Z')
+    assert.deepEqual(await readUnplanned(), [4, '2026-03-09T15:00:00.000Z'])
+    await track()
+    assert.deepEqual(await readUnplanned(), [0, null])
+    await planning.setNow('2026-03-12T00:20:00Z')
+    await planning.db.sql`delete from keyword_watch where every = '1 hour'`
+    assert.deepEqual(await readUnplanned(), [3, '2026-03-11T00:00:00.000Z'])
+    await track()
+  })
+
+  test('counts a watch that is new once, whether its interval is due or not', async () => {
+    await planning.watch('a', ['new'])
+    assert.deepEqual(await readUnplanned(), [1, '2026-03-12T00:00:00.000Z'])
+    await planning.setNow('2026-03-13T00:20:00Z')
+    assert.deepEqual(await readUnplanned(), [4, '2026-03-13T00:00:00.000Z'])
+    await planning.watch('a', ['newer'], { every: '6 hours' })
+    await track()
+    await planning.watch('a', ['newest'], { every: '6 hours' })
+    await planning.setNow('2026-03-13T06:20:00Z')
+    await planning.watch('b', ['zen'])
+    assert.deepEqual(await readUnplanned(), [3, '2026-03-13T00:00:00.000Z'])
+    await track()
+    assert.deepEqual(await readUnplanned(), [0, null])
+  })
+
+  test('is not everything because an unlogged table is empty', async () => {
+    await crash()
+    assert.deepEqual(await readUnplanned(), [0, null])
+    await track()
+    await lookAtAllPeriods(planning.db)
+    assert.deepEqual(await readUnplanned(), [0, null])
+    await planning.setNow('2026-03-14T00:20:00Z')
+    assert.deepEqual(await readUnplanned(), [7, '2026-03-13T12:00:00.000Z'])
+    await track()
+    assert.deepEqual(await readUnplanned(), [0, null])
+  })
+
+  test('is what a plan that was broken off has left', async () => {
+    await planning.setNow('2026-03-15T00:20:00Z')
+    const queueSome = () =>
+      planning.db.sql`select queue_passing_slots(3, storerank_now(), '-32768', '-infinity', '-infinity', 0)`
+    await queueSome()
+    await queueSome()
+    assert.equal((await readUnplanned())[0], 7)
+    await track()
+    assert.deepEqual(await readUnplanned(), [0, null])
+  })
 })

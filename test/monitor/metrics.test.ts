@@ -15,6 +15,7 @@ import { startMonitorServer } from '../../src/monitor/server.ts'
 import { logDayBefore } from '../../src/report/day.ts'
 import { migrateLater } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
+import { createPlanning } from '../support/planning.ts'
 import { buy, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -83,6 +84,27 @@ describe('the metrics', () => {
     assert.equal(readValue(stored, 'storerank_due_to_stored_seconds_count'), '2')
     assert.equal(readValue(await metrics.render(), 'storerank_due_to_stored_seconds_count'), '2')
     assert.ok(readValue(stored, 'nodejs_eventloop_lag_p99_seconds') !== undefined)
+  })
+
+  test('rise with what is due while nothing is planned', async (t) => {
+    const planning = await createPlanning()
+    t.after(() => planning.drop())
+    const metrics = createMetrics(planning.db, settings(), 0)
+    const dayMs = 86_400_000
+    const midnightMs = Math.floor(Date.now() / dayMs) * dayMs
+    await planning.setNow(new Date(midnightMs - dayMs / 2))
+    await planning.watch('fitness', ['yoga', 'pilates', 'zen'])
+    await planning.plan()
+    await planning.measure()
+    const measured = await metrics.render()
+    assert.equal(readValue(measured, 'storerank_due_slots'), '0')
+    assert.equal(readValue(measured, 'storerank_oldest_due_slot_age_seconds'), '0')
+    await planning.setNow(new Date(midnightMs))
+    const due = await metrics.render()
+    assert.equal(readValue(due, 'storerank_due_slots'), '3')
+    assert.equal(readValue(due, 'storerank_unplanned_slots'), '3')
+    const ageS = Number(readValue(due, 'storerank_oldest_due_slot_age_seconds'))
+    assert.ok(ageS > 0 && midnightMs + ageS * 1000 <= Date.now(), `${ageS} s`)
   })
 
   test('have no label that Prometheus sets by itself, and those that the manual and its rules name', async () => {

@@ -37,8 +37,8 @@ async function addInOrder(from: number, to: number): Promise<void> {
     select slot, 1200, target_id, 1, 'charge', service_id from task on conflict do nothing`
 }
 
-async function readPages(query: string): Promise<number> {
-  const [row] = await planning.db.sql.unsafe<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }[]>(
+async function readPages(query: string, { sql } = planning.db): Promise<number> {
+  const [row] = await sql.unsafe<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }[]>(
     `explain (analyze, buffers, timing off, format json) ${query}`,
   )
   const plan = row?.['QUERY PLAN'][0].Plan ?? {}
@@ -85,6 +85,34 @@ test('what is open is counted by indexes alone', async () => {
     select relpages as pages, (select count from open_work where kind = 'posted') as posted from pg_class where relname = 'task'`
   assert.equal(task?.posted, MANY / 2 - 1)
   assert.ok(pages < (task?.pages ?? 0) / 2, `${pages} pages, and the tasks have ${task?.pages}`)
+})
+
+test('what was not planned is counted by the index of its interval, and costs nothing while all is', async (t) => {
+  const fresh = await createPlanning()
+  t.after(() => fresh.drop())
+  const start = Date.UTC(2026, 2, 10, 1)
+  await fresh.setNow(new Date(start))
+  await fresh.watch(
+    'fitness',
+    Array.from({ length: MANY }, (_, number) => `subject ${number}`),
+  )
+  await fresh.db.sql`vacuum analyze`
+  const query = `select * from open_work where kind = 'unplanned'`
+  const read = async () => {
+    const [{ count } = { count: 0 }] = await fresh.db.sql.unsafe<{ count: number }[]>(query)
+    return { count, pages: await readPages(query, fresh.db) }
+  }
+  const all = await read()
+  const [table] = await fresh.db.sql<{ pages: number }[]>`
+    select relpages as pages from pg_class where relname = 'watch_period'`
+  assert.equal(all.count, MANY)
+  assert.ok(all.pages < (table?.pages ?? 0), `${all.pages} pages, and the periods have ${table?.pages}`)
+  await fresh.plan()
+  await fresh.measure()
+  await fresh.db.sql`vacuum analyze`
+  const none = await read()
+  assert.equal(none.count, 0)
+  assert.ok(none.pages < 40, `${none.pages} pages`)
 })
 
 test('status reads each planned task once, while the tables have no statistics as well', async (t) => {

@@ -23,6 +23,7 @@ const WELL: Figures = {
     planned: 3,
     posting: 1,
     posted: 5,
+    unplanned: 0,
     cut: 0,
     overdue: 0,
     overdueSince: null,

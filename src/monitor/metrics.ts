@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { TIMINGS } from '../timings.ts'
 import { type Figures, type MonitorSettings, readFigures } from './figures.ts'
 import { findTroubles } from './troubles.ts'
 
@@ -28,17 +29,19 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 /**
  * @param freshMs how old the figures may be
  * @param answerMs how long a text waits for the database
+ * @param storingMs how long a transaction that stores results is waited for
  */
 export function createMetrics(
   db: Database,
   settings: MonitorSettings,
   freshMs = FRESH_MS,
   answerMs = ANSWER_MS,
+  storingMs = TIMINGS.ledgerHoldMs,
 ): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const gauges = createGauges(registry)
-  const stored = createStored(registry, db)
+  const stored = createStored(registry, db, storingMs)
   let latest: { readonly figures: Promise<Figures>; endedMs: number } | null = null
 
   // A look that hangs is waited for, and no other one begins beside it.
@@ -308,8 +311,13 @@ interface StoredResult {
   readonly id: string
 }
 
-/** Results that were stored since this process began, by any process: how late, and so how many. */
-function createStored(registry: Registry, db: Database) {
+/**
+ * Results that were stored since this process began, by any process: how late, and so how many. A result carries the time before its
+ * transaction commits, so that one with an earlier time may come after one with a later time: a look reads up to the beginning of the
+ * oldest transaction that may store something, and the next one goes on from there.
+ * @param storingMs such a transaction is waited for that long, so that one that was forgotten does not stop the count
+ */
+function createStored(registry: Registry, { sql }: Database, storingMs: number) {
   const histogram = new Histogram({
     name: 'storerank_due_to_stored_seconds',
     help: 'From the instant at which a measurement was due to its result in the history; counts results since this process began.',
@@ -317,18 +325,15 @@ function createStored(registry: Registry, db: Database) {
     registers: [registry],
   })
   let after: StoredResult | undefined
-  const readClock = async (): Promise<StoredResult> => {
-    const [clock] = await db.sql<{ endedAt: string }[]>`select clock_timestamp()::text as "endedAt"`
-    if (clock === undefined) throw new Error('A select without a table returned no row.')
-    return { ...clock, id: FIRST_ID }
-  }
   return {
     observe: async () => {
-      after ??= await readClock()
+      const { startedAt, settledTo } = await readSettled(sql, storingMs)
+      after ??= { endedAt: startedAt, id: FIRST_ID }
       for (;;) {
-        const rows: readonly (StoredResult & { seconds: number })[] = await db.sql`
+        const rows: readonly (StoredResult & { seconds: number })[] = await sql`
           select extract(epoch from k.ended_at - k.slot)::float8 as seconds, k.ended_at::text as "endedAt", k.id from task k
           where (k.ended_at, k.id) > (${after.endedAt}::text::timestamptz, ${after.id}::uuid) and k.state = 'collected'
+            and k.ended_at < ${settledTo}::text::timestamptz
           order by k.ended_at, k.id limit ${RESULTS_AT_ONCE}`
         for (const { seconds } of rows) histogram.observe(Math.max(0, seconds))
         after = rows.at(-1) ?? after
@@ -336,6 +341,27 @@ function createStored(registry: Registry, db: Database) {
       }
     },
   }
+}
+
+/**
+ * Up to when all that was stored can be seen by the next statement: what ends later than this one began is no matter of it, and what was
+ * stored earlier is either committed now or belongs to a transaction that has an id, because it locks its tasks before it dates them. The
+ * session of another login shows its id and not when it began, and is waited for as long as any. Those of the server itself have no user.
+ */
+async function readSettled(
+  sql: Database['sql'],
+  storingMs: number,
+): Promise<{ readonly startedAt: string; readonly settledTo: string }> {
+  const [row] = await sql<{ startedAt: string; settledTo: string }[]>`
+    select w.started_at::text as "startedAt",
+      least(w.started_at, min(greatest(a.xact_start, w.from_at)) filter (where a.pid is not null))::text as "settledTo"
+    from (
+      select statement_timestamp() as started_at, statement_timestamp() - ${storingMs} * interval '1 millisecond' as from_at
+    ) w
+    left join pg_stat_activity a on a.datname = current_database() and a.usesysid is not null and a.backend_xid is not null
+    group by w.started_at`
+  if (row === undefined) throw new Error('A group of one row returned none.')
+  return row
 }
 
 function ageS(instant: Date | null, now: Date): number | null {

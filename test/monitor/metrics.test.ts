@@ -7,9 +7,9 @@ import { after, before, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
 import { Secret } from '../../src/config.ts'
-import { openDatabase } from '../../src/db/database.ts'
+import { openDatabase, type Transaction } from '../../src/db/database.ts'
 import { beat } from '../../src/monitor/heartbeat.ts'
-import { createMetrics } from '../../src/monitor/metrics.ts'
+import { createMetrics, type Metrics } from '../../src/monitor/metrics.ts'
 import { probeDatabase, probeHealth } from '../../src/monitor/probes.ts'
 import { startMonitorServer } from '../../src/monitor/server.ts'
 import { logDayBefore } from '../../src/report/day.ts'
@@ -138,6 +138,29 @@ describe('the metrics', () => {
       select -n, now() - interval '1 hour', now(), 'collected', 1, 1200, '{1}', clock.at
       from generate_series(1, 12000) n, (select clock_timestamp() as at) clock`
     assert.equal(readValue(await metrics.render(), 'storerank_due_to_stored_seconds_count'), '12000')
+    await world.db.sql`delete from task where target_id < 0`
+  })
+
+  test('count a result whose transaction commits after a later one, once, and do not wait for ever', async () => {
+    const patient = createMetrics(world.db, settings(), 0)
+    const hasty = createMetrics(world.db, settings(), 0, undefined, 0)
+    await patient.read()
+    await hasty.read()
+    const count = async (metrics: Metrics) =>
+      Number(readValue(await metrics.render(), 'storerank_due_to_stored_seconds_count'))
+    const [early, late] = [await world.openRunner(), await world.openRunner()].map(
+      ({ context }) => context.db,
+    )
+    const store = (tx: Transaction, targetId: number) => tx`
+      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, ended_at)
+      values (${targetId}, now() - interval '1 hour', now(), 'collected', 1, 1200, '{1}', clock_timestamp())`
+    await early?.begin(async (tx) => {
+      await store(tx, -1)
+      await late?.begin((other) => store(other, -2))
+      assert.deepEqual([await count(patient), await count(hasty)], [0, 1])
+    })
+    assert.deepEqual([await count(patient), await count(hasty)], [2, 1])
+    assert.equal(await count(patient), 2)
     await world.db.sql`delete from task where target_id < 0`
   })
 

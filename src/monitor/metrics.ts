@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { readProblemCounts } from '../report/status.ts'
 import { TIMINGS } from '../timings.ts'
 import { type Figures, type MonitorSettings, readFigures } from './figures.ts'
 import { findTroubles } from './troubles.ts'
@@ -17,6 +18,8 @@ export interface Metrics {
 }
 
 const FRESH_MS = 10_000
+/** Problems are read less often than the figures, by so many times: they take more statements, and change slowly. */
+const PROBLEMS_PAUSE_TIMES = 6
 /** Half of what Prometheus waits by itself: a database that does not answer within that time is not up. */
 const ANSWER_MS = 5_000
 const USD = 1_000_000
@@ -42,12 +45,16 @@ export function createMetrics(
   collectDefaultMetrics({ register: registry })
   const gauges = createGauges(registry)
   const stored = createStored(registry, db, storingMs)
+  const problems = createProblems(registry, db, freshMs * PROBLEMS_PAUSE_TIMES)
   let latest: { readonly figures: Promise<Figures>; endedMs: number } | null = null
 
   // A look that hangs is waited for, and no other one begins beside it.
   const read = (): Promise<Figures> => {
     if (latest !== null && performance.now() - latest.endedMs <= freshMs) return latest.figures
-    const begun = { figures: look(db, settings, gauges, stored), endedMs: Number.POSITIVE_INFINITY }
+    const begun = {
+      figures: look(db, settings, gauges, [stored, problems]),
+      endedMs: Number.POSITIVE_INFINITY,
+    }
     const end = () => {
       begun.endedMs = performance.now()
     }
@@ -65,7 +72,10 @@ export function createMetrics(
         ),
         sleep(answerMs, false, { ref: false }),
       ])
-      if (!isUp) gauges.forget()
+      if (!isUp) {
+        gauges.forget()
+        problems.forget()
+      }
       gauges.databaseUp.set(isUp ? 1 : 0)
       const { statements, waiting } = db.load()
       gauges.statements.set(statements)
@@ -94,13 +104,13 @@ async function look(
   db: Database,
   settings: MonitorSettings,
   gauges: Gauges,
-  stored: { observe(): Promise<void> },
+  others: readonly { observe(): Promise<void> }[],
 ): Promise<Figures> {
   const began = performance.now()
   await db.sql`select`
   gauges.roundTrip.set((performance.now() - began) / 1000)
   const figures = await readFigures(db, settings)
-  await stored.observe()
+  for (const other of others) await other.observe()
   gauges.set(figures)
   return figures
 }
@@ -301,6 +311,30 @@ function createGauges(registry: Registry): Gauges {
         else each.gauge.remove()
       }
       roundTrip.remove()
+    },
+  }
+}
+
+/** The problems that `status` shows, and those of audits. */
+function createProblems(registry: Registry, db: Database, freshMs: number) {
+  const gauge = new Gauge({
+    name: 'storerank_problems',
+    help: 'Rows of watch_problem, task_problem and audit_problem by kind, up to 1,000 of a kind; kinds without a row have no series.',
+    labelNames: ['view', 'kind'],
+    registers: [registry],
+  })
+  let readMs = Number.NEGATIVE_INFINITY
+  return {
+    observe: async () => {
+      if (performance.now() - readMs < freshMs) return
+      const counts = await readProblemCounts(db)
+      gauge.reset()
+      for (const { view, kind, count } of counts) gauge.set({ view, kind }, count)
+      readMs = performance.now()
+    },
+    forget: () => {
+      gauge.reset()
+      readMs = Number.NEGATIVE_INFINITY
     },
   }
 }

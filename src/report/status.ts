@@ -91,6 +91,35 @@ export async function readProblems(db: Database, limit: number): Promise<Problem
   }
 }
 
+export interface ProblemCount {
+  readonly view: string
+  readonly kind: string
+  /** Of what the budget cuts, of the other problems of watches, of each kind of tasks, and of audits no more than PROBLEMS_COUNTED. */
+  readonly count: number
+}
+
+/**
+ * How many problems of watches, tasks and audits there are, by kind; those that there are. Kinds of tasks are asked for one by one, so that
+ * the bound of one hides no other; as constants, so that each reads its own branch of the view alone.
+ */
+export async function readProblemCounts({ sql }: Database): Promise<ProblemCount[]> {
+  const most = PROBLEMS_COUNTED
+  return sql<ProblemCount[]>`
+    select view, kind, count(*) as count from (
+      (select 'watch_problem' as view, problem as kind from watch_problem where problem <> 'money' limit ${most})
+      union all (select 'watch_problem', problem from watch_problem where problem = 'money' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'failed' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'rejected' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'unknown' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'duplicate' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'overdue' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'service_failure' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'incomplete' limit ${most})
+      union all (select 'audit_problem', kind from audit_problem limit ${most})
+    ) problem
+    group by 1, 2 order by 1, 2`
+}
+
 export interface FailedResults {
   readonly problem: string
   readonly tasks: number

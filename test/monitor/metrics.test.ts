@@ -173,8 +173,30 @@ describe('the metrics', () => {
     await sql`insert into audit_difference (service_id, kind, posted_at, found_at) values ('old', 'cost', now(), now() - interval '25 hours')`
     const { differences, duplicateMicros } = await metrics.read()
     assert.deepEqual({ differences, duplicateMicros }, { differences: 2, duplicateMicros: 0 })
-    assert.equal(readValue(await metrics.render(), 'storerank_troubles{kind="books"}'), '1')
+    const text = await metrics.render()
+    assert.equal(readValue(text, 'storerank_troubles{kind="books"}'), '1')
+    assert.equal(readValue(text, 'storerank_problems{view="audit_problem",kind="unknown"}'), '2')
+    assert.equal(readValue(text, 'storerank_problems{view="audit_problem",kind="cost"}'), '2')
     await sql`truncate audit_difference`
+  })
+
+  test('count problems of watches and tasks by kind, those of one kind behind none of another', async () => {
+    const metrics = createMetrics(world.db, settings(), 0)
+    const { sql } = world.db
+    await watchKeywords(world, ['chess'], { project: 'disabled' })
+    await sql`update project set enabled = false where name = 'disabled'`
+    await sql`
+      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, ended_at, problem)
+      select (select min(id) from target), now() - n * interval '1 day', now(), case n when 1 then 'collected' else 'failed' end, 1, 1200, '{1}',
+        now(), 'Told.'
+      from generate_series(1, 1200) n`
+    const text = await metrics.render()
+    const read = (view: string, kind: string) =>
+      readValue(text, `storerank_problems{view="${view}",kind="${kind}"}`)
+    assert.equal(read('watch_problem', 'project_disabled'), '1')
+    assert.deepEqual([read('task_problem', 'failed'), read('task_problem', 'incomplete')], ['1000', '1'])
+    await sql`delete from task where problem = 'Told.'`
+    assert.ok(!(await metrics.render()).includes('view="task_problem"'))
   })
 
   test('do not wait for a database that hangs, and do not ask it twice', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
 import { readFigures } from '../../src/monitor/figures.ts'
-import { readProblems } from '../../src/report/status.ts'
+import { readProblemCounts, readProblems } from '../../src/report/status.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 import { countTasksRead } from '../support/tasks-read.ts'
 
@@ -75,6 +75,18 @@ test('asking for what is overdue reads no task that is not', async () => {
   assert.ok(rows < 10, `${rows} tasks were read`)
   await sql`update task set ask_at = now() - interval '1 minute' where service_id = 'subject 5'`
   assert.equal(await handOutOverdue(planning.db, async () => {}), 1)
+})
+
+test('problems are counted by kind without reading a task that is in order', async () => {
+  await planning.db.sql`analyze`
+  const read = await countTasksRead(planning.db)
+  const counts = await readProblemCounts(planning.db)
+  const rows = (await countTasksRead(planning.db)) - read
+  assert.deepEqual(
+    counts.filter(({ view }) => view === 'task_problem').map(({ kind }) => kind),
+    ['failed', 'incomplete', 'overdue'],
+  )
+  assert.ok(rows < FEW / 10, `${rows} tasks were read`)
 })
 
 test('what is open is counted by indexes alone', async () => {

@@ -3,7 +3,7 @@
  * database are the same in every process; those of the process itself are its own.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { readProblemCounts } from '../report/status.ts'
 import { TIMINGS } from '../timings.ts'
@@ -78,7 +78,8 @@ export function createMetrics(
       }
       gauges.databaseUp.set(isUp ? 1 : 0)
       const { statements, waiting } = db.load()
-      gauges.statements.set(statements)
+      gauges.statements.reset()
+      gauges.statements.inc(statements)
       gauges.waiting.set(waiting)
       return registry.metrics()
     },
@@ -274,7 +275,7 @@ const DEFINITIONS: readonly Definition[] = [
 interface Gauges {
   readonly databaseUp: Gauge
   readonly roundTrip: Gauge
-  readonly statements: Gauge
+  readonly statements: Counter
   readonly waiting: Gauge
   set(figures: Figures): void
   /** What the database said is not known any more. */
@@ -296,7 +297,11 @@ function createGauges(registry: Registry): Gauges {
   return {
     roundTrip,
     databaseUp: createDatabaseUp(registry),
-    statements: gauge('database_statements', 'Statements and transactions of this process since it began.'),
+    statements: new Counter({
+      name: 'storerank_database_statements_total',
+      help: 'Statements and transactions of this process since it began.',
+      registers: [registry],
+    }),
     waiting: gauge('database_pool_waiting', 'Statements of this process that wait for a connection.'),
     set: (figures) => {
       for (const each of ofDatabase) {

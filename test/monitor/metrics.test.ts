@@ -77,7 +77,7 @@ describe('the metrics', () => {
     assert.equal(readValue(posted, 'storerank_budget_used_usd{budget="MAX_USD_PER_DAY"}'), '0.0024')
     assert.equal(readValue(posted, 'storerank_budget_allowed_usd{budget="MAX_USD_PER_DAY"}'), '5')
     assert.equal(readValue(posted, 'storerank_database_up'), '1')
-    assert.ok(Number(readValue(posted, 'storerank_database_statements')) > 0)
+    assert.ok(Number(readValue(posted, 'storerank_database_statements_total')) > 0)
     await collect(world)
     const stored = await metrics.render()
     assert.equal(readValue(stored, 'storerank_tasks{state="posted"}'), '0')
@@ -121,6 +121,43 @@ describe('the metrics', () => {
       if (label !== undefined) assert.ok(shapes.get(name)?.labels.includes(label), `${name} ${label}`)
     }
     await world.db.sql`truncate job_run`
+  })
+
+  test('keep their names and types, and are all told of here', async () => {
+    const shapes = readShapes(await createMetrics(world.db, settings(), 0).render())
+    const gauges = [
+      'account_balance_usd',
+      'budget_allowed_usd',
+      'budget_cut_slots',
+      'budget_used_usd',
+      'calls_last_minute',
+      'calls_per_minute_allowed',
+      'database_pool_waiting',
+      'database_round_trip_seconds',
+      'database_up',
+      'due_slots',
+      'held_posts',
+      'job_last_success_age_seconds',
+      'job_last_success_timestamp_seconds',
+      'job_runs_last_day',
+      'oldest_due_slot_age_seconds',
+      'overdue_tasks',
+      'problems',
+      'queue_jobs',
+      'refused_tasks',
+      'reserved_today_usd',
+      'spent_today_usd',
+      'tasks',
+      'troubles',
+      'unknown_posts',
+      'unplanned_slots',
+    ]
+    const expected = [
+      ...gauges.map((name) => [`storerank_${name}`, 'gauge']),
+      ['storerank_database_statements_total', 'counter'],
+      ['storerank_due_to_stored_seconds', 'histogram'],
+    ]
+    assert.deepEqual([...shapes].map(([name, { type }]) => [name, type]).sort(), expected.sort())
   })
 
   test('are read once, however many ask', async () => {

@@ -98,7 +98,7 @@ function keptTargets(sql: SqlRunner, { keepMs, column, unit }: Rule): Fragment {
 
 /**
  * Drops the partition of a month when no target wants any of it. Taking it from its table locks out readers for a moment; when they
- * leave none, the piece gives up, and the next night tries again.
+ * leave none, the piece gives up, and the next run of the job tries again.
  */
 async function dropMonth(tx: Transaction, rule: Rule, { name, begins, ends }: Partition): Promise<boolean> {
   const [row] = await tx<{ over: boolean }[]>`

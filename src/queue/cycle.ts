@@ -7,6 +7,7 @@ import { type Outage, readPostingOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
 import { endHalfSentSessions } from '../db/half-sent.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
+import { isOutage } from '../db/outage.ts'
 import { AccountError, StorerankError, UnavailableError } from '../errors.ts'
 import { readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
@@ -84,13 +85,32 @@ export async function runCycle(
   await lookAtAccount(context, jobs, options)
   await refuseRestored(context.db, context.client, context.signal)
   onPhase('plan')
-  await run('housekeeping')
+  await keepHouse(context, jobs, options)
   const plan = await planOnceFree(context, jobs)
   onPhase('measure')
   const outstanding = await waitUntilDone(context, runner, jobs, options)
   await writeReports(context, jobs, options)
   await tellAlerts(context, jobs, options)
   return { plan, outstanding, refusal: runner.refusal }
+}
+
+/**
+ * Before the plan, which then looks at all watches, and waits for nothing that was given up. What it leaves undone, such as a month that a
+ * reader holds, the next run does: no failure of it but a lost database keeps the cycle from measuring.
+ */
+async function keepHouse(
+  context: JobContext,
+  jobs: readonly Job[],
+  { onPhase, onTrouble }: CycleOptions,
+): Promise<void> {
+  try {
+    await runNamed(context, jobs, 'housekeeping')
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string }
+    if (context.signal.aborted || (typeof code === 'string' && isOutage(code))) throw error
+    onTrouble?.(`Housekeeping did not end well, and the next run tries again: ${message}`)
+    onPhase('plan')
+  }
 }
 
 /** What cannot be written takes nothing away from what was measured. */

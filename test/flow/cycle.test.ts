@@ -6,8 +6,8 @@ import { after, before, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
 import { UnavailableError } from '../../src/errors.ts'
 import { type CycleOptions, runCycle } from '../../src/queue/cycle.ts'
+import type { Job, RunnerSettings } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
-import type { ReportSettings } from '../../src/report/write-reports.ts'
 import { migrateLater } from '../support/database.ts'
 import { tamper } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -20,12 +20,17 @@ before(async () => {
 })
 after(() => world.close())
 
-async function cycle(url?: string, options = QUIET, reports: ReportSettings | null = null, jobs = JOBS) {
+async function cycle(
+  url?: string,
+  options = QUIET,
+  settings: Partial<RunnerSettings> = {},
+  jobs: readonly Job[] = JOBS,
+) {
   // Each cycle begins with calls whose kind has few permits a minute.
   await world.db.sql`delete from api_call where kind = 'status'`
   const { context, stop } = await world.openRunner({
     ...(url === undefined ? {} : { url }),
-    settings: { reports },
+    settings,
   })
   try {
     return await runCycle(context, await startRunner(context, []), jobs, options)
@@ -60,12 +65,10 @@ test('a cycle ends with the reports where there is a folder for them, and goes o
   t.after(() => rm(folder, { recursive: true }))
   const troubles: string[] = []
   const options = { ...QUIET, onTrouble: (problem: string) => troubles.push(problem) }
-  await cycle(undefined, options, { folder, title: null, logo: null })
+  await cycle(undefined, options, { reports: { folder, title: null, logo: null } })
   assert.deepEqual(await readdir(folder), ['fitness.html'])
   const { outstanding } = await cycle(undefined, options, {
-    folder: '/dev/null/pages',
-    title: null,
-    logo: null,
+    reports: { folder: '/dev/null/pages', title: null, logo: null },
   })
   assert.equal(outstanding.posted, 0)
   assert.match(troubles.join(), /The reports were not written: REPORT_DIR cannot be made/)
@@ -81,13 +84,45 @@ test('a cycle is done though the rules of alerts cannot be looked at, and says s
   }
   const jobs = JOBS.map((job) => (job.name === 'alerts' ? { ...job, run: fail } : job))
   const options = { ...QUIET, onTrouble: (problem: string) => troubles.push(problem) }
-  const { outstanding } = await cycle(undefined, options, null, jobs)
+  const { outstanding } = await cycle(undefined, options, {}, jobs)
   assert.equal(outstanding.posted, 0)
   assert.deepEqual(troubles, [
     'The rules of alerts were not looked at: Looking at the rules of alerts took too long.',
   ])
   const [last] = await sql`select state from job_run where job = 'alerts' order by slot desc limit 1`
   assert.equal(last?.state, 'failed')
+})
+
+test('a cycle measures though a reader keeps a month from being dropped, and says who; the next one drops it', async () => {
+  const { sql } = world.db
+  const months = async () =>
+    (
+      await sql`select from pg_inherits where inhparent = 'ranking'::regclass and inhrelid::regclass::text = 'ranking_202501'`
+    ).count
+  await sql`select ensure_history_partitions('2025-01-10', '2025-01-10')`
+  await sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('fitness', 'ios_store', 'read', 2840, 'en')`
+  const troubles: string[] = []
+  const options = { ...QUIET, onTrouble: (problem: string) => troubles.push(problem) }
+  const settings = { keep: { historyMs: 100 * 86_400_000, pagesMs: null, moneyMs: null } }
+  await world.db.begin(async (reader) => {
+    await reader`set local idle_in_transaction_session_timeout = 0`
+    await reader`select from ranking_202501`
+    assert.equal((await cycle(undefined, options, settings)).plan.planned, 1)
+  })
+  const measured = await sql`
+    select from ranking r join target t on t.id = r.target_id where t.subject = 'read' and r.captured_at is not null`
+  assert.equal(measured.count, 1)
+  assert.equal(await months(), 1)
+  assert.equal(troubles.length, 1)
+  assert.match(
+    troubles[0] ?? '',
+    /^Housekeeping did not end well, .*Pruning the history .*\(storerank, .*ranking_202501\) holds it/,
+  )
+  await cycle(undefined, options, settings)
+  assert.equal(await months(), 0)
+  assert.equal(troubles.length, 1)
 })
 
 test('the first cycle measures though two reference lists and the account cannot be had, and says so', async (t) => {

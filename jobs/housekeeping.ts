@@ -7,19 +7,17 @@ import { moveOldMonths } from '../src/history/tablespace.ts'
 import { pruneMoney } from '../src/ledger/prune.ts'
 import { lookAtAllPeriods } from '../src/plan/due.ts'
 import { endLostRuns, type Job } from '../src/queue/job.ts'
-import { logDayBefore } from '../src/report/day.ts'
 
 const MONTHS_AHEAD = 3
 
 export const housekeeping: Job = {
   name: 'housekeeping',
   description:
-    'Makes the partitions of the coming months, ends what is not awaited any more, forgets what is too old, moves old months to their tablespace, and has the next plan look at all watches; sums up the day before in the log.',
+    'Makes the partitions of the coming months, ends what is not awaited any more, forgets what is too old, moves old months to their tablespace, and has the next plan look at all watches.',
   cron: '41 2 * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,
-  run: async ({ db, log, settings: { keep, oldMonthsTablespace = null }, signal }) => {
-    const day = await logDayBefore(db, log)
+  run: async ({ db, settings: { keep, oldMonthsTablespace = null }, signal }) => {
     const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
     const expired = await giveUpExpired(db)
     await lookAtAllPeriods(db)
@@ -31,7 +29,6 @@ export const housekeeping: Job = {
     const charges = await pruneMoney(db, keep.moneyMs, signal)
     const { moved, left } = await moveOldMonths(db, oldMonthsTablespace, signal)
     return {
-      day,
       partitions,
       expired,
       lostRuns,

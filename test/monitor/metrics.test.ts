@@ -12,7 +12,6 @@ import { beat } from '../../src/monitor/heartbeat.ts'
 import { createMetrics, type Metrics } from '../../src/monitor/metrics.ts'
 import { probeDatabase, probeHealth } from '../../src/monitor/probes.ts'
 import { startMonitorServer } from '../../src/monitor/server.ts'
-import { logDayBefore } from '../../src/report/day.ts'
 import { migrateLater } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
 import { createPlanning } from '../support/planning.ts'
@@ -324,16 +323,4 @@ test('a heartbeat is one call, and its failure is nobody’s trouble here', asyn
   server.closeAllConnections()
   server.close()
   await beat(url, log)
-})
-
-test('the day before is summed up in one line, once', async () => {
-  const lines: object[] = []
-  const told = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const day = await logDayBefore(world.db, told)
-  assert.equal(lines.length, 1)
-  await world.db.sql`
-    insert into job_run (job, slot, state, summary)
-    values ('housekeeping', clock_timestamp(), 'done', ${JSON.stringify({ day })}::text::jsonb)`
-  await logDayBefore(world.db, told)
-  assert.equal(lines.length, 1)
 })

@@ -89,6 +89,27 @@ describe('work is forgotten after 90 days', () => {
   })
 })
 
+test('bodies that could not be read are forgotten after 90 days, once their task is gone, and not before', async (t) => {
+  t.after(() => clear(world))
+  const { sql } = world.db
+  await watchKeywords(world, ['yoga'])
+  await buy(world)
+  const reject = (task: string, days: number) => sql`
+    insert into rejected_result (task_id, service_id, target_id, slot, path, problem, body_gzip, received_at)
+    values (${task}, 'x', 1, now(), 'a', 'b', '', ${daysAgo(days)})`
+  const [task] = await sql<{ id: string }[]>`select id from task`
+  const [gone] = await sql<{ id: string }[]>`select gen_random_uuid()::text as id`
+  await reject(task?.id ?? '', 91)
+  await reject(gone?.id ?? '', 89)
+  assert.equal((await pruneWork(world.db)).rejected, 0)
+  await sql`update rejected_result set received_at = ${daysAgo(91)}`
+  assert.equal((await pruneWork(world.db)).rejected, 1)
+  const kept = await sql`select task_id as id from rejected_result`
+  assert.deepEqual([...kept], [task])
+  await sql`delete from task`
+  assert.equal((await pruneWork(world.db)).rejected, 1)
+})
+
 test('of old looks at the account the latest stays, because budgets go by it', async () => {
   const { sql } = world.db
   const look = (daysAgo: number) =>

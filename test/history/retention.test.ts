@@ -143,6 +143,47 @@ describe('the history', () => {
     assert.deepEqual(await subjects(), ['else'])
   })
 
+  test('of app pages is kept like that of lists, as long as its project says, to the last instant', async () => {
+    await planning.setNow('2026-02-22 00:00+00')
+    await db.sql`
+      insert into app_watch (project, store, app_id, info, location_code, language_code)
+      select w.project, 'ios_store', w.app_id, true, 2840, 'en'
+      from (values ('a', '10001'), ('a', '10002'), ('b', '10002'), ('b', '10003'), ('c', '10004')) w (project, app_id)`
+    await planning.setNow('2026-03-08 00:00+00')
+    await planning.closeSlots()
+    const left = async () =>
+      (
+        await db.sql<{ app: string; rows: number }[]>`
+          select t.subject as app, count(*)::int as rows from app_snapshot s join target t on t.id = s.target_id
+          where s.slot < '2026-03-01' group by 1 order by 1`
+      ).map(({ app, rows }) => [app, rows])
+    assert.deepEqual(
+      await left(),
+      ['10001', '10002', '10003', '10004'].map((app) => [app, 7]),
+    )
+    await db.sql`update project set keep_history = '1000 years' where name = 'b'`
+    await db.sql`update project set keep_history = '92 days' where name = 'c'`
+    await planning.setNow('2026-05-31 23:59:59+00')
+    assert.deepEqual(await pruneHistory(db, 100 * DAY_MS), { rows: 0, months: 0 })
+    await planning.setNow('2026-06-01 00:00+00')
+    assert.deepEqual(await pruneHistory(db, 100 * DAY_MS), { rows: 7, months: 0 })
+    await planning.setNow('2026-06-09 00:00+00')
+    assert.deepEqual(await pruneHistory(db, 100 * DAY_MS), { rows: 7, months: 0 })
+    assert.deepEqual(
+      await left(),
+      ['10002', '10003'].map((app) => [app, 7]),
+    )
+    await db.sql`
+      insert into task (target_id, payers, slot, slot_ends_at, priority, estimate_micros, state, ended_at)
+      select t.id, '{1}', '2026-02-25', '2026-02-26', 1, 1, 'collected', clock_timestamp() from target t where t.subject = '10003'`
+    await db.sql`update project set keep_history = null`
+    assert.deepEqual(await pruneHistory(db, 100 * DAY_MS), { rows: 13, months: 0 })
+    assert.deepEqual(await left(), [['10003', 1]])
+    await db.sql`delete from task`
+    assert.deepEqual(await pruneHistory(db, 100 * DAY_MS), { rows: 0, months: 2 })
+    assert.deepEqual(await months('app_snapshot'), { '03': 28 })
+  })
+
   test('is shortened by the owner alone, because that deletes what was paid for', async () => {
     const rows = await db.sql<{ name: string }[]>`
       select a.attname as name from pg_attribute a

@@ -25,12 +25,14 @@ export function openMetrics(
 
 /**
  * @param sinceLookMs how long ago the scheduler looked which jobs are due
+ * @param beatEveryMs for tests: a shorter pause between two heartbeats
  * @throws ConfigurationError when it cannot listen on OPERATIONS_LISTEN
  */
 export async function startMonitor(
   job: JobContext,
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
   sinceLookMs: () => number,
+  beatEveryMs = BEAT_EVERY_MS,
 ): Promise<Monitor> {
   const isHealthy = probeHealth(sinceLookMs)
   const isReady = probeDatabase(job.db, describeDatabaseTrouble)
@@ -45,7 +47,7 @@ export async function startMonitor(
       ? null
       : setInterval(async () => {
           if ((await isHealthy()) === null && (await isReady()) === null) await beat(heartbeatUrl, log)
-        }, BEAT_EVERY_MS)
+        }, beatEveryMs)
   return {
     close: async () => {
       if (beats !== null) clearInterval(beats)

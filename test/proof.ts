@@ -1,6 +1,7 @@
 /**
  * What `npm run proof` runs, beside `npm test`: every `*.proof.ts` (kills, faults, guards, scale), and what `npm test` runs with a
- * database once more on an installed PostgreSQL and at odd instants. `npm run proof -- STEP…` runs only these steps.
+ * database once more on an installed PostgreSQL and at odd instants. `npm run proof -- STEP…` runs only these steps, and fails when one of
+ * them cannot be run here: .ci/run asks for the server, on which a restore goes by pg_dump.
  */
 import process from 'node:process'
 import { FOLDER_OF_DEBIAN, findInstalled } from './support/installed.ts'
@@ -62,15 +63,24 @@ if (unknown.length > 0) {
   )
   process.exit(2)
 }
+const skipped: string[] = []
 let passed = 0
 let failed = 0
 for (const [name, what, suite] of steps) {
   if (interrupted.signal.aborted || (names.length > 0 && !names.includes(name))) continue
   process.stdout.write(`\n${suite === null ? 'skipped' : 'proof'} ${name}: ${what}\n`)
-  if (suite === null) continue
+  if (suite === null) {
+    skipped.push(name)
+    continue
+  }
   const counts = await runSuite({ reporter: 'dot', ...suite() })
   passed += counts.passed
   failed += counts.failed
 }
+const isIncomplete = names.length > 0 && skipped.length > 0
+if (skipped.length > 0) {
+  const what = isIncomplete ? 'asked for, and could not be run here' : 'skipped'
+  process.stdout.write(`\n${what}: ${skipped.join(', ')}\n`)
+}
 process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
-process.exitCode = failed === 0 ? 0 : 1
+process.exitCode = failed === 0 && !isIncomplete ? 0 : 1

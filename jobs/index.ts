@@ -10,6 +10,7 @@ import { reconcile } from './reconcile.ts'
 import { references } from './references.ts'
 import { report } from './report.ts'
 import { status } from './status.ts'
+import { summary } from './summary.ts'
 import { track } from './track.ts'
 
 export const JOBS: readonly Job[] = [
@@ -24,6 +25,7 @@ export const JOBS: readonly Job[] = [
   audit,
   report,
   alerts,
+  summary,
 ]
 
 /** @throws Error for a name that no job has */

@@ -3,20 +3,18 @@ import { keepTables } from '../src/db/analyze.ts'
 import { closeEndedSlots } from '../src/history/close-slots.ts'
 import { planDueTasks } from '../src/plan/plan.ts'
 import type { Job } from '../src/queue/job.ts'
-import { tellDayBefore } from '../src/report/day.ts'
 import { warnOfBudgets } from '../src/report/money.ts'
 
 export const track: Job = {
   name: 'track',
   description:
-    'Closes the slots that ended, sums up the day before in the log once they are, plans what is due within the budget, hands it to the posters, keeps the statistics of the planner, and warns of budgets at 80 %.',
+    'Closes the slots that ended, plans what is due within the budget, hands it to the posters, keeps the statistics of the planner, and warns of budgets at 80 %.',
   cron: '*/10 * * * *',
   catchUp: 'latest',
   timeoutMs: 10 * 60_000,
   run: async (context) => {
     const { db, queue, settings, log } = context
     const closed = await closeEndedSlots(db)
-    await tellDayBefore(db, log)
     await refreshAccountBeforePlanning(context)
     const planned = await planDueTasks(db, settings.budget, queue.enqueuePosts)
     const kept = await keepTables(db)

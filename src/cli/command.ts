@@ -14,6 +14,7 @@ export const JOB_NAMES = [
   'account',
   'status',
   'housekeeping',
+  'summary',
   'track',
   'reconcile',
   'collect',

@@ -91,6 +91,7 @@ export async function runCycle(
   const outstanding = await waitUntilDone(context, runner, jobs, options)
   await writeReports(context, jobs, options)
   await tellAlerts(context, jobs, options)
+  await sumUpDay(context, jobs, options)
   return { plan, outstanding, refusal: runner.refusal }
 }
 
@@ -126,6 +127,20 @@ async function writeReports(
   } catch (error) {
     if (!(error instanceof StorerankError)) throw error
     onTrouble?.(`The reports were not written: ${error.message}`)
+  }
+}
+
+/** At the end, when the slots of the day before are closed and their results are in. */
+async function sumUpDay(
+  context: JobContext,
+  jobs: readonly Job[],
+  { onTrouble }: CycleOptions,
+): Promise<void> {
+  try {
+    await runNamed(context, jobs, 'summary')
+  } catch (error) {
+    if (!(error instanceof StorerankError)) throw error
+    onTrouble?.(`The day before was not summed up: ${error.message}`)
   }
 }
 

@@ -3,8 +3,6 @@ import type { Database } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 
 interface DaySummary {
-  /** UTC. */
-  readonly day: string
   readonly measured: number
   readonly failed: number
   readonly budget: number
@@ -15,40 +13,26 @@ interface DaySummary {
   readonly duplicateMicros: number
 }
 
-/** What the row of `job_run` is called whose slot is the day, and whose summary is what was told of it. */
-const RUN = 'summary'
-/** So long after its end a day is told of with what is still open. The service takes 45 minutes for a task, and hours in trouble. */
-const WAIT_HOURS = 6
-
 /**
- * Logs the summary of the UTC day before, once over all runners: when no task of its slots is open any more, and six hours after its end in
- * any case. To be called when the slots that ended are closed, because a slot that nothing asked for is missed from then on.
- * @returns whether it was told by this call
+ * Logs the summary of the UTC day before, once over all runs of a job, which keep the day in their summary. To be called when the slots of
+ * that day are closed and their results are in: a slot that nothing asked for is missed from then on.
+ * @param job that calls it
+ * @returns that day
  */
-export async function tellDayBefore(db: Database, log: Logger): Promise<boolean> {
-  const [due] = await db.sql<{ begins: Date; ends: Date }[]>`
-    select y.begins, y.ends
-    from (select t.today - interval '1 day' as begins, t.today as ends
-      from (select date_trunc('day', storerank_now(), 'UTC') as today) t) y
-    where not exists (select from job_run r where r.job = ${RUN} and r.slot = y.begins)
-      and (storerank_now() >= y.ends + make_interval(hours => ${WAIT_HOURS})
-        or not exists (
-          select from task k where k.state in ('planned', 'posting', 'posted') and k.slot >= y.begins and k.slot < y.ends))`
-  if (due === undefined) return false
-  const summary = await sumUp(db, due.begins, due.ends)
-  return db.begin(
-    async (tx) => {
-      // Another runner that tells of the day at this moment waits here for the first one, and then has nothing to tell.
-      const kept = await tx`
-        insert into job_run (job, slot, state, started_at, ended_at, summary)
-        values (${RUN}, ${due.begins}, 'done', clock_timestamp(), clock_timestamp(), ${JSON.stringify(summary)}::text::jsonb)
-        on conflict do nothing`
-      if (kept.count === 0) return false
-      log.info(summary, 'summary of the day')
-      return true
-    },
-    { name: 'Keeping the summary of the day' },
-  )
+export async function tellDayBefore(db: Database, log: Logger, job: string): Promise<string> {
+  const [yesterday] = await db.sql<{ day: string; begins: Date; ends: Date; isTold: boolean }[]>`
+    select y.day, y.begins, y.ends, exists (
+        select from job_run r where r.job = ${job} and r.state = 'done' and r.slot >= y.ends and r.summary->>'day' = y.day
+      ) as "isTold"
+    from (
+      select to_char(t.today - interval '1 day', 'YYYY-MM-DD') as day,
+        (t.today - interval '1 day') at time zone 'UTC' as begins, t.today at time zone 'UTC' as ends
+      from (select date_trunc('day', storerank_now() at time zone 'UTC') as today) t
+    ) y`
+  if (yesterday === undefined) throw new Error('A select without a table returned no row.')
+  const { day, begins, ends, isTold } = yesterday
+  if (!isTold) log.info({ day, ...(await sumUp(db, begins, ends)) }, 'summary of the day')
+  return day
 }
 
 async function sumUp({ sql }: Database, begins: Date, ends: Date): Promise<DaySummary> {
@@ -63,8 +47,7 @@ async function sumUp({ sql }: Database, begins: Date, ends: Date): Promise<DaySu
         sum(s.charged_micros + s.refunded_micros + s.duplicate_micros + s.adjusted_micros) as spent
       from (select * from spend union all select * from spend_change) s where s.scope = 0 and s.begins_at = ${begins}
     )
-    select to_char(${begins}::timestamptz at time zone 'UTC', 'YYYY-MM-DD') as day,
-      (select count(*) from slots where gap is null) as measured, (select count(*) from slots where gap = 'failed') as failed,
+    select (select count(*) from slots where gap is null) as measured, (select count(*) from slots where gap = 'failed') as failed,
       (select count(*) from slots where gap = 'budget') as budget, (select count(*) from slots where gap = 'missed') as missed,
       (select count(*) from slots where gap = 'html_only') as "htmlOnly", coalesce(m.tasks, 0)::bigint as "paidTasks",
       coalesce(m.spent, 0)::bigint as "spentMicros", coalesce(m.duplicate, 0)::bigint as "duplicateMicros"

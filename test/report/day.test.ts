@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { pino } from 'pino'
+import { summary } from '../../jobs/summary.ts'
 import { track } from '../../jobs/track.ts'
 import { UnavailableError } from '../../src/errors.ts'
 import { executeJob, type Job } from '../../src/queue/job.ts'
@@ -60,74 +61,42 @@ const SUMMARY = {
   duplicateMicros: 700,
 }
 
-test('the day before is told with all that became of it, after its slots are closed', async () => {
+test('the day before is told with all that became of it, once its slots are closed', async () => {
   await live()
-  await planning.setNow('2026-03-05 00:07+00')
+  await planning.setNow('2026-03-05 06:11+00')
   await planning.closeSlots()
-  assert.equal(await tellDayBefore(db, log), true)
+  assert.equal(await tellDayBefore(db, log, 'summary'), DAY)
   assert.deepEqual(told, [SUMMARY])
-  assert.equal(await tellDayBefore(db, log), false)
-  await planning.setNow('2026-03-06 00:07+00')
-  await planning.closeSlots()
-  await tellDayBefore(db, log)
-  assert.deepEqual(
-    told.map(({ day }) => day),
-    [DAY, '2026-03-05'],
-  )
 })
 
-test('a day of which a task is open is told when that has ended, and six hours after its end in any case', async () => {
-  await live()
-  await db.sql`
-    insert into task (target_id, payers, slot, slot_ends_at, priority, estimate_micros, state, posted_at)
-    select id, '{1}', ${DAY}, '2026-03-05', 1, 1, 'posted', clock_timestamp() from target where subject = 'nothing ran'`
-  const tellAt = async (at: string) => {
-    await planning.setNow(at)
-    await planning.closeSlots()
-    return tellDayBefore(db, log)
-  }
-  assert.equal(await tellAt('2026-03-05 05:59:59+00'), false)
-  const [{ missed: stillOpen } = { missed: 0 }] =
-    await db.sql`select count(*)::int as missed from ranking where gap = 'missed'`
-  assert.equal(stillOpen, 0)
-  assert.equal(await tellAt('2026-03-05 06:00+00'), true)
-  await db.sql`delete from job_run`
-  await db.sql`
-    insert into ranking (target_id, slot, captured_at, depth, app_ids)
-    select target_id, slot, '2026-03-05 00:20+00', 10, '{}' from task`
-  await db.sql`update task set state = 'collected', ended_at = clock_timestamp()`
-  assert.equal(await tellAt('2026-03-05 00:30+00'), true)
-  assert.deepEqual(
-    told.map(({ measured, missed }) => ({ measured, missed })),
-    [
-      { measured: 1, missed: 1 },
-      { measured: 2, missed: 1 },
-    ],
-  )
-})
-
-test('a day is told once, by several runners at once and by a job that fails after it', async () => {
+test('a day is told once, over runners, and by the next run where one fails', async () => {
   const world = await createWorld({ now: `${DAY} 00:00+00` })
   try {
     await watchKeywords(world, ['yoga'])
-    await world.setNow('2026-03-05 00:07+00')
-    const contexts = [(await world.openRunner()).context, (await world.openRunner()).context]
-    const failing: Job = {
-      ...track,
-      run: async (context) => {
-        await track.run(context)
-        throw new UnavailableError('What comes later failed.')
-      },
-    }
-    for (const context of [...contexts, ...contexts])
-      await assert.rejects(executeJob({ ...context, log }, failing), /What comes later failed/)
-    assert.deepEqual(
-      told.flatMap(({ msg, day, missed }) => (msg === SUMMARY.msg ? [{ day, missed }] : [])),
-      [{ day: DAY, missed: 1 }],
+    await world.setNow('2026-03-05 06:11+00')
+    const contexts = [(await world.openRunner()).context, (await world.openRunner()).context].map(
+      (context) => ({ ...context, log }),
     )
-    await world.db.sql`delete from job_run`
-    await Promise.all(contexts.map((context) => tellDayBefore(context.db, log)))
-    assert.equal(told.filter(({ msg }) => msg === SUMMARY.msg).length, 2)
+    const days = () => told.flatMap(({ msg, day, missed }) => (msg === SUMMARY.msg ? [{ day, missed }] : []))
+    for (const context of [...contexts, ...contexts]) {
+      await executeJob(context, track)
+      await executeJob(context, summary)
+    }
+    assert.deepEqual(days(), [{ day: DAY, missed: 1 }])
+    await world.setNow('2026-03-06 00:30+00')
+    const context = { ...(await world.openRunner()).context, log }
+    await executeJob(context, track)
+    const failing: Job = {
+      ...summary,
+      run: () => Promise.reject(new UnavailableError('Reading took too long.')),
+    }
+    await assert.rejects(executeJob(context, failing), /Reading took too long/)
+    await executeJob(context, summary)
+    await executeJob(context, summary)
+    assert.deepEqual(days(), [
+      { day: DAY, missed: 1 },
+      { day: '2026-03-05', missed: 1 },
+    ])
   } finally {
     await world.close()
   }

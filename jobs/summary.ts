@@ -1,0 +1,15 @@
+import type { Job } from '../src/queue/job.ts'
+import { tellDayBefore } from '../src/report/day.ts'
+
+const NAME = 'summary'
+
+export const summary: Job = {
+  name: NAME,
+  description:
+    'Sums up the day before (UTC) in one line of the log: what was measured, what was not and why, and what it cost.',
+  // Results that are late for hours are in by then. A day reads as much as was measured in its month.
+  cron: '11 6 * * *',
+  catchUp: 'latest',
+  timeoutMs: 60 * 60_000,
+  run: async ({ db, log }) => ({ day: await tellDayBefore(db, log, NAME) }),
+}

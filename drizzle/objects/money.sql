@@ -131,7 +131,7 @@ comment on function project_money(timestamptz, integer[]) is
 -- adjustment counts on top only when its charge is younger than that: an older charge is in the account's own figure in full,
 -- whenever the audit adjusts it. Adjustments are few, and have an index of their own.
 create or replace function overall_money(at_time timestamptz, max_day_micros bigint, max_month_micros bigint)
-returns table (limited_by text, limit_micros bigint, used_micros bigint)
+returns table (limited_by text, set_by text, period text, limit_micros bigint, used_micros bigint)
 language sql stable
 begin atomic
   with used as (
@@ -148,19 +148,20 @@ begin atomic
       select sum(amount_micros) as adjusted from charge where kind = 'adjustment' and at >= a.fetched_at
     ) d
   )
-  select 'MAX_USD_PER_DAY', max_day_micros, used.day from used where max_day_micros is not null
+  select 'MAX_USD_PER_DAY', 'settings', 'day', max_day_micros, used.day from used where max_day_micros is not null
   union all
-  select 'MAX_USD_PER_MONTH', max_month_micros, used.month from used where max_month_micros is not null
+  select 'MAX_USD_PER_MONTH', 'settings', 'month', max_month_micros, used.month from used where max_month_micros is not null
   union all
-  select 'the account''s limit per day', a.day_limit_micros,
+  select 'the account''s limit per day', 'account', 'day', a.day_limit_micros,
     greatest(used.day, since.micros
       + case when a.fetched_at >= date_trunc('day', at_time, 'UTC') then coalesce(a.day_spent_micros, 0) else 0 end)
   from used, account a, since where a.day_limit_micros is not null
   union all
-  select 'the account''s balance', a.balance_micros, since.micros from account a, since where a.balance_micros is not null;
+  select 'the account''s balance', 'account', 'balance', a.balance_micros, since.micros
+  from account a, since where a.balance_micros is not null;
 end;
 comment on function overall_money(timestamptz, bigint, bigint) is
-  'Every budget that holds for all projects together, and how much of it is used.';
+  'Every budget that holds for all projects together, and how much of it is used: its name for people, whether the settings or the account set it, and its period (day, month or balance).';
 
 -- When the time zone of a project changes, its reservations move to the days of the new zone, because that is where they will be freed.
 -- Money that was spent stays on the days on which it was counted.

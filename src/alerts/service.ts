@@ -25,9 +25,9 @@ function budgetUsed(tx: Transaction, project: AlertProject, budget: OverallBudge
       from project_money(storerank_now(), array[${project.id}::integer]) m
       union all
       select o.limited_by, o.limit_micros, o.used_micros,
-        date_trunc(case o.limited_by when 'MAX_USD_PER_MONTH' then 'month' else 'day' end, storerank_now(), 'UTC')
+        date_trunc(o.period, storerank_now(), 'UTC')
       from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint) o
-      where o.limited_by <> 'the account''s balance'
+      where o.period <> 'balance'
     ) b
     where r.kind = 'budget_used' and b.limit_micros > 0 and 100.0 * b.used_micros / b.limit_micros >= r.threshold` as Fragment
 }
@@ -44,7 +44,7 @@ function balanceLow(tx: Transaction): Fragment {
     from rule r
     cross join (
       select limit_micros - used_micros as left_micros, used_micros from overall_money(storerank_now(), null, null)
-      where limited_by = 'the account''s balance'
+      where period = 'balance'
     ) b
     cross join (
       select sum(charged_micros + refunded_micros + duplicate_micros + adjusted_micros)

@@ -10,7 +10,7 @@ import { findTroubles, type Trouble } from '../monitor/troubles.ts'
 import type { Outstanding } from '../queue/cycle.ts'
 import type { RunnerSettings } from '../queue/job.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
-import { listBacklog, readLastRuns, readProblems } from '../report/status.ts'
+import { type BacklogState, listBacklog, readLastRuns, readProblems } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
 import { describeDatabaseTrouble } from './database-trouble.ts'
@@ -43,7 +43,7 @@ export async function run(
       problems: await readProblems(session.db, PROBLEMS_SHOWN),
       nextTicks: listNextTicks(JOBS),
     }
-    if (json) printJson(status, context)
+    if (json) printJson(describeForPrograms(status), context)
     else printStatus(status, context)
     return 0
   } finally {
@@ -98,6 +98,18 @@ type Status = {
   readonly nextTicks: ReturnType<typeof listNextTicks>
 }
 
+/** What people call a budget may be worded otherwise one day; a program goes by `setBy`, `project` and `period`. docs/operations.md: Status as JSON. */
+function describeForPrograms(status: Status) {
+  return { ...status, budgets: status.budgets.map(({ budget: _, ...line }) => line) }
+}
+
+const BACKLOG_WORDS: Readonly<Record<BacklogState, string>> = {
+  planned: 'planned',
+  posting: 'posting',
+  posted: 'posted',
+  budget_cut: 'cut by the budget',
+}
+
 function printStatus(status: Status, context: CommandContext): void {
   const { stdout } = context
   const section = (title: string, rows: readonly object[], empty: string) => {
@@ -124,7 +136,8 @@ function printStatus(status: Status, context: CommandContext): void {
     }
   })
   section('Jobs', runs, '')
-  section('Backlog', status.backlog, 'Nothing is outstanding.')
+  const backlog = status.backlog.map((line) => ({ ...line, state: BACKLOG_WORDS[line.state] }))
+  section('Backlog', backlog, 'Nothing is outstanding.')
   const { unknownPosts, waitsUntil, outage } = status.outstanding
   if (unknownPosts > 0) {
     stdout.write(

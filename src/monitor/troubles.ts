@@ -71,7 +71,7 @@ export function findTroubles(figures: Figures): Trouble[] {
       ? `The budget does not reach ${work.cut} slots that are due. \`storerank plan\` says which budget is used up.`
       : null,
   )
-  add('balance', figures.budgets.find((line) => line.budget === "the account's balance")?.warning ?? null)
+  add('balance', figures.budgets.find((line) => line.period === 'balance')?.warning ?? null)
   for (const message of describeBooks(figures)) add('books', message)
   for (const message of figures.untold) add('not_told', message)
   return troubles

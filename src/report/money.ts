@@ -2,7 +2,7 @@
 import type { Database } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 import type { OverallBudget } from '../plan/admission.ts'
-import type { Budget } from '../plan/budget-ends.ts'
+import type { Budget, BudgetPeriod } from '../plan/budget-ends.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 
 /** The present by which charges are dated. */
@@ -68,7 +68,12 @@ export async function countBudgetCuts(db: Database): Promise<number> {
 }
 
 export interface BudgetLine {
+  /** Its name for people. Programs go by who set it, the project and the period. */
   readonly budget: string
+  readonly setBy: 'settings' | 'account' | 'project'
+  /** Null where it holds for all projects together. */
+  readonly project: string | null
+  readonly period: BudgetPeriod
   readonly limitMicros: number
   readonly usedMicros: number
   /** Why it is worth a warning, as a sentence; null while there is enough. */
@@ -85,13 +90,13 @@ const WARN_AT_PERCENT = 80
 export async function readBudgets(db: Database, budget: OverallBudget): Promise<BudgetLine[]> {
   return db.sql<BudgetLine[]>`
     with line as (
-      select limited_by as budget, limit_micros, used_micros
+      select limited_by as budget, set_by, null as project, period, limit_micros, used_micros
       from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
       union all
-      select 'project ' || project || ', day', daily_micros, day_micros
+      select 'project ' || project || ', day', 'project', project, 'day', daily_micros, day_micros
       from project_money(storerank_now()) where daily_micros is not null
       union all
-      select 'project ' || project || ', month', monthly_micros, month_micros
+      select 'project ' || project || ', month', 'project', project, 'month', monthly_micros, month_micros
       from project_money(storerank_now()) where monthly_micros is not null
     ),
     day as (
@@ -104,8 +109,8 @@ export async function readBudgets(db: Database, budget: OverallBudget): Promise<
         + (select coalesce(sum(reserved_micros), 0) from spend_change where scope = 0))::bigint as micros
       from day
     )
-    select budget, limit_micros as "limitMicros", used_micros as "usedMicros", case
-      when budget = 'the account''s balance' then
+    select budget, set_by as "setBy", project, period, limit_micros as "limitMicros", used_micros as "usedMicros", case
+      when period = 'balance' then
         case when limit_micros - used_micros <= dearest_day.micros
           then format('What is left of %s is no more than yesterday or today cost: add money to the account.', budget) end
       when limit_micros > 0 and used_micros * 100 >= limit_micros * ${WARN_AT_PERCENT}::int
@@ -117,8 +122,7 @@ export async function readBudgets(db: Database, budget: OverallBudget): Promise<
 /** Every budget that is set, with its period: those of all projects together, then each project's. */
 export async function readBudgetLimits(db: Database, budget: OverallBudget): Promise<Budget[]> {
   return db.sql<Budget[]>`
-    select limited_by as budget, 0 as scope, limit_micros as "limitMicros", used_micros as "usedMicros", case
-        when limited_by like '%balance' then 'balance' when limited_by = 'MAX_USD_PER_MONTH' then 'month' else 'day' end as period
+    select limited_by as budget, 0 as scope, limit_micros as "limitMicros", used_micros as "usedMicros", period
     from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
     union all
     select 'daily_usd of project ' || project, project_id, daily_micros, day_micros, 'day'

@@ -32,25 +32,23 @@ export async function readOpenWork(db: Database): Promise<OpenWork[]> {
   return db.sql<OpenWork[]>`select kind, count, since from open_work where kind <> 'no_room'`
 }
 
+const BACKLOG_STATES = ['planned', 'posting', 'posted', 'budget_cut'] as const
+
+/** The kinds of `open_work` that are due and not measured. */
+export type BacklogState = (typeof BACKLOG_STATES)[number]
+
 export interface BacklogLine {
-  readonly state: string
+  readonly state: BacklogState
   readonly tasks: number
   /** The slot that is due for the longest. */
-  readonly oldest: Date | null
-}
-
-const BACKLOG: Readonly<Record<string, string>> = {
-  planned: 'planned',
-  posting: 'posting',
-  posted: 'posted',
-  budget_cut: 'cut by the budget',
+  readonly oldest: Date
 }
 
 /** Pure: tasks that have not ended, by state, and slots that wait for money. */
 export function listBacklog(open: readonly OpenWork[]): BacklogLine[] {
   return open.flatMap(({ kind, count, since }) => {
-    const state = BACKLOG[kind]
-    return state === undefined || count === 0 ? [] : [{ state, tasks: count, oldest: since }]
+    const state = BACKLOG_STATES.find((each) => each === kind)
+    return state === undefined || since === null ? [] : [{ state, tasks: count, oldest: since }]
   })
 }
 

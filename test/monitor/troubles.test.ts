@@ -82,6 +82,16 @@ test('each thing that a person should see to has a line, the most urgent first',
   assert.deepEqual(kinds({}, { overdue: 1, overdueSince: before(2) }), [])
   assert.deepEqual(kinds({}, { overdue: 1, overdueSince: before(7) }), ['overdue'])
   assert.deepEqual(kinds({}, { cut: 4 }), ['budget'])
+  const balance = {
+    budget: 'x',
+    setBy: 'account',
+    project: null,
+    period: 'balance',
+    limitMicros: 1,
+    usedMicros: 1,
+  } as const
+  assert.deepEqual(kinds({ budgets: [{ ...balance, warning: null }] }), [])
+  assert.deepEqual(kinds({ budgets: [{ ...balance, warning: 'Add money.' }] }), ['balance'])
   assert.deepEqual(kinds({ differences: 2 }), ['books'])
   assert.deepEqual(kinds({ duplicateMicros: 1200 }), ['books'])
 })

@@ -128,12 +128,19 @@ describe('the money', () => {
       maxMonthMicros: 50_000_000,
       maxRunMicros: null,
     })
+    const overall = (period: 'day' | 'month') => ({
+      budget: `MAX_USD_PER_${period.toUpperCase()}`,
+      setBy: 'settings',
+      project: null,
+      period,
+    })
+    const ofFitness = { budget: 'project fitness, day', setBy: 'project', project: 'fitness', period: 'day' }
     assert.deepEqual(
       lines.map((line) => ({ ...line })),
       [
-        { budget: 'MAX_USD_PER_DAY', limitMicros: 5_000_000, usedMicros: 2800, warning: null },
-        { budget: 'MAX_USD_PER_MONTH', limitMicros: 50_000_000, usedMicros: 4000, warning: null },
-        { budget: 'project fitness, day', limitMicros: 10_000, usedMicros: 2800, warning: null },
+        { ...overall('day'), limitMicros: 5_000_000, usedMicros: 2800, warning: null },
+        { ...overall('month'), limitMicros: 50_000_000, usedMicros: 4000, warning: null },
+        { ...ofFitness, limitMicros: 10_000, usedMicros: 2800, warning: null },
       ],
     )
   })
@@ -164,10 +171,10 @@ describe('the status', () => {
       select id, '2026-11-03', '2026-11-04', 'project_budget', 1200 from target limit 1`
     const lines = listBacklog(await readOpenWork(db))
     assert.deepEqual(
-      lines.map(({ state, tasks, oldest }) => [state, tasks, oldest?.toISOString()]),
+      lines.map(({ state, tasks, oldest }) => [state, tasks, oldest.toISOString()]),
       [
         ['planned', 1, '2026-11-03T00:00:00.000Z'],
-        ['cut by the budget', 1, '2026-11-03T00:00:00.000Z'],
+        ['budget_cut', 1, '2026-11-03T00:00:00.000Z'],
       ],
     )
   })

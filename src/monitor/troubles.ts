@@ -3,21 +3,24 @@ import { describeOutage } from '../account/service-status.ts'
 import { formatMicros } from '../report/words.ts'
 import type { Figures, JobFigures } from './figures.ts'
 
+/** Stable: monitoring may match them. The most urgent first, as docs/operations.md has them. */
+export const TROUBLE_KINDS = [
+  'no_room',
+  'restored',
+  'outage',
+  'no_run',
+  'job_failed',
+  'not_posted',
+  'unknown_posts',
+  'overdue',
+  'budget',
+  'balance',
+  'books',
+  'not_told',
+] as const
+
 export interface Trouble {
-  /** Stable: monitoring may match it. */
-  readonly kind:
-    | 'no_room'
-    | 'restored'
-    | 'outage'
-    | 'not_posted'
-    | 'no_run'
-    | 'job_failed'
-    | 'unknown_posts'
-    | 'overdue'
-    | 'budget'
-    | 'balance'
-    | 'books'
-    | 'not_told'
+  readonly kind: (typeof TROUBLE_KINDS)[number]
   readonly message: string
 }
 

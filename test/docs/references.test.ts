@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { TROUBLE_KINDS } from '../../src/monitor/troubles.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')
 const OWN_FILE = 'test/docs/references.test.ts'
@@ -105,6 +106,13 @@ describe('docs/tables.md', () => {
 })
 
 describe('docs/operations.md', () => {
+  test('says what to do about every trouble of status --check, and of none that there is not', () => {
+    const [, chapter = ''] =
+      /^## What to look at\n(.*?)^### /ms.exec(readPage('docs/operations.md') ?? '') ?? []
+    const kinds = [...chapter.matchAll(/^\| `(\w+)` \| [^|]{20,} \|$/gm)].map(([, kind]) => kind)
+    assert.deepEqual(kinds, [...TROUBLE_KINDS])
+  })
+
   test('says what to do about every kind of problem', () => {
     const page = readPage('docs/operations.md') ?? ''
     for (const [view, column] of [

@@ -14,6 +14,7 @@ RUN npm pack --pack-destination /tmp \
   && npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 FROM node:24-slim
+# docker build --build-arg VERSION=… --build-arg REVISION=…: docs/operations.md has the line.
 ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="storerank" \
@@ -30,7 +31,8 @@ USER node
 WORKDIR /tmp
 EXPOSE 9090
 STOPSIGNAL SIGTERM
+# Follows OPERATIONS_LISTEN: a port alone is on loopback, and 0.0.0.0 is reached from within as well.
 HEALTHCHECK --interval=60s --timeout=10s --start-period=60s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:9090/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "const at = process.env.OPERATIONS_LISTEN; fetch('http://' + (at.includes(':') ? '' : '127.0.0.1:') + at + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/opt/storerank/src/cli/storerank.js"]
 CMD ["start"]

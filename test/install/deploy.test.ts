@@ -1,10 +1,15 @@
 /** What installs storerank (Dockerfile, compose.yaml, deploy/) names only what is there: commands, settings, files, services, secrets. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import process from 'node:process'
 import { describe, test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
+import packageJson from '../../package.json' with { type: 'json' }
 import { SETTING_NAMES } from '../../src/config.ts'
 import { readDashboards } from '../grafana/panels.ts'
 
@@ -25,6 +30,42 @@ function assertSettings(names: readonly string[], where: string): void {
   const unknown = names.filter((name) => !KNOWN.includes(name))
   assert.deepEqual(unknown, [], where)
 }
+
+describe('Dockerfile', () => {
+  const DOCKERFILE = read('Dockerfile').replaceAll(/\\\n\s*/g, '')
+
+  test('has a health check that asks where OPERATIONS_LISTEN says', async (t) => {
+    const [program, ...check]: string[] = JSON.parse(
+      /^HEALTHCHECK .* CMD (\[.*\])$/m.exec(DOCKERFILE)?.[1] ?? '',
+    )
+    assert.equal(program, 'node')
+    const asked: (string | undefined)[] = []
+    const server = createServer(({ url }, response) => {
+      asked.push(url)
+      response.writeHead(asked.length > 2 ? 503 : 200).end()
+    })
+    server.listen(0, '0.0.0.0')
+    await once(server, 'listening')
+    t.after(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const codes: unknown[] = []
+    for (const OPERATIONS_LISTEN of [`${port}`, `0.0.0.0:${port}`, `127.0.0.1:${port}`, '127.0.0.1:9']) {
+      const [code] = await once(spawn(process.execPath, check, { env: { OPERATIONS_LISTEN } }), 'exit')
+      codes.push(code)
+    }
+    assert.deepEqual(codes, [0, 0, 1, 1])
+    assert.deepEqual(asked, ['/healthz', '/healthz', '/healthz'])
+  })
+
+  test('is told version and revision by each way of building it', () => {
+    const args = [...DOCKERFILE.matchAll(/^ARG (\w+)=/gm)].map(([, name = '']) => name)
+    assert.deepEqual(args, ['VERSION', 'REVISION'])
+    const { build }: Yaml = parse(read('compose.yaml'))['x-storerank']
+    assert.deepEqual(Object.keys(build.args), args)
+    const [line = ''] = /^docker build .*$/m.exec(read('docs/operations.md')) ?? []
+    for (const name of args) assert.match(line, new RegExp(` --build-arg ${name}="`))
+  })
+})
 
 describe('compose.yaml', () => {
   const compose: Yaml = parse(read('compose.yaml'), { merge: true })
@@ -125,6 +166,21 @@ describe('deploy/kubernetes', () => {
         assert.equal(securityContext.allowPrivilegeEscalation, false)
       }
     }
+  })
+
+  test('runs migrate before anything else, from an image with a registry and the tag of this version that is to be replaced', () => {
+    for (const [name, pod] of pods) {
+      assert.deepEqual(
+        pod.spec.initContainers?.map(({ args }: Yaml) => args),
+        [['migrate']],
+        name,
+      )
+      for (const { image } of containers(pod))
+        assert.equal(image, `registry.example.com/storerank:${packageJson.version}`, name)
+    }
+    for (const file of globSync('deploy/kubernetes/*.yaml', { cwd: PROJECT }))
+      assert.match(read(file), /^# Replace `image` before you apply this/m, file)
+    assert.match(read('docs/operations.md'), /^\| Kubernetes \| .*Replace `image`/m)
   })
 
   test('mounts volumes that its pods have, the password where the setting looks for it', () => {

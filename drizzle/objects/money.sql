@@ -163,6 +163,28 @@ end;
 comment on function overall_money(timestamptz, bigint, bigint) is
   'Every budget that holds for all projects together, and how much of it is used: its name for people, whether the settings or the account set it, and its period (day, month or balance).';
 
+-- The balance has no period of its own, so it is measured by what yesterday cost, or today so far if that is more: UTC days, as the ledger
+-- counts them. People who may only read ask it too, from the dashboard of operators.
+create or replace function low_balance() returns text language sql stable
+security definer set search_path = public, pg_temp
+begin atomic
+  with dearest_day as (
+    select coalesce(max(d.micros), 0) + (select reserved_micros from ledger)
+      + (select coalesce(sum(reserved_micros), 0) from spend_change where scope = 0) as micros
+    from (
+      select sum(charged_micros + duplicate_micros + refunded_micros + adjusted_micros) as micros
+      from (select * from spend union all select * from spend_change) s
+      where scope = 0 and ends_at > storerank_now() - interval '1 day' group by begins_at
+    ) d
+  )
+  select format('What is left of %s is no more than yesterday or today cost: add money to the account.', b.limited_by)
+  from overall_money(storerank_now(), null, null) b, dearest_day
+  where b.period = 'balance' and b.limit_micros - b.used_micros <= dearest_day.micros;
+end;
+comment on function low_balance() is 'That the balance of the account may not last for another day, as a sentence; null while it does, and while it is not known.';
+revoke execute on function low_balance() from public;
+grant execute on function low_balance() to storerank_editor, storerank_reader;
+
 -- When the time zone of a project changes, its reservations move to the days of the new zone, because that is where they will be freed.
 -- Money that was spent stays on the days on which it was counted.
 create or replace function move_reservations() returns trigger language plpgsql

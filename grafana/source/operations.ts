@@ -74,6 +74,8 @@ select at, about, kind, subject, message from (
   union all
   select 1, at, 'job', 'failed', job, error from job_outcome where state = 'failed'
   union all
+  select 1, null, 'account', 'balance', null, message from low_balance() message where message is not null
+  union all
   select 1, since, 'service', status, concat_ws(' ', api, endpoint), 'The service says so of itself. While it is a major_outage of task_post nothing is posted.'
   from service_state where status <> 'ok'
   union all

@@ -84,8 +84,8 @@ export interface BudgetLine {
 const WARN_AT_PERCENT = 80
 
 /**
- * Every budget that is set: those of all projects together, then each project's. Used includes what is reserved. The balance
- * has no period of its own, so it is measured by what yesterday cost, or today so far if that is more: UTC days, as the ledger counts them.
+ * Every budget that is set: those of all projects together, then each project's. Used includes what is reserved. The balance is
+ * measured by what a day costs, as `low_balance` says.
  */
 export async function readBudgets(db: Database, budget: OverallBudget): Promise<BudgetLine[]> {
   return db.sql<BudgetLine[]>`
@@ -98,25 +98,13 @@ export async function readBudgets(db: Database, budget: OverallBudget): Promise<
       union all
       select 'project ' || project || ', month', 'project', project, 'month', monthly_micros, month_micros
       from project_money(storerank_now()) where monthly_micros is not null
-    ),
-    day as (
-      select begins_at, sum(charged_micros + duplicate_micros + refunded_micros + adjusted_micros) as micros
-      from (select * from spend union all select * from spend_change) d
-      where scope = 0 and ends_at > storerank_now() - interval '1 day' group by begins_at
-    ),
-    dearest_day as (
-      select (coalesce(max(micros), 0) + (select reserved_micros from ledger)
-        + (select coalesce(sum(reserved_micros), 0) from spend_change where scope = 0))::bigint as micros
-      from day
     )
     select budget, set_by as "setBy", project, period, limit_micros as "limitMicros", used_micros as "usedMicros", case
-      when period = 'balance' then
-        case when limit_micros - used_micros <= dearest_day.micros
-          then format('What is left of %s is no more than yesterday or today cost: add money to the account.', budget) end
+      when period = 'balance' then low_balance()
       when limit_micros > 0 and used_micros * 100 >= limit_micros * ${WARN_AT_PERCENT}::int
         then format('%s: %s %% is used.', budget, used_micros * 100 / limit_micros)
       end as warning
-    from line, dearest_day`
+    from line`
 }
 
 /** Every budget that is set, with its period: those of all projects together, then each project's. */

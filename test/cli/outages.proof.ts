@@ -4,11 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { pino } from 'pino'
+import postgres from 'postgres'
 import { openDatabase } from '../../src/db/database.ts'
 import { enqueueAgain } from '../../src/queue/job.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { startPostgres } from '../crash/servers.ts'
+import { choose, type Dashboard, fill, readDashboards } from '../grafana/panels.ts'
 import { callCommand, startCommand } from '../support/command.ts'
 import { until } from '../support/world.ts'
 
@@ -53,14 +55,20 @@ test('each thing that is taken away is told where an operator looks, and when it
     for (const job of jobs) await enqueueAgain(db, queue, job, new Date())
   }
   const check = () => callCommand(['status', '--check'], { env })
-  /** Jobs are woken as the schedule would, until an operator is told. */
-  const seen = (what: RegExp, metric: RegExp, jobs: string[] = []) =>
+  /** Each row as text: what it is about, its kind and its sentence. */
+  const readPanel = async () =>
+    (await readProblemsPanel(server.url)).map(({ about, kind, message }) => `${about} ${kind}: ${message}`)
+  /** Jobs are woken as the schedule would, until an operator is told; `rows` are on the dashboard, which needs a database that can be reached. */
+  const seen = (what: RegExp, metric: RegExp, rows: readonly RegExp[], jobs: string[] = []) =>
     until(
       `${what} is told`,
       async () => {
         await wake(...jobs).catch(() => {})
         const told = await check()
-        return what.test(told.stdout + told.stderr) && metric.test((await ask('/metrics')).text)
+        if (!what.test(told.stdout + told.stderr) || !metric.test((await ask('/metrics')).text)) return false
+        if (rows.length === 0) return true
+        const panel = await readPanel()
+        return rows.every((row) => panel.some((line) => row.test(line)))
       },
       LIMIT_MS,
     )
@@ -75,6 +83,7 @@ test('each thing that is taken away is told where an operator looks, and when it
       code === 0 &&
       row?.captures === watched &&
       (await ask('/readyz')).status === 200 &&
+      !(await readPanel()).some((line) => /^(open work|job|account) /.test(line)) &&
       !/^storerank_troubles\{.*\} [1-9]/m.test(text)
     )
   }
@@ -86,6 +95,7 @@ test('each thing that is taken away is told where an operator looks, and when it
     await seen(
       /unknown: The database cannot be reached.*Check that the server runs/s,
       /^storerank_database_up 0$/m,
+      [],
     )
     assert.equal((await ask('/readyz')).status, 503)
   })
@@ -96,6 +106,7 @@ test('each thing that is taken away is told where an operator looks, and when it
   await seen(
     /^no_room: The database server cannot write: .*Make room on its disk/,
     /^storerank_troubles\{kind="no_room"\} 1$/m,
+    [/^open work no_room: The database server cannot write: .*Make room on its disk/],
   )
   await db.sql.unsafe(`alter role current_user reset temp_file_limit`)
   await db.sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'storerank%'`
@@ -107,6 +118,7 @@ test('each thing that is taken away is told where an operator looks, and when it
   await seen(
     /^job_failed: The last run of the job \w+, at .*, failed: /m,
     /^storerank_troubles\{kind="job_failed"\} [1-9]/m,
+    [/^job failed: .*\.$/],
     ['track', 'collect', 'account'],
   )
   sandbox = await startSandbox({ ...options, port: Number(servicePort) })
@@ -121,6 +133,10 @@ test('each thing that is taken away is told where an operator looks, and when it
   await seen(
     /^budget: The budget does not reach 1 slots that are due\..*\nbalance: What is left of the account's balance is no more than/m,
     /^storerank_troubles\{kind="balance"\} 1$/m,
+    [
+      /^open work budget_cut: The budget does not reach 1 slots that are due: raise it/,
+      /^account balance: What is left of the account's balance is no more than .*: add money to the account\.$/,
+    ],
     ['account', 'track'],
   )
   await restart(1_000)
@@ -129,6 +145,30 @@ test('each thing that is taken away is told where an operator looks, and when it
   runner.child.kill('SIGTERM')
   assert.equal((await runner.ended).code, 0)
 })
+
+const PANEL = 'Problems, and what to do'
+
+/** What the operators' dashboard shows to one who may only read, by a connection of its own: a full disk is a matter of the session. */
+async function readProblemsPanel(url: string) {
+  const dashboard = readDashboards().get('operations') as Dashboard
+  const sql = postgres(url, { max: 1 })
+  try {
+    const query = async (text: string) => {
+      const [, rows] = await sql.begin((tx) => [tx`set local role storerank_reader`, tx.unsafe(text)])
+      return rows
+    }
+    const now = Date.now()
+    const day = {
+      from: new Date(now - 86_400_000).toISOString(),
+      to: new Date(now + 60_000).toISOString(),
+    }
+    const chosen = await choose(dashboard, day, {}, query)
+    const panel = dashboard.panels.find(({ title }) => title === PANEL)
+    return await query(fill(panel?.targets[0]?.rawSql ?? '', chosen, dashboard.templating.list))
+  } finally {
+    await sql.end()
+  }
+}
 
 async function findPort(): Promise<number> {
   const server = createServer()

@@ -142,7 +142,7 @@ describe('the rights of people', () => {
     }
   })
 
-  test('to functions that act as the owner are those that the views call, and the one that says why a row is refused', async () => {
+  test('to functions that act as the owner are those that the views and the dashboards call, and the one that says why a row is refused', async () => {
     const rows = await owner<{ name: string; pinned: boolean; callers: string[] | null }[]>`
       select p.proname as name, 'search_path=public, pg_temp' = any(p.proconfig) as pinned,
         array(select r from unnest(array['public', 'storerank_editor', 'storerank_reader']) r
@@ -155,6 +155,7 @@ describe('the rights of people', () => {
       [
         ['forecast_lines', 'storerank_editor', 'storerank_reader'],
         ['is_recovering', 'storerank_editor', 'storerank_reader'],
+        ['low_balance', 'storerank_editor', 'storerank_reader'],
         ['refuse', 'public', 'storerank_editor', 'storerank_reader'],
         ...['unknown_category', 'unknown_language', 'unknown_location'].map((name) => [
           name,

@@ -4,8 +4,8 @@
  */
 import type { Fragment } from 'postgres'
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { withoutNestedLoops } from '../db/joins.ts'
 import type { OverallBudget } from '../plan/admission.ts'
-import { withoutNestedLoops } from '../plan/joins.ts'
 import { APP_KINDS, pages } from './apps.ts'
 import { daysOf, readAsked } from './asked.ts'
 import { comparable, DAY_KINDS } from './days.ts'

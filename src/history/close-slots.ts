@@ -3,9 +3,9 @@
  * bounded pieces with a commit between, so that claims and plans wait only for one piece.
  */
 import type { Database, Transaction } from '../db/database.ts'
+import { readByIndexes } from '../db/joins.ts'
 import { closeUnsentTasks } from '../ledger/close-unsent.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
-import { readByIndexes } from '../plan/joins.ts'
 import { TIMINGS } from '../timings.ts'
 
 export interface ClosedSlots {

@@ -4,8 +4,8 @@
  * in it: how many results a store has is not known beforehand.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
+import { disableNestedLoops } from '../db/joins.ts'
 import type { Fragment } from '../ledger/money.ts'
-import { disableNestedLoops } from './joins.ts'
 
 export const FORECAST_DAYS = 30
 

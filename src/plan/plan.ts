@@ -4,6 +4,7 @@
  */
 import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
+import { disableNestedLoops } from '../db/joins.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { type Planned, type PlanTotals, packTasks, planTasks, totals } from '../ledger/plan-tasks.ts'
 import { TIMINGS } from '../timings.ts'
@@ -25,7 +26,6 @@ import {
   queueUnqueued,
   type UnqueuedSlots,
 } from './due.ts'
-import { disableNestedLoops } from './joins.ts'
 import { barriers, forgetEndedWaits, keepWaiting, wakeWaiting } from './waiting.ts'
 
 export interface PlanSummary extends PlanTotals {

@@ -3,6 +3,7 @@
  * difference a row of `audit_difference`. Adjustments are computed from the facts alone, so auditing a day again is idempotent.
  */
 import type { Database, Transaction } from '../db/database.ts'
+import { withoutNestedLoops } from '../db/joins.ts'
 import { adjustCharges } from '../ledger/adjust.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { Range } from '../post/task-history.ts'
@@ -38,7 +39,8 @@ export async function compareBooks(
     // Two audits write the same rows. One after the other, they cannot deadlock.
     await tx`select wait_for_lock('audit')`
     await fillListed(tx, slices)
-    await findDifferences(tx, range, aheadMs)
+    // Nothing says beforehand how many rows the relations in it have: a nested loop over two of them would compare a day with a day.
+    await withoutNestedLoops(tx, () => findDifferences(tx, range, aheadMs))
     const adjusted = await adjustCharges(tx)
     return { adjusted, ...(await recordDifferences(tx, range)) }
   })
@@ -80,20 +82,26 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
     with listed as materialized (
       select * from audit_listed where posted_at >= ${from} and posted_at < ${to}
     ),
-    -- Looked up by the key in lateral, however much the ledger holds: a join would read all of it from some size on.
+    -- Looked up by an array of the keys, however much the ledger holds: a join would read all of it from some size on, and a look-up for each
+    -- row goes down the index once more.
+    charged as materialized (
+      select c.service_id, c.target_id, c.slot, (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint as micros,
+        coalesce(sum(c.amount_micros) filter (where c.kind = 'adjustment'), 0)::bigint as adjusted_micros
+      from charge c where c.service_id = any(array(select service_id from listed)) group by 1, 2, 3
+    ),
     booked as materialized (
-      select l.*, c.target_id, c.slot, c.micros, c.adjusted_micros
-      from listed l
-      cross join lateral (
-        select c.target_id, c.slot, (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint as micros,
-          coalesce(sum(c.amount_micros) filter (where c.kind = 'adjustment'), 0)::bigint as adjusted_micros
-        from charge c where c.service_id = l.service_id group by c.target_id, c.slot
-      ) c
+      select l.*, c.target_id, c.slot, c.micros, c.adjusted_micros from listed l join charged c using (service_id)
     ),
     unlisted as materialized (
       select * from charge c
       where c.at >= ${from}::timestamptz - ${ahead} - interval '1 hour'
         and not exists (select from audit_listed l where l.service_id = c.service_id)
+    ),
+    unlisted_task as materialized (
+      select k.id, k.service_id, k.post_id from task k where k.service_id = any(array(select service_id from unlisted))
+    ),
+    their_post as materialized (
+      select p.id, p.send_before from post p where p.id = any(array(select distinct post_id from unlisted_task))
     )
     select 'cost' as kind, b.service_id, b.posted_at, b.path, b.tag, coalesce(
         (select k.id from task k where k.service_id = b.service_id),
@@ -107,13 +115,14 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
     select 'missing', c.service_id, min(sent.at), null, null, coalesce(k.id, o.id), 1, null,
       (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint
     from unlisted c
-    left join lateral (select k.id, k.post_id from task k where k.service_id = c.service_id offset 0) k on true
+    left join unlisted_task k using (service_id)
     left join lateral (
       select o.id, o.post_id, o.attempt from task o
       where k.id is null and o.target_id = c.target_id and o.slot = c.slot and o.state <> 'dropped' offset 0
     ) o on true
-    left join lateral (select p.send_before from post p where p.id = coalesce(k.post_id, o.post_id) offset 0) p on true
-    cross join lateral (select coalesce(p.send_before, c.at) + ${ahead} as at) sent
+    left join their_post p on p.id = k.post_id
+    left join lateral (select p.send_before from post p where p.id = o.post_id offset 0) of_other on true
+    cross join lateral (select coalesce(p.send_before, of_other.send_before, c.at) + ${ahead} as at) sent
     where sent.at >= ${from} and sent.at < ${to} and (k.id is null or k.post_id is not null) and (o.id is null or o.attempt = 1)
     group by c.service_id, k.id, o.id
     union all

@@ -87,8 +87,9 @@ export async function adoptTasks(
  */
 export async function findUncharged(sql: SqlRunner, serviceIds: readonly string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
-    select f.id from unnest(${serviceIds}::text[]) as f (id)
-    where not exists (select from charge c where c.service_id = f.id)`
+    select id from unnest(${serviceIds}::text[]) as f (id)
+    except
+    select c.service_id from charge c where c.service_id = any(${serviceIds}::text[])`
   return new Set(rows.map((row) => row.id))
 }
 

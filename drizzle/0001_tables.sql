@@ -861,7 +861,7 @@ CREATE INDEX "target_with_capitals" ON "target" USING btree (folded_subject(subj
 --> statement-breakpoint
 CREATE UNIQUE INDEX "target_once" ON "target" USING btree (subject_key(subject) collate "C",location_code,language_code,store,function,coalesce(category, ''));
 --> statement-breakpoint
-CREATE UNIQUE INDEX "task_once_per_slot" ON "task" USING btree ("target_id","slot") WHERE state <> 'dropped';
+CREATE UNIQUE INDEX "task_once_per_slot" ON "task" USING btree ("slot","target_id") WHERE state <> 'dropped';
 --> statement-breakpoint
 CREATE UNIQUE INDEX "task_service_id_once" ON "task" USING btree ("service_id") WHERE service_id is not null;
 --> statement-breakpoint

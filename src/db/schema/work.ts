@@ -141,7 +141,8 @@ export const task = pgTable(
     ),
     check('task_has_a_payer', sql`cardinality(payers) > 0`),
     // A dropped task stays behind as the memory of a tag that was sent; its slot may be planned again.
-    uniqueIndex('task_once_per_slot').on(t.targetId, t.slot).where(sql`state <> 'dropped'`),
+    // The slot first: what is planned, posted and collected together stands together, where each target's own place would be another page.
+    uniqueIndex('task_once_per_slot').on(t.slot, t.targetId).where(sql`state <> 'dropped'`),
     uniqueIndex('task_service_id_once').on(t.serviceId).where(sql`service_id is not null`),
     index('task_of_post').on(t.postId),
     // With the slot, so that what is open is counted without reading the tasks; likewise below.

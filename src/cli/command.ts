@@ -14,7 +14,6 @@ export const JOB_NAMES = [
   'account',
   'status',
   'housekeeping',
-  'summary',
   'track',
   'reconcile',
   'collect',
@@ -22,6 +21,7 @@ export const JOB_NAMES = [
   'audit',
   'report',
   'alerts',
+  'summary',
 ] as const
 export type JobName = (typeof JOB_NAMES)[number]
 

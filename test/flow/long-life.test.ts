@@ -15,7 +15,7 @@ const OLD = 20_000
 /** Some look back seven days, or at most as many calls as a minute has. */
 const MOST_READ = OLD / 5
 /** They look at all of a day, or of a table, by night. */
-const NIGHTLY = ['housekeeping', 'audit', 'references']
+const NIGHTLY = ['housekeeping', 'audit', 'references', 'summary']
 const RULES = {
   job_late: 1,
   balance_low: 1000,

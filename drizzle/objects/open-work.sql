@@ -3,14 +3,6 @@
 -- in a post that is being sent, or whose answer was lost, are looked up by the post, in `lateral … offset 0`: while a table has no
 -- statistics, as after its first tasks, a join would read all of them. The clock is a subquery, because a volatile function is no bound of an
 -- index scan.
---
--- What is due and not planned is found as planning finds it, by a row for each interval, and counted by the index of its open periods: these are
--- periods, of which several may share a target, and not slots. It begins with the first slot that no plan has looked at, also when that is
--- over, so that its age grows for as long as nothing is planned. An interval has no row of `interval_progress` before its first plan, after a
--- crash, and after housekeeping: then the last `track` that ended well says up to when it was planned, so that a million periods are not due
--- because an unlogged table is empty; where nothing was ever planned, all are due since the first of them began. A row of `period_due` is
--- counted where its interval is not. Of `due_slot`, which has what a plan has found and not decided, those of targets that were measured since
--- are not counted: after housekeeping that is all of them.
 create or replace function is_recovering() returns boolean language sql stable security definer set search_path = public, pg_temp as $$
   select is_lock_held('job recover')
 $$;
@@ -18,12 +10,26 @@ comment on function is_recovering() is 'Whether `storerank recover` is at work o
 revoke execute on function is_recovering() from public;
 grant execute on function is_recovering() to storerank_editor, storerank_reader;
 
-create or replace view open_work as
-select w.kind, w.count, w.since, case when w.count > 0 then w.message end as message
-from (
-  select 'planned' as kind, count(*) as count, min(k.slot) as since, null::text as message from task k where k.state = 'planned'
-  union all
-  select 'unplanned', coalesce(sum(u.count), 0)::bigint, min(u.since), null
+-- What is due and not planned is found as planning finds it, by a row for each interval, and counted by the index of its open periods: these are
+-- periods, of which several may share a target, and not slots. It begins with the first slot that no plan has looked at, also when that is
+-- over, so that its age grows for as long as nothing is planned. An interval has no row of `interval_progress` before its first plan, after a
+-- crash, and after housekeeping: then the last `track` that ended well says up to when it was planned, so that a million periods are not due
+-- because an unlogged table is empty; where nothing was ever planned, all are due since the first of them began. A row of `period_due` is
+-- counted where its interval is not. Of `due_slot`, which has what a plan has found and not decided, those of targets that were measured since
+-- are not counted: after housekeeping that is all of them.
+-- A standby has none of the three tables, which are unlogged, and says 0: what is due is the primary's to tell.
+create or replace function unplanned_slots() returns table (count bigint, since timestamptz)
+language plpgsql stable security definer rows 1 set search_path = public, pg_temp set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  present timestamptz := storerank_now();
+begin
+  if pg_is_in_recovery() then
+    return query select 0::bigint, null::timestamptz;
+    return;
+  end if;
+  return query
+  select coalesce(sum(u.count), 0)::bigint, min(u.since)
   from (
     with recursive watched as (
       select min(p.every) as every from watch_period p where p.ended_at is null and p.target_id is not null
@@ -46,7 +52,7 @@ from (
       ) oldest
       where oldest.every = w.every
     ), passing as materialized (
-      select l.every, l.above_id, l.since from looked_at l where l.since <= (select storerank_now())
+      select l.every, l.above_id, l.since from looked_at l where l.since <= present
     ), share as materialized (
       select (select count(*) from passing) as passing, (select count(w.every) from watched w) as intervals
     )
@@ -58,7 +64,7 @@ from (
     ) n
     union all
     select count(*), min(d.at) from period_due d
-    where d.work = 'plan' and d.at <= (select storerank_now()) and (select s.passing < s.intervals from share s)
+    where d.work = 'plan' and d.at <= present and (select s.passing < s.intervals from share s)
       and ((select s.passing = 0 from share s) or not exists (
         select from (
           select p.every, p.id from watch_period p where p.id = d.period_id and p.ended_at is null and p.target_id is not null offset 0
@@ -66,7 +72,19 @@ from (
         join passing l on l.every = p.every and p.id > l.above_id))
     union all
     select count(*), min(q.slot) from due_slot q where q.captured_at < q.slot
-  ) u
+  ) u;
+end $$;
+comment on function unplanned_slots() is
+  'How many watch periods have a slot that is due and that no plan has looked at yet, and the first such slot. A standby says 0.';
+revoke execute on function unplanned_slots() from public;
+grant execute on function unplanned_slots() to storerank_editor, storerank_reader;
+
+create or replace view open_work as
+select w.kind, w.count, w.since, case when w.count > 0 then w.message end as message
+from (
+  select 'planned' as kind, count(*) as count, min(k.slot) as since, null::text as message from task k where k.state = 'planned'
+  union all
+  select 'unplanned', u.count, u.since, null from unplanned_slots() u
   union all
   select 'posting', count(*), min(k.slot), null
   from post p

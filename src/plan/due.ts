@@ -115,7 +115,10 @@ type Queued = { periods: number }[]
 
 /** Returns whether there was anything to look at. */
 function queueSome(db: Database, queue: (tx: Transaction) => Promise<Queued>): Promise<boolean> {
-  return db.begin(async (tx) => ((await queue(tx))[0]?.periods ?? 0) > 0, QUEUEING)
+  return db.begin(async (tx) => {
+    const [queued] = await queue(tx)
+    return (queued?.periods ?? 0) > 0
+  }, QUEUEING)
 }
 
 /** Returns the last place that it queued; null where little is due, and nothing was queued. */

@@ -162,6 +162,7 @@ describe('the rights of people', () => {
           'storerank_editor',
           'storerank_reader',
         ]),
+        ['unplanned_slots', 'storerank_editor', 'storerank_reader'],
       ],
     )
   })

@@ -157,12 +157,11 @@ describe('the rights of people', () => {
         ['is_recovering', 'storerank_editor', 'storerank_reader'],
         ['low_balance', 'storerank_editor', 'storerank_reader'],
         ['refuse', 'public', 'storerank_editor', 'storerank_reader'],
-        ...['unknown_category', 'unknown_language', 'unknown_location'].map((name) => [
+        ...['unknown_category', 'unknown_language', 'unknown_location', 'unplanned_slots'].map((name) => [
           name,
           'storerank_editor',
           'storerank_reader',
         ]),
-        ['unplanned_slots', 'storerank_editor', 'storerank_reader'],
       ],
     )
   })

@@ -3,11 +3,12 @@
  * database are the same in every process; those of the process itself are its own.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { readProblemCounts } from '../report/status.ts'
 import { TIMINGS } from '../timings.ts'
 import { type Figures, type MonitorSettings, readFigures } from './figures.ts'
+import { createStoredResults } from './stored-results.ts'
 import { findTroubles } from './troubles.ts'
 
 export interface Metrics {
@@ -23,11 +24,6 @@ const PROBLEMS_PAUSE_TIMES = 6
 /** Half of what Prometheus waits by itself: a database that does not answer within that time is not up. */
 const ANSWER_MS = 5_000
 const USD = 1_000_000
-/** From a minute to two days. */
-const LATENCY_BUCKETS_S = [60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400, 172_800]
-/** Results that are read by one statement. */
-const RESULTS_AT_ONCE = 5_000
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 /**
  * @param freshMs how old the figures may be
@@ -44,7 +40,7 @@ export function createMetrics(
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const gauges = createGauges(registry)
-  const stored = createStored(registry, db, storingMs)
+  const stored = createStoredResults(registry, db, storingMs)
   const problems = createProblems(registry, db, freshMs * PROBLEMS_PAUSE_TIMES)
   let latest: { readonly figures: Promise<Figures>; endedMs: number } | null = null
 
@@ -130,6 +126,13 @@ interface Definition {
 
 const one = (value: number | null): Sample[] => (value === null ? [] : [{ value }])
 
+const BUDGET_LABELS = ['set_by', 'project', 'period']
+
+/** As `status --json` has them; project is empty for all together, as in the metrics of money. */
+function labelsOfBudget({ setBy, project, period }: Figures['budgets'][number]) {
+  return { set_by: setBy, project: project ?? '', period }
+}
+
 /** Figures of the database. No label is called `job` or `instance`: Prometheus sets these two by itself, and renames ours to `exported_job`. */
 const DEFINITIONS: readonly Definition[] = [
   {
@@ -205,17 +208,17 @@ const DEFINITIONS: readonly Definition[] = [
   },
   {
     name: 'budget_used_usd',
-    help: 'What each budget has used, reservations included.',
-    labels: ['budget'],
+    help: 'What each budget has used, reservations included; set_by is settings, account or project, and project is empty for all together.',
+    labels: BUDGET_LABELS,
     read: ({ budgets }) =>
-      budgets.map(({ budget, usedMicros }) => ({ labels: { budget }, value: usedMicros / USD })),
+      budgets.map((line) => ({ labels: labelsOfBudget(line), value: line.usedMicros / USD })),
   },
   {
     name: 'budget_allowed_usd',
-    help: 'What each budget allows.',
-    labels: ['budget'],
+    help: 'What each budget allows; labels as in budget_used_usd.',
+    labels: BUDGET_LABELS,
     read: ({ budgets }) =>
-      budgets.map(({ budget, limitMicros }) => ({ labels: { budget }, value: limitMicros / USD })),
+      budgets.map((line) => ({ labels: labelsOfBudget(line), value: line.limitMicros / USD })),
   },
   {
     name: 'account_balance_usd',
@@ -342,65 +345,6 @@ function createProblems(registry: Registry, db: Database, freshMs: number) {
       readMs = Number.NEGATIVE_INFINITY
     },
   }
-}
-
-/** The place of a result in the order in which results were stored. */
-interface StoredResult {
-  readonly endedAt: string
-  readonly id: string
-}
-
-/**
- * Results that were stored since this process began, by any process: how late, and so how many. A result carries the time before its
- * transaction commits, so that one with an earlier time may come after one with a later time: a look reads up to the beginning of the
- * oldest transaction that may store something, and the next one goes on from there.
- * @param storingMs such a transaction is waited for that long, so that one that was forgotten does not stop the count
- */
-function createStored(registry: Registry, { sql }: Database, storingMs: number) {
-  const histogram = new Histogram({
-    name: 'storerank_due_to_stored_seconds',
-    help: 'From the instant at which a measurement was due to its result in the history; counts results since this process began.',
-    buckets: LATENCY_BUCKETS_S,
-    registers: [registry],
-  })
-  let after: StoredResult | undefined
-  return {
-    observe: async () => {
-      const { startedAt, settledTo } = await readSettled(sql, storingMs)
-      after ??= { endedAt: startedAt, id: FIRST_ID }
-      for (;;) {
-        const rows: readonly (StoredResult & { seconds: number })[] = await sql`
-          select extract(epoch from k.ended_at - k.slot)::float8 as seconds, k.ended_at::text as "endedAt", k.id from task k
-          where (k.ended_at, k.id) > (${after.endedAt}::text::timestamptz, ${after.id}::uuid) and k.state = 'collected'
-            and k.ended_at < ${settledTo}::text::timestamptz
-          order by k.ended_at, k.id limit ${RESULTS_AT_ONCE}`
-        for (const { seconds } of rows) histogram.observe(Math.max(0, seconds))
-        after = rows.at(-1) ?? after
-        if (rows.length < RESULTS_AT_ONCE) return
-      }
-    },
-  }
-}
-
-/**
- * Up to when all that was stored can be seen by the next statement: what ends later than this one began is no matter of it, and what was
- * stored earlier is either committed now or belongs to a transaction that has an id, because it locks its tasks before it dates them. The
- * session of another login shows its id and not when it began, and is waited for as long as any. Those of the server itself have no user.
- */
-async function readSettled(
-  sql: Database['sql'],
-  storingMs: number,
-): Promise<{ readonly startedAt: string; readonly settledTo: string }> {
-  const [row] = await sql<{ startedAt: string; settledTo: string }[]>`
-    select w.started_at::text as "startedAt",
-      least(w.started_at, min(greatest(a.xact_start, w.from_at)) filter (where a.pid is not null))::text as "settledTo"
-    from (
-      select statement_timestamp() as started_at, statement_timestamp() - ${storingMs} * interval '1 millisecond' as from_at
-    ) w
-    left join pg_stat_activity a on a.datname = current_database() and a.usesysid is not null and a.backend_xid is not null
-    group by w.started_at`
-  if (row === undefined) throw new Error('A group of one row returned none.')
-  return row
 }
 
 function ageS(instant: Date | null, now: Date): number | null {

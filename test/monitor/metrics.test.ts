@@ -73,8 +73,14 @@ describe('the metrics', () => {
     assert.ok(Number(readValue(posted, 'storerank_oldest_due_slot_age_seconds')) > 0)
     assert.equal(readValue(posted, 'storerank_spent_today_usd{project="fitness"}'), '0.0024')
     assert.equal(readValue(posted, 'storerank_spent_today_usd{project=""}'), '0.0024')
-    assert.equal(readValue(posted, 'storerank_budget_used_usd{budget="MAX_USD_PER_DAY"}'), '0.0024')
-    assert.equal(readValue(posted, 'storerank_budget_allowed_usd{budget="MAX_USD_PER_DAY"}'), '5')
+    assert.equal(
+      readValue(posted, 'storerank_budget_used_usd{set_by="settings",project="",period="day"}'),
+      '0.0024',
+    )
+    assert.equal(
+      readValue(posted, 'storerank_budget_allowed_usd{set_by="settings",project="",period="day"}'),
+      '5',
+    )
     assert.equal(readValue(posted, 'storerank_database_up'), '1')
     assert.ok(Number(readValue(posted, 'storerank_database_statements_total')) > 0)
     await collect(world)

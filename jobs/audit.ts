@@ -11,7 +11,7 @@ export const audit: Job = {
   catchUp: 'latest',
   // 10 pages of 1,000 tasks a minute, several times while they shift.
   timeoutMs: 4 * 60 * 60_000,
-  run: async ({ db, client, settings, signal }) => ({
-    ...(await auditDueDays(db, client, NAME, { overdueAfterMs: settings.overdueAfterMs, signal })),
+  run: async ({ db, client, settings, log, signal }) => ({
+    ...(await auditDueDays(db, client, NAME, { overdueAfterMs: settings.overdueAfterMs, log, signal })),
   }),
 }

@@ -8,6 +8,8 @@ import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import { adoptOrphans, findUncharged } from '../ledger/adopt.ts'
 import { holdForRecovery, readRestoreState } from '../ledger/restored.ts'
+import { logDuplicates } from '../ledger/task-log.ts'
+import type { Logger } from '../log.ts'
 import { namesForgotten, renewCheck } from '../post/restored.ts'
 import {
   EDGE_MS,
@@ -24,6 +26,8 @@ import { type Compared, compareBooks, type ListedTask } from './compare.ts'
 
 export interface AuditOptions extends ScanOptions {
   readonly overdueAfterMs: number
+  /** Has a line for each task that was charged twice. */
+  readonly log?: Logger
 }
 
 export interface Audited extends Compared {
@@ -107,7 +111,7 @@ export async function auditPosted(
     )
   }
   const listed = history.found
-  const { recorded, uncharged } = await recordListed(db, listed, options.overdueAfterMs)
+  const { recorded, uncharged } = await recordListed(db, listed, options)
   await holdIfRestored(db, uncharged, range)
   const compared = await compareBooks(db, slicesOf(listed), range, clock?.aheadMs ?? 0)
   return { listed: listed.length, recorded, ...compared }
@@ -117,7 +121,7 @@ export async function auditPosted(
 async function recordListed(
   db: Database,
   listed: readonly ListedTask[],
-  overdueAfterMs: number,
+  { overdueAfterMs, log }: AuditOptions,
 ): Promise<{ recorded: number; uncharged: ListedTask[] }> {
   const uncharged: ListedTask[] = []
   let recorded = 0
@@ -132,6 +136,13 @@ async function recordListed(
     if (created.length === 0) continue
     const evidence = await db.begin((tx) => adoptOrphans(tx, created, overdueAfterMs))
     recorded += evidence.adopted + evidence.duplicates
+    if (evidence.duplicates > 0 && log !== undefined) {
+      await logDuplicates(
+        db.sql,
+        log,
+        created.map((task) => task.serviceId),
+      )
+    }
   }
   return { recorded, uncharged }
 }

@@ -97,9 +97,9 @@ async function runLocked(
     cron: '0 0 31 2 *',
     catchUp: 'none',
     timeoutMs: DAY_MS,
-    run: async ({ db, client, settings, signal }) => {
+    run: async ({ db, client, settings, log, signal }) => {
       const quiet = { quietMs: settings.reconcileQuietMs, overdueAfterMs: settings.overdueAfterMs }
-      found = await recoverForgottenTasks(db, client, { ...quiet, signal, onProgress })
+      found = await recoverForgottenTasks(db, client, { ...quiet, log, signal, onProgress })
       const { from, to, ...counts } = found
       return { ...counts, from: from.toISOString(), to: to.toISOString() }
     },

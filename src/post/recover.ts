@@ -13,6 +13,7 @@ import { markOverduePosts } from '../ledger/posts.ts'
 import { type ListedTask, recoverTasks } from '../ledger/recover.ts'
 import { advanceRecovery, readRestoreState, recordCheck } from '../ledger/restored.ts'
 import { parseTag } from '../ledger/tag.ts'
+import { logDuplicates } from '../ledger/task-log.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { readPostedTask } from '../service/posted-task.ts'
 import type { TaskIdRow } from '../service/task-ids.ts'
@@ -153,6 +154,13 @@ async function recoverPiece(
       recovered: piece.recovered + recovered.adopted + recovered.duplicates,
       duplicates: piece.duplicates + recovered.duplicates,
       netMicros: piece.netMicros + recovered.netMicros,
+    }
+    if (recovered.duplicates > 0 && options.log !== undefined) {
+      await logDuplicates(
+        db.sql,
+        options.log,
+        slice.map((task) => task.serviceId),
+      )
     }
   }
   const newestMs = unknown.reduce((latest, task) => Math.max(latest, task.postedAt.getTime() + aheadMs), 0)

@@ -2,15 +2,18 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
+import { auditPosted } from '../../src/audit/audit.ts'
 import { handOutOverdue, handOutReady } from '../../src/collect/enqueue-results.ts'
 import { Secret } from '../../src/config.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
+import { recoverForgottenTasks } from '../../src/post/recover.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { listen } from '../../src/queue/listen.ts'
 import { startRunner } from '../../src/queue/runner.ts'
+import { range, rowOf, withHistory } from '../audit/auditing.ts'
 import { buyTasks } from '../collect/receiving.ts'
-import { countStates, replaceCalls } from '../post/posting.ts'
-import { watchKeywords } from '../support/stages.ts'
+import { countStates, readOwnBooks, replaceCalls } from '../post/posting.ts'
+import { buy, watchKeywords } from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a line of the log has any fields.
@@ -170,4 +173,26 @@ test('a run of a job has a line with its name and its slot', async (t) => {
   assert.deepEqual([done.job, done.slot, done.tasks], ['job', slot.toISOString(), 3])
   await executeJob(context, { ...job, run: async () => ({ tasks: 0 }) }, new Date('2026-11-21T04:00:00Z'))
   assert.equal(find('job done').length, 1, 'what found nothing to do is told at debug')
+})
+
+test('a second charge of a task has a line with its ids where the audit finds it, and where a recovery does', async (t) => {
+  const { world, context, find } = await openLogged(t)
+  await watchKeywords(world, ['yoga'])
+  await buy(world)
+  const [own] = await readOwnBooks(world)
+  const [task] = await readTasks(world)
+  const rows = [rowOf(own?.id ?? '', { tag: own?.tag ?? null })]
+  const client = withHistory(world, async ({ offset, limit }) => rows.slice(offset, offset + limit))
+  const options = { overdueAfterMs: world.settings.overdueAfterMs, log: context.log, signal: context.signal }
+  const findSecond = {
+    audit: () => auditPosted(world.db, client, range(), options),
+    recovery: () => recoverForgottenTasks(world.db, client, { ...options, quietMs: 0 }),
+  }
+  for (const [id, look] of Object.entries(findSecond)) {
+    rows.push(rowOf(id, { tag: own?.tag ?? null }))
+    await look()
+    const { taskId, serviceId, postId, amountMicros } = find('task charged twice').at(-1)
+    assert.deepEqual([taskId, serviceId, postId, amountMicros], [task?.taskId, id, task?.postId, 1200])
+  }
+  assert.equal(find('task charged twice').length, 2)
 })

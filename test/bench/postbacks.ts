@@ -1,7 +1,8 @@
 /**
  * What a delivered result costs, and whether each is stored once: receivers with a real PostgreSQL, and a service on loopback that sends
  * results of 100 apps at full speed. First each result once, to one receiver and to two, beside the floor of the same run: the same HTTP
- * server, the same bodies unpacked and parsed, and nothing else. Then some of them again and again, and some fetched at the same moment.
+ * server, the same bodies unpacked and parsed, and nothing else; and to one and two that have a share of a core each, because two of them leave
+ * service and database no core. Then some of them again and again, and some fetched at the same moment.
  * It ends by itself, with 1 when a claim does not hold.
  */
 import { cpus } from 'node:os'
@@ -19,6 +20,7 @@ import {
   startDelivering,
   startReceiver,
 } from './deliveries.ts'
+import { whileHeld } from './held.ts'
 
 const { values } = parseArgs({
   options: { results: { type: 'string', default: '6000' }, mixed: { type: 'string', default: '12000' } },
@@ -28,6 +30,8 @@ const MIXED = Number(values.mixed)
 /** Before anything is measured, each process has compiled its code and knows the apps. */
 const WARM_UP = 1_500
 const FLOOR_RESULTS = 2_000
+/** Of a core, for each receiver: service and database have the rest of two. */
+const SHARE = 0.3
 /** spec: Events */
 const WEBHOOK_TIMEOUT_MS = 10_000
 /** Memory is warm after half of the time. Its median may grow by so much from the third quarter to the last. */
@@ -45,27 +49,35 @@ async function measureFloor(db: Database, service: Service): Promise<DeliveryRep
   return report
 }
 
-/** @param from index of the first task that is delivered */
+/**
+ * @param share of a core, for each receiver
+ * @param from index of the first task that is delivered
+ */
 async function measureReceivers(
   db: Database,
   service: Service,
-  count: number,
-  from: number,
+  { count, share, from }: { readonly count: number; readonly share: number; readonly from: number },
 ): Promise<DeliveryReport> {
   const receivers: Receiver[] = []
   while (receivers.length < count) receivers.push(await startReceiver(db))
   const warm = WARM_UP * count
   await deliverTo(db, service, receivers, range(from, warm))
-  const report = await deliverTo(db, service, receivers, range(from + warm, RESULTS))
+  const pids = receivers.map(({ pid }) => pid)
+  const report = await whileHeld(pids, share, () =>
+    deliverTo(db, service, receivers, range(from + warm, RESULTS)),
+  )
   for (const receiver of receivers) receiver.end()
   return report
 }
 
 async function measureUsual(db: Database): Promise<void> {
-  const service = await startDelivering(await prepareTasks(db, 3 * WARM_UP + 2 * RESULTS))
+  const [ofOne, ofTwo] = [WARM_UP + RESULTS, 2 * WARM_UP + RESULTS]
+  const service = await startDelivering(await prepareTasks(db, 2 * (ofOne + ofTwo)))
   const floor = await measureFloor(db, service)
-  const one = await measureReceivers(db, service, 1, 0)
-  const two = await measureReceivers(db, service, 2, WARM_UP + RESULTS)
+  const one = await measureReceivers(db, service, { count: 1, share: 1, from: 0 })
+  const two = await measureReceivers(db, service, { count: 2, share: 1, from: ofOne })
+  const oneHeld = await measureReceivers(db, service, { count: 1, share: SHARE, from: ofOne + ofTwo })
+  const twoHeld = await measureReceivers(db, service, { count: 2, share: SHARE, from: 2 * ofOne + ofTwo })
   service.end()
   const rateOf = ({ deliveries, seconds }: DeliveryReport) => deliveries / seconds
   const cores = cpus().length
@@ -87,6 +99,14 @@ async function measureUsual(db: Database): Promise<void> {
     { what: '2 processes: results a second', value: rateOf(two), unit: '/s' },
     { what: `2 processes: the most that ${cores} cores allow`, value: ceilingOf(two), unit: '/s' },
     { what: '2 processes, against one', value: rateOf(two) / rateOf(one), unit: '×', atLeast: 1.5 },
+    { what: `1 process, ${SHARE} of a core: results a second`, value: rateOf(oneHeld), unit: '/s' },
+    { what: `2 processes, ${SHARE} of a core each: results a second`, value: rateOf(twoHeld), unit: '/s' },
+    {
+      what: `2 processes, ${SHARE} of a core each, against one`,
+      value: rateOf(twoHeld) / rateOf(oneHeld),
+      unit: '×',
+      atLeast: 1.5,
+    },
   ]
   printBars(`${RESULTS} results of 100 apps, delivered once each`, bars)
 }

@@ -1,7 +1,8 @@
 /**
  * What more runners on one database gain: results a second of one, two and four processes, with the service and its limits out of
- * the way, and posts that four of them claim. Each stage begins when its runners are ready, and ends when its work is done or its time is
- * over: the whole takes four minutes at most.
+ * the way, and posts that four of them claim. One and two are measured once more with a share of a core each, because two of them
+ * leave service and database no core. Each stage begins when its runners are ready, and ends when its work is done or its time is
+ * over: the whole takes six minutes at most.
  */
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -13,6 +14,7 @@ import { type Bar, printBars } from './bars.ts'
 import type { Delivery } from './bodies.ts'
 import { prepareTasks, startService } from './canned-service.ts'
 import { withDatabase } from './database.ts'
+import { whileHeld } from './held.ts'
 import {
   drain,
   measureClaims,
@@ -31,6 +33,12 @@ const RESULTS = Number(values.results)
 const POSTS = Number(values.posts)
 const CORES = cpus().length
 const PROCESSES = [1, 2, 4]
+/** Of a core, for each of one and of two processes: service and database have the rest of two. */
+const SHARE = 0.3
+const STAGES = [
+  ...PROCESSES.map((processes) => ({ processes, share: 1 })),
+  ...[1, 2].map((processes) => ({ processes, share: SHARE })),
+]
 /** Before anything is measured, each process has compiled its code and knows the apps. */
 const WARM_UP = 1_500
 const WARM_UP_LIMIT_MS = 20_000
@@ -63,10 +71,10 @@ interface Gain extends Work {
   readonly lateShare: number
 }
 
-/** What so many processes gain. */
+/** What so many processes gain, each with a share of a core. */
 async function collectBy(
   { db, queue, service }: Bench,
-  processes: number,
+  { processes, share }: (typeof STAGES)[number],
   tasks: readonly Delivery[],
 ): Promise<Gain> {
   const warm = WARM_UP * processes
@@ -75,13 +83,15 @@ async function collectBy(
   await handOut(db, queue, tasks.slice(0, warm))
   await drain(() => countPosted(db), before - warm, WARM_UP_LIMIT_MS)
   const [last] = await db.sql<{ id: number }[]>`select coalesce(max(id), 0) as id from api_call`
+  const pids = runners.map(({ pid = 0 }) => pid)
   const work = await measureWork(
     { db, runners, service },
     () => countPosted(db),
-    async () => {
-      await handOut(db, queue, tasks.slice(warm))
-      return drain(() => countPosted(db), before - tasks.length)
-    },
+    () =>
+      whileHeld(pids, share, async () => {
+        await handOut(db, queue, tasks.slice(warm))
+        return drain(() => countPosted(db), before - tasks.length)
+      }),
   )
   const [calls] = await db.sql<{ late: number }[]>`
     select avg((error is not null and http_status is null)::int)::float8 as late from api_call
@@ -118,36 +128,42 @@ async function measureResults(db: Database): Promise<Bar[]> {
   const tasksOf = (processes: number) => WARM_UP * processes + RESULTS
   const tasks = await prepareTasks(
     db,
-    PROCESSES.reduce((sum, processes) => sum + tasksOf(processes), 0),
+    STAGES.reduce((sum, { processes }) => sum + tasksOf(processes), 0),
   )
   const service = await startService(tasks)
   const queue = await openQuietQueue(db)
   const bench = { db, queue, service }
   const bars: Bar[] = []
-  const rates: number[] = []
-  for (const processes of PROCESSES) {
-    const { rate, nodeUs, serverUs, serviceUs, lateShare } = await collectBy(
-      bench,
-      processes,
-      tasks.splice(0, tasksOf(processes)),
-    )
-    rates.push(rate)
-    const [one = rate, two = rate] = rates
-    const what = `${processes} ${processes === 1 ? 'process' : 'processes'}`
-    bars.push({ what: `${what}: results a second`, value: rate, unit: '/s' })
-    if (processes === 2)
-      bars.push({ what: `${what}, against one`, value: rate / one, unit: '×', atLeast: 1.5 })
-    if (processes === 4) bars.push({ what: `${what}, against two`, value: rate / two, unit: '×', atLeast: 1 })
-    bars.push({ what: `${what}: CPU of the runners a result`, value: nodeUs, unit: 'µs' })
-    bars.push({ what: `${what}: CPU of PostgreSQL a result`, value: serverUs, unit: 'µs' })
-    bars.push({ what: `${what}: CPU of the service a result`, value: serviceUs, unit: 'µs' })
-    const most = (CORES * 1_000_000) / (nodeUs + serverUs + serviceUs)
-    bars.push({ what: `${what}: the most that ${CORES} cores allow`, value: most, unit: '/s' })
-    bars.push({ what: `${what}: permits thrown away`, value: lateShare * 100, unit: '%', atMost: 1 })
+  /** The rate of the stage before, of half as many processes. */
+  let before = Number.NaN
+  for (const stage of STAGES) {
+    const gain = await collectBy(bench, stage, tasks.splice(0, tasksOf(stage.processes)))
+    bars.push(...listBars(stage, gain, before))
+    before = gain.rate
   }
   await queue.stop(1_000)
   service.end()
   return bars
+}
+
+function listBars({ processes, share }: (typeof STAGES)[number], gain: Gain, before: number): Bar[] {
+  const { rate, nodeUs, serverUs, serviceUs, lateShare } = gain
+  const held = share < 1 ? `, ${share} of a core each` : ''
+  const what = `${processes} ${processes === 1 ? 'process' : 'processes'}${held}`
+  const bars: Bar[] = [{ what: `${what}: results a second`, value: rate, unit: '/s' }]
+  if (processes === 2)
+    bars.push({ what: `${what}, against one`, value: rate / before, unit: '×', atLeast: 1.5 })
+  if (processes === 4)
+    bars.push({ what: `${what}, against two`, value: rate / before, unit: '×', atLeast: 1 })
+  const most = (CORES * 1_000_000) / (nodeUs + serverUs + serviceUs)
+  return [
+    ...bars,
+    { what: `${what}: CPU of the runners a result`, value: nodeUs, unit: 'µs' },
+    { what: `${what}: CPU of PostgreSQL a result`, value: serverUs, unit: 'µs' },
+    { what: `${what}: CPU of the service a result`, value: serviceUs, unit: 'µs' },
+    { what: `${what}: the most that ${CORES} cores allow`, value: most, unit: '/s' },
+    { what: `${what}: permits thrown away`, value: lateShare * 100, unit: '%', atMost: 1 },
+  ]
 }
 
 await withDatabase(async (db) => {

@@ -4,7 +4,7 @@
  */
 import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
-import { disableNestedLoops } from '../db/joins.ts'
+import { disableNestedLoops, readByKeptPlans } from '../db/joins.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { type Planned, type PlanTotals, packTasks, planTasks, totals } from '../ledger/plan-tasks.ts'
 import { TIMINGS } from '../timings.ts'
@@ -105,7 +105,7 @@ function planPiece(
 ): Promise<PlannedPiece> {
   return withLedgerLock(db, 'Planning', async (tx) => {
     const prices = await readPrices(tx)
-    await disableNestedLoops(tx)
+    await readByKeptPlans(tx)
     const piece = tx`${duePiece(tx, { after, slots: pieceSlots })}, ${barriers(tx)}`
     const decision = admission(tx, piece, { ...budget, prices, passed })
     const { postIds, ...planned } = await planTasks<{ last: DuePlace | null }>(

@@ -76,3 +76,37 @@ test('where very much is due, its most urgent piece is posted before all else is
     ) k`
   assert.deepEqual({ ...order }, { tasks: KEYWORDS, too_late: 0 })
 })
+
+test('a session that planned while the tables were small reads none of them as a whole when they have grown', async (t) => {
+  const planning = await createPlanning()
+  t.after(() => planning.drop())
+  const { sql } = planning.db
+  const tables = ['task', 'watch_period', 'target']
+  for (const table of tables) await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`
+  const planDay = async (day: number, pieceSlots?: number) => {
+    await planning.setNow(`2026-11-${day} 12:00+00`)
+    return planning.plan({}, pieceSlots)
+  }
+  const watch = (name: string, keywords: number) =>
+    planning.watch(
+      'fitness',
+      Array.from({ length: keywords }, (_, index) => `${name} ${index}`),
+    )
+  const countRead = async () => {
+    await sql`select pg_stat_force_next_flush()`
+    const [row] = await sql<{ rows: number }[]>`
+      select sum(seq_tup_read)::bigint as rows from pg_stat_user_tables where relname = any(${tables}::text[])`
+    return row?.rows ?? 0
+  }
+  await planning.setNow('2026-11-09 12:00+00')
+  await watch('early', 10)
+  // By then Postgres has chosen the plans that it keeps.
+  for (let day = 10; day < 18; day += 1) await planDay(day)
+  await watch('late', KEYWORDS)
+  const before = await countRead()
+  const { planned } = await planDay(18, KEYWORDS / PIECES)
+  assert.equal(planned, KEYWORDS + 10)
+  const read = (await countRead()) - before
+  // Queueing them may; each piece that did would read all that was planned before it.
+  assert.ok(read <= 3 * KEYWORDS, `${read} rows were read by scans of whole tables`)
+})

@@ -1,7 +1,7 @@
 /**
  * What more runners on one database gain: results a second of one, two and four processes, with the service and its limits out of
- * the way, and posts that four of them claim. One and two are measured once more with a share of a core each, because two of them
- * leave service and database no core. Each stage begins when its runners are ready, and ends when its work is done or its time is
+ * the way, and posts that four of them claim. The results are measured once more with a share of a core for each process, because two of
+ * them leave service and database no core. Each stage begins when its runners are ready, and ends when its work is done or its time is
  * over: the whole takes six minutes at most.
  */
 import { cpus } from 'node:os'
@@ -27,18 +27,18 @@ import {
 import { SETTINGS } from './settings.ts'
 
 const { values } = parseArgs({
-  options: { results: { type: 'string', default: '4000' }, posts: { type: 'string', default: '400' } },
+  options: { results: { type: 'string', default: '8000' }, posts: { type: 'string', default: '400' } },
 })
 const RESULTS = Number(values.results)
 const POSTS = Number(values.posts)
 const CORES = cpus().length
 const PROCESSES = [1, 2, 4]
-/** Of a core, for each of one and of two processes: service and database have the rest of two. */
-const SHARE = 0.3
-const STAGES = [
-  ...PROCESSES.map((processes) => ({ processes, share: 1 })),
-  ...[1, 2].map((processes) => ({ processes, share: SHARE })),
-]
+/** Of a core, for each process: four leave service and database more than a core of two. */
+const SHARE = 0.15
+const STAGES = [1, SHARE].flatMap((share) =>
+  PROCESSES.map((processes) => ({ processes, share, results: share === 1 ? RESULTS : RESULTS / 2 })),
+)
+type Stage = (typeof STAGES)[number]
 /** Before anything is measured, each process has compiled its code and knows the apps. */
 const WARM_UP = 1_500
 const WARM_UP_LIMIT_MS = 20_000
@@ -74,7 +74,7 @@ interface Gain extends Work {
 /** What so many processes gain, each with a share of a core. */
 async function collectBy(
   { db, queue, service }: Bench,
-  { processes, share }: (typeof STAGES)[number],
+  { processes, share }: Stage,
   tasks: readonly Delivery[],
 ): Promise<Gain> {
   const warm = WARM_UP * processes
@@ -125,10 +125,10 @@ async function preparePosts(db: Database, posts: number): Promise<string[]> {
 }
 
 async function measureResults(db: Database): Promise<Bar[]> {
-  const tasksOf = (processes: number) => WARM_UP * processes + RESULTS
+  const tasksOf = ({ processes, results }: Stage) => WARM_UP * processes + results
   const tasks = await prepareTasks(
     db,
-    STAGES.reduce((sum, { processes }) => sum + tasksOf(processes), 0),
+    STAGES.reduce((sum, stage) => sum + tasksOf(stage), 0),
   )
   const service = await startService(tasks)
   const queue = await openQuietQueue(db)
@@ -137,7 +137,7 @@ async function measureResults(db: Database): Promise<Bar[]> {
   /** The rate of the stage before, of half as many processes. */
   let before = Number.NaN
   for (const stage of STAGES) {
-    const gain = await collectBy(bench, stage, tasks.splice(0, tasksOf(stage.processes)))
+    const gain = await collectBy(bench, stage, tasks.splice(0, tasksOf(stage)))
     bars.push(...listBars(stage, gain, before))
     before = gain.rate
   }
@@ -146,7 +146,7 @@ async function measureResults(db: Database): Promise<Bar[]> {
   return bars
 }
 
-function listBars({ processes, share }: (typeof STAGES)[number], gain: Gain, before: number): Bar[] {
+function listBars({ processes, share }: Stage, gain: Gain, before: number): Bar[] {
   const { rate, nodeUs, serverUs, serviceUs, lateShare } = gain
   const held = share < 1 ? `, ${share} of a core each` : ''
   const what = `${processes} ${processes === 1 ? 'process' : 'processes'}${held}`

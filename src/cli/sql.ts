@@ -2,7 +2,7 @@
  * `storerank sql "…"`: any SQL on the database in use, as a table, in blocks, as JSON or CSV. Values are printed as Postgres writes them.
  */
 import postgres from 'postgres'
-import { beginWith, MEANING, postgresOptions } from '../db/connection.ts'
+import { beginWith, MEANING, postgresOptions, SPARING } from '../db/connection.ts'
 import { ConfigurationError } from '../errors.ts'
 import { toPrintable } from '../log.ts'
 import { uniqueNames } from '../report/export/source.ts'
@@ -43,8 +43,7 @@ export async function run(options: CommandOptions['sql'], context: CommandContex
     max: 1,
     onnotice: ({ severity, message }) => stderr.write(`${toPrintable(`${severity}: ${message}`)}\n`),
     types: { times: TIMES, whole: WHOLE_NUMBERS },
-    // Views are compiled for longer than most take.
-    connection: { application_name: 'storerank sql', options: beginWith({ ...MEANING, jit: 'off' }) },
+    connection: { application_name: 'storerank sql', options: beginWith({ ...MEANING, ...SPARING }) },
   })
   try {
     const pending = client.unsafe(options.query).simple().values()

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
+import { parse } from 'csv-parse/sync'
 import postgres from 'postgres'
 import { JOBS } from '../../jobs/index.ts'
-import { beginWith, MEANING, WORK } from '../../src/db/connection.ts'
+import { beginWith, MEANING, SPARING, WORK } from '../../src/db/connection.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { type DatabaseNature, findObstacle } from '../../src/db/requirements.ts'
@@ -35,6 +36,7 @@ const HOSTILE: Record<keyof typeof WORK, string> = {
   lock_timeout: '1ms',
   idle_session_timeout: '1ms',
   jit: 'on',
+  constraint_exclusion: 'on',
 }
 
 /** An empty database that belongs to a login with the settings; `url` logs in as it. */
@@ -112,6 +114,24 @@ describe('every setting of a login that our statements stand on', () => {
     const [row] =
       await session`select current_setting('DateStyle') as style, current_setting('idle_session_timeout') as idle`
     assert.deepEqual(row, { style: WORK.DateStyle, idle: '1min' })
+  })
+
+  test('is our own where `sql` and `export` ask for a person, as far as it says what a value is and what a plan costs', async (t) => {
+    const ours = { ...MEANING, ...SPARING }
+    const names = Object.keys(ours) as (keyof typeof ours)[]
+    const database = await createDatabaseWith(Object.fromEntries(names.map((name) => [name, HOSTILE[name]])))
+    t.after(() => database.drop())
+    await migrate(database.url)
+    const query = `select ${names.map((name) => `current_setting('${name}') as "${name}"`)}`
+    const env = { DATABASE_URL: database.url, LOG_LEVEL: 'error' }
+    for (const args of [
+      ['sql', query, '--csv'],
+      ['export', query],
+    ]) {
+      const { stdout, stderr } = await callCommand(args, { env })
+      assert.equal(stderr, '')
+      assert.deepEqual(parse(stdout, { columns: true }), [ours])
+    }
   })
 
   test('may be otherwise: what is watched is migrated for, planned, posted, collected and shown', async (t) => {

@@ -3,7 +3,7 @@
  * however many there are. The session can only read, and sees one snapshot.
  */
 import postgres from 'postgres'
-import { beginWith, MEANING, postgresOptions } from '../../db/connection.ts'
+import { beginWith, MEANING, postgresOptions, SPARING } from '../../db/connection.ts'
 import { ConfigurationError } from '../../errors.ts'
 import { didYouMean } from '../../suggest.ts'
 
@@ -45,7 +45,7 @@ export async function openSource(url: string, what: string, options: SourceOptio
     onnotice: () => {},
     connection: {
       application_name: 'storerank export',
-      options: beginWith({ ...MEANING, default_transaction_read_only: 'on', jit: 'off' }),
+      options: beginWith({ ...MEANING, ...SPARING, default_transaction_read_only: 'on' }),
     },
   })
   try {

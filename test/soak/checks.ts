@@ -9,7 +9,7 @@ export interface Life {
   /** Where totals and charges differ then. */
   readonly differences: number
   /** Tables as they are after the last day, and freshly written. */
-  readonly bloat: readonly { readonly table: string; readonly bytes: number; readonly freshBytes: number }[]
+  readonly bloat: readonly (TableSize & { readonly freshBytes: number })[]
 }
 
 const MEMORY_GROWTH = 1.1

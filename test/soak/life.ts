@@ -265,7 +265,6 @@ async function liveOneDay(world: World, day: number): Promise<DayReport> {
     buffers: part('buffers'),
     connections: await countConnections(world.db),
     runners: Object.fromEntries(held),
-    tables: await readTables(world.db),
     reading: new Map(
       [...after.reading].map(([text, buffers]) => [
         text,
@@ -324,13 +323,13 @@ async function isDone({ db, queue, options }: World): Promise<boolean> {
   return planned + posting + posted === 0 && isQueueEmpty()
 }
 
-/** What each table would have if it were written anew. */
+/** What each table has, and would have if it were written anew. Not day by day: to count all rows would take all else out of the server's memory. */
 async function measureBloat({ db }: World): Promise<Life['bloat']> {
   const before = await readTables(db)
   const writes = postgres(db.url, { max: 1, onnotice: () => {} })
   await writes.unsafe('vacuum full').finally(() => writes.end())
   const fresh = new Map((await readTables(db)).map(({ table, bytes }) => [table, bytes]))
-  return before.map(({ table, bytes }) => ({ table, bytes, freshBytes: fresh.get(table) ?? 0 }))
+  return before.map((size) => ({ ...size, freshBytes: fresh.get(size.table) ?? 0 }))
 }
 
 /** Watches end, and so much time passes that all is too old. */

@@ -20,7 +20,6 @@ export interface DayReport {
   readonly buffers: number
   readonly connections: number
   readonly runners: Readonly<Record<string, Held>>
-  readonly tables: readonly TableSize[]
   /** Buffers of each statement for each task, by its text. */
   readonly reading: ReadonlyMap<string, number>
   readonly trouble: string

@@ -72,7 +72,6 @@ const day = (number: number, changes: Partial<DayReport> = {}): DayReport => ({
   buffers: 100,
   connections: 8,
   runners: { first: HELD },
-  tables: [],
   reading: new Map(),
   trouble: '',
   ...changes,
@@ -106,9 +105,12 @@ test('what piles up is found', () => {
   assert.match(find({}, { differences: 2 }), /differ from the charges in 2 places/)
   assert.match(find({}, { aged: [{ table: 'task', rows: 1, bytes: 0 }] }), /task has 1 rows that are older/)
   assert.match(
-    find({}, { bloat: [{ table: 'task', bytes: 3e7, freshBytes: 1e7 }] }),
+    find({}, { bloat: [{ table: 'task', rows: 1, bytes: 3e7, freshBytes: 1e7 }] }),
     /task has 28\.6 MiB, and 9\.5 freshly written/,
   )
-  assert.match(find({}, { bloat: [{ table: 'post', bytes: 4e6, freshBytes: 1e6 }] }), /post has 3\.8 MiB/)
-  assert.equal(find({}, { bloat: [{ table: 'ledger', bytes: 9e5, freshBytes: 1e5 }] }), '')
+  assert.match(
+    find({}, { bloat: [{ table: 'post', rows: 1, bytes: 4e6, freshBytes: 1e6 }] }),
+    /post has 3\.8 MiB/,
+  )
+  assert.equal(find({}, { bloat: [{ table: 'ledger', rows: 1, bytes: 9e5, freshBytes: 1e5 }] }), '')
 })

@@ -50,12 +50,11 @@ if (stopping.signal.aborted)
 process.stdout.write(
   '\n table, rows, MiB after the last day, MiB freshly written, rows when all is too old\n',
 )
-for (const { table, rows, bytes } of life.days.at(-1)?.tables ?? []) {
-  const fresh = life.bloat.find((each) => each.table === table)?.freshBytes ?? 0
+for (const { table, rows, bytes, freshBytes } of life.bloat) {
   const aged = life.aged.find((each) => each.table === table)?.rows ?? 0
   if (rows + aged > 0)
     process.stdout.write(
-      `${table}  ${rows}  ${(bytes / MIB).toFixed(1)}  ${(fresh / MIB).toFixed(1)}  ${aged}\n`,
+      `${table}  ${rows}  ${(bytes / MIB).toFixed(1)}  ${(freshBytes / MIB).toFixed(1)}  ${aged}\n`,
     )
 }
 process.stdout.write('\n what reads more: buffers a task on the second day, on the last, and the statement\n')

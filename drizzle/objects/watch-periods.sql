@@ -153,6 +153,14 @@ comment on function note_spellings(integer[]) is
   'Notes which of these targets of keywords differ from others in case alone, and which others. watch_problem tells of those that are followed.';
 revoke execute on function note_spellings(integer[]) from public;
 
+-- The index has nothing else, and mostly nothing at all, of which the planner knows nothing: it would read all targets.
+create or replace function targets_with_capitals() returns integer[] language sql stable set enable_seqscan = off
+begin atomic
+  select array_agg(t.id) from target t where t.function = 'app_searches' and t.subject <> folded_subject(t.subject);
+end;
+comment on function targets_with_capitals() is 'The targets whose keyword is written otherwise than it is folded.';
+revoke execute on function targets_with_capitals() from public;
+
 -- Two periods of one project on one target never hold the same slot: with the same `every` the new period takes the
 -- running slot over; with another `every` it begins after the last slot of the old one. So a change of `every` shows no slot
 -- twice, and owes none that no watch had asked for. Of several watches of a project on one target the oldest is followed: watch_problem
@@ -335,7 +343,7 @@ begin
   end loop;
   -- Two sessions that write two spellings at the same moment do not see each other's.
   if of_projects is null then
-    perform note_spellings(array(select t.id from target t where t.function = 'app_searches' and t.subject <> folded_subject(t.subject)));
+    perform note_spellings(targets_with_capitals());
   end if;
 end $$;
 comment on function start_missing_watch_periods(text[]) is

@@ -1,7 +1,7 @@
 /** A plan in pieces reads the due slots of a piece for it, and not all that are left. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { queueDueSlots } from '../../src/plan/due.ts'
+import { openTwins, queueDueSlots } from '../../src/plan/due.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
@@ -109,4 +109,18 @@ test('a session that planned while the tables were small reads none of them as a
   const read = (await countRead()) - before
   // Queueing them may; each piece that did would read all that was planned before it.
   assert.ok(read <= 3 * KEYWORDS, `${read} rows were read by scans of whole tables`)
+})
+
+test('the first plan of a day looks at all watches, and at no target whose keyword is written as it is folded', async () => {
+  const { sql } = planning.db
+  await sql`delete from interval_progress`
+  const countRead = async () => {
+    await sql`select pg_stat_force_next_flush()`
+    const [row] = await sql<{ rows: number }[]>`
+      select seq_tup_read as rows from pg_stat_user_tables where relname = 'target'`
+    return row?.rows ?? 0
+  }
+  const before = await countRead()
+  await openTwins(planning.db)
+  assert.equal((await countRead()) - before, 0)
 })

@@ -1,0 +1,60 @@
+/** What a plan decides it decides in time that grows with what is due, however many projects have budgets. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { readPrices } from '../../src/account/prices.ts'
+import { disableNestedLoops } from '../../src/db/joins.ts'
+import { admission, NOTHING_PASSED } from '../../src/plan/admission.ts'
+import { dueNow } from '../../src/plan/due.ts'
+import { createPlanning, type Planning } from '../support/planning.ts'
+
+const PROJECTS = 300
+const KEYWORDS_EACH = 10
+const SLOTS = PROJECTS * KEYWORDS_EACH
+
+interface PlanNode {
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Join Filter'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+let planning: Planning
+before(async () => {
+  planning = await createPlanning()
+  await planning.setNow('2026-11-21 12:00+00')
+  await planning.db.sql`
+    insert into project (name, daily_usd) select 'project ' || n, 1000 from generate_series(1, ${PROJECTS}::int) n`
+  await planning.db.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    select 'project ' || p, 'ios_store', 'keyword ' || p || ' ' || k, 2840, 'en'
+    from generate_series(1, ${PROJECTS}::int) p cross join generate_series(1, ${KEYWORDS_EACH}::int) k`
+})
+after(() => planning.drop())
+
+/** Rows that all nodes of a plan have looked at. */
+function countRows(node: PlanNode): number {
+  const rows =
+    node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0)
+  return rows * node['Actual Loops'] + (node.Plans ?? []).reduce((sum, child) => sum + countRows(child), 0)
+}
+
+test('an asker of a slot is not compared with the budget of each project', async () => {
+  const rows = await planning.db.begin(async (tx) => {
+    await disableNestedLoops(tx)
+    const input = {
+      ...{ maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null },
+      prices: await readPrices(tx),
+      passed: NOTHING_PASSED,
+    }
+    const [row] = await tx<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>`
+      explain (analyze, timing off, format json)
+      with ${admission(tx, dueNow(tx), input)}
+      select count(*) from decided left join payer using (place)`
+    const plan = row?.['QUERY PLAN'][0]?.Plan
+    assert.ok(plan !== undefined)
+    return countRows(plan)
+  })
+  assert.equal((await planning.preview()).planned, SLOTS)
+  assert.ok(rows <= 60 * SLOTS, `${rows} rows for ${SLOTS} slots`)
+})

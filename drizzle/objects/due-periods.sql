@@ -188,8 +188,7 @@ revoke execute on function urgent_slots(integer, interval[], timestamptz) from p
 -- is broken off begins anew.
 create or replace function queue_urgent_slots(at_most integer, few_periods integer, present timestamptz)
 returns table (priority_order smallint, captured_at timestamptz, slot timestamptz, target_id integer)
-language plpgsql
-set work_mem = '64MB' set enable_nestloop = off set enable_mergejoin = off set plan_cache_mode = force_custom_plan as $$
+language plpgsql set enable_nestloop = off as $$
 declare
   each interval := '0';
   passing interval[] := '{}';

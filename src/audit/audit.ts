@@ -136,13 +136,7 @@ async function recordListed(
     if (created.length === 0) continue
     const evidence = await db.begin((tx) => adoptOrphans(tx, created, overdueAfterMs))
     recorded += evidence.adopted + evidence.duplicates
-    if (evidence.duplicates > 0 && log !== undefined) {
-      await logDuplicates(
-        db.sql,
-        log,
-        created.map((task) => task.serviceId),
-      )
-    }
+    if (evidence.duplicates > 0) await logDuplicates(db.sql, log, created)
   }
   return { recorded, uncharged }
 }

@@ -22,8 +22,9 @@ export async function readByIndexes(tx: Transaction): Promise<void> {
  * plan stays good when the tables grow.
  */
 export async function readByKeptPlans(tx: Transaction): Promise<void> {
-  await readByIndexes(tx)
-  await tx`select set_config('plan_cache_mode', 'force_generic_plan', true)`
+  await tx`
+    select set_config('enable_nestloop', 'off', true), set_config('enable_seqscan', 'off', true),
+      set_config('plan_cache_mode', 'force_generic_plan', true)`
 }
 
 /** Runs `work` without nested loops, and lets Postgres choose them again for what follows in the transaction. */

@@ -50,12 +50,14 @@ async function logFailed(sql: SqlRunner, log: Logger, which: ReturnType<SqlRunne
   }
 }
 
-/** Logs those of the ids at the service that were charged though their task was paid for. */
+/** Logs those of the tasks at the service that were charged though their task was paid for. */
 export async function logDuplicates(
   sql: SqlRunner,
-  log: Logger,
-  serviceIds: readonly string[],
+  log: Logger | undefined,
+  created: readonly { readonly serviceId: string | null }[],
 ): Promise<void> {
+  if (log === undefined) return
+  const serviceIds = created.flatMap(({ serviceId }) => serviceId ?? [])
   try {
     const rows = await sql<{ total: number }[]>`
       select k.id as "taskId", c.service_id as "serviceId", k.post_id as "postId", c.amount_micros as "amountMicros", count(*) over () as total

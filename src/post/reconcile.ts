@@ -66,13 +66,7 @@ export async function reconcileUnknownPosts(
     const released = scan.isComplete ? await releaseMissing(tx, postIds, unknown.to, options.quietMs) : 0
     return { ...evidence, released, ...(await readUnknownPosts(tx, options.quietMs)) }
   })
-  if (reconciled.duplicates > 0 && options.log !== undefined) {
-    await logDuplicates(
-      db.sql,
-      options.log,
-      found.map((task) => task.serviceId),
-    )
-  }
+  if (reconciled.duplicates > 0) await logDuplicates(db.sql, options.log, found)
   return reconciled
 }
 

@@ -155,13 +155,7 @@ async function recoverPiece(
       duplicates: piece.duplicates + recovered.duplicates,
       netMicros: piece.netMicros + recovered.netMicros,
     }
-    if (recovered.duplicates > 0 && options.log !== undefined) {
-      await logDuplicates(
-        db.sql,
-        options.log,
-        slice.map((task) => task.serviceId),
-      )
-    }
+    if (recovered.duplicates > 0) await logDuplicates(db.sql, options.log, slice)
   }
   const newestMs = unknown.reduce((latest, task) => Math.max(latest, task.postedAt.getTime() + aheadMs), 0)
   return { ...piece, newestMs }

@@ -150,13 +150,7 @@ async function logTasks(
   { failed, duplicates = 0 }: Settled,
 ): Promise<void> {
   if (failed > 0) await logFailedTasks(db.sql, log, postId)
-  if (duplicates > 0) {
-    await logDuplicates(
-      db.sql,
-      log,
-      answers.flatMap(({ serviceId }) => serviceId ?? []),
-    )
-  }
+  if (duplicates > 0) await logDuplicates(db.sql, log, answers)
 }
 
 /** When single tasks are refused for money or the account, the next posts would be refused too; those refused for pace only wait. */

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { test } from 'node:test'
 import postgres from 'postgres'
+import { SPARING } from '../../src/db/connection.ts'
 import { createTestDatabase } from '../support/database.ts'
 
 const SCRIPT = join(import.meta.dirname, '../../grafana/login.sql')
@@ -50,6 +51,9 @@ test('grafana/login.sql makes a login that reads the views and nothing else, and
   })
   t.after(() => grafana.end())
   assert.equal((await grafana`select count from open_work where kind = 'planned'`)[0]?.count, '0')
+  const [settings] = await grafana`
+    select current_setting('jit') as jit, current_setting('constraint_exclusion') as constraint_exclusion`
+  assert.deepEqual(settings, SPARING)
   await assert.rejects(grafana`select from task`, { code: '42501' })
   await assert.rejects(grafana`create temp table mine (a int)`, { code: '25006' })
 })

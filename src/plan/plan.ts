@@ -85,7 +85,8 @@ async function planQueue(db: Database, plan: Plan, state: PlanState): Promise<Pl
     after = piece.last
     if (unqueued === null) continue
     await queueUnqueued(db, unqueued)
-    after ??= unqueued.behind
+    // The piece may have taken what is less urgent than some of what is queued now.
+    after = FIRST_PLACE
     unqueued = null
   }
   return { summary, passed, unqueued }

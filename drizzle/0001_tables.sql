@@ -384,11 +384,14 @@ CREATE TABLE "chart_watch" (
 	CONSTRAINT "chart_watch_depth_1_to_200" CHECK ((depth between 1 and 200) is not false or refuse('chart_watch', 'depth_1_to_200', array[project, collection, category], to_jsonb(depth)))
 );
 --> statement-breakpoint
-CREATE TABLE "due_slot" (
-	"target_id" integer NOT NULL,
-	"slot" timestamp (6) with time zone NOT NULL,
+CREATE TABLE "due_batch" (
 	"priority_order" smallint NOT NULL,
-	"captured_at" timestamp (6) with time zone NOT NULL
+	"captured_at" timestamp (6) with time zone NOT NULL,
+	"slot" timestamp (6) with time zone NOT NULL,
+	"target_id" integer NOT NULL,
+	"captured_ats" timestamp (6) with time zone[] NOT NULL,
+	"target_ids" integer[] NOT NULL,
+	CONSTRAINT "due_batch_pairs" CHECK (cardinality(captured_ats) = cardinality(target_ids) and cardinality(target_ids) > 0)
 );
 --> statement-breakpoint
 CREATE TABLE "interval_progress" (
@@ -831,7 +834,7 @@ CREATE INDEX "charge_told" ON "charge" USING btree ("kind","at") WHERE kind in (
 --> statement-breakpoint
 CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
-CREATE INDEX "due_slot_by_urgency" ON "due_slot" USING btree ("priority_order","captured_at","slot","target_id");
+CREATE INDEX "due_batch_by_urgency" ON "due_batch" USING btree ("priority_order","captured_at","slot","target_id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "keyword_watch_same_row_twice" ON "keyword_watch" USING btree (project,store,subject_key(keyword),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
@@ -911,7 +914,7 @@ ALTER TABLE "interval_progress" SET UNLOGGED;
 --> statement-breakpoint
 ALTER TABLE "period_due" SET UNLOGGED;
 --> statement-breakpoint
-ALTER TABLE "due_slot" SET UNLOGGED;
+ALTER TABLE "due_batch" SET UNLOGGED;
 --> statement-breakpoint
 ALTER TABLE "waiting_slot" SET UNLOGGED;
 --> statement-breakpoint

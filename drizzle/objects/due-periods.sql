@@ -93,9 +93,8 @@ comment on function take_due_periods(text, integer) is
   'The ids of the next periods that a kind of work (plan or close) has to look at, and notes that it did. None: nothing is left.';
 revoke execute on function take_due_periods(text, integer) from public;
 
--- The slots of many periods are sorted in memory: in the order of urgency they are appended to the index of `due_slot`. Before that they are
--- grouped by a sort too: they have to be sorted by target for the join, and to hash them first took a fifth longer. The periods are those of
--- `noted`, or those of an interval between two ids.
+-- The slots of many periods are grouped by a sort: they have to be sorted by target for the join, and to hash them first took a fifth longer.
+-- The periods are those of `noted`, or those of an interval between two ids.
 create or replace function insert_due_slots(
   present timestamptz, noted bigint[], of_every interval, above_id bigint, last_id bigint,
   behind_priority_order smallint, behind_captured_at timestamptz, behind_slot timestamptz, behind_target_id integer
@@ -103,26 +102,32 @@ create or replace function insert_due_slots(
 set work_mem = '64MB' set enable_nestloop = off set enable_hashjoin = off set enable_hashagg = off set plan_cache_mode = force_custom_plan as $$
 begin
   with begun as materialized (
-    select p.target_id, slot_of(p.every, present) as slot, -max(p.priority) as priority_order
+    select p.target_id, slot_of(p.every, present) as slot, (-max(p.priority))::smallint as priority_order
     from (
       select target_id, every, priority, first_slot from watch_period
-      where id = any(noted) and ended_at is null and target_id is not null
+      where noted is not null and id = any(noted) and ended_at is null and target_id is not null
       union all
       select target_id, every, priority, first_slot from watch_period
-      where every = of_every and id > above_id and id <= last_id and ended_at is null and target_id is not null
+      where of_every is not null and every = of_every and id > above_id and id <= last_id and ended_at is null and target_id is not null
     ) p
     where slot_of(p.every, present) >= p.first_slot
     group by 1, 2
   )
-  insert into due_slot (target_id, slot, priority_order, captured_at)
-  select b.target_id, b.slot, b.priority_order, coalesce(t.captured_at, '-infinity') as captured_at
-  from begun b join target t on t.id = b.target_id
-  where t.id = any(array(select target_id from begun))
-    and (behind_target_id is null or (b.priority_order, coalesce(t.captured_at, '-infinity'), b.slot, b.target_id)
-      > (behind_priority_order, behind_captured_at, behind_slot, behind_target_id))
-    and not exists (
-      select from due_slot q where q.target_id = b.target_id and q.slot = b.slot and q.priority_order <= b.priority_order)
-  order by 3, 4, 2, 1;
+  insert into due_batch
+  select d.*
+  from (
+    select b.priority_order, b.slot, array_agg(t.captured_at order by t.captured_at, b.target_id) as captured_ats,
+      array_agg(b.target_id order by t.captured_at, b.target_id) as target_ids
+    from begun b join (
+      select id, coalesce(captured_at, '-infinity') as captured_at from target where id = any(array(select target_id from begun))
+    ) t on t.id = b.target_id
+    where (behind_target_id is null or (b.priority_order, t.captured_at, b.slot, b.target_id)
+        > (behind_priority_order, behind_captured_at, behind_slot, behind_target_id))
+      and not exists (
+        select from (select slot, priority_order, unnest(target_ids) as target_id from due_batch) q
+        where q.target_id = b.target_id and q.slot = b.slot and q.priority_order <= b.priority_order)
+    group by b.priority_order, b.slot
+  ) n cross join lateral due_batches(n.priority_order, n.slot, n.captured_ats, n.target_ids) d;
 end $$;
 comment on function insert_due_slots(timestamptz, bigint[], interval, bigint, bigint, smallint, timestamptz, timestamptz, integer) is
   'Queues the slots of an instant of some periods: all, or those behind a place in the order of urgency.';
@@ -213,11 +218,15 @@ begin
     select u.* from urgent_slots(at_most, passing, present) u order by 1, 2, 3, 4 limit at_most
   ),
   queued as (
-    insert into due_slot (target_id, slot, priority_order, captured_at)
-    select distinct u.target_id, u.slot, u.priority_order, u.captured_at from urgent u
-    where not exists (
-      select from due_slot q where q.target_id = u.target_id and q.slot = u.slot and q.priority_order <= u.priority_order)
-    order by 3, 4, 2, 1
+    insert into due_batch
+    select d.*
+    from (
+      select array_agg(u.target_id) as target_ids, array_agg(u.slot) as slots, array_agg(u.priority_order) as priority_orders
+      from urgent u
+      where not exists (
+        select from (select b.slot, b.priority_order, unnest(b.target_ids) as target_id from due_batch b) q
+        where q.target_id = u.target_id and q.slot = u.slot and q.priority_order <= u.priority_order)
+    ) n cross join lateral slots_due_again(n.target_ids, n.slots, n.priority_orders) d
   )
   select u.priority_order, u.captured_at, u.slot, u.target_id from urgent u order by 1 desc, 2 desc, 3 desc, 4 desc limit 1;
 end $$;
@@ -262,13 +271,11 @@ begin
     returning scope, too_dear_micros, target_id, slot, priority_order
   ),
   due as (
-    insert into due_slot (target_id, slot, priority_order, captured_at)
-    select g.target_id, g.slot, coalesce((
-        select -max(p.priority) from watch_period p
-        where p.target_id = g.target_id and p.ended_at is null and slot_of(p.every, g.slot) = g.slot
-      ), g.priority_order),
-      coalesce((select t.captured_at from target t where t.id = g.target_id), '-infinity')
-    from (select target_id, slot, min(priority_order) as priority_order from gone group by 1, 2) g
+    insert into due_batch
+    select d.*
+    from (
+      select array_agg(g.target_id) as target_ids, array_agg(g.slot) as slots, array_agg(g.priority_order) as priority_orders from gone g
+    ) n cross join lateral slots_due_again(n.target_ids, n.slots, n.priority_orders) d
   )
   select g.scope, count(*) filter (where g.too_dear_micros = 0), count(*) from gone g group by g.scope;
 end $$;

@@ -15,7 +15,7 @@ grant execute on function is_recovering() to storerank_editor, storerank_reader;
 -- over, so that its age grows for as long as nothing is planned. An interval has no row of `interval_progress` before its first plan, after a
 -- crash, and after housekeeping: then the last `track` that ended well says up to when it was planned, so that a million periods are not due
 -- because an unlogged table is empty; where nothing was ever planned, all are due since the first of them began. A row of `period_due` is
--- counted where its interval is not. Of `due_slot`, which has what a plan has found and not decided, those of targets that were measured since
+-- counted where its interval is not. Of `due_batch`, which has what a plan has found and not decided, those of targets that were measured since
 -- are not counted: after housekeeping that is all of them.
 -- A standby has none of the three tables, which are unlogged, and says 0: what is due is the primary's to tell.
 create or replace function unplanned_slots() returns table (count bigint, since timestamptz)
@@ -71,7 +71,7 @@ begin
         ) p
         join passing l on l.every = p.every and p.id > l.above_id))
     union all
-    select count(*), min(q.slot) from due_slot q where q.captured_at < q.slot
+    select count(*), min(q.slot) from (select slot, unnest(captured_ats) as captured_at from due_batch) q where q.captured_at < q.slot
   ) u;
 end $$;
 comment on function unplanned_slots() is

@@ -149,7 +149,7 @@ export async function renewReservations(tx: Transaction, post: PostToClaim): Pro
 /**
  * Drops tasks, the least urgent first, until the reservations fit the budgets again. The budget of each payer comes first. What these
  * drops free counts for the budgets of all projects together, which come second. Tasks dearer than the account's limit per minute are
- * dropped too. Each cut is a row of `budget_cut`, and its slot a row of `due_slot`, so that the next plan buys it when a project can pay.
+ * dropped too. Each cut is a row of `budget_cut`, and its slot stands in `due_batch`, so that the next plan buys it when a project can pay.
  * A task that was charged before ends as `failed`. A task that was sent before stays as `dropped`, because the service may still name
  * it. Other tasks are deleted.
  */
@@ -221,9 +221,12 @@ export async function dropTasksOverBudget(
     moved as (${freed(tx, 'cut')}),
     ${booked(tx)},
     due_again as (
-      insert into due_slot (target_id, slot, priority_order, captured_at)
-      select c.target_id, c.slot, -c.priority, coalesce(t.captured_at, '-infinity')
-      from cut c join target t on t.id = c.target_id where c.status_code is null
+      insert into due_batch
+      select d.*
+      from (
+        select array_agg(target_id) as target_ids, array_agg(slot) as slots, array_agg(-priority) as priority_orders
+        from cut where status_code is null
+      ) n cross join lateral slots_due_again(n.target_ids, n.slots, n.priority_orders) d
     )
     insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
     select target_id, slot, slot_ends_at, reason, estimate_micros from cut where status_code is null

@@ -1,5 +1,5 @@
 /**
- * What is due: the slots that watches ask for now and that have neither a task nor a row in the history. Each is a row of `due_slot` from
+ * What is due: the slots that watches ask for now and that have neither a task nor a row in the history. Each stands in `due_batch` from
  * when its slot begins until a plan decides it; plans read them piece by piece in the order of urgency, and never all watches. What the
  * budget cuts waits elsewhere (src/plan/waiting.ts).
  */
@@ -26,7 +26,7 @@ export async function openTwins(db: Database): Promise<void> {
 /**
  * Common table expressions `due`, one row per (target, slot) with its `place` in the order of urgency (priority, then the time since the
  * target was measured last) and its `askers`, the ids of the projects that ask for it now, in ascending order. They read all open periods,
- * and are what `due_slot` has to agree with. Nothing waits here: `barrier` has no row.
+ * and are what `due_batch` has to agree with. Nothing waits here: `barrier` has no row.
  */
 export function dueNow(sql: SqlRunner): Fragment {
   return sql`
@@ -74,18 +74,13 @@ const FEW_PIECES = 5
  */
 export async function queueDueSlots(db: Database, pieceSlots: number): Promise<UnqueuedSlots | null> {
   await db.sql`
-    update due_slot d set priority_order = now.priority_order, captured_at = now.captured_at
+    with left_over as (delete from due_batch returning slot, priority_order, target_ids)
+    insert into due_batch
+    select d.*
     from (
-      select q.target_id, q.slot,
-        coalesce((select t.captured_at from target t where t.id = q.target_id), '-infinity') as captured_at,
-        coalesce((
-          select -max(p.priority) from watch_period p
-          where p.target_id = q.target_id and p.ended_at is null and slot_of(p.every, q.slot) = q.slot
-        ), q.priority_order) as priority_order
-      from (select target_id, slot, min(priority_order) as priority_order from due_slot group by 1, 2) q
-    ) now
-    where (d.target_id, d.slot) = (now.target_id, now.slot)
-      and (d.priority_order, d.captured_at) <> (now.priority_order, now.captured_at)`
+      select array_agg(target_id) as target_ids, array_agg(slot) as slots, array_agg(priority_order) as priority_orders
+      from (select unnest(target_ids) as target_id, slot, priority_order from left_over) l
+    ) n cross join lateral slots_due_again(n.target_ids, n.slots, n.priority_orders) d`
   const present = await readPresent(db)
   const queueNoted = (tx: Transaction) => tx<Queued>`
     select queue_noted_slots(${TIMINGS.planPeriods}, ${present}::text::timestamptz) as periods`
@@ -151,31 +146,68 @@ export const FIRST_PLACE: DuePlace = {
   priorityOrder: -32_768,
 }
 
-/** The next due slots behind a place, at most so many. */
+/** At most so many slots in a row of `due_batch` (drizzle/objects/due-batches.sql). */
+const SLOTS_OF_ROW = 100
+/** Read besides as many as hold a piece when they are full: the last row of a priority may not be. */
+const SPARE_ROWS = 2
+
+/** The next due slots from a place on, at most so many. */
 export interface DuePiece {
-  /** What was taken before is deleted, but stands in the index for a while: a piece does not read over it. */
+  /** Where the piece before ended. What it took is deleted, but stands in the index for a while: a piece does not read over it. */
   readonly after: DuePlace
   readonly slots: number
 }
 
 /**
- * Takes a piece of `due_slot`: `piece`, `due` as `dueNow` says, and `last`, its last place, which has no row when nothing is left
- * behind it. A slot may be due twice; periods that ended meanwhile ask no more; and another plan may have bought some of them. Tables that
+ * Takes a piece of `due_batch`: `piece`, `due` as `dueNow` says, and `last`, its last place, which has no row when nothing is left
+ * behind it. It ends at the first row that was not read, because rows may overlap, and what it leaves of those that it read is queued again.
+ * A slot may be due twice; periods that ended meanwhile ask no more; and another plan may have bought some of them. Tables that
  * grow with the watches are read by the ids of the piece: a join would read all of them for each piece.
  */
 export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
   const order = sql`priority_order, captured_at, slot, target_id`
   const targets = sql`any(array(select target_id from piece))`
+  const rows = Math.ceil(slots / SLOTS_OF_ROW) + SPARE_ROWS
   return sql`
-    taken as (
-      delete from due_slot where ctid = any(array(
-        select ctid from due_slot where (${order}) > ${placeOf(sql, after)} order by ${order} limit ${slots}))
-      returning ${order}
+    head as materialized (
+      select *, row_number() over (order by ${order}) as number
+      from (
+        select ctid as row_id, ${order}, captured_ats, target_ids from due_batch
+        where (${order}) >= ${placeOf(sql, after)} order by ${order} limit ${rows + 1}
+      ) h
     ),
-    piece as materialized (select *, row_number() over (order by ${order}) as place from taken),
+    reach as (
+      select ${order} from head where number > ${rows}
+      union all
+      select 32767, 'infinity', 'infinity', 2147483647
+      order by 1, 2, 3, 4 limit 1
+    ),
+    element as materialized (
+      select *, row_number() over (order by ${order}) as place, (${order}) <= (select ${order} from reach) as is_in_reach
+      from (
+        select row_id, priority_order, unnest(captured_ats) as captured_at, slot, unnest(target_ids) as target_id
+        from head where number <= ${rows}
+      ) e
+    ),
+    piece as materialized (select ${order}, row_id, place from element where place <= ${slots} and is_in_reach),
+    rest as materialized (select ${order}, row_id from element where place > ${slots} or not is_in_reach),
+    taken as (
+      delete from due_batch where ctid = any(array(select distinct row_id from piece))
+    ),
+    queued_again as (
+      insert into due_batch
+      select d.*
+      from (
+        select priority_order, slot, array_agg(captured_at order by captured_at, target_id) as captured_ats,
+          array_agg(target_id order by captured_at, target_id) as target_ids
+        from rest where row_id in (select row_id from piece)
+        group by priority_order, slot
+      ) n cross join lateral due_batches(n.priority_order, n.slot, n.captured_ats, n.target_ids) d
+    ),
     last as (
       select target_id as "targetId", slot::text, captured_at::text as "capturedAt", priority_order as "priorityOrder"
-      from piece where place = ${slots}
+      from piece where place = (select count(*) from piece)
+        and (exists (select from rest) or exists (select from head where number > ${rows}))
     ),
     -- By the ids of each slot: a look-up for each row took twice as long.
     done as materialized (
@@ -205,38 +237,6 @@ export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
 
 function placeOf(sql: SqlRunner, place: DuePlace): Fragment {
   return sql`(${place.priorityOrder}::smallint, ${place.capturedAt}::text::timestamptz, ${place.slot}::text::timestamptz, ${place.targetId}::int)`
-}
-
-/** `due_slot` with its index, of 5,000 slots: dead, a plan that finds nothing reads them again. */
-const EMPTY_AT_BYTES = 512 * 1024
-/** What else asks for `due_slot` waits as long. Where a person's transaction has read it, it keeps its pages until the next plan. */
-const EMPTYING_LOCK_TIMEOUT_MS = 200
-const EMPTYING_LIMIT_MS = 5_000
-
-/**
- * Gives the pages of `due_slot` back, where a plan has taken many slots from it and left none. A vacuum reads them, keeps the index as large
- * as it ever was, and cuts nothing off while an older snapshot is open.
- */
-export async function emptyDueSlots(db: Database): Promise<void> {
-  const [size] = await db.sql<{ isLarge: boolean }[]>`
-    select pg_total_relation_size('due_slot') > ${EMPTY_AT_BYTES} as "isLarge"`
-  if (!size?.isLarge) return
-  try {
-    await db.begin(
-      async (tx) => {
-        await tx`lock table due_slot in access exclusive mode`
-        const [left] = await tx`select from due_slot limit 1`
-        if (left === undefined) await tx`truncate due_slot`
-      },
-      {
-        name: 'Emptying the queue of due slots',
-        lockTimeoutMs: EMPTYING_LOCK_TIMEOUT_MS,
-        statementTimeoutMs: EMPTYING_LIMIT_MS,
-      },
-    )
-  } catch (error) {
-    if (!(error instanceof UnavailableError)) throw error
-  }
 }
 
 /** Makes the next plan and the next closing read all periods, as after a crash. The daily call bounds how long a mistake in what is due can last. */

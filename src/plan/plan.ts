@@ -19,7 +19,6 @@ import {
   type DuePlace,
   dueNow,
   duePiece,
-  emptyDueSlots,
   FIRST_PLACE,
   openTwins,
   queueDueSlots,
@@ -57,7 +56,6 @@ export async function planDueTasks(
     woken = await wakeWaiting(db, { ...budget, prices: await readPrices(db.sql), passed: state.passed })
     if (isFirst || woken > 0) state = await planQueue(db, plan, state)
   }
-  await emptyDueSlots(db)
   return state.summary
 }
 

@@ -42,7 +42,7 @@ const WRITTEN = [
   'spend',
   'spend_change',
   'ledger',
-  'due_slot',
+  'due_batch',
   'waiting_slot',
   'period_due',
   'interval_progress',

@@ -69,7 +69,7 @@ describe('what is due and was not planned', () => {
       on conflict do nothing`
   }
 
-  const crash = () => planning.db.sql`truncate interval_progress, period_due, due_slot, waiting_slot`
+  const crash = () => planning.db.sql`truncate interval_progress, period_due, due_batch, waiting_slot`
 
   test('is all that is watched before the first plan, and nothing after it', async () => {
     await planning.setNow('2026-03-09T13:00:00Z')

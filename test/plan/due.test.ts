@@ -71,7 +71,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
 /** The unlogged tables are empty after it. */
-const crash = () => planning.db.sql`truncate interval_progress, period_due, due_slot, waiting_slot`
+const crash = () => planning.db.sql`truncate interval_progress, period_due, due_batch, waiting_slot`
 
 async function take(each: Step, clock: { ms: number }): Promise<void> {
   const { sql } = planning.db
@@ -148,7 +148,7 @@ describe('whatever people and runners did', () => {
                 and (w.priority_order, w.captured_at) <= (-d.priority, coalesce(d.captured_at, '-infinity')))) as forgotten
           from due d`
         assert.deepEqual({ ...left }, { due: cut, untold: 0, forgotten: 0 })
-        assert.equal((await db.sql`select from due_slot`).count, 0)
+        assert.equal((await db.sql`select from due_batch`).count, 0)
         for (const name of ['a', 'b']) await planning.setBudget(name, {})
         assert.equal((await planning.plan()).planned, cut)
         assert.equal((await planning.preview()).due, 0)

@@ -18,7 +18,7 @@ const FILL = [
   'ALTER TABLE "target" SET (fillfactor = 80);',
 ]
 /** What a crash may forget. */
-const UNLOGGED = ['interval_progress', 'period_due', 'due_slot', 'waiting_slot'].map(
+const UNLOGGED = ['interval_progress', 'period_due', 'due_batch', 'waiting_slot'].map(
   (table) => `ALTER TABLE "${table}" SET UNLOGGED;`,
 )
 /**

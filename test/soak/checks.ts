@@ -47,7 +47,7 @@ const TEMPORARY = [
   'page',
   'rejected_result',
   'budget_cut',
-  'due_slot',
+  'due_batch',
   'waiting_slot',
   'service_failure',
 ]

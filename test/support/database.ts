@@ -46,7 +46,7 @@ const TABLES = [
     'watch_period',
     'interval_progress',
     'period_due',
-    'due_slot',
+    'due_batch',
     'waiting_slot',
     'budget_cut',
     'charge',

@@ -54,21 +54,29 @@ export const periodDue = pgTable(
 )
 
 /**
- * Slots that are due and were not decided yet. A plan takes them in the order of urgency; what becomes due twice, for watches of two projects,
- * it decides once.
+ * Slots that are due and were not decided yet, up to a hundred of one instant and priority in a row: a row and an index entry for each were
+ * a tenth of a plan. A plan takes them in the order of urgency; what becomes due twice, for watches of two projects, it decides once.
  */
-export const dueSlot = pgTable(
-  'due_slot',
+export const dueBatch = pgTable(
+  'due_batch',
   {
-    targetId: integer('target_id').notNull(),
-    slot: instant('slot').notNull(),
     /** The priority with its sign changed, so that one ascending index has the order. */
     priorityOrder: smallint('priority_order').notNull(),
-    /** When the target was measured last; -infinity when it never was. */
+    /** With `target_id`: the place of the most urgent one of the row. */
     capturedAt: instant('captured_at').notNull(),
+    slot: instant('slot').notNull(),
+    targetId: integer('target_id').notNull(),
+    /** When each target was measured last; -infinity when it never was. */
+    capturedAts: instant('captured_ats').array().notNull(),
+    targetIds: integer('target_ids').array().notNull(),
   },
-  // The only one: a second would be a tenth of a plan.
-  (t) => [index('due_slot_by_urgency').on(t.priorityOrder, t.capturedAt, t.slot, t.targetId)],
+  (t) => [
+    check(
+      'due_batch_pairs',
+      sql`cardinality(captured_ats) = cardinality(target_ids) and cardinality(target_ids) > 0`,
+    ),
+    index('due_batch_by_urgency').on(t.priorityOrder, t.capturedAt, t.slot, t.targetId),
+  ],
 )
 
 /**
@@ -82,7 +90,7 @@ export const waitingSlot = pgTable(
     scope: integer('scope').notNull(),
     /** The price of what is dearer than the whole budget, and waits until that is raised; 0 of what stands in the queue. */
     tooDearMicros: micros('too_dear_micros').notNull(),
-    /** The place in the order of urgency, as in `due_slot`. */
+    /** The place in the order of urgency, as in `due_batch`. */
     priorityOrder: smallint('priority_order').notNull(),
     capturedAt: instant('captured_at').notNull(),
     slot: instant('slot').notNull(),

@@ -100,17 +100,19 @@ create or replace function insert_due_slots(
   behind_priority_order smallint, behind_captured_at timestamptz, behind_slot timestamptz, behind_target_id integer
 ) returns void language plpgsql
 set work_mem = '64MB' set enable_nestloop = off set enable_hashjoin = off set enable_hashagg = off set plan_cache_mode = force_custom_plan as $$
+declare
+  passing_slot timestamptz := slot_of(of_every, present);
 begin
   with begun as materialized (
-    select p.target_id, slot_of(p.every, present) as slot, (-max(p.priority))::smallint as priority_order
+    select p.target_id, p.slot, (-max(p.priority))::smallint as priority_order
     from (
-      select target_id, every, priority, first_slot from watch_period
+      select target_id, slot_of(every, present) as slot, priority, first_slot from watch_period
       where noted is not null and id = any(noted) and ended_at is null and target_id is not null
       union all
-      select target_id, every, priority, first_slot from watch_period
+      select target_id, passing_slot, priority, first_slot from watch_period
       where of_every is not null and every = of_every and id > above_id and id <= last_id and ended_at is null and target_id is not null
     ) p
-    where slot_of(p.every, present) >= p.first_slot
+    where p.slot >= p.first_slot
     group by 1, 2
   )
   insert into due_batch

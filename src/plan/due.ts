@@ -189,10 +189,15 @@ export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
         from head where number <= ${rows}
       ) e
     ),
-    piece as materialized (select ${order}, row_id, place from element where place <= ${slots} and is_in_reach),
+    piece as materialized (select ${order}, place from element where place <= ${slots} and is_in_reach),
     rest as materialized (select ${order}, row_id from element where place > ${slots} or not is_in_reach),
-    taken as (
-      delete from due_batch where ctid = any(array(select distinct row_id from piece))
+    end_of_piece as materialized (select ${order} from piece where place = (select count(*) from piece)),
+    -- The place of a row is that of its first slot.
+    taken as materialized (
+      select row_id from head where number <= ${rows} and (${order}) <= (select ${order} from end_of_piece)
+    ),
+    unqueued as (
+      delete from due_batch where ctid = any(array(select row_id from taken))
     ),
     queued_again as (
       insert into due_batch
@@ -200,14 +205,13 @@ export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
       from (
         select priority_order, slot, array_agg(captured_at order by captured_at, target_id) as captured_ats,
           array_agg(target_id order by captured_at, target_id) as target_ids
-        from rest where row_id in (select row_id from piece)
+        from rest where row_id in (select row_id from taken)
         group by priority_order, slot
       ) n cross join lateral due_batches(n.priority_order, n.slot, n.captured_ats, n.target_ids) d
     ),
     last as (
       select target_id as "targetId", slot::text, captured_at::text as "capturedAt", priority_order as "priorityOrder"
-      from piece where place = (select count(*) from piece)
-        and (exists (select from rest) or exists (select from head where number > ${rows}))
+      from end_of_piece where exists (select from rest) or exists (select from head where number > ${rows})
     ),
     -- By the ids of each slot: a look-up for each row took twice as long.
     done as materialized (

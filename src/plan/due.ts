@@ -55,6 +55,11 @@ export function dueNow(sql: SqlRunner): Fragment {
     barrier as (select 0 as scope, 0::bigint as place where false)`
 }
 
+export interface PieceSizes {
+  readonly firstSlots: number
+  readonly pieceSlots: number
+}
+
 /** What is due at an instant and less urgent than all that a plan has queued. */
 export interface UnqueuedSlots {
   /** As Postgres writes it. */
@@ -68,11 +73,11 @@ const FEW_PIECES = 5
 /**
  * Queues what has become due since the last plan. Where nothing has it reads a row for each interval of the watches. What is left of a
  * plan that was broken off gets its place of now, or keeps its priority where nobody asks for it any more.
- * @param pieceSlots how many slots the first piece of the plan takes
+ * @param sizes how many slots the first piece of the plan takes, and each of the others at most
  * @returns what is still to be queued: where very much is due, only the first piece is queued, so that it is not planned after a million others
  *   have been queued; null where all is queued
  */
-export async function queueDueSlots(db: Database, pieceSlots: number): Promise<UnqueuedSlots | null> {
+export async function queueDueSlots(db: Database, sizes: PieceSizes): Promise<UnqueuedSlots | null> {
   await db.sql`
     with left_over as (delete from due_batch returning slot, priority_order, target_ids)
     insert into due_batch
@@ -85,7 +90,7 @@ export async function queueDueSlots(db: Database, pieceSlots: number): Promise<U
   const queueNoted = (tx: Transaction) => tx<Queued>`
     select queue_noted_slots(${TIMINGS.planPeriods}, ${present}::text::timestamptz) as periods`
   while (await queueSome(db, queueNoted)) {}
-  const behind = await queueMostUrgent(db, present, pieceSlots)
+  const behind = await queueMostUrgent(db, present, sizes)
   if (behind !== null) return { present, behind }
   await queueUnqueued(db, { present, behind: FIRST_PLACE })
   return null
@@ -117,11 +122,15 @@ function queueSome(db: Database, queue: (tx: Transaction) => Promise<Queued>): P
 }
 
 /** Returns the last place that it queued; null where little is due, and nothing was queued. */
-async function queueMostUrgent(db: Database, present: string, pieceSlots: number): Promise<DuePlace | null> {
+async function queueMostUrgent(
+  db: Database,
+  present: string,
+  { firstSlots, pieceSlots }: PieceSizes,
+): Promise<DuePlace | null> {
   const [last] = await db.begin(
     (tx) => tx<DuePlace[]>`
       select priority_order as "priorityOrder", captured_at::text as "capturedAt", slot::text, target_id as "targetId"
-      from queue_urgent_slots(${pieceSlots}, ${pieceSlots * FEW_PIECES}, ${present}::text::timestamptz)`,
+      from queue_urgent_slots(${firstSlots}, ${pieceSlots * FEW_PIECES}, ${present}::text::timestamptz)`,
     QUEUEING,
   )
   return last ?? null

@@ -16,6 +16,7 @@ import {
   type PassedMoney,
 } from './admission.ts'
 import {
+  type DuePiece,
   type DuePlace,
   dueNow,
   duePiece,
@@ -47,10 +48,11 @@ export async function planDueTasks(
   pieceSlots = TIMINGS.planSlots,
 ): Promise<PlanSummary> {
   await openTwins(db)
-  const unqueued = await queueDueSlots(db, pieceSlots)
+  const slots = Math.min(TIMINGS.firstPlanSlots, pieceSlots)
+  const unqueued = await queueDueSlots(db, { firstSlots: slots, pieceSlots })
   await forgetEndedWaits(db)
   const plan = { budget, enqueuePosts, pieceSlots }
-  let state: PlanState = { summary: NOTHING_PLANNED, passed: NOTHING_PASSED, unqueued }
+  let state: PlanState = { summary: NOTHING_PLANNED, passed: NOTHING_PASSED, slots, unqueued }
   // Of what wakes, some may not be due any more, so that the money reaches further.
   for (let isFirst = true, woken = 0; isFirst || woken > 0; isFirst = false) {
     woken = await wakeWaiting(db, { ...budget, prices: await readPrices(db.sql), passed: state.passed })
@@ -68,18 +70,21 @@ interface Plan {
 interface PlanState {
   readonly summary: PlanSummary
   readonly passed: PassedMoney
-  /** What the first piece does not wait for: it is more urgent. */
+  /** Of the next piece. */
+  readonly slots: number
+  /** What is not queued yet: the first piece is more urgent, and does not wait for it. */
   readonly unqueued: UnqueuedSlots | null
 }
 
 const NOTHING_PLANNED: PlanSummary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
 
 async function planQueue(db: Database, plan: Plan, state: PlanState): Promise<PlanState> {
-  let { summary, passed, unqueued } = state
+  let { summary, passed, slots, unqueued } = state
   for (let after: DuePlace | null = FIRST_PLACE; after !== null; ) {
-    const piece: PlannedPiece = await planPiece(db, plan, after, passed)
+    const piece: PlannedPiece = await planPiece(db, plan, { after, slots }, passed)
     summary = addUp(summary, piece)
     passed = passOn(passed, piece)
+    slots = sizeOfNext(plan, piece, slots)
     after = piece.last
     if (unqueued === null) continue
     await queueUnqueued(db, unqueued)
@@ -87,30 +92,42 @@ async function planQueue(db: Database, plan: Plan, state: PlanState): Promise<Pl
     after = FIRST_PLACE
     unqueued = null
   }
-  return { summary, passed, unqueued }
+  return { summary, passed, slots, unqueued }
+}
+
+/** So many slots, in full posts, that those who ask for them are not more than a transaction may decide, as far as the piece before tells. */
+function sizeOfNext({ pieceSlots }: Plan, { due, askers }: PlannedPiece, slots: number): number {
+  if (due === 0) return slots
+  const { planAskers, tasksPerPost } = TIMINGS
+  const posts = Math.max(1, Math.floor((planAskers * due) / askers / tasksPerPost))
+  return Math.min(pieceSlots, posts * tasksPerPost)
 }
 
 type PlannedPiece = Omit<Planned, 'postIds'> & {
   readonly posts: number
+  /** Of each due slot as many as projects ask for it. */
+  readonly askers: number
   /** Where the piece ended; null when it was the last one. */
   readonly last: DuePlace | null
 }
 
 function planPiece(
   db: Database,
-  { budget, enqueuePosts, pieceSlots }: Plan,
-  after: DuePlace,
+  { budget, enqueuePosts }: Plan,
+  next: DuePiece,
   passed: PassedMoney,
 ): Promise<PlannedPiece> {
   return withLedgerLock(db, 'Planning', async (tx) => {
     const prices = await readPrices(tx)
     await readByKeptPlans(tx)
-    const piece = tx`${duePiece(tx, { after, slots: pieceSlots })}, ${barriers(tx)}`
+    const piece = tx`${duePiece(tx, next)}, ${barriers(tx)}`
     const decision = admission(tx, piece, { ...budget, prices, passed })
-    const { postIds, ...planned } = await planTasks<{ last: DuePlace | null }>(
+    const { postIds, ...planned } = await planTasks<Pick<PlannedPiece, 'askers' | 'last'>>(
       tx,
       tx`${decision}, ${keepWaiting(tx)}`,
-      tx`(select to_jsonb(last) from last) as last`,
+      tx`
+        (select coalesce(sum(cardinality(askers) * slots), 0)::bigint from priced_alike) as askers,
+        (select to_jsonb(last) from last) as last`,
     )
     const allPostIds = [...postIds, ...(await packTasks(tx))]
     await enqueuePosts(tx, allPostIds)

@@ -29,6 +29,8 @@ const SHORTER: Timings = {
   resultsPerFetchJob: 20,
   foldAtRows: 20,
   planSlots: 40,
+  firstPlanSlots: 20,
+  planAskers: 60,
   planPeriods: 40,
   wakeSlots: 10,
   closing: { tasks: 20, periods: 40, slotsOfPeriod: 2 },

@@ -109,7 +109,7 @@ test('a plan goes on while housekeeping has all periods looked at, also when it 
   await planning.plan()
   const plan = await planning.openAnother().begin(async (housekeeping) => {
     await housekeeping`select from interval_progress for update`
-    const planned = queueDueSlots(planning.openAnother(), 10)
+    const planned = queueDueSlots(planning.openAnother(), { firstSlots: 10, pieceSlots: 10 })
     await until('the plan waits', async () => {
       const waiting = await db.sql`
         select from pg_stat_activity

@@ -58,3 +58,26 @@ test('an asker of a slot is not compared with the budget of each project', async
   assert.equal((await planning.preview()).planned, SLOTS)
   assert.ok(rows <= 60 * SLOTS, `${rows} rows for ${SLOTS} slots`)
 })
+
+test('a piece has fewer slots where many projects ask for each', async (t) => {
+  const planning = await createPlanning()
+  t.after(() => planning.drop())
+  const { sql } = planning.db
+  await planning.setNow('2026-11-21 12:00+00')
+  await sql`insert into project (name) select 'project ' || n from generate_series(1, 40) n`
+  await sql`
+    insert into target (store, function, subject, location_code, language_code)
+    select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, 2500) n`
+  await sql`
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot, closed_to)
+    select 'keyword', t.id * 40 + p.id, p.name, t.id, '1 day', 100, 1, '2026-11-21', '2026-11-21', '2026-11-21'
+    from target t cross join project p`
+  assert.equal((await planning.plan({ maxDayMicros: 100_000_000_000 })).planned, 2500)
+  const pieces = await sql<{ tasks: number }[]>`
+    select count(*)::int as tasks from task group by substr(id::text, 1, 31) order by substr(id::text, 1, 31)`
+  // The most urgent 1,000 watches are queued first; each of the others has 30,000 askers at most, in full posts.
+  assert.deepEqual(
+    pieces.map(({ tasks }) => tasks),
+    [25, 700, 700, 700, 375],
+  )
+})

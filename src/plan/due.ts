@@ -55,6 +55,7 @@ export function dueNow(sql: SqlRunner): Fragment {
     barrier as (select 0 as scope, 0::bigint as place where false)`
 }
 
+/** Slots of the pieces of a plan: its first one, and the most that any other has. */
 export interface PieceSizes {
   readonly firstSlots: number
   readonly pieceSlots: number
@@ -73,7 +74,6 @@ const FEW_PIECES = 5
 /**
  * Queues what has become due since the last plan. Where nothing has it reads a row for each interval of the watches. What is left of a
  * plan that was broken off gets its place of now, or keeps its priority where nobody asks for it any more.
- * @param sizes how many slots the first piece of the plan takes, and each of the others at most
  * @returns what is still to be queued: where very much is due, only the first piece is queued, so that it is not planned after a million others
  *   have been queued; null where all is queued
  */
@@ -205,7 +205,7 @@ export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
     taken as materialized (
       select row_id from head where number <= ${rows} and (${order}) <= (select ${order} from end_of_piece)
     ),
-    unqueued as (
+    deleted as (
       delete from due_batch where ctid = any(array(select row_id from taken))
     ),
     queued_again as (

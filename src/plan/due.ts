@@ -30,7 +30,7 @@ export async function openTwins(db: Database): Promise<void> {
  */
 export function dueNow(sql: SqlRunner): Fragment {
   return sql`
-    wanted as materialized (
+    wanted as (
       select p.target_id, slot_of(p.every, storerank_now()) as slot, j.id as project_id,
         max(p.depth) as depth, max(p.priority) as priority, max(slot_of(p.every, storerank_now()) + p.every) as slot_ends_at,
         bool_or(p.html) as html
@@ -38,7 +38,7 @@ export function dueNow(sql: SqlRunner): Fragment {
       where p.ended_at is null and p.target_id is not null and slot_of(p.every, storerank_now()) >= p.first_slot
       group by 1, 2, 3
     ),
-    due as materialized (
+    due as (
       select d.*, row_number() over (order by d.priority desc, d.captured_at nulls first, d.slot, d.target_id) as place
       from (
         select a.target_id, a.slot, t.store, t.function, t.captured_at, max(a.depth) as depth, max(a.priority) as priority,

@@ -182,6 +182,8 @@ export async function previewPlan(db: Database, budget: OverallBudget): Promise<
 
 async function readPreview(tx: Transaction, input: AdmissionInput): Promise<PlanPreview> {
   await disableNestedLoops(tx)
+  // It decides at once what a plan decides in pieces: with less, a million watches took 421 MiB of temporary files.
+  await tx`select set_config('work_mem', '96MB', true)`
   const [preview] = await tx<PlanPreview[]>`
     with ${admission(tx, dueNow(tx), input)},
     line as (

@@ -11,6 +11,8 @@ import { startService } from './canned-service.ts'
 import { readProcessCpuMs, readServerLoad } from './server-load.ts'
 
 const LOOK_EVERY_MS = 20
+/** To count what is open takes milliseconds of a core: it is looked at again when half of it is likely to be done, or after so long. */
+const LOOK_AT_LEAST_EVERY_MS = 1_000
 /**
  * The longest that is waited for the work of a stage: on a machine that is too busy, a result or a post whose permits ran out is deferred
  * for longer than a bench lasts.
@@ -120,6 +122,7 @@ export async function drain(
     const open = await read()
     const elapsedMs = performance.now() - startedMs
     if (open <= left || elapsedMs > limitMs) return ((first - open) / elapsedMs) * 1000
-    await sleep(LOOK_EVERY_MS)
+    const leftMs = ((open - left) * elapsedMs) / Math.max(first - open, 1)
+    await sleep(Math.max(LOOK_EVERY_MS, Math.min(leftMs / 2, LOOK_AT_LEAST_EVERY_MS)))
   }
 }

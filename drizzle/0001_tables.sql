@@ -304,15 +304,10 @@ CREATE TABLE "budget_cut" (
 	CONSTRAINT "budget_cut_reason_known" CHECK (reason in ('project_budget', 'overall_budget', 'dearer_than_project_budget', 'dearer_than_overall_budget'))
 );
 --> statement-breakpoint
-CREATE TABLE "call_place" (
-	"place" smallint PRIMARY KEY NOT NULL,
-	"call_id" bigint NOT NULL,
-	"busy_until" timestamp (6) with time zone NOT NULL
-);
---> statement-breakpoint
 CREATE TABLE "call_window" (
 	"only_one" boolean PRIMARY KEY DEFAULT true NOT NULL,
 	"last_call_id" bigint DEFAULT 0 NOT NULL,
+	"in_flight" bigint[] DEFAULT '{}' NOT NULL,
 	CONSTRAINT "call_window_has_one_row" CHECK (only_one)
 );
 --> statement-breakpoint
@@ -907,6 +902,8 @@ ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERNAL;
 ALTER TABLE "watch_period" SET (fillfactor = 50);
 --> statement-breakpoint
 ALTER TABLE "task" SET (fillfactor = 50);
+--> statement-breakpoint
+ALTER TABLE "api_call" SET (fillfactor = 50);
 --> statement-breakpoint
 ALTER TABLE "target" SET (fillfactor = 80);
 --> statement-breakpoint

@@ -153,7 +153,7 @@ async function measureOn(url: string): Promise<Measured> {
 await withDatabase(async (db) => {
   await fillTasks(db, POSTS * TASKS_PER_POST)
   const empty = await measureOn(db.url)
-  await db.sql`truncate post, task, charge, spend, spend_change, api_call, call_place cascade`
+  await db.sql`truncate post, task, charge, spend, spend_change, api_call cascade`
   await db.sql`truncate target, watch_period restart identity cascade`
   print(`${TASKS.toLocaleString('en')} planned tasks …`)
   await fillTasks(db, TASKS)

@@ -18,8 +18,8 @@ before(async () => {
 beforeEach(() => forgetCalls())
 
 async function forgetCalls(sql: SqlRunner = db.sql): Promise<void> {
-  await sql`truncate api_call, account_usage, call_place`
-  await sql`update call_window set last_call_id = 0`
+  await sql`truncate api_call, account_usage`
+  await sql`update call_window set last_call_id = 0, in_flight = default`
 }
 
 after(async () => {
@@ -330,7 +330,7 @@ describe('calls in flight', () => {
     const [call] = await db.sql<{ patience: number }[]>`
       select extract(epoch from deadline_at - permit_at)::float as patience from api_call where ended_at is null`
     assert.equal(call?.patience, 25.5)
-    await db.sql`update call_place set busy_until = clock_timestamp()`
+    await db.sql`update api_call set deadline_at = clock_timestamp()`
     assert.equal(await ask('task_get', limits), 'permit')
   })
 })

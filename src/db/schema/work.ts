@@ -352,23 +352,20 @@ export const apiCall = pgTable(
   ],
 )
 
-/** One row: the lock behind which permits are given, and the number of the last one. */
+/**
+ * One row: the lock behind which permits are given, the number of the last one, and which calls may be in flight: an array, because a row
+ * for each was written twice a call, and each turn read past what the calls of the last seconds had left behind.
+ */
 export const callWindow = pgTable(
   'call_window',
   {
     onlyOne: boolean('only_one').primaryKey().default(true),
     lastCallId: bigint('last_call_id', { mode: 'number' }).notNull().default(0),
+    /** Ids of `api_call`, which says of each whether it has ended. */
+    inFlight: bigint('in_flight', { mode: 'number' }).array().notNull().default([]),
   },
   () => [check('call_window_has_one_row', sql`only_one`)],
 )
-
-/** Calls in flight: as many rows as were ever made at once. */
-export const callPlace = pgTable('call_place', {
-  place: smallint('place').primaryKey(),
-  callId: bigint('call_id', { mode: 'number' }).notNull(),
-  /** When the call ends at the latest; its end frees the place before. */
-  busyUntil: instant('busy_until').notNull(),
-})
 
 /**
  * Where the service's own list of tasks and our books disagree, found by the audit. `missing` and `unknown` go away when they

@@ -11,7 +11,7 @@ export async function prepareTasks(db: Database, results: number): Promise<Deliv
   await db.sql`
     insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', keyword, 2840, 'en' from unnest(${keywords}::text[]) keyword`
-  await makePartitionsAhead(db, 2)
+  await makePartitionsAhead(db, 2 + Math.ceil(results / keywords.length / 28))
   const tasks = await db.sql<Delivery[]>`
     with numbered as (
       select n, (n / ${keywords.length})::int as day, t.id as target_id, t.subject

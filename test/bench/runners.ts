@@ -52,6 +52,9 @@ export interface Work {
   readonly serviceUs: number
 }
 
+/** How many pieces of work are open. */
+export type Count = () => Promise<number>
+
 /** The processes that take part in some work. */
 export interface Taking {
   readonly db: Database
@@ -59,24 +62,30 @@ export interface Taking {
   readonly service: { readonly pid: number }
 }
 
-/** CPU of runners, server and service while some work is done, for each piece of it. */
+/**
+ * CPU of runners, server and service while some work is done, for each piece of it.
+ * @param count how many pieces are open
+ * @param work returns how long it took, in seconds
+ */
 export async function measureWork(
   { db, runners, service }: Taking,
-  count: () => PromiseLike<readonly Record<string, number>[]>,
+  count: Count,
   work: () => Promise<number>,
 ): Promise<Work> {
+  const pids = runners.map(({ pid = 0 }) => pid)
   const read = async () => ({
-    open: (await count())[0]?.open ?? 0,
-    nodeMs: await readProcessCpuMs(runners.map(({ pid }) => pid ?? 0)),
+    nodeMs: await readProcessCpuMs(pids),
     serverMs: (await readServerLoad(db)).cpuMs,
     serviceMs: await readProcessCpuMs([service.pid]),
   })
+  const open = await count()
   const before = await read()
-  const rate = await work()
+  const seconds = await work()
   const after = await read()
-  const each = (ms: number) => (ms * 1000) / (before.open - after.open)
+  const done = open - (await count())
+  const each = (ms: number) => (ms * 1000) / done
   return {
-    rate,
+    rate: done / seconds,
     nodeUs: each(after.nodeMs - before.nodeMs),
     serverUs: each(after.serverMs - before.serverMs),
     serviceUs: each(after.serviceMs - before.serviceMs),
@@ -97,8 +106,11 @@ export async function measureClaims(
   const queue = await openQuietQueue(db)
   const runners = await startRunners(db, service.url, processes)
   const last = Math.floor(postIds.length / 20)
-  const countOpen = () => db.sql<{ open: number }[]>`
-    select count(*) as open from post where id = any(${postIds}::uuid[]) and state <> 'settled'`
+  const countOpen = async () => {
+    const [posts] = await db.sql<{ open: number }[]>`
+      select count(*) as open from post where id = any(${postIds}::uuid[]) and state <> 'settled'`
+    return posts?.open ?? 0
+  }
   const work = await measureWork({ db, runners, service }, countOpen, async () => {
     await db.begin((tx) => queue.enqueuePosts(tx, postIds))
     return drain(countOpen, last)
@@ -109,19 +121,14 @@ export async function measureClaims(
   return work
 }
 
-/** Waits until no more are open than may be left, or the time is over. Returns how many went a second. */
-export async function drain(
-  count: () => PromiseLike<readonly Record<string, number>[]>,
-  left = 0,
-  limitMs = STAGE_LIMIT_MS,
-): Promise<number> {
-  const read = async () => (await count())[0]?.open ?? 0
+/** Waits until no more are open than may be left, or the time is over. Returns how long that took, in seconds. */
+export async function drain(count: Count, left = 0, limitMs = STAGE_LIMIT_MS): Promise<number> {
   const startedMs = performance.now()
-  const first = await read()
+  const first = await count()
   for (;;) {
-    const open = await read()
+    const open = await count()
     const elapsedMs = performance.now() - startedMs
-    if (open <= left || elapsedMs > limitMs) return ((first - open) / elapsedMs) * 1000
+    if (open <= left || elapsedMs > limitMs) return elapsedMs / 1000
     const leftMs = ((open - left) * elapsedMs) / Math.max(first - open, 1)
     await sleep(Math.max(LOOK_EVERY_MS, Math.min(leftMs / 2, LOOK_AT_LEAST_EVERY_MS)))
   }

@@ -1,10 +1,8 @@
 /**
- * What more runners on one database gain: results a second of one, two and four processes, with the service and its limits out of
- * the way, and posts that four of them claim. The results are measured once more with a share of a core for each process, because two of
- * them leave service and database no core. Each stage begins when its runners are ready, and ends when its work is done or its time is
- * over: the whole takes six minutes at most.
+ * What more runners on one database gain, with the limits of the service out of the way: results a second of one, two and four
+ * processes in stages (stages.ts), and posts that four of them claim. A stage ends when its work is done or its time is over: the whole takes
+ * three minutes, and ten at most.
  */
-import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { handOutRows } from '../../src/collect/enqueue-results.ts'
 import type { Database } from '../../src/db/database.ts'
@@ -14,7 +12,6 @@ import { type Bar, printBars } from './bars.ts'
 import type { Delivery } from './bodies.ts'
 import { prepareTasks, startService } from './canned-service.ts'
 import { withDatabase } from './database.ts'
-import { whileHeld } from './held.ts'
 import {
   drain,
   measureClaims,
@@ -22,32 +19,30 @@ import {
   openQuietQueue,
   startRunners,
   stopRunners,
-  type Work,
+  type Taking,
 } from './runners.ts'
 import { SETTINGS } from './settings.ts'
+import { type Gain, inStage, listGains, measureRounds, medianOf, planStages, type Stage } from './stages.ts'
 
 const { values } = parseArgs({
-  options: { results: { type: 'string', default: '8000' }, posts: { type: 'string', default: '400' } },
+  options: {
+    results: { type: 'string', default: '12000' },
+    rounds: { type: 'string', default: '3' },
+    posts: { type: 'string', default: '400' },
+  },
 })
 const RESULTS = Number(values.results)
+const ROUNDS = Number(values.rounds)
 const POSTS = Number(values.posts)
-const CORES = cpus().length
-const PROCESSES = [1, 2, 4]
-/** Of a core, for each process: four leave service and database more than a core of two. */
-const SHARE = 0.15
-const STAGES = [1, SHARE].flatMap((share) =>
-  PROCESSES.map((processes) => ({ processes, share, results: share === 1 ? RESULTS : RESULTS / 2 })),
-)
-type Stage = (typeof STAGES)[number]
-/** Before anything is measured, each process has compiled its code and knows the apps. */
-const WARM_UP = 1_500
-const WARM_UP_LIMIT_MS = 20_000
+const MOST = 4
+/** Of a core, for each process where they are held: four leave service and database more than a core of two. */
+const STAGES = planStages(MOST, 0.15, RESULTS)
+/** Before anything is measured, each process has compiled its code and knows the apps: after 6,000 results it still compiles. */
+const WARM_UP = 20_000 * MOST
+const WARM_UP_LIMIT_MS = 180_000
 const TASKS_PER_POST = 100
 /** Of 200,000 tasks a minute, which the service takes at most. */
 const POSTS_A_SECOND = 200_000 / TASKS_PER_POST / 60
-
-const countPosted = (db: Database) => db.sql<{ open: number }[]>`
-  select count(*) as open from task where state = 'posted'`
 
 async function handOut(db: Database, queue: Queue, tasks: readonly Delivery[]): Promise<void> {
   const rows = tasks.map(({ id, tag }) => ({
@@ -60,44 +55,40 @@ async function handOut(db: Database, queue: Queue, tasks: readonly Delivery[]): 
   await handOutRows(db, rows, SETTINGS, queue.enqueueFetch)
 }
 
-interface Bench {
-  readonly db: Database
+interface Bench extends Taking {
   readonly queue: Queue
-  readonly service: { readonly url: string; readonly pid: number }
+  /** Those that nobody was asked to fetch yet. */
+  readonly tasks: Delivery[]
 }
 
-interface Gain extends Work {
-  /** Of permits that were not used. */
-  readonly lateShare: number
+interface Fetched extends Gain {
+  /** Of permits that were not used, in %. */
+  readonly late: number
 }
 
-/** What so many processes gain, each with a share of a core. */
-async function collectBy(
-  { db, queue, service }: Bench,
-  { processes, share }: Stage,
-  tasks: readonly Delivery[],
-): Promise<Gain> {
-  const warm = WARM_UP * processes
-  const before = (await countPosted(db))[0]?.open ?? 0
-  const runners = await startRunners(db, service.url, processes)
-  await handOut(db, queue, tasks.slice(0, warm))
-  await drain(() => countPosted(db), before - warm, WARM_UP_LIMIT_MS)
-  const [last] = await db.sql<{ id: number }[]>`select coalesce(max(id), 0) as id from api_call`
+/** Hands so many results out, and returns when the runners have stored them: after how many seconds. */
+async function fetchAll({ db, queue, tasks }: Bench, results: number, limitMs?: number): Promise<number> {
+  await handOut(db, queue, tasks.splice(0, results))
+  return drain(() => queue.countOpen('fetch'), 0, limitMs)
+}
+
+/** What the processes of a stage get done. */
+async function collectBy(bench: Bench, stage: Stage): Promise<Fetched> {
+  const { db, runners, service } = bench
+  const countPosted = async () => {
+    const [tasks] = await db.sql<{ open: number }[]>`
+      select count(*) as open from task where state = 'posted'`
+    return tasks?.open ?? 0
+  }
   const pids = runners.map(({ pid = 0 }) => pid)
-  const work = await measureWork(
-    { db, runners, service },
-    () => countPosted(db),
-    () =>
-      whileHeld(pids, share, async () => {
-        await handOut(db, queue, tasks.slice(warm))
-        return drain(() => countPosted(db), before - tasks.length)
-      }),
+  const [last] = await db.sql<{ id: number }[]>`select coalesce(max(id), 0) as id from api_call`
+  const work = await inStage(db, service.pid, pids, stage, (hold) =>
+    measureWork(bench, countPosted, () => hold(() => fetchAll(bench, stage.results))),
   )
   const [calls] = await db.sql<{ late: number }[]>`
-    select avg((error is not null and http_status is null)::int)::float8 as late from api_call
+    select 100 * avg((error is not null and http_status is null)::int)::float8 as late from api_call
     where ended_at is not null and id > ${last?.id ?? 0}`
-  await stopRunners(runners)
-  return { ...work, lateShare: calls?.late ?? 0 }
+  return { ...work, late: calls?.late ?? 0 }
 }
 
 /** Posts of 100 tasks that wait to be claimed. Returns their ids. */
@@ -125,53 +116,34 @@ async function preparePosts(db: Database, posts: number): Promise<string[]> {
 }
 
 async function measureResults(db: Database): Promise<Bar[]> {
-  const tasksOf = ({ processes, results }: Stage) => WARM_UP * processes + results
-  const tasks = await prepareTasks(
-    db,
-    STAGES.reduce((sum, stage) => sum + tasksOf(stage), 0),
-  )
+  const ofRound = STAGES.reduce((sum, { results }) => sum + results, 0)
+  const tasks = await prepareTasks(db, WARM_UP + ROUNDS * ofRound)
   const service = await startService(tasks)
   const queue = await openQuietQueue(db)
-  const bench = { db, queue, service }
-  const bars: Bar[] = []
-  /** The rate of the stage before, of half as many processes. */
-  let before = Number.NaN
-  for (const stage of STAGES) {
-    const gain = await collectBy(bench, stage, tasks.splice(0, tasksOf(stage)))
-    bars.push(...listBars(stage, gain, before))
-    before = gain.rate
-  }
+  const runners = await startRunners(db, service.url, MOST)
+  const bench = { db, queue, service, runners, tasks }
+  await fetchAll(bench, WARM_UP, WARM_UP_LIMIT_MS)
+  const rounds = await measureRounds(ROUNDS, STAGES, (stage) => collectBy(bench, stage))
+  await stopRunners(runners)
   await queue.stop(1_000)
   service.end()
-  return bars
-}
-
-function listBars({ processes, share }: Stage, gain: Gain, before: number): Bar[] {
-  const { rate, nodeUs, serverUs, serviceUs, lateShare } = gain
-  const held = share < 1 ? `, ${share} of a core each` : ''
-  const what = `${processes} ${processes === 1 ? 'process' : 'processes'}${held}`
-  const bars: Bar[] = [{ what: `${what}: results a second`, value: rate, unit: '/s' }]
-  if (processes === 2)
-    bars.push({ what: `${what}, against one`, value: rate / before, unit: '×', atLeast: 1.5 })
-  if (processes === 4)
-    bars.push({ what: `${what}, against two`, value: rate / before, unit: '×', atLeast: 1 })
-  const most = (CORES * 1_000_000) / (nodeUs + serverUs + serviceUs)
-  return [
-    ...bars,
-    { what: `${what}: CPU of the runners a result`, value: nodeUs, unit: 'µs' },
-    { what: `${what}: CPU of PostgreSQL a result`, value: serverUs, unit: 'µs' },
-    { what: `${what}: CPU of the service a result`, value: serviceUs, unit: 'µs' },
-    { what: `${what}: the most that ${CORES} cores allow`, value: most, unit: '/s' },
-    { what: `${what}: permits thrown away`, value: lateShare * 100, unit: '%', atMost: 1 },
-  ]
+  return STAGES.flatMap((stage) => [
+    ...listGains(stage, rounds),
+    {
+      what: `${stage.name}: permits thrown away`,
+      value: medianOf(rounds, stage.name, ({ late }) => late),
+      unit: '%',
+      atMost: 1,
+    },
+  ])
 }
 
 await withDatabase(async (db) => {
   const results = await measureResults(db)
-  const claims = await measureClaims(db, await preparePosts(db, POSTS), Math.max(...PROCESSES))
+  const claims = await measureClaims(db, await preparePosts(db, POSTS), MOST)
   const what = 'posts of 100 tasks, claimed by 4 processes'
   const coresOf = (us: number) => (us * POSTS_A_SECOND) / 1_000_000
-  printBars(`${RESULTS} results of 100 apps, on ${CORES} cores with service and database`, [
+  printBars(`${RESULTS} results of 100 apps, on two cores with service and database`, [
     ...results,
     { what, value: claims.rate, unit: '/s', atLeast: 30 },
     { what: `${what}: CPU of the runners`, value: claims.nodeUs / 1000, unit: 'ms' },

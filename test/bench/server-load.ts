@@ -53,14 +53,31 @@ export async function readRssBytes(pid: number): Promise<number> {
   return Number(pages) * PAGE_BYTES
 }
 
-async function readCpuMs(backend: number): Promise<number> {
+/** The postmaster, and those of all its processes that live. */
+export async function listServerPids(db: Database): Promise<readonly [number, ...number[]]> {
+  const [row] = await db.sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+  return listPidsOf(row?.pid ?? 0)
+}
+
+async function listPidsOf(backend: number): Promise<[number, ...number[]]> {
   const postmaster = Number((await readStat(backend))[1])
-  const own = await readStat(postmaster)
-  let total = ticks(own, 11) + ticks(own, 13)
+  const children: number[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const stat = await readStat(Number(name)).catch(() => [])
-    if (Number(stat[1]) === postmaster) total += ticks(stat, 11)
+    if (Number(stat[1]) === postmaster) children.push(Number(name))
+  }
+  return [postmaster, ...children]
+}
+
+async function readCpuMs(backend: number): Promise<number> {
+  const [postmaster, ...children] = await listPidsOf(backend)
+  const own = await readStat(postmaster)
+  let total = ticks(own, 11) + ticks(own, 13)
+  for (const pid of children) {
+    // One that has ended meanwhile counts from the next reading on, by its parent.
+    const stat = await readStat(pid).catch(() => null)
+    if (stat !== null) total += ticks(stat, 11)
   }
   return total * TICK_MS
 }

@@ -13,6 +13,7 @@ import {
   type DeliveryReport,
   deliverMixed,
   deliverTo,
+  type Receiver,
   type Service,
   startDelivering,
   startReceiver,
@@ -28,10 +29,9 @@ const ROUNDS = 3
 /** Receivers, and of a core for each where they are held: service and database have the rest of two. */
 const MOST = 2
 const SHARE = 0.3
-/** Before anything is measured, each process has compiled its code and knows the apps: these, again and again. */
-const WARM_UP = 4_000 * MOST
+/** Before anything is measured, each process has compiled its code and knows the apps: so many are delivered to it again and again. */
+const WARM_UP = 4_000
 const WARM_UP_TIMES = 5
-const FLOOR_RESULTS = 2_000
 /** spec: Events */
 const WEBHOOK_TIMEOUT_MS = 10_000
 /** Memory is warm after half of the time. Its median may grow by so much from the third quarter to the last. */
@@ -41,10 +41,15 @@ const MIB = 1024 * 1024
 const print = (line: string) => process.stdout.write(`${line}\n`)
 const range = (from: number, length: number) => Array.from({ length }, (_, index) => from + index)
 
+async function warmUp(db: Database, service: Service, receivers: readonly Receiver[]): Promise<void> {
+  const order = range(0, WARM_UP * receivers.length)
+  for (let times = 0; times < WARM_UP_TIMES; times++) await deliverTo(db, service, receivers, order)
+}
+
 async function measureFloor(db: Database, service: Service): Promise<DeliveryReport> {
   const floor = await startReceiver(null)
-  await deliverTo(db, service, [floor], range(0, FLOOR_RESULTS))
-  const report = await deliverTo(db, service, [floor], range(0, FLOOR_RESULTS))
+  await warmUp(db, service, [floor])
+  const report = await deliverTo(db, service, [floor], range(0, RESULTS))
   floor.end()
   return report
 }
@@ -61,17 +66,16 @@ const receivedOf = (report: DeliveryReport): Received => ({
 async function measureUsual(db: Database): Promise<void> {
   const stages = planStages(MOST, SHARE, RESULTS)
   const ofRound = stages.reduce((sum, { results }) => sum + results, 0)
-  const service = await startDelivering(await prepareTasks(db, WARM_UP + ROUNDS * ofRound))
+  const service = await startDelivering(await prepareTasks(db, MOST * WARM_UP + ROUNDS * ofRound))
   const floor = receivedOf(await measureFloor(db, service))
   const receivers = await Promise.all(Array.from({ length: MOST }, () => startReceiver(db)))
   const pids = receivers.map(({ pid }) => pid)
-  let from = WARM_UP
+  let from = MOST * WARM_UP
   const deliver = (processes: number, results: number) => {
     from += results
     return deliverTo(db, service, receivers.slice(0, processes), range(from - results, results))
   }
-  const warmUp = range(0, WARM_UP)
-  for (let times = 0; times < WARM_UP_TIMES; times++) await deliverTo(db, service, receivers, warmUp)
+  await warmUp(db, service, receivers)
   const rounds = await measureRounds(ROUNDS, stages, async (stage) =>
     receivedOf(
       await inStage(db, service.pid, pids, stage, (hold) =>

@@ -28,8 +28,8 @@ const { values } = parseArgs({
 })
 const RESULTS = Number(values.results)
 /** Before anything is measured: code is compiled, the apps are known. */
-const WARM_UP = 1_500
-const FLOOR_RESULTS = 2_000
+const WARM_UP = 10_000
+const FLOOR_RESULTS = 5_000
 const REQUESTS_AT_ONCE = SETTINGS.maxConcurrentRequests
 const LOOK_EVERY_MS = 10
 /** Longer than any pause of the queue or of the pace of ready lists. */

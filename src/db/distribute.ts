@@ -207,6 +207,24 @@ export async function tryLoop(sql: SqlRunner, { host, port }: Coordinator): Prom
   }
 }
 
+/** For the shards of a worker that one batch of results is written to. */
+const KEPT_CONNECTIONS = 4
+
+/**
+ * Has each session keep its connections to the workers, unless somebody has said how many. Citus keeps one to each worker, and opens the others
+ * anew for each transaction, which took as long as storing a batch. Only the owner of the database may.
+ */
+export async function keepConnections(tx: Transaction): Promise<void> {
+  await keepOnCoordinator(tx)
+  await tx.unsafe(`
+    do $$ begin
+      if current_setting('citus.max_cached_conns_per_worker') = '1'
+        and (select pg_has_role(d.datdba, 'member') from pg_database d where d.datname = current_database()) then
+        execute format('alter database %I set citus.max_cached_conns_per_worker = ${KEPT_CONNECTIONS}', current_database());
+      end if;
+    end $$`)
+}
+
 /** Moves the rows of `ranking` to the workers. Writers and readers wait until it has ended. */
 export async function distributeRanking(tx: Transaction): Promise<void> {
   if (await isRankingDistributed(tx)) return

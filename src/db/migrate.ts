@@ -18,6 +18,7 @@ import {
   dropQueries,
   fillReferenceTables,
   isDistributed,
+  keepConnections,
   keepOnCoordinator,
   makeReadingTables,
   openLoop,
@@ -153,6 +154,7 @@ export async function distribute(url: string): Promise<void> {
         await replaceObjects(tx, PRESENT, objects?.identities ?? [], true)
         await distributeRanking(tx)
         await fillReferenceTables(tx)
+        await keepConnections(tx)
       },
       { ...LOCKING, limitMs: NO_LIMIT_MS },
     )

@@ -11,10 +11,12 @@ import { createDictionary } from '../../src/history/dictionary.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { storeFetched } from '../../src/history/store.ts'
 import type { SearchItem } from '../../src/service/results.ts'
+import { TIMINGS } from '../../src/timings.ts'
 import { printBars } from './bars.ts'
 import { withDatabase } from './database.ts'
 
-const RESULTS_PER_BATCH = 100
+/** As a fetch job has. */
+const RESULTS_PER_BATCH = TIMINGS.resultsPerFetchJob
 const APPS_PER_RESULT = 100
 const APPS = 5_000
 const STORE_MS = 5_000

@@ -160,6 +160,28 @@ describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
     const pruned = await pruneHistory(db, 20 * DAY_MS)
     assert.ok(pruned.rows + pruned.months > 0)
   })
+
+  test('takes a capture for a gap and never for another capture, by connections that are kept, and names a month that is missing', async () => {
+    const store = (first: number, app: number, slot: Date) => db.sql`
+      select store_rankings(array_agg(${first}::int + n), array_agg(${slot}::timestamptz), array_agg(${slot}::timestamptz), array_agg(100::smallint),
+        array_agg(1::bigint), array_agg(${`{${app}}`}::text), array_agg(null::text), array_agg(null::text))
+      from generate_series(1, 3) n`
+    const slot = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)
+    await db.sql`select store_gaps(array[900001], array[${slot}::timestamptz], array['missed'], array['late'])`
+    await store(900_000, 1, slot)
+    await store(900_002, 2, slot)
+    const rows = await db.sql<{ line: string }[]>`
+      select concat_ws(' ', target_id - 900000, app_ids, gap) as line from ranking_row where target_id > 900000 order by target_id`
+    assert.deepEqual(
+      rows.map(({ line }) => line),
+      ['1 {1}', '2 {1}', '3 {1}', '4 {2}', '5 {2}'],
+    )
+    await assert.rejects(store(900_000, 1, new Date('2020-01-01')), { code: '23514' })
+    const fresh = openDatabase(database.url)
+    const [kept] = await fresh.sql`select current_setting('citus.max_cached_conns_per_worker') as connections`
+    await fresh.close()
+    assert.equal(kept?.connections, '4')
+  })
 })
 
 test('the main job runs on a distributed history, and buys nothing twice', {

@@ -7,7 +7,7 @@ const run = promisify(execFile)
 
 /**
  * Does some work while all threads of these processes, and what they start, run on the first cores alone.
- * @param list read before and after the work, because some may have come meanwhile; all but its end may be on all cores again
+ * @param list their ids, asked before and after the work, because some may have come meanwhile
  */
 export async function onFirstCores<Result>(
   list: () => Promise<readonly number[]>,

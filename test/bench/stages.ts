@@ -34,30 +34,38 @@ export interface Gain {
 export type Round<Kind extends Gain = Gain> = ReadonlyMap<string, Kind>
 
 /**
- * One process, and twice as many again and again.
+ * One process with one core for all; one, two and more with two cores; and the same with a share of a core for each.
  * @param share of a core that is left for each process where they are held
  * @param results of a stage in which they are not
  */
 export function planStages(most: number, share: number, results: number): readonly Stage[] {
   const free = { cores: CORES, share: 1, results }
-  const held = { cores: CORES, share, results: results / 4 }
   const alone = { ...free, name: '1 process, one core for all', processes: 1, cores: 1, results: results / 2 }
-  const stages: Stage[] = [{ ...alone, against: [] }]
-  for (const [kind, suffix] of [
-    [free, ''],
-    [held, `, ${share} of a core each`],
-  ] as const) {
-    const nameOf = (processes: number) => `${processes} ${processes === 1 ? 'process' : 'processes'}${suffix}`
-    for (let processes = 1; processes <= most; processes *= 2) {
-      // Two on two cores gain what the cores allow, of which one takes most: the bars are those of a process with its core.
-      const isHeld = kind === held
-      const half = { name: nameOf(processes / 2), ...(isHeld && { atLeast: processes === 2 ? 1.5 : 1 }) }
-      const against = [
-        ...(!isHeld && processes === 2 ? [{ name: alone.name, atLeast: 1.5 }] : []),
-        ...(processes > 1 ? [half] : []),
-      ]
-      stages.push({ ...kind, name: nameOf(processes), processes, against })
-    }
+  const held = { cores: CORES, share, results: results / 4 }
+  return [
+    { ...alone, against: [] },
+    // What a second one gains there is what the first leaves of the cores, which is no bar for it.
+    ...double(most, free, '', (name, processes) =>
+      processes === 2 ? [{ name: alone.name, atLeast: 1.5 }, { name }] : [{ name }],
+    ),
+    ...double(most, held, `, ${share} of a core each`, (name, processes) => [
+      { name, atLeast: processes === 2 ? 1.5 : 1 },
+    ]),
+  ]
+}
+
+/** @param compare what so many processes are held against, by the name of the stage of half as many */
+function double(
+  most: number,
+  kind: Pick<Stage, 'cores' | 'share' | 'results'>,
+  suffix: string,
+  compare: (half: string, processes: number) => Stage['against'],
+): Stage[] {
+  const nameOf = (processes: number) => `${processes} ${processes === 1 ? 'process' : 'processes'}${suffix}`
+  const stages: Stage[] = []
+  for (let processes = 1; processes <= most; processes *= 2) {
+    const against = processes === 1 ? [] : compare(nameOf(processes / 2), processes)
+    stages.push({ ...kind, name: nameOf(processes), processes, against })
   }
   return stages
 }

@@ -12,8 +12,10 @@ const RELEASED = new URL('../db/released/', import.meta.url)
 const PARTITIONED = ['ranking', 'app_snapshot', 'page']
 /** Nor how a column is stored: an array of 700 app ids is inserted a third faster uncompressed, at the same size. */
 const STORAGE = 'ALTER TABLE "ranking" ALTER COLUMN "app_ids" SET STORAGE EXTERNAL;'
-/** Closing a slot updates every period, handing out every task, its end every call, and a result its target: on a page with room, without touching
- * the indexes. */
+/**
+ * Closing a slot updates every period, handing out every task, its end every call, and a result its target: on a page with room, without
+ * touching the indexes.
+ */
 const FILL = [
   ...['watch_period', 'task', 'api_call'].map((table) => `ALTER TABLE "${table}" SET (fillfactor = 50);`),
   'ALTER TABLE "target" SET (fillfactor = 80);',

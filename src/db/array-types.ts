@@ -42,8 +42,7 @@ async function ask({ options }: Client): Promise<void> {
     fetch_types: true,
     onclose: undefined,
     onnotice: ignore,
-    parsers: { ...options.parsers },
-    serializers: { ...options.serializers },
+    ...withoutArrays(options),
     shared: { retries: 0, typeArrayMap: {} },
   }
   const client = postgres(own as unknown as postgres.Options<Record<string, never>>)
@@ -54,6 +53,21 @@ async function ask({ options }: Client): Promise<void> {
   } finally {
     await client.end({ timeout: CLOSE_TIMEOUT_S })
   }
+}
+
+/** What a session of its own has learned before shares the tables of its pool. The driver passes over what it finds in them. */
+function withoutArrays({
+  parsers,
+  serializers,
+}: postgres.ParsedOptions): Pick<Options, 'parsers' | 'serializers'> {
+  const arrays = new Set(
+    Object.entries(parsers).flatMap(([type, parser]) =>
+      (parser as { array?: boolean }).array ? [type] : [],
+    ),
+  )
+  const others = <Table extends object>(table: Table) =>
+    Object.fromEntries(Object.entries(table).filter(([type]) => !arrays.has(type))) as Table
+  return { parsers: others(parsers), serializers: others(serializers) }
 }
 
 function ignore(): void {}

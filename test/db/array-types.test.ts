@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { Worker } from 'node:worker_threads'
 import { openDatabase } from '../../src/db/database.ts'
 import { createTestDatabase } from '../support/database.ts'
 
@@ -34,4 +37,11 @@ test('the first database of a process is let go when it is closed, and the next 
   }
   assert.equal(first.deref(), undefined)
   await next.close()
+})
+
+// A thread knows nothing of what this process has asked before.
+test('a session of its own, before anything else is asked, leaves the next database knowing arrays', async () => {
+  const thread = new Worker(join(import.meta.dirname, 'session-first.ts'), { workerData: database.url })
+  const [answer] = await once(thread, 'message')
+  assert.deepEqual(answer, { texts: ['a', 'b'] })
 })

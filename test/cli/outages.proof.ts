@@ -4,13 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import postgres from 'postgres'
 import { openDatabase } from '../../src/db/database.ts'
 import { enqueueAgain } from '../../src/queue/job.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { startPostgres } from '../crash/servers.ts'
-import { choose, type Dashboard, fill, readDashboards } from '../grafana/panels.ts'
+import { readProblemsPanel } from '../grafana/problems-panel.ts'
 import { callCommand, startCommand } from '../support/command.ts'
 import { until } from '../support/world.ts'
 
@@ -145,30 +144,6 @@ test('each thing that is taken away is told where an operator looks, and when it
   runner.child.kill('SIGTERM')
   assert.equal((await runner.ended).code, 0)
 })
-
-const PANEL = 'Problems, and what to do'
-
-/** What the operators' dashboard shows to one who may only read, by a connection of its own: a full disk is a matter of the session. */
-async function readProblemsPanel(url: string) {
-  const dashboard = readDashboards().get('operations') as Dashboard
-  const sql = postgres(url, { max: 1 })
-  try {
-    const query = async (text: string) => {
-      const [, rows] = await sql.begin((tx) => [tx`set local role storerank_reader`, tx.unsafe(text)])
-      return rows
-    }
-    const now = Date.now()
-    const day = {
-      from: new Date(now - 86_400_000).toISOString(),
-      to: new Date(now + 60_000).toISOString(),
-    }
-    const chosen = await choose(dashboard, day, {}, query)
-    const panel = dashboard.panels.find(({ title }) => title === PANEL)
-    return await query(fill(panel?.targets[0]?.rawSql ?? '', chosen, dashboard.templating.list))
-  } finally {
-    await sql.end()
-  }
-}
 
 async function findPort(): Promise<number> {
   const server = createServer()

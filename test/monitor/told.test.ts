@@ -1,0 +1,117 @@
+/** Each kind of trouble that `test/cli/outages.proof.ts` does not live through, where an operator looks: the metrics and the dashboard. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { createMetrics } from '../../src/monitor/metrics.ts'
+import type { TROUBLE_KINDS } from '../../src/monitor/troubles.ts'
+import { SETTINGS } from '../bench/settings.ts'
+import { readProblemsPanel } from '../grafana/problems-panel.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+interface Case {
+  readonly kind: (typeof TROUBLE_KINDS)[number]
+  /** SQL that makes it so, and that ends it. */
+  readonly begin: string
+  readonly end: string
+  /** What is said, and where the dashboard has it. */
+  readonly metric: RegExp
+  readonly row: RegExp
+}
+
+const POSTED = `
+  with post_of as (
+    insert into post (store, function, state, send_before) values ('ios_store', 'app_searches', 'settled', now()) returning id)
+  insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, post_id, service_id, posted_at, overdue_at, ask_at, endpoint)
+  select t.id, slot_of('1 day', now()), now() + interval '1 day', 'posted', 1, 1200, array(select id from project), p.id, 'late',
+    now() - interval '7 hours', now() - interval '6 hours', now() + interval '1 hour', 1
+  from target t, post_of p`
+
+const CASES: readonly Case[] = [
+  {
+    kind: 'restored',
+    begin: `update ledger set recover_from = now() - interval '1 day'`,
+    end: 'update ledger set recover_from = null',
+    metric: /^storerank_troubles\{kind="restored"\} 1$/m,
+    row: /^open work restored: The service lists tasks .*: run `storerank recover`\.$/,
+  },
+  {
+    kind: 'outage',
+    begin: `insert into service_status (api, endpoint, status) values ('app_data', 'task_post', 'major_outage')`,
+    end: 'delete from service_status',
+    metric: /^storerank_troubles\{kind="outage"\} 1$/m,
+    row: /^service major_outage: .* nothing is posted\.$/,
+  },
+  {
+    kind: 'no_run',
+    begin: `update job_run set slot = slot - interval '2 days', started_at = started_at - interval '2 days', ended_at = ended_at - interval '2 days'`,
+    end: `update job_run set slot = slot + interval '2 days', started_at = started_at + interval '2 days', ended_at = ended_at + interval '2 days'`,
+    metric: /^storerank_troubles\{kind="no_run"\} 1$/m,
+    row: /^open work no_run: No slots were planned since then, .*\.$/,
+  },
+  {
+    kind: 'unknown_posts',
+    begin: `insert into post (store, function, state, send_before) values ('ios_store', 'app_searches', 'unknown', now() - interval '2 hours')`,
+    end: 'delete from post',
+    metric: /^storerank_troubles\{kind="unknown_posts"\} 1$/m,
+    row: /^open work unknown_post: The answer to 1 posts was lost\. .* job reconcile fails\.$/,
+  },
+  {
+    kind: 'overdue',
+    begin: POSTED,
+    end: 'with gone as (delete from task) delete from post',
+    metric: /^storerank_troubles\{kind="overdue"\} 1$/m,
+    row: /^open work overdue: 1 results are late, .*$/,
+  },
+  {
+    kind: 'books',
+    begin: `insert into audit_difference (service_id, kind, posted_at, service_micros) values ('x', 'missing', now(), 1200)`,
+    end: 'delete from audit_difference',
+    metric: /^storerank_troubles\{kind="books"\} 1$/m,
+    row: /^audit missing: .*\.$/,
+  },
+  {
+    kind: 'not_told',
+    begin: `
+      with channel as (
+        insert into alert_channel (name, kind, address, enabled) values ('ops', 'email', 'a@example.com', false) returning id, name),
+      rule as (
+        insert into alert_rule (project, name, kind, threshold, channel) select 'p', 'r', 'rank_moved', 3, name from channel)
+      insert into alert_channel_problem (channel_id, kind, problem) select id, 'receiver_gone', 'The address is gone.' from channel`,
+    end: 'delete from alert_rule; delete from alert_channel',
+    metric: /^storerank_troubles\{kind="not_told"\} 1$/m,
+    row: /The channel "ops" was disabled\. The address is gone\. /,
+  },
+]
+
+describe('what an operator is told', () => {
+  let database: TestDatabase
+  let db: Database
+  before(async () => {
+    database = await createTestDatabase()
+    db = openDatabase(database.url)
+    await db.sql`insert into keyword_watch (project, store, keyword, location_code, language_code) values ('p', 'ios_store', 'yoga', 2840, 'en')`
+    await db.sql`insert into job_run (job, slot, state, runner, started_at, ended_at) values ('track', now(), 'done', 'test', now(), now())`
+  })
+  after(async () => {
+    await db.close()
+    await database.drop()
+  })
+  const readMetrics = () => createMetrics(db, { ...SETTINGS, jobs: ['track'] }, 0).render()
+  const readPanel = async () =>
+    (await readProblemsPanel(database.url)).map(({ about, kind, message }) => `${about} ${kind}: ${message}`)
+
+  for (const { kind, begin, end, metric, row } of CASES) {
+    test(`${kind}, in the metrics and on the dashboard, and no more when it is over`, async () => {
+      await db.sql.unsafe(begin)
+      assert.match(await readMetrics(), metric)
+      const shown = await readPanel()
+      assert.ok(
+        shown.some((line) => row.test(line)),
+        shown.join('\n'),
+      )
+      await db.sql.unsafe(end)
+      assert.doesNotMatch(await readMetrics(), metric)
+      assert.ok(!(await readPanel()).some((line) => row.test(line)))
+    })
+  }
+})

@@ -30,6 +30,11 @@ const MIB = 1024 * 1024
 /** At this number the bars of seconds hold; fewer watches have their share. */
 const MILLION = 1_000_000
 
+interface Planned {
+  readonly watches: number
+  readonly us: number
+}
+
 interface Cost {
   readonly seconds: number
   readonly serverCpuMs: number
@@ -89,7 +94,11 @@ async function readStatus(db: Database): Promise<void> {
   await readProblems(db, 20)
 }
 
-async function measureAt(db: Database, watches: number): Promise<void> {
+/**
+ * @param smaller what a size before it took to plan a watch: the cost does not grow
+ * @returns what this one took, in µs of PostgreSQL
+ */
+async function measureAt(db: Database, watches: number, smaller: Planned | null): Promise<Planned> {
   await fillWatches(db, watches)
   const dryRun = await measure(db, () => previewPlan(db, BUDGET))
   let firstPostMs: number | null = null
@@ -117,14 +126,27 @@ async function measureAt(db: Database, watches: number): Promise<void> {
   const swept = await measure(db, () => sweepPosts(db, async () => {}))
   const bareInsert = await measureBareInsert(db)
   const share = Math.max(watches / MILLION, 0.01)
+  const planned = { watches, us: (planning.serverCpuMs * 1000) / watches }
+  // Of fewer, what each plan does once is a part of what a watch takes.
+  const whole = watches >= MILLION
   const bars: Bar[] = [
     {
       what: 'planning: CPU',
       value: (planning.serverCpuMs + planning.nodeCpuMs) / 1000,
       unit: 's',
-      atMost: 10 * share,
+      ...(whole && { atMost: 10 * share }),
     },
-    { what: 'planning: CPU a watch', value: (planning.serverCpuMs * 1000) / watches, unit: 'µs', atMost: 10 },
+    { what: 'planning: CPU a watch', value: planned.us, unit: 'µs', ...(whole && { atMost: 10 }) },
+    ...(smaller === null
+      ? []
+      : [
+          {
+            what: `planning: CPU a watch, against ${smaller.watches.toLocaleString('en')} watches`,
+            value: planned.us / smaller.us,
+            unit: '×',
+            atMost: 1,
+          },
+        ]),
     {
       what: 'planning: until the first post',
       value: (firstPostMs ?? Number.NaN) / 1000,
@@ -151,9 +173,13 @@ async function measureAt(db: Database, watches: number): Promise<void> {
     { what: 'sweeping the posts', value: swept.seconds * 1000, unit: 'ms' },
   ]
   printBars(`${watches.toLocaleString('en')} watches`, bars)
+  return planned
 }
 
+let smaller: Planned | null = null
 for (const watches of values.watches.split(',').map(Number)) {
-  await withDatabase((db) => measureAt(db, watches))
+  await withDatabase(async (db) => {
+    smaller = await measureAt(db, watches, smaller)
+  })
 }
 process.exit()

@@ -2,12 +2,16 @@
  * The roles of people: `storerank_editor` writes watchlists and reads the views, `storerank_reader` reads the views. The runner's login
  * owns everything. The grants are in drizzle/objects, beside the views that they are for.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Transaction } from './transaction.ts'
 
 export const ROLES = ['storerank_editor', 'storerank_reader']
-/** Roles belong to the whole server: a migration of another database of it may have made them, or make them at this moment. */
-const MADE_ALREADY = ['42710', '23505']
 const MAY_NOT = '42501'
+const IS_THERE = '42710'
+/** Another session has made it and commits at this moment: a grant of this one may not find it yet. */
+const IS_BEING_MADE = '23505'
+const LOOK_AGAIN_MS = 10
+const MAX_LOOKS = 1000
 
 /**
  * Makes the roles where they are missing, and gives them their rights.
@@ -17,16 +21,29 @@ export async function grantRoles(tx: Transaction, grants: readonly string[]): Pr
   const missing = await tx<{ name: string }[]>`
     select name from unnest(${ROLES}::text[]) name where to_regrole(name) is null`
   for (const { name } of missing) {
-    try {
-      await tx.savepoint(async (inner) => inner`create role ${inner(name)} nologin`)
-    } catch (error) {
-      const { code = '' } = error as { code?: string }
-      if (code === MAY_NOT) return explainMissingRoles(tx)
-      if (!MADE_ALREADY.includes(code)) throw error
-    }
+    if (!(await makeRole(tx, name))) return explainMissingRoles(tx)
   }
   await tx.unsafe(grants.join('\n'))
   return null
+}
+
+/**
+ * Roles belong to the whole server: a migration of another database of it may have made this one, or make it at this moment.
+ * @returns whether the role is there, and grants of this transaction find it; false when the login may not make roles
+ */
+async function makeRole(tx: Transaction, name: string): Promise<boolean> {
+  for (let looks = 1; ; looks += 1) {
+    try {
+      await tx.savepoint(async (inner) => inner`create role ${inner(name)} nologin`)
+      return true
+    } catch (error) {
+      const { code = '' } = error as { code?: string }
+      if (code === IS_THERE) return true
+      if (code === MAY_NOT) return false
+      if (code !== IS_BEING_MADE || looks === MAX_LOOKS) throw error
+      await sleep(LOOK_AGAIN_MS)
+    }
+  }
 }
 
 async function explainMissingRoles(tx: Transaction): Promise<string> {

@@ -38,7 +38,9 @@ async function listenAsRunner(databaseUrl: string, secret: string): Promise<List
     enqueue: async () => {},
     findKnown: dictionary.findKnown,
     store: async (batch: readonly Fetched[]) => {
-      stored += (await storeFetched(stores, batch, async () => {})).stored
+      const outcome = await storeFetched(stores, batch, async () => {})
+      // Not in one expression with `await`, which would add to the sum as it was before: batches are stored side by side.
+      stored += outcome.stored
     },
   }
   const url = new Secret(`http://${HOST}/${secret}`)

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import postgres from 'postgres'
+import { openDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { grantRoles, ROLES } from '../../src/db/roles.ts'
+import type { Transaction } from '../../src/db/transaction.ts'
 import { callCommand, runCommand, startCommand } from '../support/command.ts'
 import {
   createEmptyDatabase,
@@ -210,6 +213,32 @@ describe('the roles of people', () => {
       const [row] = await sql`select has_table_privilege('storerank_reader', 'rank_history', 'select') as may`
       assert.deepEqual(row, { may: true })
     }
+  })
+
+  test('have their rights also when another session commits one at this moment, and this one does not see it yet', async (t) => {
+    const { url } = await attach(t, await makeHome(t))
+    const db = openDatabase(url)
+    t.after(() => db.close())
+    const may = await db.begin(async (tx) => {
+      let isSeen = false
+      const savepoint = async <T>(work: (inner: Transaction) => Promise<T>) => {
+        if (isSeen) return tx.savepoint(work)
+        isSeen = true
+        throw Object.assign(new Error('duplicate key value'), { code: '23505' })
+      }
+      const late = Object.assign(((...given: Parameters<Transaction>) => tx(...given)) as Transaction, tx, {
+        savepoint,
+      })
+      assert.equal(
+        await grantRoles(
+          late,
+          ROLES.map((role) => `grant create on schema public to ${role};`),
+        ),
+        null,
+      )
+      return tx`select has_schema_privilege(role, 'public', 'create') as may from unnest(${ROLES}::text[]) role`
+    })
+    assert.deepEqual([...may], [{ may: true }, { may: true }])
   })
 })
 

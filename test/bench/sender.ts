@@ -27,8 +27,8 @@ export interface SendReport {
   readonly maxMs: number
 }
 
-/** To each receiver, and twice as many as the sandbox has under way: with those all of them wait for the answer of one batch, and the receiver too. */
-const CONNECTIONS = 128
+/** To each receiver, and as many as it takes: of half as many, 100 wait for the answer of one batch, and no second one gathers beside it. */
+const CONNECTIONS = 256
 const GZIP_LEVEL = 1
 
 async function send(

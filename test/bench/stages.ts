@@ -41,7 +41,7 @@ export type Round<Kind extends Gain = Gain> = ReadonlyMap<string, Kind>
 export function planStages(most: number, share: number, results: number): readonly Stage[] {
   const free = { cores: CORES, share: 1, results }
   const alone = { ...free, name: '1 process, one core for all', processes: 1, cores: 1, results: results / 2 }
-  const held = { cores: CORES, share, results: results / 4 }
+  const held = { cores: CORES, share, results: results / 2 }
   return [
     { ...alone, against: [] },
     // What a second one gains there is what the first leaves of the cores, which is no bar for it.

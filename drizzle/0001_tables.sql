@@ -386,7 +386,9 @@ CREATE TABLE "due_batch" (
 	"target_id" integer NOT NULL,
 	"captured_ats" timestamp (6) with time zone[] NOT NULL,
 	"target_ids" integer[] NOT NULL,
-	CONSTRAINT "due_batch_pairs" CHECK (cardinality(captured_ats) = cardinality(target_ids) and cardinality(target_ids) > 0)
+	"askers" integer[] NOT NULL,
+	CONSTRAINT "due_batch_pairs" CHECK (cardinality(captured_ats) = cardinality(target_ids) and cardinality(askers) = cardinality(target_ids)
+        and cardinality(target_ids) between 1 and 100)
 );
 --> statement-breakpoint
 CREATE TABLE "interval_progress" (

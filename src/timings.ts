@@ -60,10 +60,10 @@ export const TIMINGS = {
   foldAtRows: 1_000,
   /** The most (target, slot) pairs that one transaction plans: it holds the ledger's lock for less than a second. */
   planSlots: 10_000,
-  /** The first piece of a plan, which is posted before the others are planned, and which says how many projects ask for a slot. */
+  /** The first piece of a plan, which is posted before the others are planned. */
   firstPlanSlots: 1_000,
-  /** A piece has fewer slots where many projects ask for each: each of them is compared with its budget. */
-  planAskers: 30_000,
+  /** The most askers of the slots that one transaction plans, as they were when these were queued: each is compared with its budget. One slot may have more. */
+  planAskers: 60_000,
   /** The most periods whose slots one transaction queues: those of one interval together, because many share their targets. It locks nothing that
    * others wait for, and takes a second or two. */
   planPeriods: 1_000_000,

@@ -104,7 +104,7 @@ declare
   passing_slot timestamptz := slot_of(of_every, present);
 begin
   with begun as materialized (
-    select p.target_id, p.slot, (-max(p.priority))::smallint as priority_order
+    select p.target_id, p.slot, (-max(p.priority))::smallint as priority_order, count(*)::integer as askers
     from (
       select target_id, slot_of(every, present) as slot, priority, first_slot from watch_period
       where noted is not null and id = any(noted) and ended_at is null and target_id is not null
@@ -115,11 +115,12 @@ begin
     where p.slot >= p.first_slot
     group by 1, 2
   )
-  insert into due_batch
+  insert into due_batch (priority_order, captured_at, slot, target_id, captured_ats, target_ids, askers)
   select d.*
   from (
     select b.priority_order, b.slot, array_agg(t.captured_at order by t.captured_at, b.target_id) as captured_ats,
-      array_agg(b.target_id order by t.captured_at, b.target_id) as target_ids
+      array_agg(b.target_id order by t.captured_at, b.target_id) as target_ids,
+      array_agg(b.askers order by t.captured_at, b.target_id) as askers
     from begun b join (
       select id, coalesce(captured_at, '-infinity') as captured_at from target where id = any(array(select target_id from begun))
     ) t on t.id = b.target_id
@@ -129,7 +130,7 @@ begin
         select from (select slot, priority_order, unnest(target_ids) as target_id from due_batch) q
         where q.target_id = b.target_id and q.slot = b.slot and q.priority_order <= b.priority_order)
     group by b.priority_order, b.slot
-  ) n cross join lateral due_batches(n.priority_order, n.slot, n.captured_ats, n.target_ids) d;
+  ) n cross join lateral due_batches(n.priority_order, n.slot, n.captured_ats, n.target_ids, n.askers) d;
 end $$;
 comment on function insert_due_slots(timestamptz, bigint[], interval, bigint, bigint, smallint, timestamptz, timestamptz, integer) is
   'Queues the slots of an instant of some periods: all, or those behind a place in the order of urgency.';
@@ -220,7 +221,7 @@ begin
     select u.* from urgent_slots(at_most, passing, present) u order by 1, 2, 3, 4 limit at_most
   ),
   queued as (
-    insert into due_batch
+    insert into due_batch (priority_order, captured_at, slot, target_id, captured_ats, target_ids, askers)
     select d.*
     from (
       select array_agg(u.target_id) as target_ids, array_agg(u.slot) as slots, array_agg(u.priority_order) as priority_orders
@@ -273,7 +274,7 @@ begin
     returning scope, too_dear_micros, target_id, slot, priority_order
   ),
   due as (
-    insert into due_batch
+    insert into due_batch (priority_order, captured_at, slot, target_id, captured_ats, target_ids, askers)
     select d.*
     from (
       select array_agg(g.target_id) as target_ids, array_agg(g.slot) as slots, array_agg(g.priority_order) as priority_orders from gone g

@@ -221,7 +221,7 @@ export async function dropTasksOverBudget(
     moved as (${freed(tx, 'cut')}),
     ${booked(tx)},
     due_again as (
-      insert into due_batch
+      insert into due_batch (priority_order, captured_at, slot, target_id, captured_ats, target_ids, askers)
       select d.*
       from (
         select array_agg(target_id) as target_ids, array_agg(slot) as slots, array_agg(-priority) as priority_orders

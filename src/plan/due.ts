@@ -78,14 +78,7 @@ const FEW_PIECES = 5
  *   have been queued; null where all is queued
  */
 export async function queueDueSlots(db: Database, sizes: PieceSizes): Promise<UnqueuedSlots | null> {
-  await db.sql`
-    with left_over as (delete from due_batch returning slot, priority_order, target_ids)
-    insert into due_batch
-    select d.*
-    from (
-      select array_agg(target_id) as target_ids, array_agg(slot) as slots, array_agg(priority_order) as priority_orders
-      from (select unnest(target_ids) as target_id, slot, priority_order from left_over) l
-    ) n cross join lateral slots_due_again(n.target_ids, n.slots, n.priority_orders) d`
+  await requeueLeftOver(db)
   const present = await readPresent(db)
   const queueNoted = (tx: Transaction) => tx<Queued>`
     select queue_noted_slots(${TIMINGS.planPeriods}, ${present}::text::timestamptz) as periods`
@@ -98,11 +91,25 @@ export async function queueDueSlots(db: Database, sizes: PieceSizes): Promise<Un
 
 /** Queues the rest of what `queueDueSlots` has found due. What has been due since has a row of `period_due`, or waits for the next plan. */
 export async function queueUnqueued(db: Database, { present, behind }: UnqueuedSlots): Promise<void> {
-  const { priorityOrder, capturedAt, slot, targetId } = behind
   const queuePassing = (tx: Transaction) => tx<Queued>`
-    select queue_passing_slots(${TIMINGS.planPeriods}, ${present}::text::timestamptz, ${priorityOrder}::smallint,
-      ${capturedAt}::text::timestamptz, ${slot}::text::timestamptz, ${targetId}::int) as periods`
+    select queue_passing_slots(${TIMINGS.planPeriods}, ${present}::text::timestamptz, ${placeOf(tx, behind)}) as periods`
   while (await queueSome(db, queuePassing)) {}
+}
+
+/** Rows of `due_batch`, of a hundred slots at most: another plan may wait for them, behind the ledger's lock. */
+const REQUEUED_ROWS = 100
+
+/** A row that moves behind the place that this has reached is read once more, and then stays where it is. */
+async function requeueLeftOver(db: Database): Promise<void> {
+  for (let after: DuePlace | undefined = FIRST_PLACE; after !== undefined; ) {
+    const place: DuePlace = after
+    const [last] = await db.begin(
+      (tx) => tx<DuePlace[]>`
+        select ${readPlace(tx)} from requeue_due_slots(${REQUEUED_ROWS}, ${placeOf(tx, place)})`,
+      QUEUEING,
+    )
+    after = last
+  }
 }
 
 async function readPresent({ sql }: Database): Promise<string> {
@@ -129,8 +136,7 @@ async function queueMostUrgent(
 ): Promise<DuePlace | null> {
   const [last] = await db.begin(
     (tx) => tx<DuePlace[]>`
-      select priority_order as "priorityOrder", captured_at::text as "capturedAt", slot::text, target_id as "targetId"
-      from queue_urgent_slots(${firstSlots}, ${pieceSlots * FEW_PIECES}, ${present}::text::timestamptz)`,
+      select ${readPlace(tx)} from queue_urgent_slots(${firstSlots}, ${pieceSlots * FEW_PIECES}, ${present}::text::timestamptz)`,
     QUEUEING,
   )
   return last ?? null
@@ -155,10 +161,10 @@ export const FIRST_PLACE: DuePlace = {
   priorityOrder: -32_768,
 }
 
-/** At most so many slots in a row of `due_batch` (drizzle/objects/due-batches.sql). */
+/** At most so many slots in a row of `due_batch` (its check says so too). */
 const SLOTS_OF_ROW = 100
-/** Read besides as many as hold a piece when they are full: the last row of a priority may not be. */
-const SPARE_ROWS = 2
+/** Rows of several intervals overlap, and a piece ends where the first row begins that it did not read: with fewer it would be small. */
+const FEWEST_ROWS = 10
 
 /** The next due slots from a place on, at most so many. */
 export interface DuePiece {
@@ -169,20 +175,25 @@ export interface DuePiece {
 
 /**
  * Takes a piece of `due_batch`: `piece`, `due` as `dueNow` says, and `last`, its last place, which has no row when nothing is left
- * behind it. It ends at the first row that was not read, because rows may overlap, and what it leaves of those that it read is queued again.
- * A slot may be due twice; periods that ended meanwhile ask no more; and another plan may have bought some of them. Tables that
- * grow with the watches are read by the ids of the piece: a join would read all of them for each piece.
+ * behind it. A slot may be due twice; periods that ended meanwhile ask no more; and another plan may have bought some of them.
  */
-export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
+export function duePiece(sql: SqlRunner, next: DuePiece): Fragment {
+  return sql`${takenSlots(sql, next)}, ${askedSlots(sql)}`
+}
+
+/**
+ * A piece has at most so many slots, and askers (TIMINGS.planAskers), but always one slot. It ends at the first row that was not read,
+ * because rows may overlap, and what it leaves of those that it read is queued again.
+ */
+function takenSlots(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
   const order = sql`priority_order, captured_at, slot, target_id`
-  const targets = sql`any(array(select target_id from piece))`
-  const rows = Math.ceil(slots / SLOTS_OF_ROW) + SPARE_ROWS
+  const rows = Math.max(FEWEST_ROWS, Math.ceil(slots / SLOTS_OF_ROW) + 2)
   return sql`
     head as materialized (
       select *, row_number() over (order by ${order}) as number
       from (
-        select ctid as row_id, ${order}, captured_ats, target_ids from due_batch
-        where (${order}) >= ${placeOf(sql, after)} order by ${order} limit ${rows + 1}
+        select ctid as row_id, ${order}, captured_ats, target_ids, askers from due_batch
+        where (${order}) >= (${placeOf(sql, after)}) order by ${order} limit ${rows + 1}
       ) h
     ),
     reach as (
@@ -192,14 +203,17 @@ export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
       order by 1, 2, 3, 4 limit 1
     ),
     element as materialized (
-      select *, row_number() over (order by ${order}) as place, (${order}) <= (select ${order} from reach) as is_in_reach
+      select *, row_number() over o as place, (${order}) <= (select ${order} from reach)
+        and (row_number() over o = 1 or sum(askers) over o <= ${TIMINGS.planAskers}) as is_in_reach
       from (
-        select row_id, priority_order, unnest(captured_ats) as captured_at, slot, unnest(target_ids) as target_id
+        select row_id, priority_order, unnest(captured_ats) as captured_at, slot, unnest(target_ids) as target_id,
+          unnest(askers) as askers
         from head where number <= ${rows}
       ) e
+      window o as (order by ${order} rows unbounded preceding)
     ),
     piece as materialized (select ${order}, place from element where place <= ${slots} and is_in_reach),
-    rest as materialized (select ${order}, row_id from element where place > ${slots} or not is_in_reach),
+    rest as materialized (select ${order}, askers, row_id from element where place > ${slots} or not is_in_reach),
     end_of_piece as materialized (select ${order} from piece where place = (select count(*) from piece)),
     -- The place of a row is that of its first slot.
     taken as materialized (
@@ -209,19 +223,25 @@ export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
       delete from due_batch where ctid = any(array(select row_id from taken))
     ),
     queued_again as (
-      insert into due_batch
+      insert into due_batch (${order}, captured_ats, target_ids, askers)
       select d.*
       from (
         select priority_order, slot, array_agg(captured_at order by captured_at, target_id) as captured_ats,
-          array_agg(target_id order by captured_at, target_id) as target_ids
+          array_agg(target_id order by captured_at, target_id) as target_ids,
+          array_agg(askers order by captured_at, target_id) as askers
         from rest where row_id in (select row_id from taken)
         group by priority_order, slot
-      ) n cross join lateral due_batches(n.priority_order, n.slot, n.captured_ats, n.target_ids) d
+      ) n cross join lateral due_batches(n.priority_order, n.slot, n.captured_ats, n.target_ids, n.askers) d
     ),
     last as (
-      select target_id as "targetId", slot::text, captured_at::text as "capturedAt", priority_order as "priorityOrder"
-      from end_of_piece where exists (select from rest) or exists (select from head where number > ${rows})
-    ),
+      select ${readPlace(sql)} from end_of_piece where exists (select from rest) or exists (select from head where number > ${rows})
+    )`
+}
+
+/** Who asks for the slots of `piece`. Tables that grow with the watches are read by its ids: a join would read all of them for each piece. */
+function askedSlots(sql: SqlRunner): Fragment {
+  const targets = sql`any(array(select target_id from piece))`
+  return sql`
     -- By the ids of each slot: a look-up for each row took twice as long.
     done as materialized (
       select m.target_id, s.slot
@@ -248,8 +268,14 @@ export function duePiece(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
     )`
 }
 
-function placeOf(sql: SqlRunner, place: DuePlace): Fragment {
-  return sql`(${place.priorityOrder}::smallint, ${place.capturedAt}::text::timestamptz, ${place.slot}::text::timestamptz, ${place.targetId}::int)`
+/** The columns of a function that returns a place. */
+function readPlace(sql: SqlRunner): Fragment {
+  return sql`priority_order as "priorityOrder", captured_at::text as "capturedAt", slot::text, target_id as "targetId"`
+}
+
+/** A place as Postgres compares it, and as arguments of a function. */
+function placeOf(sql: SqlRunner, { priorityOrder, capturedAt, slot, targetId }: DuePlace): Fragment {
+  return sql`${priorityOrder}::smallint, ${capturedAt}::text::timestamptz, ${slot}::text::timestamptz, ${targetId}::int`
 }
 
 /** Makes the next plan and the next closing read all periods, as after a crash. The daily call bounds how long a mistake in what is due can last. */

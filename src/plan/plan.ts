@@ -84,7 +84,7 @@ async function planQueue(db: Database, plan: Plan, state: PlanState): Promise<Pl
     const piece: PlannedPiece = await planPiece(db, plan, { after, slots }, passed)
     summary = addUp(summary, piece)
     passed = passOn(passed, piece)
-    slots = sizeOfNext(plan, piece, slots)
+    slots = plan.pieceSlots
     after = piece.last
     if (unqueued === null) continue
     await queueUnqueued(db, unqueued)
@@ -95,18 +95,8 @@ async function planQueue(db: Database, plan: Plan, state: PlanState): Promise<Pl
   return { summary, passed, slots, unqueued }
 }
 
-/** So many slots, in full posts, that those who ask for them are not more than a transaction may decide, as far as the piece before tells. */
-function sizeOfNext({ pieceSlots }: Plan, { due, askers }: PlannedPiece, slots: number): number {
-  if (due === 0) return slots
-  const { planAskers, tasksPerPost } = TIMINGS
-  const posts = Math.max(1, Math.floor((planAskers * due) / askers / tasksPerPost))
-  return Math.min(pieceSlots, posts * tasksPerPost)
-}
-
 type PlannedPiece = Omit<Planned, 'postIds'> & {
   readonly posts: number
-  /** Of each due slot as many as projects ask for it. */
-  readonly askers: number
   /** Where the piece ended; null when it was the last one. */
   readonly last: DuePlace | null
 }
@@ -122,12 +112,10 @@ function planPiece(
     await readByKeptPlans(tx)
     const piece = tx`${duePiece(tx, next)}, ${barriers(tx)}`
     const decision = admission(tx, piece, { ...budget, prices, passed })
-    const { postIds, ...planned } = await planTasks<Pick<PlannedPiece, 'askers' | 'last'>>(
+    const { postIds, ...planned } = await planTasks<Pick<PlannedPiece, 'last'>>(
       tx,
       tx`${decision}, ${keepWaiting(tx)}`,
-      tx`
-        (select coalesce(sum(cardinality(askers) * slots), 0)::bigint from priced_alike) as askers,
-        (select to_jsonb(last) from last) as last`,
+      tx`(select to_jsonb(last) from last) as last`,
     )
     const allPostIds = [...postIds, ...(await packTasks(tx))]
     await enqueuePosts(tx, allPostIds)

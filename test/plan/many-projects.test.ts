@@ -5,6 +5,7 @@ import { readPrices } from '../../src/account/prices.ts'
 import { disableNestedLoops } from '../../src/db/joins.ts'
 import { admission, NOTHING_PASSED } from '../../src/plan/admission.ts'
 import { dueNow } from '../../src/plan/due.ts'
+import { TIMINGS } from '../../src/timings.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const PROJECTS = 300
@@ -75,9 +76,23 @@ test('a piece has fewer slots where many projects ask for each', async (t) => {
   assert.equal((await planning.plan({ maxDayMicros: 100_000_000_000 })).planned, 2500)
   const pieces = await sql<{ tasks: number }[]>`
     select count(*)::int as tasks from task group by substr(id::text, 1, 31) order by substr(id::text, 1, 31)`
-  // The most urgent 1,000 watches are queued first; each of the others has 30,000 askers at most, in full posts.
+  // The most urgent 1,000 watches are queued first; each of the others has 60,000 askers at most, and none of them comes from the piece before.
   assert.deepEqual(
     pieces.map(({ tasks }) => tasks),
-    [25, 700, 700, 700, 375],
+    [25, 1500, 975],
   )
+})
+
+test('a slot that more watches ask for than a transaction decides is planned alone', async (t) => {
+  const planning = await createPlanning()
+  t.after(() => planning.drop())
+  await planning.setNow('2026-11-21 12:00+00')
+  for (const project of ['a', 'b', 'c']) await planning.watch(project, ['yoga', 'run'])
+  const { planAskers } = TIMINGS
+  t.after(() => Object.assign(TIMINGS, { planAskers }))
+  Object.assign(TIMINGS, { planAskers: 2 })
+  assert.equal((await planning.plan()).planned, 2)
+  const [pieces] = await planning.db
+    .sql`select count(distinct substr(id::text, 1, 31))::int as pieces from task`
+  assert.equal(pieces?.pieces, 2)
 })

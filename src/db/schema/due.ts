@@ -69,11 +69,14 @@ export const dueBatch = pgTable(
     /** When each target was measured last; -infinity when it never was. */
     capturedAts: instant('captured_ats').array().notNull(),
     targetIds: integer('target_ids').array().notNull(),
+    /** How many watches asked for each slot when it was queued: a piece of a plan ends before it has too many of them. */
+    askers: integer('askers').array().notNull(),
   },
   (t) => [
     check(
       'due_batch_pairs',
-      sql`cardinality(captured_ats) = cardinality(target_ids) and cardinality(target_ids) > 0`,
+      sql`cardinality(captured_ats) = cardinality(target_ids) and cardinality(askers) = cardinality(target_ids)
+        and cardinality(target_ids) between 1 and 100`,
     ),
     index('due_batch_by_urgency').on(t.priorityOrder, t.capturedAt, t.slot, t.targetId),
   ],

@@ -17,6 +17,10 @@ begin
     from unnest(targets, slots, captured, depths, results, ids, absolutes, reasons)
       as r (target_id, slot, captured_at, depth, results_count, ids, absolute, reason);
   exception when unique_violation or internal_error then
+    -- A worker that is lost is an internal error too, and no row of it would tell.
+    if sqlerrm like 'failure on connection%' then
+      raise;
+    end if;
     with stored as (
       insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason)
       select r.target_id, r.slot, r.captured_at, r.depth, r.results_count, r.ids::integer[], r.absolute::smallint[], r.reason

@@ -218,7 +218,7 @@ export async function keepConnections(tx: Transaction): Promise<void> {
   await keepOnCoordinator(tx)
   await tx.unsafe(`
     do $$ begin
-      if current_setting('citus.max_cached_conns_per_worker') = '1'
+      if exists (select from pg_settings where name = 'citus.max_cached_conns_per_worker' and source = 'default')
         and (select pg_has_role(d.datdba, 'member') from pg_database d where d.datname = current_database()) then
         execute format('alter database %I set citus.max_cached_conns_per_worker = ${KEPT_CONNECTIONS}', current_database());
       end if;

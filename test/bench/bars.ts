@@ -9,11 +9,11 @@ export interface Bar {
   readonly atLeast?: number
 }
 
-/** Prints a table. Returns whether no figure falls short of its bar. */
-export function printBars(title: string, bars: readonly Bar[]): boolean {
+/** Prints a table. The process ends with 1 when a figure falls short of its bar, or is none. */
+export function printBars(title: string, bars: readonly Bar[]): void {
   const rows = bars.map((bar) => [bar.what, show(bar.value, bar.unit), showBar(bar), isMet(bar) ? '' : '✗'])
   process.stdout.write(table([[title, 'measured', 'bar', ''], ...rows]))
-  return bars.every(isMet)
+  if (!bars.every(isMet)) process.exitCode = 1
 }
 
 function isMet({
@@ -21,7 +21,7 @@ function isMet({
   atMost = Number.POSITIVE_INFINITY,
   atLeast = Number.NEGATIVE_INFINITY,
 }: Bar): boolean {
-  return value <= atMost && value >= atLeast
+  return !Number.isNaN(value) && value <= atMost && value >= atLeast
 }
 
 function showBar({ atMost, atLeast, unit }: Bar): string {

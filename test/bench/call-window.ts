@@ -48,7 +48,7 @@ interface Used {
 }
 
 async function readUsed(db: Database): Promise<Used> {
-  const [used] = await db.sql<Used[]>`
+  const [used] = await db.sql<(Used & { windowSeconds: number | null })[]>`
     select extract(epoch from avg(permit_at - same_before))::float8 as "windowSeconds",
       max(in_minute)::int as "mostInMinute"
     from (
@@ -56,6 +56,8 @@ async function readUsed(db: Database): Promise<Used> {
         count(*) over (order by permit_at range interval '60 seconds' preceding) as in_minute
       from api_call window w as (order by permit_at)
     ) as given`
+  // Of fewer calls than the window has, none waited.
+  if (used?.windowSeconds === null) return { ...used, windowSeconds: Number.NaN }
   if (used === undefined) throw new Error('An aggregate returned no row.')
   return used
 }

@@ -71,9 +71,14 @@ async function measureUsual(db: Database): Promise<void> {
   const receivers = await Promise.all(Array.from({ length: MOST }, () => startReceiver(db)))
   const pids = receivers.map(({ pid }) => pid)
   let from = MOST * WARM_UP
-  const deliver = (processes: number, results: number) => {
+  const deliver = async (processes: number, results: number) => {
     from += results
-    return deliverTo(db, service, receivers.slice(0, processes), range(from - results, results))
+    const report = await deliverTo(db, service, receivers.slice(0, processes), range(from - results, results))
+    if (report.statuses[200] !== results)
+      throw new Error(
+        `Of ${results} results not each was answered with 200: ${JSON.stringify(report.statuses)}.`,
+      )
+    return report
   }
   await warmUp(db, service, receivers)
   const rounds = await measureRounds(ROUNDS, stages, async (stage) =>
@@ -85,6 +90,10 @@ async function measureUsual(db: Database): Promise<void> {
   )
   for (const receiver of receivers) receiver.end()
   service.end()
+  const [history] = await db.sql<{ stored: number }[]>`
+    select count(*) filter (where gap is null)::int as stored from ranking`
+  if (history?.stored !== from)
+    throw new Error(`${from} results were delivered, and the history has ${history?.stored}.`)
   const ofOne = (read: (received: Received) => number) => medianOf(rounds, '1 process', read)
   const nodeUs = ofOne((one) => one.nodeUs)
   printBars(`${RESULTS} results of 100 apps, delivered once each`, [

@@ -39,7 +39,7 @@ export const QUESTIONS: readonly Question[] = [
   },
   {
     name: 'one app by day, a month',
-    barMs: null,
+    barMs: 100,
     query: `select day, keyword, rank, outcome from rank_daily(${month}) where app_id = '${APP}'`,
   },
   {

@@ -1,6 +1,7 @@
 /**
  * What questions about a long history cost: CPU of the database, median of five, without planner statistics and with those that the
- * job makes. `--keywords 1000 --days 365` is the size of the bars; the default is a quick look. The figures of different machines
+ * job makes. The bars are those of the default, 36.5 million
+ * observations; `--keywords 200 --days 60` is a quick look. It ends with 1 when one is missed. The figures of different machines
  * do not compare; pages and partitions do. With TEST_CITUS_URL the history is distributed, and the CPU is that of all nodes.
  */
 import { readFile } from 'node:fs/promises'
@@ -103,8 +104,8 @@ function list(node: PlanNode): PlanNode[] {
 
 const { values } = parseArgs({
   options: {
-    keywords: { type: 'string', default: '200' },
-    days: { type: 'string', default: '60' },
+    keywords: { type: 'string', default: '1000' },
+    days: { type: 'string', default: '365' },
     apps: { type: 'string', default: '100' },
   },
 })
@@ -123,13 +124,17 @@ await withDatabase(async (db) => {
       costs[n]?.push(await measure(db, { name, barMs, query: asked }))
     }
   }
+  // A question that finds nothing has measured nothing.
+  const isMet = (n: number) =>
+    (costs[n] ?? []).every(
+      ({ ms, rows }) => rows > 0 && ms <= (QUESTIONS[n]?.barMs ?? Number.POSITIVE_INFINITY),
+    )
   const lines = QUESTIONS.map(({ name, barMs }, n) => {
     const [without, withThem] = costs[n] ?? []
     const figures = [without, withThem].flatMap((cost) =>
       cost === undefined ? [] : [cost.ms.toFixed(1), cost.pages, cost.partitions],
     )
-    const isMet = barMs === null ? '' : (costs[n] ?? []).every(({ ms }) => ms <= barMs) ? 'yes' : 'NO'
-    return [name, without?.rows ?? '', ...figures, barMs ?? '', isMet]
+    return [name, without?.rows ?? '', ...figures, barMs ?? '', barMs === null ? '' : isMet(n) ? 'yes' : 'NO']
   })
   const of = (what: string) => [`ms ${what}`, 'pages', 'partitions']
   const header = ['question', 'rows', ...of('without statistics'), ...of('with'), 'bar', 'met']
@@ -138,9 +143,8 @@ await withDatabase(async (db) => {
     `${size.keywords} keywords × ${size.days} days × ${size.apps} apps: ${(observations / 1e6).toFixed(1)} million observations\n`,
   )
   process.stdout.write(table([header, ...lines]))
-  const missed = QUESTIONS.filter(({ barMs }, n) =>
-    costs[n]?.some(({ ms }) => ms > (barMs ?? Number.POSITIVE_INFINITY)),
-  )
+  const missed = QUESTIONS.filter(({ barMs }, n) => barMs !== null && !isMet(n))
+  if (missed.length > 0) process.exitCode = 1
   const bars = QUESTIONS.filter(({ barMs }) => barMs !== null).length
   process.stdout.write(
     missed.length === 0

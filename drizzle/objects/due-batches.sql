@@ -46,8 +46,9 @@ revoke execute on function slots_due_again(integer[], timestamptz[], smallint[])
 create or replace function requeue_due_slots(
   at_most integer, after_priority_order smallint, after_captured_at timestamptz, after_slot timestamptz, after_target_id integer
 ) returns table (priority_order smallint, captured_at timestamptz, slot timestamptz, target_id integer)
-language sql set enable_seqscan = off set enable_sort = off as $$
-  with next as materialized (
+language plpgsql set enable_seqscan = off set enable_sort = off as $$
+begin
+  return query with next as materialized (
     select b.ctid as row_id, b.priority_order, b.captured_at, b.slot, b.target_id, b.target_ids from due_batch b
     where (b.priority_order, b.captured_at, b.slot, b.target_id) > (after_priority_order, after_captured_at, after_slot, after_target_id)
     order by 2, 3, 4, 5 limit at_most for update skip locked
@@ -58,11 +59,11 @@ language sql set enable_seqscan = off set enable_sort = off as $$
     select d.*
     from (
       select array_agg(e.target_id) as target_ids, array_agg(e.slot) as slots, array_agg(e.priority_order) as priority_orders
-      from (select unnest(target_ids) as target_id, slot, priority_order from next) e
+      from (select unnest(n.target_ids) as target_id, n.slot, n.priority_order from next n) e
     ) n cross join lateral slots_due_again(n.target_ids, n.slots, n.priority_orders) d
   )
-  select n.priority_order, n.captured_at, n.slot, n.target_id from next n order by 1 desc, 2 desc, 3 desc, 4 desc limit 1
-$$;
+  select n.priority_order, n.captured_at, n.slot, n.target_id from next n order by 1 desc, 2 desc, 3 desc, 4 desc limit 1;
+end $$;
 comment on function requeue_due_slots(integer, smallint, timestamptz, timestamptz, integer) is
   'Gives the slots of at most so many rows of `due_batch`, the next behind a place in the order of urgency, their places of now, and returns the place of the last of these rows.';
 revoke execute on function requeue_due_slots(integer, smallint, timestamptz, timestamptz, integer) from public;

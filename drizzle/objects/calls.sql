@@ -81,7 +81,7 @@ revoke execute on function end_calls(jsonb) from public;
 -- than they do.
 create or replace function take_call_permits(
   of_kinds text[], of_paths text[], of_runner text, ended jsonb, per_minute integer, at_once integer, timeout_ms integer,
-  call_window interval default '60.5 seconds', out first_call_id bigint, out given integer, out wait_ms integer
+  call_window interval default '60.5 seconds', out first_call_id bigint, out given integer, out wait_ms integer, out given_after_ms integer
 ) language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
   allowed integer := calls_allowed(per_minute);
@@ -99,6 +99,7 @@ begin
     return;
   end if;
   present := clock_timestamp();
+  given_after_ms := floor(extract(epoch from present - statement_timestamp()) * 1000);
   listed := calls_in_flight(listed, present);
   wait_ms := wait_of_call(of_kinds[1], allowed, at_once, call_window, last_id, cardinality(listed), present);
   if wait_ms > 0 then
@@ -120,7 +121,7 @@ begin
     wait_of_call(of_kinds[1], allowed, at_once, call_window, last_id, cardinality(listed), clock_timestamp()) end;
 end $$;
 comment on function take_call_permits(text[], text[], text, jsonb, integer, integer, integer, interval) is
-  'Ends calls, and gives as many of the calls that are asked for as the limits of all runners allow now, and the milliseconds that the next one waits.';
+  'Ends calls, and gives as many of the calls that are asked for as the limits of all runners allow now, the milliseconds that the next one waits, and how long after the question they were given.';
 revoke execute on function take_call_permits(text[], text[], text, jsonb, integer, integer, integer, interval) from public;
 
 insert into call_window default values on conflict do nothing;

@@ -3,16 +3,17 @@
  * ends the calls that are over and takes permits for those that wait, in the order in which they came. So a call costs a fraction of a
  * statement and of a commit, and a runner waits once at the lock of the window.
  */
+import pLimit from 'p-limit'
 import type { CallGate, CallKind, CallOutcome, CallPermit } from '../service/transport.ts'
 import {
   announceEnd,
-  askForPermit,
   type Call,
   type CallWindowOptions,
   type EndedCall,
   LONGEST_SLEEP_MS,
-  PERMIT_VALID_MS,
+  type PermitsAnswer,
   PLACE_WAIT_MS,
+  startBefore,
   takePermits,
   waitForPermit,
 } from './call-window.ts'
@@ -33,20 +34,34 @@ const END_PAUSE_MS = 80
 
 /** @param signal stops the gate: what waits is rejected with its reason, and no permit is taken any more */
 export function createCallGate(db: Database, options: CallWindowOptions, signal: AbortSignal): CallGate {
-  const turns = new Turns(db, options, signal)
-  const askAlone = async (kind: CallKind, path: string): Promise<CallPermit> => {
+  // They share a connection, and a permit's time counts from when its question is sent.
+  const oneByOne = pLimit(1)
+  const askWindow: AskWindow = (calls, ended) =>
+    oneByOne(async () => {
+      const askedMs = performance.now()
+      const { callIds, waitMs, givenAfterMs } = await takePermits(db.permits, calls, ended, options)
+      return { callIds, waitMs, startBeforeMs: startBefore(askedMs, performance.now(), givenAfterMs) }
+    })
+  const turns = new Turns(db, askWindow, options, signal)
+  const askAlone = async (call: Call): Promise<CallPermit> => {
     for (;;) {
       signal.throwIfAborted()
-      const startBeforeMs = performance.now() + PERMIT_VALID_MS
-      const answer = await askForPermit(db.permits, kind, path, options)
-      if ('callId' in answer) return turns.permitOf(answer.callId, startBeforeMs)
-      await waitForPermit(db, answer.waitMs, signal)
+      const { callIds, waitMs, startBeforeMs } = await askWindow([call], [])
+      const [callId] = callIds
+      if (callId !== undefined) return turns.permitOf(callId, startBeforeMs)
+      await waitForPermit(db, waitMs ?? LONGEST_SLEEP_MS, signal)
     }
   }
   return {
-    open: (kind, path) => (LIMITED_KINDS.has(kind) ? askAlone(kind, path) : turns.ask({ kind, path })),
+    open: (kind, path) => (LIMITED_KINDS.has(kind) ? askAlone({ kind, path }) : turns.ask({ kind, path })),
   }
 }
+
+/** Takes permits, which end at an instant of `performance.now()`. */
+type AskWindow = (
+  calls: readonly Call[],
+  ended: readonly EndedCall[],
+) => Promise<Pick<PermitsAnswer, 'callIds' | 'waitMs'> & { readonly startBeforeMs: number }>
 
 interface Waiting extends Call {
   readonly sinceMs: number
@@ -62,6 +77,7 @@ interface Ending {
 
 class Turns {
   readonly #db: Database
+  readonly #askWindow: AskWindow
   readonly #options: CallWindowOptions
   readonly #signal: AbortSignal
   /** So many calls ask at once without waiting for more. */
@@ -76,8 +92,9 @@ class Turns {
   #waitsForPlace = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(db: Database, options: CallWindowOptions, signal: AbortSignal) {
+  constructor(db: Database, askWindow: AskWindow, options: CallWindowOptions, signal: AbortSignal) {
     this.#db = db
+    this.#askWindow = askWindow
     this.#options = options
     this.#signal = signal
     const share = Math.floor(options.maxConcurrentRequests * ENOUGH_SHARE)
@@ -149,8 +166,7 @@ class Turns {
   }
 
   async #askFor(asking: Waiting[], ended: readonly EndedCall[]): Promise<void> {
-    const startBeforeMs = performance.now() + PERMIT_VALID_MS
-    const { callIds, waitMs } = await takePermits(this.#db.permits, asking, ended, this.#options)
+    const { callIds, waitMs, startBeforeMs } = await this.#askWindow(asking, ended)
     for (const callId of callIds) asking.shift()?.resolve(this.permitOf(callId, startBeforeMs))
     if (this.#signal.aborted) throw this.#signal.reason
     this.#waiting.unshift(...asking)

@@ -41,9 +41,19 @@ export interface PermitsAnswer {
   readonly callIds: readonly number[]
   /** How long the next one has to wait; null when all got permits. */
   readonly waitMs: number | null
+  /** From the question to the stamp of the permits, by the clock of the database: the time at the lock of the window. */
+  readonly givenAfterMs: number
 }
 
 export type PermitAnswer = { readonly callId: number } | { readonly waitMs: number }
+
+/**
+ * Pure: until when a call may begin under a permit, which is valid from its stamp on and not from the question: `performance.now()`. The clock of
+ * the database may be set while it is asked, so it is believed no more than the time that the answer took.
+ */
+export function startBefore(askedMs: number, answeredMs: number, givenAfterMs: number): number {
+  return askedMs + Math.max(0, Math.min(givenAfterMs, answeredMs - askedMs)) + PERMIT_VALID_MS
+}
 
 /**
  * One turn at the window: writes how calls ended, and takes permits for the first of those that ask, as many as fit. Permits count from
@@ -55,13 +65,15 @@ export async function takePermits(
   ended: readonly EndedCall[],
   { runner, callsPerMinute, maxConcurrentRequests }: CallWindowOptions,
 ): Promise<PermitsAnswer> {
-  const [row] = await sql<{ firstId: number | null; given: number; waitMs: number | null }[]>`
-    select first_call_id as "firstId", given, wait_ms as "waitMs" from take_call_permits(
+  const [row] = await sql<
+    { firstId: number | null; given: number; waitMs: number | null; givenAfterMs: number | null }[]
+  >`
+    select first_call_id as "firstId", given, wait_ms as "waitMs", given_after_ms as "givenAfterMs" from take_call_permits(
       ${calls.map(({ kind }) => kind)}::text[], ${calls.map(({ path }) => path)}::text[], ${runner},
       ${ended.length === 0 ? null : describeEnds(ended)}::text::jsonb, ${callsPerMinute}, ${maxConcurrentRequests}, ${TIMINGS.callTimeoutMs})`
-  const { firstId = null, given = 0, waitMs = LONGEST_SLEEP_MS } = row ?? {}
+  const { firstId = null, given = 0, waitMs = LONGEST_SLEEP_MS, givenAfterMs } = row ?? {}
   const callIds = firstId === null ? [] : Array.from({ length: given }, (_, index) => firstId + index)
-  return { callIds, waitMs }
+  return { callIds, waitMs, givenAfterMs: givenAfterMs ?? 0 }
 }
 
 /** Asks once, inside the caller's transaction if it has one; the permit counts from the commit on. */

@@ -4,6 +4,7 @@
  * `--watches` takes numbers with commas between.
  */
 import { parseArgs } from 'node:util'
+import { pino } from 'pino'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
 import { keepTables } from '../../src/db/analyze.ts'
 import type { Database } from '../../src/db/database.ts'
@@ -14,6 +15,7 @@ import { readFigures } from '../../src/monitor/figures.ts'
 import { planDueTasks, previewPlan } from '../../src/plan/plan.ts'
 import { sweepPosts } from '../../src/post/sweep.ts'
 import { readOutstanding } from '../../src/queue/cycle.ts'
+import { openQueue, type Queue } from '../../src/queue/queue.ts'
 import { readProblems } from '../../src/report/status.ts'
 import { rememberPrices } from '../support/ledger.ts'
 import { type Bar, printBars } from './bars.ts'
@@ -74,6 +76,18 @@ async function fillWatches(db: Database, watches: number): Promise<void> {
       union all
       select id + 10000001, id from target where id % 2 = 0
     ) w cross join (select slot_of('1 day', now()) - interval '1 day' as day) y`
+  await db.begin(async (tx) => {
+    // Their periods are there already.
+    await tx`set local session_replication_role = replica`
+    await tx`
+      insert into keyword_watch (id, project, store, keyword, location_code, language_code, depth)
+      select p.watch_id, p.project, t.store, t.subject, t.location_code, t.language_code, p.depth
+      from watch_period p join target t on t.id = p.target_id`
+  })
+  // A project without any app is a problem of its own.
+  await db.sql`
+    insert into app_watch (project, store, app_id)
+    select name, 'ios_store', '1480010017' from project`
   await rememberPrices(db.sql)
   await db.sql`vacuum analyze`
 }
@@ -98,13 +112,19 @@ async function readStatus(db: Database): Promise<void> {
  * @param smaller what a size before it took to plan a watch: the cost does not grow
  * @returns what this one took, in µs of PostgreSQL
  */
-async function measureAt(db: Database, watches: number, smaller: Planned | null): Promise<Planned> {
+async function measureAt(
+  db: Database,
+  queue: Queue,
+  watches: number,
+  smaller: Planned | null,
+): Promise<Planned> {
   await fillWatches(db, watches)
   const dryRun = await measure(db, () => previewPlan(db, BUDGET))
   let firstPostMs: number | null = null
   const plan = () => {
     const startedMs = performance.now()
-    return planDueTasks(db, BUDGET, async (_tx, postIds) => {
+    return planDueTasks(db, BUDGET, async (tx, postIds) => {
+      await queue.enqueuePosts(tx, postIds)
       if (postIds.length > 0) firstPostMs ??= performance.now() - startedMs
     })
   }
@@ -179,7 +199,9 @@ async function measureAt(db: Database, watches: number, smaller: Planned | null)
 let smaller: Planned | null = null
 for (const watches of values.watches.split(',').map(Number)) {
   await withDatabase(async (db) => {
-    smaller = await measureAt(db, watches, smaller)
+    const queue = await openQueue(db.url, pino({ level: 'silent' }))
+    smaller = await measureAt(db, queue, watches, smaller)
+    await queue.stop(1_000)
   })
 }
 process.exit()

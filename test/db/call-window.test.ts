@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import fc from 'fast-check'
 import { createCallGate } from '../../src/db/call-gate.ts'
-import { askForPermit, endCall, takePermits } from '../../src/db/call-window.ts'
+import { askForPermit, endCall, startBefore, takePermits } from '../../src/db/call-window.ts'
 import { type Database, openDatabase, type SqlRunner } from '../../src/db/database.ts'
 import type { CallKind } from '../../src/service/transport.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -245,7 +245,8 @@ describe('while there is work', () => {
     const kinds = 'text[], text[], text, jsonb, integer, integer, integer'
     await db.sql.unsafe(`
       alter function take_call_permits(${kinds}, interval) rename to take_permits_within;
-      create function take_call_permits(${kinds}, out first_call_id bigint, out given integer, out wait_ms integer) language sql as
+      create function take_call_permits(${kinds}, 
+        out first_call_id bigint, out given integer, out wait_ms integer, out given_after_ms integer) language sql as
         $$ select * from take_permits_within($1, $2, $3, $4, $5, $6, $7, interval '${WINDOW_S} seconds') $$`)
     t.after(() =>
       db.sql.unsafe(`
@@ -348,6 +349,39 @@ describe('the gate of free calls', () => {
       { ...call },
       { path: '/v3/x', runner: 'test', http_status: 500, status_code: 50000, length: 500 },
     )
+  })
+
+  test('a permit that the lock of the window kept waiting for longer than it is valid can be used: its time counts from its stamp', async () => {
+    const gate = createCallGate(db, LIMITS, AbortSignal.timeout(10_000))
+    const locked = Promise.withResolvers<void>()
+    const holding = db.begin(
+      async (tx) => {
+        await tx`select from call_window for update`
+        locked.resolve()
+        await wait(900)
+      },
+      { name: 'Another turn at the window' },
+    )
+    await locked.promise
+    const askedMs = performance.now()
+    const permits = await Promise.all([
+      gate.open('task_get', '/v3/a'),
+      gate.open('task_get', '/v3/b'),
+      gate.open('status', '/v3/c'),
+    ])
+    const answeredMs = performance.now()
+    await holding
+    assert.ok(answeredMs - askedMs > 600, `${answeredMs - askedMs} ms behind the lock`)
+    for (const { startBeforeMs } of permits) {
+      assert.ok(startBeforeMs > askedMs + 1_000, `${startBeforeMs - askedMs} ms after it was asked for`)
+      assert.ok(startBeforeMs <= answeredMs + 500)
+    }
+  })
+
+  test('the clock of the database is believed no more than the time that its answer took', () => {
+    assert.equal(startBefore(1_000, 3_000, 1_500), 3_000)
+    assert.equal(startBefore(1_000, 3_000, 3_600_000), 3_500)
+    assert.equal(startBefore(1_000, 3_000, -3_600_000), 1_500)
   })
 
   test('waits for its turn, and gives up when the runner stops', async () => {

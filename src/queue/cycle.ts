@@ -13,6 +13,7 @@ import { readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import { refuseRestored } from '../post/restored.ts'
 import type { AppDataClient } from '../service/client.ts'
+import { MAX_READY_ROWS } from '../service/ready-list.ts'
 import { areReferencesFresh } from '../watch/references.ts'
 import { BUSY, executeJob, type Job, type JobContext, type JobSummary } from './job.ts'
 import type { Runner } from './runner.ts'
@@ -56,8 +57,7 @@ const SLOWEST_COLLECT_MS = 20_000
 /** docs/service.md: tasks_ready limits; the window with its half second, as the gate keeps it. */
 const LISTS_A_MINUTE = 20
 const MINUTE_MS = 60_500
-/** So few results are had with few lists, which may be asked in haste: so many of them. */
-const FEW_RESULTS = 1_000
+/** Lists that may be asked in haste, as long as they are enough for all that is awaited. */
 const HASTY_LISTS = 12
 /** After so many refusals of the account in a row the cycle gives up. */
 const MAX_REFUSALS = 3
@@ -281,7 +281,8 @@ export function pauseBetweenLists(listedMs: readonly number[], awaited: number, 
   const left = LISTS_A_MINUTE - listedMs.length
   const renewsMs = Math.max(0, earliest + MINUTE_MS - nowMs)
   if (left <= 0) return Math.ceil(renewsMs)
-  if (awaited <= FEW_RESULTS && listedMs.length < HASTY_LISTS) return FIRST_COLLECT_MS
+  const needed = Math.ceil(awaited / MAX_READY_ROWS)
+  if (listedMs.length + needed <= HASTY_LISTS) return FIRST_COLLECT_MS
   return Math.max(FIRST_COLLECT_MS, Math.ceil(renewsMs / left))
 }
 

@@ -1,7 +1,8 @@
 /**
  * How long `storerank run` takes for a day of keywords from the first call to the last result, beside the least that the service's limits
  * allow: the sandbox keeps them, and each call takes as long as it took in this run. It ends by itself, after about three minutes for 5,000
- * keywords. With `--lifted` the calls of a minute are no limit; the ready lists of a minute and the requests at once are.
+ * keywords. With `--lifted` the calls of a minute are no limit, the ready lists of a minute and the requests at once are: then it is held
+ * against how long it stands still.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -44,6 +45,8 @@ interface Calls {
   readonly calls: number
   /** From the first permit to the end of the last result. */
   readonly seconds: number
+  /** Of these, in which no call was on its way. */
+  readonly idleSeconds: number
   /** Half of the results took no longer. */
   readonly resultMs: number
   readonly lists: number
@@ -113,6 +116,9 @@ await withDatabase(async (db) => {
   const [made] = await db.sql<Calls[]>`
     select count(*) as calls, count(*) filter (where kind = 'tasks_ready') as lists, count(*) filter (where kind = 'task_get') as results,
       extract(epoch from max(ended_at) filter (where kind = 'task_get') - min(permit_at) filter (where kind = 'task_post'))::float8 as seconds,
+      (select sum(extract(epoch from upper(gap) - lower(gap)))::float8 from unnest(
+        range_merge(range_agg(tstzrange(permit_at, ended_at)) filter (where kind in ('task_post', 'task_get')))::tstzmultirange
+        - range_agg(tstzrange(permit_at, ended_at))) gap) as "idleSeconds",
       percentile_cont(0.5) within group (order by extract(epoch from ended_at - permit_at) * 1000)
         filter (where kind = 'task_get') as "resultMs"
     from api_call`
@@ -129,7 +135,19 @@ await withDatabase(async (db) => {
       { what: 'half of the results took no longer than', value: made.resultMs, unit: 'ms' },
       { what: 'the least that the limits allow', value: least, unit: 's' },
       { what: 'from the first post to the last result', value: made.seconds, unit: 's' },
-      { what: 'against the least', value: made.seconds / least, unit: '×', atMost: 1.1 },
+      {
+        what: 'of these, without a call on its way',
+        value: made.idleSeconds,
+        unit: 's',
+        // Then what is slow is this machine: nothing stands still longer than a task takes at the service.
+        ...(values.lifted && { atMost: READY_MS / 1000 }),
+      },
+      {
+        what: 'against the least',
+        value: made.seconds / least,
+        unit: '×',
+        ...(!values.lifted && { atMost: 1.1 }),
+      },
       { what: 'the command in all, with its start and its report', value: wholeSeconds, unit: 's' },
     ],
   )

@@ -43,4 +43,13 @@ describe('the ready lists', () => {
       Array.from({ length: 12 }, (_, index) => index * 1_000),
     )
   })
+
+  test('of five thousand results are asked every second while those that are left are enough for all of them', () => {
+    const asked = ask(5_000, 1, 0)
+    assert.deepEqual(
+      asked.slice(0, 8),
+      Array.from({ length: 8 }, (_, index) => index * 1_000),
+    )
+    assert.ok((asked[8] ?? 0) > 10_000, `${asked[8]} ms`)
+  })
 })

@@ -1,5 +1,6 @@
-/** A call window that is shorter than the minute of the service, where a run of days or of many crashes must not wait for it. */
+/** The call window as a test needs it: empty, with permits of some age, or shorter than the minute of the service, where a run of days or of many crashes must not wait for it. */
 import type { SqlRunner } from '../../src/db/database.ts'
+import type { CallKind } from '../../src/service/transport.ts'
 
 /** A permit holds for half a second; the window counts that too. */
 const PERMIT_S = 0.5
@@ -23,4 +24,24 @@ export async function shortenCallWindow(sql: SqlRunner, windowMs: number): Promi
       throw new Error(`${name} no longer has a window that can be made shorter.`)
     await sql.unsafe(shorter)
   }
+}
+
+/** The window as it is before any call. */
+export async function forgetCalls(sql: SqlRunner): Promise<void> {
+  await sql`truncate api_call, account_usage`
+  await sql`update call_window set last_call_id = 0, in_flight = default`
+}
+
+/** Permits given that many seconds ago, whose calls have ended. */
+export async function permitsAgo(
+  sql: SqlRunner,
+  secondsAgo: readonly number[],
+  kind: CallKind = 'task_get',
+): Promise<void> {
+  await sql`
+    insert into api_call (id, kind, path, runner, permit_at, deadline_at, ended_at)
+    select w.last_call_id + row_number() over (order by s desc), ${kind}, '/v3', 'test',
+      clock_timestamp() - make_interval(secs => s), clock_timestamp(), clock_timestamp()
+    from call_window w, unnest(${[...secondsAgo]}::float8[]) s`
+  await sql`update call_window set last_call_id = coalesce((select max(id) from api_call), 0)`
 }

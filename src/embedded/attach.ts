@@ -74,7 +74,7 @@ async function join(cluster: Cluster): Promise<{ presence: Presence; started: bo
         cause = error
       }
     }
-    if (await startServer(cluster)) {
+    if (await startServer(cluster, refusedStarts)) {
       started = true
       continue
     }

@@ -4,6 +4,7 @@
  */
 
 import { resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
 import { postgresOptions } from '../db/connection.ts'
 import { type Cluster, urlOf } from './cluster.ts'
@@ -13,6 +14,11 @@ const PRESENCE_LOCK = 7_310_447_115
 
 /** A server that answers neither yes nor no on loopback within this time is not ours. */
 const JOIN_LIMIT_MS = 10_000
+
+/** How long a process waits before it connects again. */
+const RECONNECT_PAUSE_MS = 200
+/** Within this time after a crash of the server all processes have connected again, and hold their locks. */
+const RETURN_LIMIT_MS = 5_000
 
 /** One user's presence at the server. `sql` is its connection, to the database `postgres`. */
 export interface Presence {
@@ -37,7 +43,7 @@ export async function joinServer(cluster: Cluster, port: number): Promise<Presen
     idle_timeout: 0,
     max_lifetime: null,
     fetch_types: false,
-    backoff: () => 0.2,
+    backoff: () => RECONNECT_PAUSE_MS / 1000,
     connection: { application_name: 'storerank presence' },
     onnotice: () => undefined,
     // A server that recovers from a crash has cut all connections, and we are still here.
@@ -72,9 +78,26 @@ export async function joinServer(cluster: Cluster, port: number): Promise<Presen
   }
 }
 
-/** Unlocks before it tries the exclusive lock, so that the last process to unlock gets it. A server that is gone throws. */
+/**
+ * Unlocks before it tries the exclusive lock, so that the last process to unlock gets it. A server that is gone throws. A crash of the
+ * server takes the locks of all processes: after one the others first have time to lock again, or the server would be stopped under them.
+ */
 async function isLast(sql: postgres.Sql): Promise<boolean> {
+  const elapsedMs = await sinceCrash(sql)
+  if (elapsedMs !== undefined && elapsedMs < RETURN_LIMIT_MS) await delay(RETURN_LIMIT_MS - elapsedMs)
   await sql`select pg_advisory_unlock_shared(${PRESENCE_LOCK})`
   const [answer] = await sql<{ last: boolean }[]>`select pg_try_advisory_lock(${PRESENCE_LOCK}) as last`
   return answer?.last === true
+}
+
+/**
+ * Milliseconds since the server recovered from a crash of one of its processes; undefined when it has had none. It starts its checkpointer
+ * anew then, which otherwise begins a millisecond or two after the postmaster.
+ */
+async function sinceCrash(sql: postgres.Sql): Promise<number | undefined> {
+  const [crash] = await sql<{ elapsedMs: number }[]>`
+    select extract(epoch from clock_timestamp() - backend_start)::float8 * 1000 as "elapsedMs"
+    from pg_stat_activity
+    where backend_type = 'checkpointer' and backend_start > pg_postmaster_start_time() + interval '100 ms'`
+  return crash?.elapsedMs
 }

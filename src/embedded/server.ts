@@ -3,7 +3,7 @@
  * start, and the other is told that it did not.
  */
 
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile, readlink, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -36,13 +36,16 @@ export async function readLockFile(cluster: Cluster): Promise<LockFile | undefin
 
 /**
  * Starts the server and waits until it accepts connections.
+ * @param refusedStarts how often it has just refused: another program may have taken the port in the moment before
  * @returns false when it did not start: another process was first, or the server refuses (`server.log`)
  */
-export async function startServer(cluster: Cluster): Promise<boolean> {
+export async function startServer(cluster: Cluster, refusedStarts = 0): Promise<boolean> {
   await removeStaleLock(cluster)
   const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
   const keptPort = await readKeptPort(cluster)
-  const port = await freePort(keptPort ?? FIRST_PORT)
+  const port = await freePort(
+    keptPort ?? (refusedStarts === 0 ? FIRST_PORT : randomInt(FIRST_PORT, LAST_PORT + 1)),
+  )
   const { code } = await runProgram(
     pgCtl,
     ['start', '-w', '-t', '60', '-D', cluster.dataDirectory, '-l', logPath(cluster), '-o', `-p ${port}`],
@@ -110,9 +113,9 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
   else await rename(aside, lockPath(cluster)).catch(() => undefined)
 }
 
-/** The kept port while it is free, so that a connection string stays right; else the first free one. */
-async function freePort(keptPort: number): Promise<number> {
-  if (await isFree(keptPort)) return keptPort
+/** The wanted port while it is free (the kept one, so that a connection string stays right); else the first free one. */
+async function freePort(wantedPort: number): Promise<number> {
+  if (await isFree(wantedPort)) return wantedPort
   for (let port = FIRST_PORT; port <= LAST_PORT; port += 1) {
     if (await isFree(port)) return port
   }

@@ -29,6 +29,19 @@ function loginOf(url: string): string {
   return `${username}:${password}`
 }
 
+/** The session by which the only process is present. */
+const PRESENT = `select min(pid) as present from pg_locks where locktype = 'advisory' and granted`
+/** One that crashes takes all sessions along, and the server begins anew with another. */
+const CHECKPOINTER = `select pid from pg_stat_activity where backend_type = 'checkpointer'`
+
+/** Kills a session's process. The server is told of it a moment later. */
+async function crashSession(url: string): Promise<void> {
+  const victim = postgres(url, { max: 1, fetch_types: false })
+  const [row] = await victim`select pg_backend_pid() as pid`
+  process.kill(row?.pid, 'SIGKILL')
+  await victim.end({ timeout: 0 })
+}
+
 describe('the embedded server survives', () => {
   test('the kill -9 of a user: the next one attaches, and is the last to leave', async (t) => {
     const home = await makeHome(t)
@@ -99,21 +112,38 @@ describe('the embedded server survives', () => {
   test('the crash of one session: whoever was there is there again, and nobody stops the server under them', async (t) => {
     const home = await makeHome(t)
     const server = await attach(t, home)
-    const victim = postgres(server.url, { max: 1 })
-    const [row] = await victim`select pg_backend_pid() as pid`
-    process.kill(row?.pid, 'SIGKILL')
-    await victim.end({ timeout: 0 })
+    const { present } = await query(server.url, PRESENT)
+    await crashSession(server.url)
     await until('the server has recovered and the presence is back', async () => {
-      const locks = `select count(*)::int as locks from pg_locks where locktype = 'advisory' and granted`
-      return query(server.url, locks).then(
-        (found) => found.locks === 1,
-        () => false,
-      )
+      const now = await query(server.url, PRESENT).catch(() => ({ present }))
+      return now.present !== null && now.present !== present
     })
 
     const second = await attach(t, home)
     await second.dispose()
     assert.equal(await answers(server.url), true)
+  })
+
+  test('the crash of one session, after which another process leaves before those that were there are back', async (t) => {
+    const home = await makeHome(t)
+    const server = await attach(t, home)
+    const frozen = await startUser(home)
+    await server.dispose()
+    frozen.child.kill('SIGSTOP')
+    const checkpointer = await query(server.url, CHECKPOINTER)
+    await crashSession(server.url)
+    await until('the server has recovered', async () => {
+      const now = await query(server.url, CHECKPOINTER).catch(() => checkpointer)
+      return now.pid !== checkpointer.pid
+    })
+
+    const leaver = await attach(t, home)
+    const left = leaver.dispose()
+    frozen.child.kill('SIGCONT')
+    await left
+    assert.equal(await answers(server.url), true)
+    await frozen.leave()
+    assert.equal(await answers(server.url), false)
   })
 
   test('Ctrl-C, which reaches the whole process group of its user', async (t) => {

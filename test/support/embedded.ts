@@ -68,13 +68,14 @@ export async function attach(t: TestContext, home: string): Promise<EmbeddedServ
   return server
 }
 
+/** Asks one row. Of a server that crashes meanwhile the driver waits for ever: for an end without a time limit, and for the types that it looks for by itself. */
 export async function query(url: string, text: string): Promise<Record<string, unknown>> {
-  const sql = postgres(url, { max: 1, onnotice: () => undefined })
+  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined })
   try {
     const [row] = await sql.unsafe(text)
     return row ?? {}
   } finally {
-    await sql.end()
+    await sql.end({ timeout: 1 })
   }
 }
 
@@ -123,6 +124,12 @@ export interface User {
   leave(): Promise<void>
 }
 
+/** Those of a test that failed may be there still, and the file of tests would wait for them. */
+const users: ChildProcess[] = []
+after(() => {
+  for (const child of users) child.kill('SIGKILL')
+})
+
 /** Another process that attaches, and leaves when its standard input ends. */
 export async function startUser(
   home: string,
@@ -144,6 +151,7 @@ export async function startUser(
     stdio: ['pipe', 'pipe', 'inherit'],
     ...options,
   })
+  users.push(child)
   const ended = once(child, 'exit')
   const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), ended])
   assert.equal(typeof line, 'string', `the other process attached and did not end with ${line}`)

@@ -43,9 +43,9 @@ export async function startServer(cluster: Cluster, refusedStarts = 0): Promise<
   await removeStaleLock(cluster)
   const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
   const keptPort = await readKeptPort(cluster)
-  const port = await freePort(
-    keptPort ?? (refusedStarts === 0 ? FIRST_PORT : randomInt(FIRST_PORT, LAST_PORT + 1)),
-  )
+  // Servers that are started at once see the same port free: who lost it looks elsewhere.
+  const searchFrom = refusedStarts === 0 ? FIRST_PORT : randomInt(FIRST_PORT, LAST_PORT + 1)
+  const port = await freePort(keptPort === null ? [searchFrom] : [keptPort, searchFrom])
   const { code } = await runProgram(
     pgCtl,
     ['start', '-w', '-t', '60', '-D', cluster.dataDirectory, '-l', logPath(cluster), '-o', `-p ${port}`],
@@ -113,9 +113,11 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
   else await rename(aside, lockPath(cluster)).catch(() => undefined)
 }
 
-/** The wanted port while it is free (the kept one, so that a connection string stays right); else the first free one. */
-async function freePort(wantedPort: number): Promise<number> {
-  if (await isFree(wantedPort)) return wantedPort
+/** The first wanted port that is free (the kept one, so that a connection string stays right); else the first free one. */
+async function freePort(wantedPorts: readonly number[]): Promise<number> {
+  for (const port of wantedPorts) {
+    if (await isFree(port)) return port
+  }
   for (let port = FIRST_PORT; port <= LAST_PORT; port += 1) {
     if (await isFree(port)) return port
   }

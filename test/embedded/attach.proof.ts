@@ -82,6 +82,13 @@ describe('the embedded server', () => {
     assert.equal(await answers(one.url), false)
   })
 
+  test('has a port of its own when several start for the first time at once', async (t) => {
+    const homes: string[] = []
+    for (let n = 0; n < 6; n += 1) homes.push(await makeHome(t))
+    const servers = await Promise.all(homes.map((home) => attach(t, home)))
+    assert.equal(new Set(servers.map(({ url }) => new URL(url).port)).size, homes.length)
+  })
+
   test('comes back when somebody attaches just while the last one leaves', async (t) => {
     const home = await makeHome(t)
     let leaving = await attach(t, home)

@@ -8,7 +8,15 @@ import { describe, test } from 'node:test'
 import { attachEmbedded } from '../../src/embedded/attach.ts'
 import { findBinaries } from '../../src/embedded/binaries.ts'
 import { ConfigurationError } from '../../src/errors.ts'
-import { answers, attach, makeEmptyHome, makeHome, query, startUser } from '../support/embedded.ts'
+import {
+  answers,
+  attach,
+  keepOwnPort,
+  makeEmptyHome,
+  makeHome,
+  query,
+  startUser,
+} from '../support/embedded.ts'
 
 describe('the embedded server', () => {
   test('goes from nothing to a query, in UTF-8, on loopback only, behind a password file that only its owner reads', async (t) => {
@@ -101,6 +109,7 @@ describe('the embedded server', () => {
 
   test('steps around its port while that is in use, says so, and goes back to it', async (t) => {
     const home = await makeHome(t)
+    await keepOwnPort(home)
     const first = await attach(t, home)
     await first.dispose()
 

@@ -13,6 +13,7 @@ import {
   attach,
   copyProject,
   isAlive,
+  keepOwnPort,
   killServer,
   makeEmptyHome,
   makeHome,
@@ -93,6 +94,7 @@ describe('the embedded server survives', () => {
 
   test('another server on the port where it died', async (t) => {
     const [home, otherHome] = [await makeHome(t), await makeHome(t)]
+    await keepOwnPort(home)
     const user = await startUser(home)
     const { port } = new URL(user.url)
     const other = await attach(t, otherHome)

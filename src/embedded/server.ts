@@ -3,7 +3,7 @@
  * start, and the other is told that it did not.
  */
 
-import { randomBytes, randomInt } from 'node:crypto'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile, readlink, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -13,8 +13,9 @@ import { ConfigurationError } from '../errors.ts'
 import { INSTEAD, reachableBinaries, runProgram } from './binaries.ts'
 import type { Cluster } from './cluster.ts'
 
-const FIRST_PORT = 54_329
-const LAST_PORT = 54_428
+/** Below the ports that Linux (32,768 and up), macOS and Windows give to outgoing connections, of which any may hold its port for a while. */
+const FIRST_PORT = 26_000
+const LAST_PORT = 29_999
 
 const STOP_LIMIT_MS = 60_000
 const STOP_PAUSE_MS = 20
@@ -44,7 +45,7 @@ export async function startServer(cluster: Cluster, refusedStarts = 0): Promise<
   const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
   const keptPort = await readKeptPort(cluster)
   // Servers that are started at once see the same port free: who lost it looks elsewhere.
-  const searchFrom = refusedStarts === 0 ? FIRST_PORT : randomInt(FIRST_PORT, LAST_PORT + 1)
+  const searchFrom = refusedStarts === 0 ? portOfFolder(cluster) : randomInt(FIRST_PORT, LAST_PORT + 1)
   const port = await freePort(keptPort === null ? [searchFrom] : [keptPort, searchFrom])
   const { code } = await runProgram(
     pgCtl,
@@ -111,6 +112,12 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
   const [pid] = (await readFile(aside, 'utf8').catch(() => '')).split('\n')
   if (Number(pid) === lock.pid) await rm(aside)
   else await rename(aside, lockPath(cluster)).catch(() => undefined)
+}
+
+/** Where the search for a first port begins: by the folder, so that the servers of several homes do not take each other's while one of them is stopped. */
+function portOfFolder({ folder }: Cluster): number {
+  const hash = createHash('sha256').update(folder).digest().readUInt32BE()
+  return FIRST_PORT + (hash % (LAST_PORT - FIRST_PORT + 1))
 }
 
 /** The first wanted port that is free (the kept one, so that a connection string stays right); else the first free one. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -8,15 +9,7 @@ import { describe, test } from 'node:test'
 import { attachEmbedded } from '../../src/embedded/attach.ts'
 import { findBinaries } from '../../src/embedded/binaries.ts'
 import { ConfigurationError } from '../../src/errors.ts'
-import {
-  answers,
-  attach,
-  keepOwnPort,
-  makeEmptyHome,
-  makeHome,
-  query,
-  startUser,
-} from '../support/embedded.ts'
+import { answers, attach, makeEmptyHome, makeHome, query, startUser } from '../support/embedded.ts'
 
 describe('the embedded server', () => {
   test('goes from nothing to a query, in UTF-8, on loopback only, behind a password file that only its owner reads', async (t) => {
@@ -90,9 +83,14 @@ describe('the embedded server', () => {
     assert.equal(await answers(one.url), false)
   })
 
-  test('has a port of its own when several start for the first time at once', async (t) => {
+  test('has a port of its own when several that look for the same start at once', async (t) => {
+    const wanted = String(randomInt(20_000, 26_000))
     const homes: string[] = []
-    for (let n = 0; n < 6; n += 1) homes.push(await makeHome(t))
+    for (let n = 0; n < 6; n += 1) {
+      const home = await makeHome(t)
+      await writeFile(join(home, 'postgres', 'port'), wanted)
+      homes.push(home)
+    }
     const servers = await Promise.all(homes.map((home) => attach(t, home)))
     assert.equal(new Set(servers.map(({ url }) => new URL(url).port)).size, homes.length)
   })
@@ -109,7 +107,6 @@ describe('the embedded server', () => {
 
   test('steps around its port while that is in use, says so, and goes back to it', async (t) => {
     const home = await makeHome(t)
-    await keepOwnPort(home)
     const first = await attach(t, home)
     await first.dispose()
 

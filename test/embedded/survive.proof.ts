@@ -13,7 +13,6 @@ import {
   attach,
   copyProject,
   isAlive,
-  keepOwnPort,
   killServer,
   makeEmptyHome,
   makeHome,
@@ -94,7 +93,6 @@ describe('the embedded server survives', () => {
 
   test('another server on the port where it died', async (t) => {
     const [home, otherHome] = [await makeHome(t), await makeHome(t)]
-    await keepOwnPort(home)
     const user = await startUser(home)
     const { port } = new URL(user.url)
     const other = await attach(t, otherHome)

@@ -4,10 +4,9 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, readFile, realpath, rm, rmdir, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readFile, realpath, rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -43,11 +42,6 @@ export async function makeHome(t: TestContext): Promise<string> {
   await mkdir(home)
   assert.equal(spawnSync('cp', ['-Rp', folder, join(home, 'postgres')]).status, 0)
   return home
-}
-
-/** Gives the server of a home a port that no other server looks for: the tests of other files start theirs meanwhile. */
-export async function keepOwnPort(home: string): Promise<void> {
-  await writeFile(join(home, 'postgres', 'port'), String(randomInt(20_000, 30_000)))
 }
 
 /** A home to be made, in a folder of the mode; it goes with its server after the test. */

@@ -877,7 +877,7 @@ CREATE INDEX "task_overdue" ON "task" USING btree ("overdue_at","posted_at") WHE
 --> statement-breakpoint
 CREATE INDEX "task_awaited" ON "task" USING btree ("endpoint") WHERE state = 'posted';
 --> statement-breakpoint
-CREATE INDEX "task_open" ON "task" USING btree ("target_id","slot") WHERE state in ('planned', 'posting', 'posted');
+CREATE INDEX "task_open" ON "task" USING btree ("target_id","slot") WHERE attempt > 0 and (state in ('posting', 'posted') or (state = 'planned' and attempt > 1));
 --> statement-breakpoint
 CREATE INDEX "task_dropped" ON "task" USING btree ("id") WHERE state = 'dropped' and ended_at is null;
 --> statement-breakpoint

@@ -22,7 +22,10 @@ revoke execute on function note_alert_due(integer[], timestamptz[], text[]) from
 create or replace function is_collecting(of_project text) returns boolean language sql stable set enable_seqscan = off set enable_sort = off as $$
   select exists (
     select from (
-      select target_id from task where state in ('planned', 'posting', 'posted') order by target_id, slot offset 0
+      select target_id from task where state = 'planned'
+      union all
+      select target_id from task where state in ('posting', 'posted') and attempt > 0
+      offset 0
     ) k
     where exists (select from watch_period p where p.target_id = k.target_id and p.project = of_project and p.ended_at is null)
   )

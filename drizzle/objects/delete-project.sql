@@ -17,8 +17,13 @@ begin
   delete from public.app_watch w where w.project = in_project;
   commit;
 
-  select count(*) into under_way from public.task k
-  where k.state in ('planned', 'posting', 'posted') and of_id = any (k.payers);
+  select count(*) into under_way
+  from (
+    select payers from public.task where state = 'planned'
+    union all
+    select payers from public.task where state in ('posting', 'posted') and attempt > 0
+  ) k
+  where of_id = any (k.payers);
   if under_way > 0 then
     raise object_in_use using
       message = format('The project "%s" is disabled and its watches are deleted, but %s of its measurements are under way.',

@@ -1,5 +1,5 @@
 -- Two sources: the slots from `closed_to` on, which are one for nearly every period, and the tasks that are open though their slot is
--- closed, which `task_open` finds without the tasks of the last 90 days.
+-- closed, which `task_open` finds without the tasks of the last 90 days: closing leaves none that was never sent.
 -- An array of slots, which the planner takes for ten; slots_between would be called for each period, and takes fifteen times as long.
 create or replace view open_slot as
 select p.id as period_id, p.project, p.kind, p.target_id, p.every, s.slot
@@ -15,7 +15,8 @@ cross join lateral unnest(
     ) end
   || array(
     select k.slot from task k
-    where k.target_id = p.target_id and k.slot < open.first_slot and k.state in ('planned', 'posting', 'posted')
+    where k.target_id = p.target_id and k.slot < open.first_slot
+      and k.attempt > 0 and (k.state in ('posting', 'posted') or (k.state = 'planned' and k.attempt > 1))
       and case when k.state = 'posting' then exists (select from post o where o.id = k.post_id and o.state <> 'settled') else true end
   )
 ) s (slot)

@@ -14,9 +14,13 @@ with booked as (
   group by 1
 ), reserved as (
   select d.scope, sum(share_of(k.estimate_micros, cardinality(k.payers), y.place)) as reserved
-  from task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
+  from (
+    select estimate_micros, payers from task where state = 'planned'
+    union all
+    select estimate_micros, payers from task where state = 'posting' and attempt > 0
+  ) k
+  cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
   cross join lateral (values (0), (y.project_id)) d (scope)
-  where k.state in ('planned', 'posting')
   group by 1
 ), counted as (
   select scope, sum(reserved_micros) as reserved, sum(charged_micros) as charged, sum(refunded_micros) as refunded,

@@ -4,7 +4,7 @@
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { readByIndexes } from '../db/joins.ts'
-import { closeUnsentTasks } from '../ledger/close-unsent.ts'
+import { closeUnsentTasks, hasMoreUnsentTasks } from '../ledger/close-unsent.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { TIMINGS } from '../timings.ts'
 
@@ -38,7 +38,10 @@ export async function closeEndedSlots(
   const waiting: number[] = []
   const closeNext = (read: (tx: Transaction) => Promise<number[]>, limits: ClosingPiece) =>
     withLedgerLock(db, 'Closing the slots', async (tx) => {
-      const closed = await closePiece(tx, await read(tx), limits)
+      await readByIndexes(tx)
+      // A slot is not closed before its task: it would be neither in the history nor open, and its gap would not have the task's reason.
+      const ids = (await hasMoreUnsentTasks(tx, limits.tasks)) ? [] : await read(tx)
+      const closed = await closePiece(tx, ids, limits)
       total.budget += closed.budget
       total.missed += closed.missed
       return closed
@@ -95,7 +98,6 @@ async function closePiece(
   ids: readonly number[],
   piece: ClosingPiece,
 ): Promise<ClosedPiece> {
-  await readByIndexes(tx)
   const [row] = await tx<(ClosedSlots & { isFull: boolean; waiting: number[] })[]>`
     with ${closeUnsentTasks(tx, piece.tasks)},
     uncut as (

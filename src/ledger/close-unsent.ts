@@ -2,6 +2,14 @@
 import type { Transaction } from '../db/database.ts'
 import { booked, type Fragment, freed } from './money.ts'
 
+/** Whether `closeUnsentTasks` leaves some over: more than `limit` were planned, or more than `limit` dropped. */
+export async function hasMoreUnsentTasks(tx: Transaction, limit: number): Promise<boolean> {
+  const [row] = await tx<{ hasMore: boolean }[]>`
+    select exists (select from task where state = 'planned' and slot_ends_at <= storerank_now() order by slot_ends_at offset ${limit})
+      or exists (select from task where state = 'dropped' and ended_at is null offset ${limit}) as "hasMore"`
+  return row?.hasMore ?? false
+}
+
 /**
  * Common table expressions that end in `unsent` (id, target_id, slot, status_code, problem): planned tasks whose slot is over,
  * and tasks that a claim has dropped since, a bounded number at a time. A task that was sent before stays as `dropped`, because the

@@ -22,6 +22,7 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises'
+import { totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
 import { type Account, giveTo, INSTEAD, reachableBinaries, runProgram } from './binaries.ts'
@@ -36,12 +37,32 @@ const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '100',
-  shared_buffers: '128MB',
   // initdb would derive 64 MB from the small segments, which makes bulk writes checkpoint all the time.
   max_wal_size: '1GB',
   log_checkpoints: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
+}
+
+const MIB = 1024 * 1024
+const LEAST_BUFFERS_MIB = 128
+const MOST_BUFFERS_MIB = 1024
+/** PostgreSQL's manual gives a server of its own a quarter of the memory: this one shares the machine with all else. */
+const SHARE_OF_MEMORY = 1 / 16
+
+/**
+ * What the server caches of its tables: `shared_buffers`. It takes the memory as it fills it, so that a small database costs nothing.
+ * @param memoryBytes of the machine, or of the container
+ */
+export function sharedBuffers(memoryBytes: number): string {
+  const share = Math.floor((memoryBytes / MIB) * SHARE_OF_MEMORY)
+  return `${Math.min(MOST_BUFFERS_MIB, Math.max(LEAST_BUFFERS_MIB, share))}MB`
+}
+
+/** Of the container where it has a limit, else of the machine. */
+function readMemoryBytes(): number {
+  const limit = process.constrainedMemory()
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem()
 }
 
 /** Where the server lives, who runs it, and the password of ROLE. */
@@ -98,7 +119,8 @@ async function makeCluster(entry: string, settings: Record<string, string>): Pro
   await mkdir(home, { recursive: true })
   const folder = await makeFolder(entry, account)
   try {
-    await initialise(folder, account, { ...SETTINGS, ...settings })
+    const buffers = { shared_buffers: sharedBuffers(readMemoryBytes()) }
+    await initialise(folder, account, { ...SETTINGS, ...buffers, ...settings })
     await (dirname(folder) === home ? rename(folder, entry) : symlink(folder, entry))
   } catch (error) {
     await rm(folder, { recursive: true, force: true })

@@ -534,6 +534,7 @@ CREATE TABLE "post" (
 	"answer_before" timestamp (6) with time zone,
 	"settled_at" timestamp (6) with time zone,
 	"scanned_at" timestamp (6) with time zone,
+	"slots_end_at" timestamp (6) with time zone DEFAULT '-infinity' NOT NULL,
 	"micros" bigint DEFAULT 0 NOT NULL,
 	"problem" text,
 	"created_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -843,6 +844,8 @@ CREATE INDEX "period_due_by_time" ON "period_due" USING btree ("work","at");
 --> statement-breakpoint
 CREATE INDEX "post_open" ON "post" USING btree ("state","id") WHERE state <> 'settled';
 --> statement-breakpoint
+CREATE INDEX "post_ending" ON "post" USING btree ("slots_end_at") WHERE state = 'ready';
+--> statement-breakpoint
 CREATE INDEX "post_settled" ON "post" USING btree ("settled_at") WHERE state = 'settled';
 --> statement-breakpoint
 CREATE INDEX "ranking_failed" ON "ranking" USING btree ("target_id","slot") WHERE gap = 'failed';
@@ -865,11 +868,9 @@ CREATE UNIQUE INDEX "task_once_per_slot" ON "task" USING btree ("slot","target_i
 --> statement-breakpoint
 CREATE UNIQUE INDEX "task_service_id_once" ON "task" USING btree ("service_id") WHERE service_id is not null;
 --> statement-breakpoint
-CREATE INDEX "task_of_post" ON "task" USING btree ("post_id");
+CREATE INDEX "task_of_post" ON "task" USING btree ("post_id","state","slot");
 --> statement-breakpoint
-CREATE INDEX "task_planned" ON "task" USING btree ("slot_ends_at","slot") WHERE state = 'planned';
---> statement-breakpoint
-CREATE INDEX "task_unpacked" ON "task" USING btree ("planned_at") WHERE state = 'planned' and post_id is null;
+CREATE INDEX "task_unpacked" ON "task" USING btree ("slot_ends_at","slot") WHERE state = 'planned' and post_id is null;
 --> statement-breakpoint
 CREATE INDEX "task_posted" ON "task" USING btree ("ask_at","slot") WHERE state = 'posted';
 --> statement-breakpoint

@@ -193,11 +193,14 @@ begin
   insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
     adjusted_micros, tasks_charged)
   select new.id, d.begins_at, d.ends_at, sum(d.sign * share_of(k.estimate_micros, cardinality(k.payers), y.place)), 0, 0, 0, 0, 0
-  -- By a partial index each: one condition for both states would read all tasks of 90 days. Likewise below.
+  -- By their posts: a condition on the state would read all tasks of 90 days. Likewise below.
   from (
-    select estimate_micros, payers, reserved_at from task where state = 'planned'
+    select k.estimate_micros, k.payers, k.reserved_at
+    from post p
+    cross join lateral (select * from task k where k.post_id = p.id and k.state in ('planned', 'posting') offset 0) k
+    where p.state <> 'settled'
     union all
-    select estimate_micros, payers, reserved_at from task where state = 'posting' and attempt > 0
+    select estimate_micros, payers, reserved_at from task where state = 'planned' and post_id is null
   ) k
   cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
   cross join lateral (
@@ -234,9 +237,12 @@ begin
   from (
     select y.project_id, k.reserved_at as at, 'reserved' as kind, share_of(k.estimate_micros, cardinality(k.payers), y.place) as micros
     from (
-      select estimate_micros, payers, reserved_at from task where state = 'planned'
+      select k.estimate_micros, k.payers, k.reserved_at
+      from post p
+      cross join lateral (select * from task k where k.post_id = p.id and k.state in ('planned', 'posting') offset 0) k
+      where p.state <> 'settled'
       union all
-      select estimate_micros, payers, reserved_at from task where state = 'posting' and attempt > 0
+      select estimate_micros, payers, reserved_at from task where state = 'planned' and post_id is null
     ) k
     cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
     union all

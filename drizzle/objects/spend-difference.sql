@@ -15,9 +15,12 @@ with booked as (
 ), reserved as (
   select d.scope, sum(share_of(k.estimate_micros, cardinality(k.payers), y.place)) as reserved
   from (
-    select estimate_micros, payers from task where state = 'planned'
+    select k.estimate_micros, k.payers
+    from post p
+    cross join lateral (select * from task k where k.post_id = p.id and k.state in ('planned', 'posting') offset 0) k
+    where p.state <> 'settled'
     union all
-    select estimate_micros, payers from task where state = 'posting' and attempt > 0
+    select estimate_micros, payers from task where state = 'planned' and post_id is null
   ) k
   cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
   cross join lateral (values (0), (y.project_id)) d (scope)

@@ -40,11 +40,11 @@ export async function closeEndedSlots(
     withLedgerLock(db, 'Closing the slots', async (tx) => {
       await readByIndexes(tx)
       // A slot is not closed before its task: it would be neither in the history nor open, and its gap would not have the task's reason.
-      const ids = (await hasMoreUnsentTasks(tx, limits.tasks)) ? [] : await read(tx)
-      const closed = await closePiece(tx, ids, limits)
+      const hasMore = await hasMoreUnsentTasks(tx, limits.tasks)
+      const closed = await closePiece(tx, hasMore ? [] : await read(tx), limits)
       total.budget += closed.budget
       total.missed += closed.missed
-      return closed
+      return { ...closed, goesOn: hasMore || closed.goesOn }
     })
   for (;;) {
     const closed = await closeNext((tx) => takePeriods(tx, piece.periods), piece)
@@ -123,7 +123,7 @@ async function closePiece(
     ),
     ${gaps(tx)}
     select count(*) filter (where gap = 'budget') as budget, count(*) filter (where gap = 'missed') as missed,
-      (select count(*) from unsent) >= ${piece.tasks} or (select count(*) from uncut) >= ${piece.tasks} as "isFull",
+      (select count(*) from uncut) >= ${piece.tasks} as "isFull",
       array(select d.id from due_period d join waiting w using (id) where d.horizon < d.ends) as waiting
     from (select gap from ranked union all select gap from described) as closed`
   const { budget = 0, missed = 0, isFull = false, waiting = [] } = row ?? {}

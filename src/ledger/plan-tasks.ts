@@ -42,7 +42,8 @@ export async function planTasks<Besides extends object>(
       from bought b join price p using (endpoint) where b.number % ${MAX_TASKS_PER_POST}::int = 0
     ),
     made as (
-      insert into post (id, store, function) select id, store, function from pack
+      insert into post (id, store, function, slots_end_at)
+      select id, store, function, (select min(slot_ends_at) from bought) from pack
     ),
     inserted as (
       insert into task (id, target_id, slot, slot_ends_at, depth, priority, html, estimate_micros, payers, reserved_at, post_id, planned_at)
@@ -100,11 +101,11 @@ export async function packTasks(tx: Transaction): Promise<string[]> {
     select from task where state = 'planned' and post_id is null and slot_ends_at > storerank_now() order by id for update`
   const rows = await tx<{ id: string }[]>`
     with unpacked as materialized (
-      select k.id, k.priority, k.planned_at, k.target_id from task k
+      select k.id, k.priority, k.planned_at, k.target_id, k.slot_ends_at from task k
       where k.state = 'planned' and k.post_id is null and k.slot_ends_at > storerank_now()
     ),
     waiting as (
-      select k.id, k.priority, k.planned_at, t.store, t.function,
+      select k.id, k.priority, k.planned_at, k.slot_ends_at, t.store, t.function,
         row_number() over (partition by t.store, t.function order by k.priority desc, k.planned_at, k.id) - 1 as number
       from unpacked k join target t on t.id = k.target_id
       -- Else a plan without nested loops reads all targets.
@@ -113,10 +114,10 @@ export async function packTasks(tx: Transaction): Promise<string[]> {
     numbered as materialized (select *, ${newPost(tx)} as new_post_id from waiting),
     packed as materialized (select *, ${postOf(tx)} as post_id from numbered),
     pack as materialized (
-      select post_id, store, function, min(number) as number from packed group by post_id, store, function
+      select post_id, store, function, min(number) as number, min(slot_ends_at) as slots_end_at from packed group by post_id, store, function
     ),
     made as (
-      insert into post (id, store, function) select post_id, store, function from pack
+      insert into post (id, store, function, slots_end_at) select post_id, store, function, slots_end_at from pack
     ),
     moved as (
       update task k set post_id = p.post_id from packed p where k.id = p.id and k.id = any(array(select id from unpacked))

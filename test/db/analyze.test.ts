@@ -80,7 +80,7 @@ test('a table that was filled is analyzed and vacuumed at once, with its partial
   })
   await keepTables(db)
   assert.equal(await rowsOf('task'), 60_000)
-  assert.equal(await rowsOf('task_planned'), 60_000)
+  assert.equal(await rowsOf('task_unpacked'), 60_000)
   const [planned] = await sql<{ share: number }[]>`
     select most_common_freqs[1] as share from pg_stats where tablename = 'task' and attname = 'state'`
   assert.equal(planned?.share, 1)

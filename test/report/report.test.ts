@@ -93,14 +93,17 @@ describe('the money', () => {
         ('charge', 1200, 'c', '2026-11-02 05:00+00'))
         as v (kind, micros, service_id, at)`
     await watchlist.sql`
-      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, reserved_at)
+      with sending as (
+        insert into post (store, function, state) values ('ios_store', 'app_searches', 'sending') returning id
+      )
+      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, reserved_at, post_id)
       select 1, slot, slot + interval '1 day', state, 1, micros, array(select id from project where name = 'fitness'),
-        '2026-11-03 05:00+00'
+        '2026-11-03 05:00+00', (select id from sending)
       from (values (timestamptz '2026-11-03', 'posting', 1200), ('2026-11-02', 'dropped', 2400)) as v (slot, state, micros)`
     await recount(db.sql)
   })
   after(async () => {
-    await watchlist.sql`delete from task`
+    await watchlist.sql`with gone as (delete from task) delete from post`
     await recount(db.sql)
   })
 

@@ -79,6 +79,8 @@ export const post = pgTable(
     settledAt: instant('settled_at'),
     /** When the first complete scan of the service's history began that did not find its unknown tasks. */
     scannedAt: instant('scanned_at'),
+    /** No slot of its planned tasks ends before: closing looks at a post from then on, and moves it. */
+    slotsEndAt: instant('slots_end_at').notNull().default(sql`'-infinity'`),
     /** What its tasks had reserved when it was claimed: the account's spending limit per minute counts it. */
     micros: micros('micros').notNull().default(0),
     problem: text('problem'),
@@ -87,6 +89,7 @@ export const post = pgTable(
   (t) => [
     check('post_state_known', sql`state in ('ready', 'sending', 'settled', 'unknown')`),
     index('post_open').on(t.state, t.id).where(sql`state <> 'settled'`),
+    index('post_ending').on(t.slotsEndAt).where(sql`state = 'ready'`),
     index('post_settled').on(t.settledAt).where(sql`state = 'settled'`),
   ],
 )
@@ -144,10 +147,10 @@ export const task = pgTable(
     // The slot first: what is planned, posted and collected together stands together, where each target's own place would be another page.
     uniqueIndex('task_once_per_slot').on(t.slot, t.targetId).where(sql`state <> 'dropped'`),
     uniqueIndex('task_service_id_once').on(t.serviceId).where(sql`service_id is not null`),
-    index('task_of_post').on(t.postId),
-    // With the slot, so that what is open is counted without reading the tasks; likewise below.
-    index('task_planned').on(t.slotEndsAt, t.slot).where(sql`state = 'planned'`),
-    index('task_unpacked').on(t.plannedAt).where(sql`state = 'planned' and post_id is null`),
+    // Planned tasks are those of open posts, and those that are in none: an index of them all was a tenth of a plan. With state and slot, so that
+    // what is open is counted without reading the tasks; likewise below.
+    index('task_of_post').on(t.postId, t.state, t.slot),
+    index('task_unpacked').on(t.slotEndsAt, t.slot).where(sql`state = 'planned' and post_id is null`),
     // By when they are asked for by id: what is asked for now is found without reading what is not.
     index('task_posted').on(t.askAt, t.slot).where(sql`state = 'posted'`),
     // Those that are late, however often they were asked for, counted and told since when without reading them. None of its columns changes

@@ -868,7 +868,7 @@ CREATE UNIQUE INDEX "task_once_per_slot" ON "task" USING btree ("slot","target_i
 --> statement-breakpoint
 CREATE UNIQUE INDEX "task_service_id_once" ON "task" USING btree ("service_id") WHERE service_id is not null;
 --> statement-breakpoint
-CREATE INDEX "task_of_post" ON "task" USING btree ("post_id","state","slot");
+CREATE INDEX "task_of_post" ON "task" USING btree ("post_id");
 --> statement-breakpoint
 CREATE INDEX "task_unpacked" ON "task" USING btree ("slot_ends_at","slot") WHERE state = 'planned' and post_id is null;
 --> statement-breakpoint

@@ -240,8 +240,9 @@ function takenSlots(sql: SqlRunner, { after, slots }: DuePiece): Fragment {
 
 /** Who asks for the slots of `piece`. Tables that grow with the watches are read by its ids: a join would read all of them for each piece. */
 function askedSlots(sql: SqlRunner): Fragment {
-  const targets = sql`any(array(select target_id from piece))`
+  const targets = sql`any((select ids from wanted)::int[])`
   return sql`
+    wanted as materialized (select array_agg(target_id) as ids from piece),
     -- By the ids of each slot: a look-up for each row took twice as long.
     done as materialized (
       select m.target_id, s.slot
@@ -258,13 +259,15 @@ function askedSlots(sql: SqlRunner): Fragment {
       select a.*, t.store, t.function
       from (
         select min(i.place) as place, p.target_id, i.slot, max(p.depth) as depth, max(p.priority) as priority,
-          max(i.slot + p.every) as slot_ends_at, bool_or(p.html) as html, array_agg(distinct j.id order by j.id) as askers
+          i.slot + max(p.every) as slot_ends_at, bool_or(p.html) as html, array_agg(distinct j.id order by j.id) as askers
         from watch_period p join piece i on i.target_id = p.target_id and i.slot = slot_of(p.every, (select storerank_now()))
         join project j on j.name = p.project
         where p.target_id = ${targets} and p.ended_at is null and i.slot >= p.first_slot
+          -- Of nearly all pieces \`done\` is empty, and a join would copy all rows into a hash table to find that out.
+          and (i.target_id, i.slot) not in (select target_id, slot from done)
         group by p.target_id, i.slot
       ) a join target t on t.id = a.target_id
-      where t.id = ${targets} and not exists (select from done d where d.target_id = a.target_id and d.slot = a.slot)
+      where t.id = ${targets}
     )`
 }
 

@@ -64,3 +64,37 @@ test('more tasks that claims dropped than a piece takes leave their reason in ea
   assert.deepEqual(await reasons(), UNSENT)
   assert.equal((await planning.db.sql`select from task`).count, 0)
 })
+
+/** Of each ready post its `slots_end_at`, and the end of its first slot. */
+const ends = () => planning.db.sql<{ told: Date; first: Date | null }[]>`
+  select p.slots_end_at as told, (select min(k.slot_ends_at) from task k where k.post_id = p.id and k.state = 'planned') as first
+  from post p where p.state = 'ready' order by p.id`
+
+test('a post tells when the first slot of its tasks ends, and closing takes those that are over and leaves the others', async () => {
+  await planning.clear()
+  await planning.setNow('2026-03-12 00:00+00')
+  await planning.watch('a', ['daily'])
+  await planning.watch('a', ['six'], { every: '6 hours' })
+  await planning.plan()
+  const subjects = async () =>
+    (await planning.db.sql`select t.subject from task k join target t on t.id = k.target_id`).map(
+      ({ subject }) => subject,
+    )
+  assert.deepEqual((await subjects()).sort(), ['daily', 'six'])
+  const first = new Date('2026-03-12T06:00:00Z')
+  assert.deepEqual([...(await ends())], [{ told: first, first }])
+
+  await planning.setNow('2026-03-12 06:00+00')
+  assert.deepEqual(await closeEndedSlots(planning.db, PIECE), { budget: 0, missed: 1 })
+  assert.deepEqual(await subjects(), ['daily'])
+  const last = new Date('2026-03-13T00:00:00Z')
+  assert.deepEqual([...(await ends())], [{ told: last, first: last }])
+
+  await planning.setNow('2026-03-13 00:00+00')
+  await closeEndedSlots(planning.db, PIECE)
+  assert.deepEqual(await subjects(), [])
+  const [empty] = await planning.db
+    .sql`select slots_end_at = 'infinity' as never from post where state = 'ready'`
+  assert.equal(empty?.never, true)
+  assert.deepEqual(await closeEndedSlots(planning.db, PIECE), { budget: 0, missed: 0 })
+})

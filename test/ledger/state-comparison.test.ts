@@ -28,7 +28,7 @@ const OF_ALL_TASKS: Readonly<Record<string, number>> = {
   'drizzle/objects/money.sql': 4,
   // By `task_open`, which has the target first.
   'drizzle/objects/open-slot.sql': 3,
-  'drizzle/objects/open-work.sql': 4,
+  'drizzle/objects/open-work.sql': 5,
   'drizzle/objects/spend-difference.sql': 2,
   'drizzle/objects/task-problem.sql': 2,
   'src/archive/archive.ts': 3,

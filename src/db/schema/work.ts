@@ -147,9 +147,8 @@ export const task = pgTable(
     // The slot first: what is planned, posted and collected together stands together, where each target's own place would be another page.
     uniqueIndex('task_once_per_slot').on(t.slot, t.targetId).where(sql`state <> 'dropped'`),
     uniqueIndex('task_service_id_once').on(t.serviceId).where(sql`service_id is not null`),
-    // Planned tasks are those of open posts, and those that are in none: an index of them all was a tenth of a plan. With state and slot, so that
-    // what is open is counted without reading the tasks; likewise below.
-    index('task_of_post').on(t.postId, t.state, t.slot),
+    // Planned tasks are those of open posts, and those that are in none: an index of them all was a tenth of a plan.
+    index('task_of_post').on(t.postId),
     index('task_unpacked').on(t.slotEndsAt, t.slot).where(sql`state = 'planned' and post_id is null`),
     // By when they are asked for by id: what is asked for now is found without reading what is not.
     index('task_posted').on(t.askAt, t.slot).where(sql`state = 'posted'`),

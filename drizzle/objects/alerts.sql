@@ -22,15 +22,7 @@ revoke execute on function note_alert_due(integer[], timestamptz[], text[]) from
 create or replace function is_collecting(of_project text) returns boolean language sql stable set enable_seqscan = off set enable_sort = off as $$
   select exists (
     select from (
-      select k.target_id
-      from post o
-      cross join lateral (select k.target_id from task k where k.post_id = o.id and k.state in ('planned', 'posting') offset 0) k
-      where o.state <> 'settled'
-      union all
-      select target_id from task where state = 'planned' and post_id is null
-      union all
-      select target_id from task where state = 'posted'
-      offset 0
+      select target_id from reserving_task union all select target_id from task where state = 'posted' offset 0
     ) k
     where exists (select from watch_period p where p.target_id = k.target_id and p.project = of_project and p.ended_at is null)
   )

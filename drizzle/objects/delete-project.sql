@@ -18,16 +18,7 @@ begin
   commit;
 
   select count(*) into under_way
-  from (
-    select k.payers
-    from public.post o
-    cross join lateral (select k.payers from public.task k where k.post_id = o.id and k.state in ('planned', 'posting') offset 0) k
-    where o.state <> 'settled'
-    union all
-    select payers from public.task where state = 'planned' and post_id is null
-    union all
-    select payers from public.task where state = 'posted'
-  ) k
+  from (select payers from public.reserving_task union all select payers from public.task where state = 'posted') k
   where of_id = any (k.payers);
   if under_way > 0 then
     raise object_in_use using

@@ -193,16 +193,7 @@ begin
   insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
     adjusted_micros, tasks_charged)
   select new.id, d.begins_at, d.ends_at, sum(d.sign * share_of(k.estimate_micros, cardinality(k.payers), y.place)), 0, 0, 0, 0, 0
-  -- By their posts: a condition on the state would read all tasks of 90 days. Likewise below.
-  from (
-    select k.estimate_micros, k.payers, k.reserved_at
-    from post p
-    cross join lateral (select * from task k where k.post_id = p.id and k.state in ('planned', 'posting') offset 0) k
-    where p.state <> 'settled'
-    union all
-    select estimate_micros, payers, reserved_at from task where state = 'planned' and post_id is null
-  ) k
-  cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
+  from reserving_task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
   cross join lateral (
     select zone.sign, date_trunc('day', k.reserved_at at time zone zone.name) at time zone zone.name as begins_at,
       (date_trunc('day', k.reserved_at at time zone zone.name) + interval '1 day') at time zone zone.name as ends_at
@@ -236,15 +227,7 @@ begin
     coalesce(sum(m.micros) filter (where m.kind = 'adjustment'), 0), count(*) filter (where m.kind = 'charge')
   from (
     select y.project_id, k.reserved_at as at, 'reserved' as kind, share_of(k.estimate_micros, cardinality(k.payers), y.place) as micros
-    from (
-      select k.estimate_micros, k.payers, k.reserved_at
-      from post p
-      cross join lateral (select * from task k where k.post_id = p.id and k.state in ('planned', 'posting') offset 0) k
-      where p.state <> 'settled'
-      union all
-      select estimate_micros, payers, reserved_at from task where state = 'planned' and post_id is null
-    ) k
-    cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
+    from reserving_task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
     union all
     select c.project_id, c.at, c.kind, c.amount_micros from charge c
   ) m cross join lateral money_days(m.project_id, m.at) d

@@ -82,12 +82,7 @@ grant execute on function unplanned_slots() to storerank_editor, storerank_reade
 create or replace view open_work as
 select w.kind, w.count, w.since, case when w.count > 0 then w.message end as message
 from (
-  select 'planned' as kind, count(*) as count, min(k.slot) as since, null::text as message
-  from (
-    select k.slot from task k where k.post_id = any(array(select p.id from post p where p.state = 'ready')) and k.state = 'planned'
-    union all
-    select k.slot from task k where k.state = 'planned' and k.post_id is null
-  ) k
+  select 'planned' as kind, count(*) as count, min(k.slot) as since, null::text as message from reserving_task k where k.state = 'planned'
   union all
   select 'unplanned', u.count, u.since, null from unplanned_slots() u
   union all

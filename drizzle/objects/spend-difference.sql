@@ -14,15 +14,7 @@ with booked as (
   group by 1
 ), reserved as (
   select d.scope, sum(share_of(k.estimate_micros, cardinality(k.payers), y.place)) as reserved
-  from (
-    select k.estimate_micros, k.payers
-    from post p
-    cross join lateral (select * from task k where k.post_id = p.id and k.state in ('planned', 'posting') offset 0) k
-    where p.state <> 'settled'
-    union all
-    select estimate_micros, payers from task where state = 'planned' and post_id is null
-  ) k
-  cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
+  from reserving_task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
   cross join lateral (values (0), (y.project_id)) d (scope)
   group by 1
 ), counted as (

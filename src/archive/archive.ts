@@ -83,11 +83,7 @@ async function refuseUnfinished(db: Database, months: readonly Partition[], drop
   const [row] = await db.sql<{ limit: Date; open: Date | null; tasks: Date | null }[]>`
     select date_trunc('month', storerank_now() - make_interval(days => ${CLOSED_AFTER_DAYS}), 'UTC') as limit,
       least(
-        (select min(k.slot) from post p
-          cross join lateral (
-            select k.slot from task k where k.post_id = p.id and k.state in ('planned', 'posting') and k.slot < ${ends} offset 0) k
-          where p.state <> 'settled'),
-        (select min(slot) from task where state = 'planned' and post_id is null and slot < ${ends}),
+        (select min(slot) from reserving_task where slot < ${ends}),
         (select min(slot) from task where state = 'posted' and slot < ${ends}),
         (select min(slot_of(p.every, greatest(p.first_slot, p.closed_to))) from watch_period p
           where p.target_id is not null and (p.ended_at is null or p.closed_to < p.ended_at) and slot_of(p.every, greatest(p.first_slot, p.closed_to)) < ${ends})

@@ -36,16 +36,22 @@ export async function closeEndedSlots(
   await ensurePartitionsToClose(db)
   const total = { budget: 0, missed: 0 }
   const waiting: number[] = []
-  const closeNext = (read: (tx: Transaction) => Promise<number[]>, limits: ClosingPiece) =>
+  const closeOnce = (read: (tx: Transaction) => Promise<number[]>, limits: ClosingPiece) =>
     withLedgerLock(db, 'Closing the slots', async (tx) => {
       await readByIndexes(tx)
-      // A slot is not closed before its task: it would be neither in the history nor open, and its gap would not have the task's reason.
       const hasMore = await hasMoreUnsentTasks(tx, limits.tasks)
       const closed = await closePiece(tx, hasMore ? [] : await read(tx), limits)
       total.budget += closed.budget
       total.missed += closed.missed
-      return { ...closed, goesOn: hasMore || closed.goesOn }
+      return { ...closed, hasMore }
     })
+  // A slot is not closed before its task: it would be neither in the history nor open, and its gap would not have the task's reason.
+  const closeNext = async (read: (tx: Transaction) => Promise<number[]>, limits: ClosingPiece) => {
+    for (;;) {
+      const closed = await closeOnce(read, limits)
+      if (!closed.hasMore) return closed
+    }
+  }
   for (;;) {
     const closed = await closeNext((tx) => takePeriods(tx, piece.periods), piece)
     waiting.push(...closed.waiting)

@@ -47,7 +47,7 @@ export function closeUnsentTasks(tx: Transaction, limit: number): Fragment {
       ))
       order by k.id for update
     ),
-    ended as (
+    looked_at as (
       update post p set slots_end_at = coalesce((
         select min(k.slot_ends_at) from task k
         where k.post_id = p.id and k.state = (select 'planned') and k.slot_ends_at > storerank_now()), 'infinity')

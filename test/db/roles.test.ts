@@ -63,6 +63,7 @@ async function leaveSomethingInEveryView(): Promise<void> {
     payers: [1],
   }
   await owner`insert into task ${owner({ ...task, state: 'failed', ended_at: SLOT, problem: 'It failed.' })}`
+  await owner`insert into task ${owner({ ...task, slot: '2026-03-11 00:00+00', slot_ends_at: '2026-03-12 00:00+00' })}`
   const charge = { kind: 'charge', project_id: 1, amount_micros: 1200, target_id: 1, slot: SLOT }
   await owner`insert into charge ${owner({ ...charge, service_id: 'a' })}`
   await owner`select recount_spend()`

@@ -64,7 +64,9 @@ describe('the views of money and trouble', () => {
       await addCharge('charge', 1, { service_id: 'c' })
       await addCharge('adjustment', -600, { service_id: 'b' })
       await addCharge('adjustment', 3, { service_id: 'c' })
-      await addTask({ state: 'planned', estimate_micros: 2400 })
+      const [sending] = await list.sql`
+        insert into post (store, function, state) values ('ios_store', 'app_searches', 'sending') returning id`
+      await addTask({ state: 'posting', estimate_micros: 2400, post_id: sending?.id })
       await addTask({ state: 'dropped', estimate_micros: 9999 })
       await list.sql`select recount_spend()`
       const rows = await list.sql`

@@ -95,6 +95,27 @@ describe('the embedded server', () => {
     assert.equal(new Set(servers.map(({ url }) => new URL(url).port)).size, homes.length)
   })
 
+  test('looks for its first port by its folder, so that another one does not take it while it is stopped', async (t) => {
+    const urls: string[] = []
+    const homes: string[] = []
+    for (let n = 0; n < 4; n += 1) {
+      const home = await makeHome(t)
+      const server = await attach(t, home)
+      await server.dispose()
+      homes.push(home)
+      urls.push(server.url)
+    }
+    // Two of them may look for the same one of the 4,000, four do not.
+    const ports = new Set(urls.map((url) => new URL(url).port))
+    assert.ok(ports.size > 1, `all looked for ${[...ports]}`)
+    const again = await Promise.all(homes.map((home) => attach(t, home)))
+    if (ports.size === homes.length)
+      assert.deepEqual(
+        again.map(({ url }) => url),
+        urls,
+      )
+  })
+
   test('comes back when somebody attaches just while the last one leaves', async (t) => {
     const home = await makeHome(t)
     let leaving = await attach(t, home)

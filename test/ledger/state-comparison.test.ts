@@ -23,15 +23,14 @@ const MOST_READ = 25
 
 /** By file: comparisons of statements that mean all tasks of a state, or the few rows of a common table expression. */
 const OF_ALL_TASKS: Readonly<Record<string, number>> = {
-  'drizzle/objects/alerts.sql': 3,
-  'drizzle/objects/delete-project.sql': 3,
-  'drizzle/objects/money.sql': 4,
+  'drizzle/objects/alerts.sql': 1,
+  'drizzle/objects/delete-project.sql': 1,
   // By `task_open`, which has the target first.
   'drizzle/objects/open-slot.sql': 3,
-  'drizzle/objects/open-work.sql': 5,
-  'drizzle/objects/spend-difference.sql': 2,
+  'drizzle/objects/open-work.sql': 4,
+  'drizzle/objects/reserving-task.sql': 2,
   'drizzle/objects/task-problem.sql': 2,
-  'src/archive/archive.ts': 3,
+  'src/archive/archive.ts': 1,
   'src/collect/webhooks.ts': 1,
   'src/ledger/adopt.ts': 2,
   'src/ledger/close-unsent.ts': 4,

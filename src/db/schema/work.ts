@@ -158,9 +158,8 @@ export const task = pgTable(
     // From one endpoint to the next, so that what the ready lists are asked for is found without reading what waits. A lease changes none
     // of its columns.
     index('task_awaited').on(t.endpoint).where(sql`state = 'posted'`),
-    // By which a question finds the open tasks of a target beside those of the last 90 days. Tasks that were never sent are not among them: they
-    // have the slot that runs, or the next closing deletes them before it closes that; and a plan makes a million of them. `attempt > 0` holds for
-    // all: what means this index says so, and nothing else reads it while the planner believes it empty.
+    // By which a question finds the open tasks of a target whose slot may be closed, beside those of the last 90 days: those that were sent.
+    // `attempt > 0` holds for all: what means this index says so, and nothing else reads it while the planner believes it empty.
     index('task_open')
       .on(t.targetId, t.slot)
       .where(sql`attempt > 0 and (state in ('posting', 'posted') or (state = 'planned' and attempt > 1))`),

@@ -202,6 +202,7 @@ describe('every view', () => {
 })
 
 describe('an editor', () => {
+  const columns = 'project, store, keyword, location_code, language_code'
   beforeEach(() => list.setNow(''))
 
   /** The periods of an editor's project, as `kind subject` with a mark on those that have ended. */
@@ -256,7 +257,6 @@ describe('an editor', () => {
     const { sql } = editor
     const csv =
       'csv,ios_store,yoga,2840,en\ncsv,ios_store,"breathe, deep",2840,en\ncsv,android_store,ヨガ,2392,ja\n'
-    const columns = 'project, store, keyword, location_code, language_code'
     // Not into the watches themselves: the driver hangs on a COPY that is refused.
     await sql`create temp table incoming (like keyword_watch including defaults)`
     await sql`alter table incoming alter id drop not null, alter depth drop not null`
@@ -316,7 +316,6 @@ describe('an editor', () => {
 
   test('writes at the present time alone, however the other one was set', async () => {
     const row = "'late', 'ios_store', 'late', 2840, 'en'"
-    const columns = 'project, store, keyword, location_code, language_code'
     const ways = [
       `set local storerank.now = '2001-01-01'; insert into keyword_watch (${columns}) values (${row})`,
       `insert into keyword_watch (${columns}, note) values (${row}, set_config('storerank.now', '2001-01-01', true))`,

@@ -30,6 +30,65 @@ async function charge({ project = 'fitness', subject = 'yoga', kind = 'charge', 
     where p.name = ${project} and t.subject = ${subject}`
 }
 
+describe('spend_daily', () => {
+  const AT = '2026-03-10 12:00+00'
+
+  test('adds up to the micro-dollar', async () => {
+    await list.addKeyword()
+    await charge({ micros: 1200, id: 'a', at: AT })
+    await charge({ kind: 'refund', micros: -401, id: 'a', at: AT })
+    await charge({ kind: 'duplicate', micros: 1200, id: 'b', at: AT })
+    await charge({ micros: 1, id: 'c', at: AT })
+    await charge({ kind: 'adjustment', micros: -600, id: 'b', at: AT })
+    await charge({ kind: 'adjustment', micros: 3, id: 'c', at: AT })
+    const [sending] = await list.sql`
+      insert into post (store, function, state) values ('ios_store', 'app_searches', 'sending') returning id`
+    for (const [state, micros, post] of [
+      ['posting', 2400, sending?.id],
+      ['dropped', 9999, null],
+    ])
+      await list.sql`
+        insert into task (target_id, payers, slot, slot_ends_at, priority, state, estimate_micros, post_id)
+        select t.id, array[p.id], '2026-03-10 00:00+00', '2026-03-11 00:00+00', 1, ${state}, ${micros}, ${post}
+        from target t, project p`
+    await list.sql`select recount_spend()`
+    const rows = await list.sql`
+      select tasks_charged, charged_usd, refunded_usd, duplicate_usd, adjusted_usd, spent_usd, reserved_usd
+      from spend_daily`
+    assert.deepEqual(
+      [...rows],
+      [
+        {
+          tasks_charged: 2,
+          charged_usd: '0.001201',
+          refunded_usd: '0.000401',
+          duplicate_usd: '0.001200',
+          adjusted_usd: '-0.000597',
+          spent_usd: '0.001403',
+          reserved_usd: '0.002400',
+        },
+      ],
+    )
+  })
+
+  test('has the days of the time zone of the project', async () => {
+    await list.sql`insert into project (name, timezone) values ('fitness', 'Pacific/Kiritimati'), ('wellness', 'UTC')`
+    await list.addKeyword()
+    await charge({ micros: 1, id: 'a', at: AT })
+    await charge({ project: 'wellness', micros: 1, id: 'b', at: AT })
+    await list.sql`select recount_spend()`
+    const rows =
+      await list.sql`select project, to_char(day, 'MM-DD') as day from spend_daily order by project`
+    assert.deepEqual(
+      [...rows],
+      [
+        { project: 'fitness', day: '03-11' },
+        { project: 'wellness', day: '03-10' },
+      ],
+    )
+  })
+})
+
 describe('unit_price', () => {
   const readPrices = () => list.sql<{ key: string; results: number; micros: number }[]>`
     select concat_ws(' ', store, function, priority) as key, unit_results as results, unit_micros as micros from unit_price order by 1`

@@ -1,11 +1,11 @@
-/** The views of money and of trouble: what was spent, and what keeps a watch from being measured. */
+/** The views of trouble: what keeps a watch from being measured, and which tasks went wrong. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 const SLOT = '2026-03-10 00:00+00'
 
-describe('the views of money and trouble', () => {
+describe('the views of trouble', () => {
   let list: Watchlist
   before(async () => {
     list = await createWatchlist()
@@ -54,55 +54,6 @@ describe('the views of money and trouble', () => {
       from project where name = ${project}`
     await list.sql`select recount_spend()`
   }
-
-  describe('spend_daily', () => {
-    test('adds up to the micro-dollar', async () => {
-      await list.addKeyword()
-      await addCharge('charge', 1200, { service_id: 'a' })
-      await addCharge('refund', -401, { service_id: 'a' })
-      await addCharge('duplicate', 1200, { service_id: 'b' })
-      await addCharge('charge', 1, { service_id: 'c' })
-      await addCharge('adjustment', -600, { service_id: 'b' })
-      await addCharge('adjustment', 3, { service_id: 'c' })
-      const [sending] = await list.sql`
-        insert into post (store, function, state) values ('ios_store', 'app_searches', 'sending') returning id`
-      await addTask({ state: 'posting', estimate_micros: 2400, post_id: sending?.id })
-      await addTask({ state: 'dropped', estimate_micros: 9999 })
-      await list.sql`select recount_spend()`
-      const rows = await list.sql`
-        select tasks_charged, charged_usd, refunded_usd, duplicate_usd, adjusted_usd, spent_usd, reserved_usd
-        from spend_daily`
-      assert.deepEqual(
-        [...rows],
-        [
-          {
-            tasks_charged: 2,
-            charged_usd: '0.001201',
-            refunded_usd: '0.000401',
-            duplicate_usd: '0.001200',
-            adjusted_usd: '-0.000597',
-            spent_usd: '0.001403',
-            reserved_usd: '0.002400',
-          },
-        ],
-      )
-    })
-
-    test('has the days of the time zone of the project', async () => {
-      await list.sql`insert into project (name, timezone) values ('fitness', 'Pacific/Kiritimati'), ('wellness', 'UTC')`
-      await addCharge('charge', 1, { service_id: 'a' })
-      await addCharge('charge', 1, { service_id: 'b', project: 'wellness' })
-      const rows =
-        await list.sql`select project, to_char(day, 'MM-DD') as day from spend_daily order by project`
-      assert.deepEqual(
-        [...rows],
-        [
-          { project: 'fitness', day: '03-11' },
-          { project: 'wellness', day: '03-10' },
-        ],
-      )
-    })
-  })
 
   describe('watch_problem', () => {
     const knowPlaces = () => list.sql`insert into location (store, code, name) values

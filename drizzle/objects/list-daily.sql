@@ -17,17 +17,6 @@ end $$;
 comment on function is_outdone(text, text, integer, date, timestamptz, boolean, timestamptz) is
   'Whether a project has another slot of a target on the same day as in_slot that counts for the day instead: one that is measured where this one is not, or else one after in_after.';
 
--- `strict` for the same reason as project_lists: else lists are looked up once for each slot.
-create or replace function pending_rankings(in_project text, from_day date, to_day date)
-returns table (period_id bigint, target_id integer, slot timestamptz)
-language sql stable strict parallel safe rows 1000
-begin atomic
-  select s.period_id, s.target_id, s.slot
-  from pending_ranking s
-  where s.project = in_project and s.slot >= (from_day - 1) + timetz '00:00+00' and s.slot < (to_day + 2) + timetz '00:00+00';
-end;
-comment on function pending_rankings(text, date, date) is 'The rows of pending_ranking of a project in a range of its days, and some of the days beside it.';
-
 -- The bounds of `slot` with UTC hold the days of whichever time zone: constants, by which partitions are pruned. A day and a time with its
 -- zone make an instant at a third of the cost of `at time zone`, which counts where the day is `current_date`, once a row.
 --

@@ -33,8 +33,11 @@ after(async () => {
 
 const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
 
-async function explain(query: string): Promise<{ partitions: string[]; pages: number; rowsRead: number }> {
-  const [row] = await db.sql.unsafe<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>(
+async function explain(
+  query: string,
+  of = db,
+): Promise<{ partitions: string[]; pages: number; rowsRead: number }> {
+  const [row] = await of.sql.unsafe<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>(
     `explain (analyze, buffers, timing off, format json) ${query}`,
   )
   const plan = row?.['QUERY PLAN'][0]?.Plan
@@ -85,8 +88,21 @@ for (const statistics of [false, true]) {
     test('one app and keyword reads its own rows alone', async () => {
       const question = QUESTIONS.find(({ name }) => name === 'one app and keyword, a year')
       const { pages } = await explain(question?.query ?? '')
-      // A page of the heap and three of the index for each day, and the dictionaries.
-      assert.ok(pages < DAYS * 4 + 200, String(pages))
+      // A page of the heap and three of the index for each day, and the dictionaries, but no other target.
+      assert.ok(pages < DAYS * 4 + 100, String(pages))
+    })
+
+    test('what is pending in a range is what is pending at all, and in the range', async () => {
+      const inRange = await db.sql`
+        select * from pending_rankings('bench', current_date - 50, current_date) order by period_id, slot`
+      const all = await db.sql`
+        select period_id, target_id, slot from pending_ranking
+        where project = 'bench' and slot >= current_date - 51 order by period_id, slot`
+      assert.equal(all.length, KEYWORDS)
+      assert.deepEqual([...inRange], [...all])
+      const [before] = await db.sql`
+        select count(*)::int as slots from pending_rankings('bench', current_date - 50, current_date - 10)`
+      assert.equal(before?.slots, 0)
     })
 
     test('what is pending is found without the tasks that have ended', async () => {
@@ -101,3 +117,20 @@ for (const statistics of [false, true]) {
     })
   })
 }
+
+test('one keyword of a thousand is found without the others, also where there are no statistics', async () => {
+  const large = await createTestDatabase()
+  const largeDb = openDatabase(large.url)
+  try {
+    await fillHistory(largeDb, { keywords: 1000, days: 2, apps: 10 }, () => undefined)
+    const query = `select target_id from list_period where project = 'bench' and keyword = 'keyword 7'`
+    const { pages: without } = await explain(query, largeDb)
+    assert.ok((await analyzeGrownTables(largeDb)) > 0)
+    const { pages: withThem } = await explain(query, largeDb)
+    // The periods of the project are in thirty pages; its targets, looked up one after the other, would be three thousand.
+    assert.ok(without < 100 && withThem < 100, `${without} and ${withThem}`)
+  } finally {
+    await largeDb.close()
+    await large.drop()
+  }
+})

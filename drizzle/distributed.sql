@@ -39,6 +39,16 @@ select s.period_id, j.name as project, s.kind, s.target_id, s.every, s.slot
 from project j
 cross join lateral project_pending(j.name) s;
 
+-- Where the history is here, its partitions are what this is spared. There it would be a query for each slot.
+create or replace function pending_rankings(in_project text, from_day date, to_day date)
+returns table (period_id bigint, target_id integer, slot timestamptz)
+language sql stable strict parallel safe rows 1000
+begin atomic
+  select s.period_id, s.target_id, s.slot
+  from pending_ranking s
+  where s.project = in_project and s.slot >= (from_day - 1) + timetz '00:00+00' and s.slot < (to_day + 2) + timetz '00:00+00';
+end;
+
 create or replace view rank_history as
 select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code, h.language, p.tags, p.weight,
   h.app_id, a.title, a.label, a.role, (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, h.rank,

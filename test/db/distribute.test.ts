@@ -46,6 +46,11 @@ test('drizzle/distributed.sql answers what the views that it replaces answer', a
   const distributed = await askAll(db)
   for (const [question, rows] of Object.entries(answers))
     assert.deepEqual(distributed[question], rows, question)
+  // Else what is pending would be a query to the nodes for each slot.
+  const [asked] = await sql`
+    select bool_or(refobjid = 'ranking_row'::regclass) as history, bool_or(refobjid = 'pending_ranking'::regclass) as pending
+    from pg_depend where objid = 'pending_rankings(text, date, date)'::regprocedure`
+  assert.deepEqual({ ...asked }, { history: false, pending: true })
 })
 
 test('what a project asks for is in the reference tables from then on, under the name that the project has, and until it is deleted', async (t) => {

@@ -1,12 +1,11 @@
 -- One row per app, from the period that lasts longest: an app may be watched in several places. Not `distinct on`, whose result
 -- the planner takes for one row, so that it looks all else up once per app; `offset 0` keeps it from becoming an anti-join
--- that runs once per slot. Every period of an app has its number: by `coalesce` the planner does not count those of keywords out once
--- more, which have none, and expects more than one app. Grouped by its keys, so that the planner joins it as a whole, with or without statistics.
+-- that runs once per slot. Grouped by its keys, so that the planner joins it as a whole, with or without statistics.
 create or replace view project_app as
 select p.project, a.store, a.app_id, a.title, p.label, p.role, p.ended_at, p.app,
   coalesce((select w.tags from app_watch w where w.id = p.watch_id), '{}') as tags
 from watch_period p
-join app a on a.id = coalesce(p.app, 0)
+join app a on a.id = p.app
 where p.kind = 'app' and not exists (
   select from watch_period longer
   where longer.kind = 'app' and longer.project = p.project and longer.app = p.app

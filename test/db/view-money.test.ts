@@ -43,14 +43,15 @@ describe('spend_daily', () => {
     await charge({ kind: 'adjustment', micros: 3, id: 'c', at: AT })
     const [sending] = await list.sql`
       insert into post (store, function, state) values ('ios_store', 'app_searches', 'sending') returning id`
-    for (const [state, micros, post] of [
-      ['posting', 2400, sending?.id],
-      ['dropped', 9999, null],
+    for (const [day, state, micros, post] of [
+      [8, 'planned', 1000, null],
+      [9, 'posting', 1400, sending?.id],
+      [10, 'dropped', 9999, null],
     ])
       await list.sql`
         insert into task (target_id, payers, slot, slot_ends_at, priority, state, estimate_micros, post_id)
-        select t.id, array[p.id], '2026-03-10 00:00+00', '2026-03-11 00:00+00', 1, ${state}, ${micros}, ${post}
-        from target t, project p`
+        select t.id, array[p.id], s.slot, s.slot + interval '1 day', 1, ${state}, ${micros}, ${post}
+        from target t, project p, make_timestamptz(2026, 3, ${day}, 0, 0, 0, 'UTC') s (slot)`
     await list.sql`select recount_spend()`
     const rows = await list.sql`
       select tasks_charged, charged_usd, refunded_usd, duplicate_usd, adjusted_usd, spent_usd, reserved_usd

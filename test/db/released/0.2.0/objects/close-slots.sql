@@ -1,0 +1,17 @@
+-- Writes the gap of a failed task in the transaction that fails it, whichever statement that is.
+create or replace function close_failed_task() returns trigger language plpgsql as $$
+begin
+  perform ensure_history_partitions(new.slot, new.slot);
+  if (select t.function from target t where t.id = new.target_id) in ('app_info', 'app_reviews') then
+    insert into app_snapshot (target_id, slot, gap, reason) values (new.target_id, new.slot, 'failed', new.problem)
+    on conflict (target_id, slot) do nothing;
+  else
+    perform store_gaps(array[new.target_id], array[new.slot], array['failed'], array[new.problem]);
+  end if;
+  return null;
+end $$;
+comment on function close_failed_task() is 'Writes the gap of a task that failed into the history.';
+revoke execute on function close_failed_task() from public;
+
+create or replace trigger close_failed after update of state on task
+for each row when (new.state = 'failed' and old.state <> 'failed') execute function close_failed_task();

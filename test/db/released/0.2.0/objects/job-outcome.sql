@@ -1,0 +1,26 @@
+-- The past day by `(select clock_timestamp() …)`: a volatile function in a comparison is no condition of an index.
+create or replace view job_outcome as
+select j.job, last.state, last.at, last.error, success.at as last_success_at, day.done, day.failed, day.missed
+from known_job j
+left join lateral (
+  select r.state, coalesce(r.ended_at, r.started_at, r.slot) as at, r.error from job_run r
+  where r.job = j.job and r.state in ('done', 'failed') order by r.slot desc limit 1
+) last on true
+left join lateral (
+  select r.ended_at as at from job_run r where r.job = j.job and r.state = 'done' order by r.slot desc limit 1
+) success on true
+cross join lateral (
+  select count(*) filter (where r.state = 'done') as done, count(*) filter (where r.state = 'failed') as failed,
+    count(*) filter (where r.state = 'missed') as missed
+  from job_run r where r.job = j.job and r.slot > (select clock_timestamp() - interval '24 hours')
+) day;
+comment on view job_outcome is 'How each job fares: its last run, its last success, and the runs of the past 24 hours by how they ended.';
+comment on column job_outcome.job is 'The name of the job.';
+comment on column job_outcome.state is 'Of its last run that has ended: done or failed; null when none has.';
+comment on column job_outcome.at is 'When that run ended.';
+comment on column job_outcome.error is 'Why it failed, as a sentence.';
+comment on column job_outcome.last_success_at is 'When its last successful run ended.';
+comment on column job_outcome.done is 'Runs of the past 24 hours that succeeded.';
+comment on column job_outcome.failed is 'Those that failed.';
+comment on column job_outcome.missed is 'Those that no runner was there for.';
+grant select on job_outcome to storerank_editor, storerank_reader;

@@ -1,0 +1,11 @@
+-- The names of the jobs by one look-up each in the key of `job_run`, and not by reading the runs of three months.
+create or replace view known_job as
+with recursive job as (
+  select min(r.job) as name from job_run r
+  union all
+  select (select min(r.job) from job_run r where r.job > j.name) from job j where j.name is not null
+)
+select j.name as job from job j where j.name is not null;
+comment on view known_job is 'The jobs that ran in the past 90 days, or were to.';
+comment on column known_job.job is 'The name of the job.';
+grant select on known_job to storerank_editor, storerank_reader;

@@ -1,0 +1,33 @@
+-- Two sources: the slots from `closed_to` on, which are one for nearly every period, and the tasks that are open though their slot is
+-- closed, which `task_open` finds without the tasks of the last 90 days: closing leaves none that was never sent.
+-- An array of slots, which the planner takes for ten; slots_between would be called for each period, and takes fifteen times as long.
+create or replace view open_slot as
+select p.id as period_id, p.project, p.kind, p.target_id, p.every, s.slot
+from watch_period p
+cross join lateral (select slot_of(p.every, greatest(p.first_slot, p.closed_to)) as first_slot offset 0) open
+cross join lateral unnest(
+  case when slot_end(p.every, open.first_slot) > least(p.last_slot, (select storerank_now())) then array[open.first_slot]
+    else array(
+      select due at time zone 'UTC' from (
+        select generate_series(
+          open.first_slot at time zone 'UTC', least(p.last_slot, (select storerank_now())) at time zone 'UTC', p.every) as due
+      ) d
+    ) end
+  || array(
+    select k.slot from task k
+    where k.target_id = p.target_id and k.slot < open.first_slot
+      and k.attempt > 0 and (k.state in ('posting', 'posted') or (k.state = 'planned' and k.attempt > 1))
+      and case when k.state = 'posting' then exists (select from post o where o.id = k.post_id and o.state <> 'settled') else true end
+  )
+) s (slot)
+where p.target_id is not null and s.slot <= (select storerank_now())
+  and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, 'missed');
+comment on view open_slot is
+  'The slots that a watch period asked for and that are not closed, or whose task is open: the current one, and older ones. Those that are measured already, or a gap, are among them.';
+comment on column open_slot.period_id is 'The watch period: watch_period.id.';
+comment on column open_slot.project is 'The project.';
+comment on column open_slot.kind is 'keyword, chart, app (its page) or reviews.';
+comment on column open_slot.target_id is 'The measured target: what ranking, task and charge call it.';
+comment on column open_slot.every is 'How often it is asked for.';
+comment on column open_slot.slot is 'When the measurement was due.';
+grant select on open_slot to storerank_editor, storerank_reader;

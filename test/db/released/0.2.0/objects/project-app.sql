@@ -1,0 +1,58 @@
+-- One row per app, from the period that lasts longest: an app may be watched in several places. Not `distinct on`, whose result
+-- the planner takes for one row, so that it looks all else up once per app; `offset 0` keeps it from becoming an anti-join
+-- that runs once per slot. Grouped by its keys, so that the planner joins it as a whole, with or without statistics.
+create or replace view project_app as
+select p.project, a.store, a.app_id, a.title, p.label, p.role, p.ended_at, p.app,
+  coalesce((select w.tags from app_watch w where w.id = p.watch_id), '{}') as tags
+from watch_period p
+join app a on a.id = p.app
+where p.kind = 'app' and not exists (
+  select from watch_period longer
+  where longer.kind = 'app' and longer.project = p.project and longer.app = p.app
+    and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
+  offset 0
+)
+group by p.id, a.id;
+comment on view project_app is
+  'The apps of each project: each is ranked on every keyword that the project has in the same store.';
+comment on column project_app.project is 'The project.';
+comment on column project_app.store is 'ios_store or android_store.';
+comment on column project_app.app_id is 'The id of the app in its store.';
+comment on column project_app.title is 'The title of the app, as last seen; null until a result names it.';
+comment on column project_app.label is 'What the project calls the app.';
+comment on column project_app.role is 'own or competitor, as last said.';
+comment on column project_app.ended_at is 'When it was last watched; null while it is.';
+comment on column project_app.app is 'The app in the dictionary: app.id.';
+comment on column project_app.tags is 'The tags of the watch on the app, as they are now; none when the watch is gone.';
+
+-- `strict` for the same reason as project_lists.
+create or replace function project_apps(in_project text)
+returns table (
+  store text, app_id text, title text, label text, role text, ended_at timestamptz, app integer, tags text[]
+) language sql stable strict parallel safe rows 10
+begin atomic
+  select a.store, a.app_id, a.title, a.label, a.role, a.ended_at, a.app, a.tags from project_app a where a.project = in_project;
+end;
+comment on function project_apps(text) is 'The rows of project_app of one project.';
+
+-- Few columns, those of fixed length first: it is read once for each list and day.
+create or replace function project_app_ids(in_project text)
+returns table (app integer, cohort integer, ended_at timestamptz, store text)
+language sql stable strict parallel safe rows 10
+begin atomic
+  select a.app, -dense_rank() over (order by a.store, coalesce(a.ended_at, 'infinity'))::integer, coalesce(a.ended_at, 'infinity'), a.store
+  from project_app a where a.project = in_project;
+end;
+comment on function project_app_ids(text) is
+  'The apps of one project by their numbers in the dictionary, and until when they are ranked: infinity while they are watched. Those of a store with one end are a cohort, which is a number below 0.';
+
+create or replace function project_cohorts(in_project text)
+returns table (member integer, ended_at timestamptz, store text)
+language sql stable strict parallel safe rows 10
+begin atomic
+  select a.app, a.ended_at, a.store from project_app_ids(in_project) a
+  union
+  select a.cohort, a.ended_at, a.store from project_app_ids(in_project) a;
+end;
+comment on function project_cohorts(text) is 'The apps of project_app_ids, and beside them each of their cohorts.';
+grant select on project_app to storerank_editor, storerank_reader;

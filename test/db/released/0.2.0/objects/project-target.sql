@@ -1,0 +1,50 @@
+create or replace view project_target as
+select p.project, t.store, t.function, case t.function when 'app_searches' then t.subject end as keyword,
+  case t.function when 'app_list' then t.subject end as collection, t.category,
+  case when t.function in ('app_info', 'app_reviews') then t.subject end as app_id,
+  coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language,
+  coalesce(k.tags, c.tags, a.tags, '{}') as tags, p.every, p.depth, p.priority, p.ended_at, p.target_id
+from watch_period p
+join target t on t.id = p.target_id
+left join location l on l.store = t.store and l.code = t.location_code
+left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
+left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
+left join app_watch a on p.kind in ('app', 'reviews') and a.id = p.watch_id
+where not exists (
+  select from (select * from watch_period t where t.target_id = p.target_id offset 0) longer
+  where longer.project = p.project
+    and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
+  offset 0
+);
+comment on view project_target is
+  'What each project measures, or has measured: keywords, charts, pages and reviews, each once.';
+comment on column project_target.project is 'The project.';
+comment on column project_target.store is 'ios_store or android_store.';
+comment on column project_target.function is 'app_searches, app_list, app_info or app_reviews.';
+comment on column project_target.keyword is 'The keyword; null for anything else.';
+comment on column project_target.collection is 'The collection of a chart; null for anything else.';
+comment on column project_target.category is 'The category of a chart; null for anything else, and for all of the collection.';
+comment on column project_target.app_id is 'The id of the app whose page or reviews it is; null for keywords and charts.';
+comment on column project_target.location is 'The name of the location; its code until the references are loaded.';
+comment on column project_target.location_code is 'The code of the location at the service.';
+comment on column project_target.language is 'The language code.';
+comment on column project_target.tags is 'The tags of the watch, as they are now; none when it is gone.';
+comment on column project_target.every is 'How often it is asked for, or was last.';
+comment on column project_target.depth is 'How many results are asked for; null for a page.';
+comment on column project_target.priority is '1, or 2 at twice the price.';
+comment on column project_target.ended_at is 'When it was last followed; null while it is.';
+comment on column project_target.target_id is 'The measured target: what ranking, task and charge call it.';
+
+-- `strict` for the same reason as project_lists.
+create or replace function project_targets(in_project text)
+returns table (
+  store text, function text, keyword text, collection text, category text, app_id text, location text, location_code integer,
+  language text, tags text[], every interval, depth smallint, priority smallint, ended_at timestamptz, target_id integer
+) language sql stable strict parallel safe rows 1000
+begin atomic
+  select t.store, t.function, t.keyword, t.collection, t.category, t.app_id, t.location, t.location_code, t.language, t.tags, t.every, t.depth, t.priority, t.ended_at, t.target_id
+  from project_target t
+  where t.project = in_project;
+end;
+comment on function project_targets(text) is 'The rows of project_target of one project.';
+grant select on project_target to storerank_editor, storerank_reader;

@@ -1,0 +1,94 @@
+create or replace function rank_climb(
+  rank_before integer, outcome_before text, depth_before integer, rank_after integer, outcome_after text, depth_after integer
+) returns integer language sql immutable parallel safe
+return case
+  when outcome_before = 'ranked' and outcome_after = 'ranked' then rank_before - rank_after
+  when outcome_before = 'ranked' and outcome_after = 'not_in_top' and rank_before <= depth_after then rank_before - depth_after - 1
+  when outcome_before = 'not_in_top' and outcome_after = 'ranked' and rank_after <= depth_before then depth_before + 1 - rank_after
+end;
+comment on function rank_climb(integer, text, integer, integer, text, integer) is
+  'Ranks climbed between two measurements, negative when it fell; at least so many, where one of them did not find the app; null when that is not known.';
+
+-- Hours, because a day of the session's time zone may have 23. The arrays of the past are looked up once for all apps; at most one
+-- row has each slot, and `max` takes it. What was beyond the depth of an end is a change by at least as much as to the first rank beyond it,
+-- where the other end was within that depth: whoever asks for what fell finds what fell out.
+create or replace view rank_change as
+select l.project, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language, l.tags, l.weight,
+  l.app_id, l.title, l.label, l.role, l.day, l.slot, l.captured_at, l.rank, l.absolute_rank, l.depth, l.results_count, l.outcome,
+  l.reason, l.check_url, l.every, l.target_id, l.app,
+  past.rank_1d, rank_climb(past.rank_1d, past.outcome_1d, was.depth_1d, l.rank, l.outcome, l.depth) as change_1d,
+  past.rank_7d, rank_climb(past.rank_7d, past.outcome_7d, was.depth_7d, l.rank, l.outcome, l.depth) as change_7d,
+  past.rank_30d, rank_climb(past.rank_30d, past.outcome_30d, was.depth_30d, l.rank, l.outcome, l.depth) as change_30d,
+  past.outcome_1d, past.outcome_7d, past.outcome_30d
+from rank_latest l
+cross join lateral (
+  select max(r.app_ids) filter (where r.slot = l.slot - interval '24 hours') as ids_1d,
+    max(r.app_ids) filter (where r.slot = l.slot - interval '168 hours') as ids_7d,
+    max(r.app_ids) filter (where r.slot = l.slot - interval '720 hours') as ids_30d,
+    max(r.depth) filter (where r.slot = l.slot - interval '24 hours') as depth_1d,
+    max(r.depth) filter (where r.slot = l.slot - interval '168 hours') as depth_7d,
+    max(r.depth) filter (where r.slot = l.slot - interval '720 hours') as depth_30d,
+    max(u.outcome) filter (where r.slot = l.slot - interval '24 hours') as unranked_1d,
+    max(u.outcome) filter (where r.slot = l.slot - interval '168 hours') as unranked_7d,
+    max(u.outcome) filter (where r.slot = l.slot - interval '720 hours') as unranked_30d
+  from ranking_row r
+  cross join lateral (
+    select case when r.gap is not null then r.gap when r.reason is not null then 'failed' else 'not_in_top' end as outcome
+  ) u
+  where r.target_id = l.target_id
+    and r.slot in (l.slot - interval '24 hours', l.slot - interval '168 hours', l.slot - interval '720 hours')
+    and exists (
+      select from watch_period p
+      where p.target_id = l.target_id and p.project = l.project
+        and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
+    )
+) was
+cross join lateral (
+  select f.rank_1d, f.rank_7d, f.rank_30d, case when f.rank_1d is null then was.unranked_1d else 'ranked' end as outcome_1d,
+    case when f.rank_7d is null then was.unranked_7d else 'ranked' end as outcome_7d,
+    case when f.rank_30d is null then was.unranked_30d else 'ranked' end as outcome_30d
+  from (
+    select array_position(was.ids_1d, l.app) as rank_1d, array_position(was.ids_7d, l.app) as rank_7d,
+      array_position(was.ids_30d, l.app) as rank_30d offset 0
+  ) f
+) past;
+comment on view rank_change is
+  'rank_latest, beside the ranks and outcomes of exactly 1, 7 and 30 days before. What fell out of the top has a change too: at least as far as to the first rank that was not looked at.';
+comment on column rank_change.project is 'The project.';
+comment on column rank_change.store is 'ios_store or android_store.';
+comment on column rank_change.list is 'keyword or chart.';
+comment on column rank_change.keyword is 'The keyword, as it was watched; null for a chart.';
+comment on column rank_change.collection is 'The collection of a chart; null for a keyword.';
+comment on column rank_change.category is 'The category of a chart; null for a keyword, and for all of the collection.';
+comment on column rank_change.location is 'The name of the location; its code until the references are loaded.';
+comment on column rank_change.location_code is 'The code of the location at the service.';
+comment on column rank_change.language is 'The language code.';
+comment on column rank_change.tags is 'The tags of the watch on it, as they are now; none when the watch is gone.';
+comment on column rank_change.weight is 'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch is gone.';
+comment on column rank_change.app_id is 'The id of the app in its store.';
+comment on column rank_change.title is 'The title of the app, as last seen; null until a result names it.';
+comment on column rank_change.label is 'What the project calls the app.';
+comment on column rank_change.role is 'own or competitor, as last said.';
+comment on column rank_change.day is 'The day of the slot in the time zone of the project.';
+comment on column rank_change.slot is 'When the measurement was due.';
+comment on column rank_change.captured_at is 'When it was measured; null unless it was.';
+comment on column rank_change.rank is 'The organic rank; null unless outcome is ranked.';
+comment on column rank_change.absolute_rank is 'The rank when advertisements and bundles are counted too; null unless outcome is ranked.';
+comment on column rank_change.depth is 'How many ranks were asked for: "not in top" means not among these.';
+comment on column rank_change.results_count is 'How many results the store said that there are.';
+comment on column rank_change.outcome is 'ranked; not_in_top (measured, and not within depth); failed (no result, or the app is not in what of it could be read); or without a measurement: budget, missed, html_only, pending.';
+comment on column rank_change.reason is 'Why there is no measurement, when that is known, or what of it could not be read.';
+comment on column rank_change.check_url is 'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
+comment on column rank_change.every is 'How often it is asked for.';
+comment on column rank_change.target_id is 'The measured target: what ranking, task and charge call it.';
+comment on column rank_change.app is 'The app in the dictionary: app.id.';
+comment on column rank_change.rank_1d is 'The rank exactly one day before slot; null when it was not measured then, or not ranked.';
+comment on column rank_change.change_1d is 'Ranks climbed in one day, negative when it fell; at least so many when one end is not_in_top; null when either end was not measured.';
+comment on column rank_change.rank_7d is 'The rank exactly 7 days before slot; null when it was not measured then, or not ranked.';
+comment on column rank_change.change_7d is 'Ranks climbed in 7 days, negative when it fell; at least so many when one end is not_in_top; null when either end was not measured.';
+comment on column rank_change.rank_30d is 'The rank exactly 30 days before slot; null when it was not measured then, or not ranked.';
+comment on column rank_change.change_30d is 'Ranks climbed in 30 days, negative when it fell; at least so many when one end is not_in_top; null when either end was not measured.';
+comment on column rank_change.outcome_1d is 'The outcome exactly one day before slot, as in outcome; null when nothing was asked for then.';
+comment on column rank_change.outcome_7d is 'The outcome exactly 7 days before slot, as in outcome; null when nothing was asked for then.';
+comment on column rank_change.outcome_30d is 'The outcome exactly 30 days before slot, as in outcome; null when nothing was asked for then.';
+grant select on rank_change to storerank_editor, storerank_reader;

@@ -15,6 +15,8 @@ const UNDER_WAY = { idx: 2, tag: '0002_tables', when: 1795624000000 }
 const ID = '00000000-0000-4000-8000-000000000002'
 
 type Snapshot = ReturnType<typeof generateDrizzleJson>
+/** By name, which a snapshot's own type leaves open. */
+type Tables = Record<string, { columns: Record<string, unknown> }>
 
 const released: Snapshot = await readJson(`meta/${RELEASED}_snapshot.json`)
 const present = generateDrizzleJson(schema)
@@ -31,7 +33,11 @@ await writeFile(
   new URL(`${UNDER_WAY.tag}.sql`, DRIZZLE),
   `${statements.filter((statement) => statement !== '').join('\n--> statement-breakpoint\n')}\n`,
 )
-await writeJson(`meta/${UNDER_WAY.tag.slice(0, 4)}_snapshot.json`, { ...present, id: ID, prevId: released.id })
+await writeJson(`meta/${UNDER_WAY.tag.slice(0, 4)}_snapshot.json`, {
+  ...present,
+  id: ID,
+  prevId: released.id,
+})
 const journal = await readJson<{ entries: { idx: number }[] }>('meta/_journal.json')
 const before = journal.entries.filter(({ idx }) => idx < UNDER_WAY.idx)
 const entry = { ...UNDER_WAY, version: '7', breakpoints: true }
@@ -39,11 +45,12 @@ await writeJson('meta/_journal.json', { ...journal, entries: [...before, entry] 
 
 /** The present tables, and beside them the tables and columns that only the released ones have. */
 function withEverythingOf(old: Snapshot, now: Snapshot): Snapshot {
-  const tables = Object.entries(now.tables).map(([name, table]) => {
-    const columns = { ...old.tables[name]?.columns, ...table.columns }
+  const before = old.tables as Tables
+  const tables = Object.entries(now.tables as Tables).map(([name, table]) => {
+    const columns = { ...before[name]?.columns, ...table.columns }
     return [name, { ...table, columns }]
   })
-  return { ...now, tables: { ...old.tables, ...Object.fromEntries(tables) } }
+  return { ...now, tables: { ...before, ...Object.fromEntries(tables) } }
 }
 
 async function readJson<T>(name: string): Promise<T> {

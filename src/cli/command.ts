@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
 import type { ForecastQuestion } from '../plan/forecast.ts'
 import type { ExportFormat } from '../report/export/export.ts'
+import type { Deviation } from '../sandbox/deviations.ts'
 import type { KeywordToWatch } from '../watch/add.ts'
 import type { ApiOptions } from './api.ts'
 import type { Output } from './print.ts'
@@ -90,6 +91,8 @@ export interface CommandOptions {
     readonly catalog?: string
     readonly events?: string
     readonly faults?: string
+    readonly asSold?: boolean
+    readonly deviation?: readonly Deviation[]
   }
   /** `days` of the month; `folder` holds its database. */
   demo: { readonly folder?: string; readonly seed?: number; readonly days: number }

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import { parseListenAddress } from '../collect/listen-address.ts'
 import type { ListenAddress } from '../collect/receiver.ts'
 import { ConfigurationError } from '../errors.ts'
+import { DEVIATION_NAMES, type Deviation } from '../sandbox/deviations.ts'
 import { didYouMean } from '../suggest.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
 import { JOB_NAMES, type JobName } from './command.ts'
@@ -56,6 +57,16 @@ export function collectJobs(name: string, before: readonly JobName[] = []): read
     )
   }
   return [...before, job]
+}
+
+export function collectDeviations(name: string, before: readonly Deviation[] = []): readonly Deviation[] {
+  const deviation = DEVIATION_NAMES.find((known) => known === name)
+  if (deviation === undefined) {
+    throw new InvalidArgumentError(
+      `There is no such deviation.${didYouMean(name, DEVIATION_NAMES)} Deviations: ${DEVIATION_NAMES.join(', ')}.`,
+    )
+  }
+  return [...before, deviation]
 }
 
 export function parseListen(text: string): ListenAddress {

@@ -8,6 +8,7 @@ import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
 import { type CommandName, type CommandOptions, type Host, JOB_NAMES, type JobName } from './command.ts'
 import {
   collect,
+  collectDeviations,
   collectJobs,
   parseDay,
   parseEncoding,
@@ -320,6 +321,12 @@ function addServers(program: Command, invoke: Invoke) {
     .option('--catalog <file>', 'CSV of real apps to rank beside the invented ones')
     .option('--events <file>', 'JSON of what happens to apps and when: launches, releases, climbs and falls')
     .option('--faults <faults>', 'trouble by kind and rate: http500=0.05,slow=0.1, all=0.05, or JSON')
+    .option('--as-sold', 'be the service as it is sold, where that differs from its specification')
+    .option(
+      '--deviation <name>',
+      'be so in one way (repeatable): paths, ids, types, units, no-limits, …',
+      collectDeviations,
+    )
     .action((options: CommandOptions['sandbox']) => invoke('sandbox', options))
   addExample(sandbox, 'storerank sandbox --port 8080 --ready-ms 500')
 
@@ -339,7 +346,10 @@ function addServers(program: Command, invoke: Invoke) {
     .action((options) => invoke('migrate', options))
   addExample(migrate, 'storerank migrate')
   addInit(program, invoke)
+  addApi(program, invoke)
+}
 
+function addApi(program: Command, invoke: Invoke) {
   const api = program
     .command('api')
     .description(

@@ -20,7 +20,7 @@ export async function run(options: CommandOptions['sandbox'], context: CommandCo
 
 /** All that can go wrong at the start is an option: a port in use, a file that cannot be read, an empty login. */
 async function openSandbox(options: CommandOptions['sandbox']): Promise<Sandbox> {
-  const { state, catalog, events, faults, port, ...rest } = options
+  const { state, catalog, events, faults, port, deviation, ...rest } = options
   try {
     return await startSandbox({
       ...rest,
@@ -28,6 +28,7 @@ async function openSandbox(options: CommandOptions['sandbox']): Promise<Sandbox>
       ...(state === undefined ? {} : { stateFile: state }),
       ...(catalog === undefined ? {} : { catalogFile: catalog }),
       ...(events === undefined ? {} : { events: readEvents(events) }),
+      ...(deviation === undefined ? {} : { deviations: [...deviation] }),
       ...(faults === undefined ? {} : { faults: parseFaults(faults) }),
     })
   } catch (error) {

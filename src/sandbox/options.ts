@@ -1,6 +1,7 @@
 /** The options of a sandbox, checked in one place for the process, the command and the tests. */
 
 import { z } from 'zod'
+import { DEVIATION_NAMES } from './deviations.ts'
 import { StoreEvent } from './events.ts'
 import { FaultSettings } from './faults.ts'
 import { CALL_LIMITS, WEBHOOK_TIMEOUT_MS, WEBHOOKS_IN_FLIGHT } from './limits.ts'
@@ -40,6 +41,10 @@ export const Options = z.strictObject({
   requestsInFlight: limit(CALL_LIMITS.requestsInFlight),
   /** Whether app_searches and app_list of android_store come as html only, as in the bare specification. */
   htmlOnly: z.boolean().default(false),
+  /** Single ways in which the service as it is sold differs from its specification. */
+  deviations: z.array(z.enum(DEVIATION_NAMES)).default([]),
+  /** All of them. */
+  asSold: z.boolean().default(false),
   webhookTimeoutMs: z.number().int().positive().default(WEBHOOK_TIMEOUT_MS),
   webhooksInFlight: limit(WEBHOOKS_IN_FLIGHT),
   /** Trouble from the start; at run time it is `PUT /faults`. */

@@ -120,6 +120,11 @@ describe('a command gets its options', () => {
         catalog: 'c.csv',
       },
     ],
+    [
+      ['sandbox', '--as-sold', '--deviation', 'paths', '--deviation', 'no-limits'],
+      'sandbox',
+      { login: 'sandbox', password: 'sandbox', asSold: true, deviation: ['paths', 'no-limits'] },
+    ],
     [['migrate'], 'migrate', {}],
     [['init'], 'init', { file: '.env' }],
     [['report'], 'report', { json: false }],

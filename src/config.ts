@@ -17,6 +17,7 @@ import { parseListenAddress } from './collect/listen-address.ts'
 import { parseDatabaseUrl } from './db/database-url.ts'
 import { readEnvFile } from './env-file.ts'
 import { ConfigurationError } from './errors.ts'
+import { DUMMY_HOST, readStoreNames, type StoreNames } from './service/dialect.ts'
 import { checkNames } from './setting-names.ts'
 import { duration, parseDuration, setting, usd, wholeNumber } from './setting-values.ts'
 import { didYouMean } from './suggest.ts'
@@ -47,7 +48,13 @@ export interface Config {
   /** The person's own Postgres; null: the embedded one. */
   readonly databaseUrl: Secret | null
   /** The App Data Service, `url` without a slash at its end; null: the sandbox. */
-  readonly service: { readonly url: string; readonly login: string; readonly password: Secret } | null
+  readonly service: {
+    readonly url: string
+    readonly login: string
+    readonly password: Secret
+    /** What it calls the stores; undefined: as its host is known to. */
+    readonly stores: StoreNames | undefined
+  } | null
   /** The address to which the service delivers results; its path ends in a secret. Null: results are fetched. */
   readonly postbackUrl: Secret | null
   readonly maxUsdPerDayMicros: number
@@ -134,6 +141,10 @@ const settings = z.object({
   APP_DATA_URL: serviceUrl.optional(),
   APP_DATA_LOGIN: setting('must not contain a colon, which ends the login in Basic authentication', (text) =>
     text.includes(':') ? null : text,
+  ).optional(),
+  APP_DATA_STORES: setting(
+    'must be what the paths of the service call the iOS store and the Android store, such as apple,google',
+    readStoreNames,
   ).optional(),
   APP_DATA_PASSWORD: z.string().optional(),
   APP_DATA_PASSWORD_FILE: z.string().optional(),
@@ -222,7 +233,12 @@ function checkSettings(env: NodeJS.ProcessEnv, fileNotes: readonly string[]): Co
     ...names.problems,
   ]
   if (!parsed.success || problems.length > 0) throw describeProblems(problems)
-  return freezeConfig(parsed.data, password.value, [...fileNotes, ...password.notes, ...names.notes], env)
+  return freezeConfig(
+    parsed.data,
+    password.value,
+    [...fileNotes, ...password.notes, ...names.notes, ...noteDummies(given)],
+    env,
+  )
 }
 
 function selectGiven(env: NodeJS.ProcessEnv): Given {
@@ -267,13 +283,22 @@ function checkRemote(given: Given): string[] {
   return problems
 }
 
+/** What the service gives people to try calls with cannot be followed from a task to its result. */
+function noteDummies({ APP_DATA_URL: url = '' }: Given): string[] {
+  return parseUrl(url)?.hostname === DUMMY_HOST
+    ? [
+        `APP_DATA_URL is ${DUMMY_HOST}, which answers with dummies: nothing is measured there. Use api.dataforseo.com.`,
+      ]
+    : []
+}
+
 /** The password from the one place that gives it. A file that others can read is only noted: mounted secrets often are. */
 function readPassword(given: Given): { value?: string; problems: string[]; notes: string[] } {
   const { APP_DATA_PASSWORD: value, APP_DATA_PASSWORD_FILE: file } = given
   if (given.APP_DATA_URL === undefined) {
-    const idle = (['APP_DATA_LOGIN', 'APP_DATA_PASSWORD', 'APP_DATA_PASSWORD_FILE'] as const).filter(
-      (name) => given[name] !== undefined,
-    )
+    const idle = (
+      ['APP_DATA_LOGIN', 'APP_DATA_PASSWORD', 'APP_DATA_PASSWORD_FILE', 'APP_DATA_STORES'] as const
+    ).filter((name) => given[name] !== undefined)
     return { problems: [], notes: idle.map((name) => `${name} has no effect without APP_DATA_URL.`) }
   }
   if (file === undefined) return { ...(value === undefined ? {} : { value }), problems: [], notes: [] }
@@ -311,11 +336,11 @@ function freezeConfig(
   notes: string[],
   env: NodeJS.ProcessEnv,
 ): Config {
-  const { APP_DATA_URL: url, APP_DATA_LOGIN: login } = values
+  const { APP_DATA_URL: url, APP_DATA_LOGIN: login, APP_DATA_STORES: stores } = values
   const hasService = url !== undefined && login !== undefined && password !== undefined
   return Object.freeze({
     databaseUrl: values.DATABASE_URL ?? null,
-    service: hasService ? Object.freeze({ url, login, password: new Secret(password) }) : null,
+    service: hasService ? Object.freeze({ url, login, password: new Secret(password), stores }) : null,
     postbackUrl: values.POSTBACK_URL ?? null,
     maxUsdPerDayMicros: values.MAX_USD_PER_DAY,
     maxUsdPerMonthMicros: values.MAX_USD_PER_MONTH ?? null,

@@ -61,6 +61,7 @@ describe('readConfig', () => {
     const config = readConfig({
       ...account,
       APP_DATA_URL: 'https://api.example.com/proxy/',
+      APP_DATA_STORES: 'apple,google',
       DATABASE_URL: ' postgresql://u:p@db:5432/ranks ',
       POSTBACK_URL: `https://ranks.example.com:8443/hooks/${SEGMENT}`,
       MAX_USD_PER_DAY: '0.25',
@@ -84,6 +85,7 @@ describe('readConfig', () => {
     })
     assert.equal(config.databaseUrl?.reveal(), 'postgresql://u:p@db:5432/ranks')
     assert.equal(config.service?.url, 'https://api.example.com/proxy')
+    assert.deepEqual(config.service?.stores, { ios_store: 'apple', android_store: 'google' })
     assert.equal(config.service?.login, 'me@example.com')
     assert.equal(config.service?.password.reveal(), 'hunter2')
     assert.equal(config.postbackUrl?.reveal(), `https://ranks.example.com:8443/hooks/${SEGMENT}`)
@@ -121,6 +123,11 @@ describe('readConfig', () => {
     ['APP_DATA_URL', 'https://api.example.com/v3/', /the \/v3 that begins every path/],
     ['APP_DATA_URL', 'https://api.example.com?x=1', /^APP_DATA_URL must be/],
     ['APP_DATA_URL', 'api.example.com', /^APP_DATA_URL must be/],
+    [
+      'APP_DATA_STORES',
+      'apple',
+      /^APP_DATA_STORES must be what the paths .* such as apple,google; it is "apple"\.$/,
+    ],
     ['MAX_USD_PER_DAY', '5.0000001', /^MAX_USD_PER_DAY must be an amount in dollars .*"5\.0000001"\.$/],
     ['MAX_USD_PER_DAY', '$5', /^MAX_USD_PER_DAY/],
     ['MAX_USD_PER_DAY', '5e3', /^MAX_USD_PER_DAY/],
@@ -208,6 +215,12 @@ describe('readConfig', () => {
 
   test('allows a short quiet time with the sandbox', () => {
     assert.equal(readConfig({ RECONCILE_QUIET: '0s' }).reconcileQuietMs, 0)
+  })
+
+  test('notes an address that only answers with dummies', () => {
+    const { notes } = readConfig({ ...account, APP_DATA_URL: 'https://sandbox.dataforseo.com' })
+    assert.match(notes.join(), /^APP_DATA_URL is sandbox\.dataforseo\.com, which answers with dummies/)
+    assert.deepEqual(readConfig({ ...account, APP_DATA_URL: 'https://api.dataforseo.com' }).notes, [])
   })
 
   test('notes an account that has no effect without the address of the service', () => {

@@ -34,11 +34,10 @@ export async function run(
   const fields = new Fields(options.endpoint, options.fields)
   const call = prepareCall(options, fields)
   fields.refuseRest()
-  const service = await openService(config)
+  const { url: baseUrl, dispose, ...access } = await openService(config)
   const client = new AppDataClient({
-    baseUrl: service.url,
-    login: service.login,
-    password: service.password,
+    ...access,
+    baseUrl,
     onAnswer: (answer) => stderr.write(`${describeAnswer(answer)}\n`),
   })
   try {
@@ -48,7 +47,7 @@ export async function run(
     return isFailure(value) ? 1 : 0
   } finally {
     await client.close()
-    await service.dispose()
+    await dispose()
   }
 }
 

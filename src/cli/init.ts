@@ -30,12 +30,15 @@ export const TEMPLATE = `# Settings of storerank. Read where it stands in the wo
 #DATABASE_URL=postgres://storerank:password@db.example.com/storerank?sslmode=verify-full
 
 # --- App Data Service -------------------------------------------------------------------------------------------------
+# The App Data API of DataForSEO, which DataForApps sells too. A keyword costs $0.0012 for each 100 results (Android: 30).
 # Without these: the sandbox, whose apps, ranks and money are invented.
-#APP_DATA_URL=https://service.example.com
+#APP_DATA_URL=https://api.dataforseo.com
 #APP_DATA_LOGIN=you@example.com
 # The password, or better a file that holds nothing else.
 #APP_DATA_PASSWORD_FILE=/run/secrets/app-data
 #APP_DATA_PASSWORD=
+# What the paths of the service call the two stores, where it has another address than DataForSEO or DataForApps gave it.
+#APP_DATA_STORES=apple,google
 
 # --- Money, in dollars, over all projects -----------------------------------------------------------------------------
 #MAX_USD_PER_DAY=5

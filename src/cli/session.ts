@@ -51,25 +51,24 @@ async function openWork(session: DatabaseSession, context: CommandContext): Prom
   )
   const onStart = () =>
     tell(context, 'Starting the sandbox: the service with invented apps, on this machine, at no cost.')
-  const service = await openService(config, onStart)
+  const { url: baseUrl, dispose, ...access } = await openService(config, onStart)
   const settings = settingsOf(context)
   const runner = nameRunner(hostname(), process.pid)
   const client = new AppDataClient({
-    baseUrl: service.url,
-    login: service.login,
-    password: service.password,
+    ...access,
+    baseUrl,
     maxConcurrent: settings.maxConcurrentRequests,
     gate: createCallGate(session.db, { ...settings, runner }, signal),
   })
   const queue = await openQueue(session.db.url, log)
   return {
     ...session,
-    sandboxUrl: config.service === null ? service.url : null,
+    sandboxUrl: config.service === null ? baseUrl : null,
     job: { db: session.db, client, queue, settings, runner, log, signal },
     drain: () => queue.stop(TIMINGS.graceMs),
     close: async () => {
       await client.close()
-      await service.dispose()
+      await dispose()
       await session.close()
     },
   }

@@ -117,7 +117,10 @@ async function handleRefusal(
     case 'account':
       throw refuseAccount(said, outcome.statusCode, outcome.cause)
     case 'not_found':
-      throw new RejectedError(`${said}. Check APP_DATA_URL; the tasks stay planned.`, outcome.statusCode)
+      throw new RejectedError(
+        `${said}. Check APP_DATA_URL and APP_DATA_STORES; the tasks stay planned.`,
+        outcome.statusCode,
+      )
   }
 }
 

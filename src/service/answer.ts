@@ -18,6 +18,8 @@ import { classifyStatus } from './status-codes.ts'
 /** Requests in flight end within seconds. */
 const CONCURRENCY_PAUSE_MS = 1_000
 const MAX_RETRY_AFTER_MS = 3_600_000
+/** Of a call: the service does not have its path. */
+const NOT_FOUND = 40400
 
 type Answered = Extract<ExchangeResult, { kind: 'answered' }>
 export type Delivered = Extract<ExchangeResult, { kind: 'answered' | 'broken' }>
@@ -93,6 +95,11 @@ function readCallFailure(result: Answered, envelope: Envelope): Failure | null {
   return { kind: 'server', message: 'the answer says that all is well, and names no task', statusCode }
 }
 
+/** Nothing that storerank calls is missing from the service itself. */
+function adviseOnPath(statusCode: number): string {
+  return statusCode === NOT_FOUND ? ' Check APP_DATA_URL and APP_DATA_STORES.' : ''
+}
+
 /**
  * The error that a failed free call throws.
  * @param what the call, for the message: method and path
@@ -111,7 +118,7 @@ export function errorOf(failure: Failure, what: string, reason: string): Error {
     case 'too_many_at_once':
       return new RateLimitedError(message, failure.retryAfterMs ?? CONCURRENCY_PAUSE_MS)
     case 'rejected':
-      return new RejectedError(message, failure.statusCode)
+      return new RejectedError(message + adviseOnPath(failure.statusCode), failure.statusCode)
     case 'oversized':
       return new UnreadableError(message, 'body')
     case 'network':

@@ -18,7 +18,7 @@ export function readAppId(value: unknown, store: Store): string | null {
   return typeof id === 'string' && FORMS[store].test(id) ? id : null
 }
 
-/** The store that an item is of, by its type: `ios_store_search_organic`, `android_store_info_organic`. */
+/** The store that an item is of, by its type: `ios_store_search_organic` or `app_store_…`, `android_store_info_organic` or `google_play_…`. */
 export function storeOfType(type: string): Store {
-  return type.startsWith('ios_store_') ? 'ios_store' : 'android_store'
+  return /^(ios|app)_store_/.test(type) ? 'ios_store' : 'android_store'
 }

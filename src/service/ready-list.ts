@@ -1,6 +1,7 @@
 /** The list of tasks whose results wait to be fetched. */
 
 import { ConfigurationError } from '../errors.ts'
+import type { Dialect } from './dialect.ts'
 import { readTag } from './envelope.ts'
 import { isObject, readIdentifier, readTimestamp } from './fields.ts'
 import { findRule, type ResultForm, type ServiceFunction, type Store } from './functions.ts'
@@ -13,13 +14,13 @@ export interface ReadyRow {
   readonly id: string
   /** Null when the service sends none: the task may belong to another program of the account. */
   readonly tag: string | null
-  /** Where the result is fetched, in advanced form where there is one; always a path of the service itself. */
+  /** Where the result is fetched, in advanced form where there is one; always a path of the service itself, in our words. */
   readonly path: string
   /** The form of the result at `path`. */
   readonly kind: ResultForm
   /** Where the raw pages are fetched; null when the service does not offer them. */
   readonly htmlPath: string | null
-  /** The store; null when missing. */
+  /** The store, as the service calls it; null when missing. */
   readonly se: string | null
   /** Kind of the search, such as `organic`; null when missing. */
   readonly seType: string | null
@@ -46,15 +47,16 @@ export async function listReady(transport: Transport, store: Store, fn: ServiceF
     throw new ConfigurationError(`${path} does not exist: ${store} has no ${fn}.`)
   const reply = await transport.callFree({ kind: 'tasks_ready', method: 'GET', path })
   const sent = rowsOf(reply, `GET ${path}`)
-  const rows = sent.map(readReadyRow).filter((row) => row !== null)
+  const rows = sent.map((row) => readReadyRow(row, transport.dialect)).filter((row) => row !== null)
   return Object.assign(rows, { dropped: sent.length - rows.length })
 }
 
-function readReadyRow(value: unknown): ReadyRow | null {
+function readReadyRow(value: unknown, { toOurs }: Dialect): ReadyRow | null {
   if (!isObject(value)) return null
   const id = readIdentifier(value.id, 64)
-  const advanced = readResultPath(value.endpoint_advanced)
-  const html = readResultPath(value.endpoint_html)
+  const [advanced, html] = [value.endpoint_advanced, value.endpoint_html]
+    .map(readResultPath)
+    .map((path) => path && toOurs(path)) as [string | null, string | null]
   const path = advanced ?? html
   if (id === null || path === null || !path.endsWith(`/${id}`)) return null
   return {

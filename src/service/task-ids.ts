@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 
+import { pathOfUrl } from './dialect.ts'
 import { readTag } from './envelope.ts'
 import {
   cleanText,
@@ -57,7 +58,7 @@ export interface TaskIdRow {
   readonly tag: string | null
   /** The parameters as posted; null when they were not asked for, or are older than a month. */
   readonly metadata: Readonly<Record<string, unknown>> | null
-  /** Path of the call that made the task; null when missing. */
+  /** Path of the call that made the task, in our words; null when missing. */
   readonly url: string | null
 }
 
@@ -125,5 +126,11 @@ export async function listTaskIds(transport: Transport, query: TaskIdQuery): Pro
     include_metadata: includeMetadata,
   }
   checkRequest(fields.superRefine(refuseRange(range, allowed)), request, `POST ${path}`)
-  return fetchRows(transport, { kind: 'id_list', method: 'POST', path, body: [request] }, taskIdRow)
+  const rows = await fetchRows(
+    transport,
+    { kind: 'id_list', method: 'POST', path, body: [request] },
+    taskIdRow,
+  )
+  const { toOurs } = transport.dialect
+  return rows.map((row) => ({ ...row, url: row.url && toOurs(pathOfUrl(row.url)) }))
 }

@@ -12,7 +12,7 @@ export interface TaskEcho {
   readonly api: string | null
   /** Such as `app_searches`. */
   readonly function: string | null
-  /** The store. */
+  /** The store, as the service calls it. */
   readonly se: string | null
   /** Kind of the search, such as `organic`. */
   readonly seType: string | null

@@ -11,6 +11,7 @@ import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { TIMINGS } from '../timings.ts'
 import { type Delivered, errorOf, isFailure, type ParseJson, readAnswer } from './answer.ts'
 import { type Clock, systemClock } from './clock.ts'
+import { type Dialect, dialectOf, type StoreNames } from './dialect.ts'
 import type { Envelope, EnvelopeHead, TaskReply } from './envelope.ts'
 import { type ExchangeResult, exchange } from './exchange.ts'
 import { decideRetry, type Failure } from './retry.ts'
@@ -53,6 +54,8 @@ export interface TransportOptions {
   readonly baseUrl: string
   readonly login: string
   readonly password: string
+  /** What the service calls the stores in its paths. Default: by the host of `baseUrl`. */
+  readonly stores?: StoreNames
   /** Without one, calls are neither counted nor held back. */
   readonly gate?: CallGate
   /** Connections, and so requests in flight (docs/service.md: too many requests at once). Default 30. */
@@ -118,6 +121,8 @@ const NO_GATE: CallGate = {
 
 export class Transport {
   readonly #pool: Pool
+  /** How paths of the service name the stores. */
+  readonly dialect: Dialect
   readonly #pathPrefix: string
   readonly #headers: Readonly<Record<string, string>>
   readonly #gate: CallGate
@@ -144,6 +149,7 @@ export class Transport {
       headersTimeout: 0,
       bodyTimeout: 0,
     })
+    this.dialect = dialectOf(url, options.stores)
     this.#pathPrefix = url.pathname.replace(/\/+$/, '')
     this.#headers = {
       authorization: basicAuthorization(options.login, options.password),
@@ -170,7 +176,10 @@ export class Transport {
       }
       const elapsedMs = this.#clock.monotonicMs() - startedMs
       const decision = decideRetry(answer.meaning, attempt, elapsedMs, Math.random())
-      if (!decision.retry) throw errorOf(answer.meaning, `${call.method} ${call.path}`, decision.reason)
+      if (!decision.retry) {
+        const called = `${call.method} ${this.dialect.toService(call.path)}`
+        throw errorOf(answer.meaning, called, decision.reason)
+      }
       // Woken early by close(): then the next attempt says so.
       await this.#clock.sleep(decision.delayMs, this.#closing.signal).catch(() => {})
     }
@@ -181,7 +190,7 @@ export class Transport {
     const clock = this.#clock
     return exchange(this.#pool, {
       method: 'POST',
-      path: this.#pathPrefix + path,
+      path: this.#pathPrefix + this.dialect.toService(path),
       headers: { ...this.#headers, 'content-type': 'application/json' },
       body,
       timeoutMs: this.#timeoutMs,
@@ -263,7 +272,7 @@ export class Transport {
     const hasBody = call.body !== undefined
     return exchange(this.#pool, {
       method: call.method,
-      path: this.#pathPrefix + call.path,
+      path: this.#pathPrefix + this.dialect.toService(call.path),
       headers: hasBody ? { ...this.#headers, 'content-type': 'application/json' } : this.#headers,
       ...(hasBody ? { body: JSON.stringify(call.body) } : {}),
       timeoutMs: this.#timeoutMs,

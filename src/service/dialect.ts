@@ -1,0 +1,53 @@
+/**
+ * What the service calls the two stores in its paths. The specification and storerank say `ios_store` and `android_store`; the service as it
+ * is sold says `apple` and `google`. A path is turned into the service's words where a request leaves, and back where an answer names one.
+ */
+
+import type { Store } from './functions.ts'
+
+/** The segment that stands for each store in a path of the service. */
+export type StoreNames = Readonly<Record<Store, string>>
+
+const SPECIFIED: StoreNames = { ios_store: 'ios_store', android_store: 'android_store' }
+const SOLD: StoreNames = { ios_store: 'apple', android_store: 'google' }
+
+/** DataForSEO's dummy data: every task has the same id, so that nothing can be followed there. */
+export const DUMMY_HOST = 'sandbox.dataforseo.com'
+/** Where the service is sold. */
+const HOSTS_AS_SOLD = ['api.dataforseo.com', 'api.dataforapps.com', DUMMY_HOST]
+
+export interface Dialect {
+  /** A path of ours, as the service is called. */
+  readonly toService: (path: string) => string
+  /** A path as the service names it, in our words. */
+  readonly toOurs: (path: string) => string
+}
+
+/**
+ * How the service at an address speaks.
+ * @param names what a person set; without it, those of the specification, except at the hosts where the service is known to be sold
+ */
+export function dialectOf(baseUrl: URL, names?: StoreNames): Dialect {
+  const theirs = names ?? (HOSTS_AS_SOLD.includes(baseUrl.hostname) ? SOLD : SPECIFIED)
+  const ours = Object.fromEntries(Object.entries(theirs).map(([store, name]) => [name, store]))
+  return { toService: (path) => renameStore(path, theirs), toOurs: (path) => renameStore(path, ours) }
+}
+
+/** Names as a person sets them, that of the iOS store first: `apple,google`. Null for anything else. */
+export function readStoreNames(text: string): StoreNames | null {
+  const [, ios, android] = /^([\w-]{1,40})\s*,\s*([\w-]{1,40})$/.exec(text) ?? []
+  return ios === undefined || android === undefined || ios === android
+    ? null
+    : { ios_store: ios, android_store: android }
+}
+
+/** The path of a URL, which the service gives with its host or without (spec: Task id history record). */
+export function pathOfUrl(url: string): string {
+  return url.replace(/^https?:\/\/[^/?#]*/, '')
+}
+
+function renameStore(path: string, names: Readonly<Record<string, string>>): string {
+  return path.replace(/^(\/v3\/app_data\/)([\w-]+)(?=\/)/, (whole, head: string, name: string) =>
+    Object.hasOwn(names, name) ? head + names[name] : whole,
+  )
+}

@@ -2,16 +2,15 @@
  * The command line: it runs a command and sees to exit codes and signals. It loads a command's module only when that
  * command runs, so that help and usage errors cost nothing; program.ts has their options and help.
  *
- * Exit codes: 0 done, 1 failed, 2 usage or configuration, 75 another runner has it (the command returns it), and
- * 128 + the signal's number when a signal ended the command.
+ * Exit codes: those of `EXIT`, and 128 + the signal's number when a signal ended the command.
  */
 import { registerHooks } from 'node:module'
 import { constants } from 'node:os'
 import { CommanderError } from 'commander'
 import type { Config } from '../config.ts'
-import { ConfigurationError } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { CommandModules, CommandName, CommandOptions, Host } from './command.ts'
+import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { buildProgram } from './program.ts'
 
 /** Each command's module, loaded when it runs. */
@@ -40,8 +39,6 @@ export const COMMANDS: CommandModules = {
   api: () => import('./api.ts'),
 }
 
-const FAILED = 1
-const MISUSED = 2
 /** One Ctrl-C under `npm run` arrives twice, from the terminal and from npm, where the shell is bash; within this time both count as one. */
 const SAME_SIGNAL_MS = 500
 
@@ -89,7 +86,7 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
     return state.exitCode
   } catch (error) {
     // Commander has printed its own message already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.misused
     const { logLevel, stop } = state
     if (stop?.exitCode !== undefined && error instanceof Error && error.name === 'AbortError')
       return stop.exitCode
@@ -99,7 +96,7 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
     const failure = describeDatabaseTrouble(error) ?? error
     const message = describeFailure(failure, logLevel === 'debug' || logLevel === 'trace')
     host.stderr.write(`${toPrintable(redactSecrets(message))}\n`)
-    return failure instanceof ConfigurationError ? MISUSED : FAILED
+    return exitCodeOf(failure)
   }
 }
 

@@ -10,13 +10,13 @@ import { BUSY, executeJob, type Job, type JobContext } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { readFailedSince } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
+import { EXIT } from './exit-codes.ts'
 import { formatCount, formatInstant, formatMicros } from './print.ts'
 import { createProgress } from './progress.ts'
 import { openWorkSession } from './session.ts'
 import { tell } from './tell.ts'
 
 const DEFAULT_WAIT_MS = 60 * 60_000
-const BUSY_EXIT_CODE = 75
 const LOOK_EVERY_MS = 200
 const COLLECT_EVERY_MS = 5_000
 const DAY_MS = 86_400_000
@@ -47,7 +47,7 @@ export async function run(options: CommandOptions['recover'], context: CommandCo
     )
     if (found === BUSY) {
       context.stderr.write('Another process is recovering this database; nothing was done here.\n')
-      return BUSY_EXIT_CODE
+      return EXIT.busy
     }
     progress.done('what was bought is known')
     progress.phase('fetching results')

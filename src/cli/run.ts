@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob, JOBS } from '../../jobs/index.ts'
 import { describeOutage } from '../account/service-status.ts'
 import type { Secret } from '../config.ts'
-import type { AccountError } from '../errors.ts'
 import { countSendingPosts } from '../ledger/posts.ts'
 import type { Logger } from '../log.ts'
 import {
@@ -16,10 +15,11 @@ import {
 } from '../queue/cycle.ts'
 import { BUSY, executeJob } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
-import { readBusinessTime } from '../report/money.ts'
+import { describeSpentAccount, readBusinessTime } from '../report/money.ts'
 import { writeWholeFile } from '../report/write-file.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
 import type { CommandContext, CommandOptions, JobName } from './command.ts'
+import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { formatCount, formatInstant } from './print.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { printRunReport } from './run-report.ts'
@@ -27,7 +27,6 @@ import { openWorkSession, type WorkSession } from './session.ts'
 
 /** Normal priority takes minutes, up to 45 (docs/service.md: pace of completion). */
 const DEFAULT_WAIT_MS = 60 * 60_000
-const BUSY_EXIT_CODE = 75
 const LOOK_EVERY_MS = 100
 /** Jobs that enqueue posts or fetch jobs, and the one that enqueues messages: a runner is started for them. */
 const MOVES_WORK: ReadonlySet<JobName> = new Set(['track', 'reconcile', 'collect'])
@@ -126,7 +125,7 @@ async function runJobs(
     const summary = await executeJob(session.job, findJob(name))
     if (summary === BUSY) {
       context.stderr.write(`Another runner has the job ${name}; nothing was done here.\n`)
-      return BUSY_EXIT_CODE
+      return EXIT.busy
     }
     context.stdout.write(`${name}: ${JSON.stringify(summary)}\n`)
   }
@@ -136,11 +135,8 @@ async function runJobs(
   }
   if (tells) await waitForDeliveries(session.job)
   if (!movesWork) return 0
-  return explainHeld(
-    runner?.refusal ?? null,
-    await readOutstanding(session.db, session.job.settings.reconcileQuietMs),
-    context,
-  )
+  const outstanding = await readOutstanding(session.db, session.job.settings.reconcileQuietMs)
+  return explainHeld(session, { refusal: runner?.refusal ?? null, outstanding }, context)
 }
 
 async function runWholeCycle(
@@ -172,19 +168,20 @@ async function runWholeCycle(
   })
   phases.end(result)
   await printRunReport(session, result, began, context)
-  return explainHeld(result.refusal, result.outstanding, context)
+  return explainHeld(session, result, context)
 }
 
-/** Writes why planned tasks are not posted, if they are not. Returns the exit code. */
-function explainHeld(
-  refusal: AccountError | null,
-  outstanding: Outstanding,
-  context: CommandContext,
-): number {
+/** Writes why planned tasks are not posted or nothing can be bought, if it is so. Returns the exit code. */
+async function explainHeld(
+  { db, job }: WorkSession,
+  { refusal, outstanding }: Pick<CycleResult, 'refusal' | 'outstanding'>,
+  { stderr }: CommandContext,
+): Promise<number> {
   const held = refusal?.message ?? describeHeld(outstanding)
-  if (held === null) return 0
-  context.stderr.write(`${held}\n`)
-  return 1
+  const spent = held === null ? await describeSpentAccount(db, job.settings.budget) : null
+  if (held === null && spent === null) return EXIT.done
+  stderr.write(`${held ?? spent}\n`)
+  return spent === null ? exitCodeOf(refusal) : EXIT.outOfMoney
 }
 
 function describeHeld({ planned, outage, restoreHold }: Outstanding): string | null {

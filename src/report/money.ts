@@ -67,6 +67,28 @@ export async function countBudgetCuts(db: Database): Promise<number> {
   return row?.count ?? 0
 }
 
+/**
+ * That the account pays for nothing of what is due, as a sentence. Null while it pays for something, while nothing is cut, and while a budget of
+ * our own settings holds before it.
+ */
+export async function describeSpentAccount(db: Database, budget: OverallBudget): Promise<string | null> {
+  const [row] = await db.sql<{ sentence: string }[]>`
+    select format('Stopped by money: %s leaves %s of %s, and what is due costs %s or more a measurement (not bought: %s). %s',
+      b.limited_by, dollars(greatest(b.limit_micros - b.used_micros, 0)), dollars(b.limit_micros), dollars(cut.least_micros), cut.slots,
+      case b.period when 'balance' then 'Add money to the account.'
+        else 'Raise it with the service, or wait until its day is over.' end) as sentence
+    from (
+      select * from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
+      order by limit_micros - used_micros, set_by limit 1
+    ) b
+    cross join (
+      select count(*) as slots, min(price_micros) as least_micros from budget_cut
+      where reason = 'overall_budget' and slot_ends_at > storerank_now()
+    ) cut
+    where b.set_by = 'account' and b.limit_micros - b.used_micros < cut.least_micros`
+  return row?.sentence ?? null
+}
+
 export interface BudgetLine {
   /** Its name for people. Programs go by who set it, the project and the period. */
   readonly budget: string

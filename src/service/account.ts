@@ -18,7 +18,7 @@ import type { Transport } from './transport.ts'
 export interface UsagePeriod {
   /** Which period statistics are of, `yyyy-MM-dd` or `yyyy-MM-dd HH:mm`; null for limits. */
   readonly period: string | null
-  /** Of everything; null when not known. */
+  /** Of everything; null when not known. A limit of 0 is none, and null (docs/service.md: limits of 0). */
   readonly total: number | null
   /** Of the app_data API alone; null when not known. */
   readonly totalAppData: number | null
@@ -98,9 +98,9 @@ export function readUserData(row: unknown): UserData {
     timezone: readName(row.timezone),
     balanceMicros: readMicros(money.balance),
     depositedMicros: readSpending(money.total),
-    callLimits: readUsage(rates.limits, readCode),
+    callLimits: readUsage(rates.limits, limitOf(readCode)),
     callStatistics: readUsage(rates.statistics, readCode),
-    moneyLimits: readUsage(money.limits, readSpending),
+    moneyLimits: readUsage(money.limits, limitOf(readSpending)),
     moneyStatistics: readUsage(money.statistics, readSpending),
     prices: listPrices(price, []),
     pricePerUnitMicros: (fn, priority) => readPrice(price, fn, priority),
@@ -112,6 +112,11 @@ function readName(value: unknown): string | null {
 }
 
 type ReadAmount = (value: unknown) => number | null
+
+/** An account without limits says 0 in each of them. */
+function limitOf(readAmount: ReadAmount): ReadAmount {
+  return (value) => readAmount(value) || null
+}
 
 function readUsage(value: unknown, readAmount: ReadAmount): UsageTable {
   const table = isObject(value) ? value : {}

@@ -117,6 +117,32 @@ describe('the look before planning', () => {
     assert.equal(typeof summary === 'object' ? summary.planned : null, 1)
   })
 
+  test('of an account that says 0 in every limit knows of no limit, and everything due is bought', async (t) => {
+    const { client } = await tamper(t, world, (path, body) => {
+      if (!path.endsWith('/user_data')) return
+      const { rates } = body.tasks[0].result[0]
+      for (const limits of [rates.limits, rates.money.limits])
+        for (const period of [limits.day, limits.minute])
+          Object.assign(period, { total: 0, total_app_data: 0 })
+    })
+    await recordAccountUsage(world.db, client)
+    const [row] = await world.db.sql`
+      select day_limit_micros, minute_limit_micros, calls_per_minute_limit, calls_allowed(2000) from account_usage`
+    assert.deepEqual(
+      { ...row },
+      {
+        day_limit_micros: null,
+        minute_limit_micros: null,
+        calls_per_minute_limit: null,
+        calls_allowed: 2000,
+      },
+    )
+    await watch(world, ['yoga', 'chess'])
+    const { context } = await world.openRunner()
+    const summary = await executeJob(context, track)
+    assert.deepEqual(typeof summary === 'object' ? [summary.planned, summary.cut] : null, [2, 0])
+  })
+
   test('does not hide a mistake of our own', async () => {
     await assert.rejects(look(new TypeError('undefined is not a function')), TypeError)
   })

@@ -73,3 +73,34 @@ test('plan and run say how much of MAX_USD_PER_RUN they take', async () => {
   const { stdout } = await callCommand(['run'], small)
   assert.match(stdout, /reserved by this run: \$0\.0012 of MAX_USD_PER_RUN \$0\.002\n/)
 })
+
+test('a run that the account pays nothing for says so, and ends with 3; one that our own budget ends, with 0', async () => {
+  const poor = await startSandbox({
+    readyMs: 0,
+    ...ACCOUNT,
+    login: 'poor@example.com',
+    costLimitPerDayUsd: 0.002,
+  })
+  const fresh = await createTestDatabase()
+  try {
+    await fresh.sql`
+      insert into keyword_watch (project, store, keyword, location_code, language_code)
+      values ('fitness', 'ios_store', 'yoga', 2840, 'en'), ('fitness', 'ios_store', 'chess', 2840, 'en')`
+    const account = { DATABASE_URL: fresh.url, APP_DATA_URL: poor.url, APP_DATA_LOGIN: 'poor@example.com' }
+    const capped = await callCommand(['run'], options({ ...account, MAX_USD_PER_DAY: '0.0001' }))
+    assert.equal(capped.code, 0, capped.stderr)
+    for (const args of [['run'], ['run', 'track']]) {
+      const { code, stderr } = await callCommand(args, options(account))
+      assert.equal(code, 3, stderr)
+      assert.match(
+        stderr,
+        /^Stopped by money: the account's limit per day leaves \$0\.0008 of \$0\.002, and what is due costs \$0\.0012 or more a measurement \(not bought: 1\)\. Raise it with the service, or wait until its day is over\.$/m,
+      )
+    }
+    const [bought] = await fresh.sql`select count(*)::int as tasks from charge where kind = 'charge'`
+    assert.deepEqual(bought, { tasks: 1 })
+  } finally {
+    await poor.close()
+    await fresh.drop()
+  }
+})

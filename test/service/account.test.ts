@@ -109,6 +109,42 @@ test('money and prices may stand beside the rates', () => {
   assert.equal(data.pricePerUnitMicros('app_searches', 1), 1200)
 })
 
+test('a limit of 0 is none, and a statistic of 0 is 0', () => {
+  const zeros = { app_data: { app_searches: { task_post: 0 } }, total_app_data: 0, total: 0 }
+  const tables = {
+    limits: { day: zeros, minute: { ...zeros, total: '2000' } },
+    statistics: { day: zeros, minute: zeros },
+  }
+  const data = readUserData({ rates: tables, money: { balance: 0, ...tables } })
+  const nothing = { period: null, total: null, totalAppData: null, byCall: {} }
+  assert.deepEqual(data.callLimits, { day: nothing, minute: { ...nothing, total: 2000 } })
+  assert.deepEqual(data.moneyLimits, { day: nothing, minute: { ...nothing, total: 2_000_000_000 } })
+  for (const statistics of [data.callStatistics, data.moneyStatistics]) {
+    assert.deepEqual([statistics.day?.total, statistics.day?.byCall['app_searches.task_post']], [0, 0])
+  }
+  assert.equal(data.balanceMicros, 0)
+})
+
+test('the tables of other parts of the service disturb none of ours', () => {
+  const others = { serp: { task_post: 7, task_get: { advanced: 8 } }, total_serp: 9, total_appendix: 3 }
+  const day = { ...others, app_data: { app_info: { task_post: 5 } }, total_app_data: 5, total: 14 }
+  const serp = { task_post: { organic: { priority_normal: [{ cost_type: 'per_request', cost: 0.0006 }] } } }
+  const data = readUserData({
+    rates: { limits: { day } },
+    money: { ...MONEY, limits: { day } },
+    price: { serp, ...PRICE },
+    backlinks_subscription_expiry_date: null,
+  })
+  assert.deepEqual(data.callLimits.day, {
+    period: null,
+    total: 14,
+    totalAppData: 5,
+    byCall: { 'app_info.task_post': 5 },
+  })
+  assert.equal(data.moneyLimits.day?.total, 14_000_000)
+  assert.deepEqual([data.pricePerUnitMicros('app_searches', 1), data.balanceMicros], [1200, 12_345_678])
+})
+
 test('what is missing or of another kind is not known, and no error', () => {
   const strays = [
     {},

@@ -4,8 +4,10 @@ select v.store, v.function, y.priority::smallint as priority, v.unit_results,
   greatest(v.unit_micros * y.priority, (l.price ->> 'normalMicros')::bigint * y.priority,
     case y.priority when 2 then (l.price ->> 'highMicros')::bigint end, c.unit_micros) as unit_micros
 from (values
-  ('ios_store', 'app_searches', 100, 1200::bigint), ('ios_store', 'app_info', 1, 600), ('ios_store', 'app_reviews', 50, 750),
-  ('android_store', 'app_searches', 30, 1200), ('android_store', 'app_info', 1, 600), ('android_store', 'app_list', 100, 1200)
+  ('ios_store', 'app_searches', 100, 1200::bigint), ('ios_store', 'app_info', 1, 600), ('ios_store', 'app_list', 100, 1200),
+  ('ios_store', 'app_reviews', 50, 750),
+  ('android_store', 'app_searches', 30, 1200), ('android_store', 'app_info', 1, 600), ('android_store', 'app_list', 100, 1200),
+  ('android_store', 'app_reviews', 150, 750)
 ) v (store, function, unit_results, unit_micros)
 cross join (values (1), (2)) y (priority)
 left join lateral (

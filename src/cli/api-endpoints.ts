@@ -16,6 +16,7 @@ const TASK_ENDPOINTS = [
   'app_reviews/task_post',
   'app_reviews/tasks_ready',
   'app_reviews/task_get/advanced',
+  'app_reviews/task_get/html',
 ] as const
 
 export const API_ENDPOINTS = [

@@ -5,7 +5,13 @@
 import { randomUUID } from 'node:crypto'
 import { ConfigurationError } from '../errors.ts'
 import { AppDataClient } from '../service/client.ts'
-import { hasForm, type ResultForm, type ServiceFunction, type Store } from '../service/functions.ts'
+import {
+  type AgeRating,
+  hasForm,
+  type ResultForm,
+  type ServiceFunction,
+  type Store,
+} from '../service/functions.ts'
 import type { PostOutcome, TaskToPost } from '../service/post-tasks.ts'
 import type { AnswerHead } from '../service/transport.ts'
 import { type ApiEndpoint, isTaskEndpoint, type TaskEndpoint } from './api-endpoints.ts'
@@ -18,7 +24,7 @@ export interface ApiOptions {
   readonly endpoint: ApiEndpoint
   /** `name=value`, named as in the specification. */
   readonly fields: readonly string[]
-  /** Default: the only store that has the endpoint, else ios_store. */
+  /** Default: android_store for charts and raw pages, which the specification has of no other store; else ios_store. */
   readonly store?: Store
   readonly json: boolean
 }
@@ -64,7 +70,7 @@ function prepareCall({ endpoint, store }: ApiOptions, fields: Fields): Call {
     case 'categories':
       return (client) => client.listCategories(either)
     case 'app_listings/categories':
-      return (client) => client.listListingCategories()
+      return (client) => client.listListingCategories(store ?? 'android_store')
     case 'id_list': {
       const query = {
         from: fields.instant('datetime_from') ?? new Date(Date.now() - DAY_MS),
@@ -101,7 +107,8 @@ function prepareCall({ endpoint, store }: ApiOptions, fields: Fields): Call {
 
 function prepareTaskCall(endpoint: TaskEndpoint, asked: Store | undefined, fields: Fields): Call {
   const [fn, action, form = 'advanced'] = endpoint.split('/') as [ServiceFunction, string, ResultForm?]
-  const store = asked ?? (hasForm('ios_store', fn, form) ? 'ios_store' : 'android_store')
+  const isOfAndroid = fn === 'app_list' || form === 'html'
+  const store = asked ?? (isOfAndroid ? 'android_store' : 'ios_store')
   if (!hasForm(store, fn, form)) throw new ConfigurationError(`${store} has no ${endpoint}.`)
   if (action === 'tasks_ready') return (client) => client.listReady(store, fn)
   if (action === 'task_post') {
@@ -110,7 +117,7 @@ function prepareTaskCall(endpoint: TaskEndpoint, asked: Store | undefined, field
       client.postTasks(store, fn, [task], { deadlineMs: performance.now() + POSTED_WITHIN_MS })
   }
   const id = fields.need('id')
-  if (form === 'html' && fn !== 'app_reviews') return (client) => client.getHtml(fn, id)
+  if (form === 'html') return (client) => client.getHtml(fn, id)
   return (client) => GETTERS[fn](client, store, id)
 }
 
@@ -119,8 +126,8 @@ const GETTERS: Readonly<
 > = {
   app_searches: (client, store, id) => client.getAppSearches(store, id),
   app_info: (client, store, id) => client.getAppInfo(store, id),
-  app_list: (client, _store, id) => client.getAppList(id),
-  app_reviews: (client, _store, id) => client.getAppReviews(id),
+  app_list: (client, store, id) => client.getAppList(store, id),
+  app_reviews: (client, store, id) => client.getAppReviews(store, id),
 }
 
 const SUBJECTS = {
@@ -137,6 +144,8 @@ function readTask(fn: ServiceFunction, fields: Fields): TaskToPost {
     tag: fields.text('tag') ?? `by-hand.${randomUUID()}`,
     ...withoutUndefined({
       category: fields.text('app_category'),
+      ...(fn === 'app_list' && { ageRating: fields.text('age_rating') as AgeRating | undefined }),
+      ...(fn === 'app_reviews' && { sortBy: fields.text('sort_by'), rating: fields.number('rating') }),
       locationCode: fields.number('location_code'),
       locationName: fields.text('location_name'),
       languageCode: fields.text('language_code'),

@@ -288,7 +288,8 @@ function readDone(item: FetchItem, statusCode: number, result: unknown, findKnow
       return { ...done, kind: 'snapshot', info, unitsReturned: unitsPosted, incomplete: null, problem: null }
     }
     case 'app_reviews': {
-      const reviews = result === null ? null : withinPresent(parseReviewsResult(withParsedItems(result)))
+      const reviews =
+        result === null ? null : withinPresent(parseReviewsResult(withParsedItems(result), item.store))
       return { ...countReturned(reviews), kind: 'reviews', reviews }
     }
   }

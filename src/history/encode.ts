@@ -106,6 +106,7 @@ function toPage(info: InfoResult): AppPage {
   const { title, description, updateNotes, icon } = info
   const images = (info.images ?? []).filter((image) => image !== null)
   const details = {
+    subtitle: info.subtitle,
     developer: info.developer,
     developerId: info.developerId,
     developerUrl: info.developerUrl,

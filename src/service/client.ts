@@ -70,15 +70,12 @@ export class AppDataClient {
   readonly getAppSearches: (store: Store, id: string) => Promise<TaskOutcome<AppSearchesResult>>
   /** Fetches the details of an app. */
   readonly getAppInfo: (store: Store, id: string) => Promise<TaskOutcome<AppInfoResult>>
-  /** Fetches the apps of a collection of android_store. */
-  readonly getAppList: (id: string) => Promise<TaskOutcome<AppListResult>>
-  /** Fetches the reviews of an app of ios_store. */
-  readonly getAppReviews: (id: string) => Promise<TaskOutcome<AppReviewsResult>>
+  /** Fetches the apps of a collection. */
+  readonly getAppList: (store: Store, id: string) => Promise<TaskOutcome<AppListResult>>
+  /** Fetches the reviews of an app. */
+  readonly getAppReviews: (store: Store, id: string) => Promise<TaskOutcome<AppReviewsResult>>
   /** Fetches the raw pages of a task of android_store, which are kept for 7 days. */
-  readonly getHtml: (
-    fn: 'app_info' | 'app_list' | 'app_searches',
-    id: string,
-  ) => Promise<TaskOutcome<HtmlResult>>
+  readonly getHtml: (fn: ServiceFunction, id: string) => Promise<TaskOutcome<HtmlResult>>
 
   // References
 
@@ -88,8 +85,8 @@ export class AppDataClient {
   readonly listLanguages: (store: Store) => Promise<Language[]>
   /** Lists the category values of a store. */
   readonly listCategories: (store: Store) => Promise<string[]>
-  /** Lists the categories of android_store with the number of listings in each. */
-  readonly listListingCategories: () => Promise<ListingCategory[]>
+  /** Lists the categories of a store with the number of listings in each. */
+  readonly listListingCategories: (store: Store) => Promise<ListingCategory[]>
 
   // Account
 
@@ -129,16 +126,15 @@ export class AppDataClient {
     this.getAppSearches = (store, id) =>
       getParsed(transport, { store, fn: 'app_searches', id }, parseAppSearchesResult)
     this.getAppInfo = (store, id) => getParsed(transport, { store, fn: 'app_info', id }, parseAppInfoResult)
-    this.getAppList = (id) =>
-      getParsed(transport, { store: 'android_store', fn: 'app_list', id }, parseAppListResult)
-    this.getAppReviews = (id) =>
-      getParsed(transport, { store: 'ios_store', fn: 'app_reviews', id }, parseReviewsResult)
+    this.getAppList = (store, id) => getParsed(transport, { store, fn: 'app_list', id }, parseAppListResult)
+    this.getAppReviews = (store, id) =>
+      getParsed(transport, { store, fn: 'app_reviews', id }, (result) => parseReviewsResult(result, store))
     this.getHtml = (fn, id) =>
       getParsed(transport, { store: 'android_store', fn, id, form: 'html' }, parseHtmlResult)
     this.listLocations = (store) => listLocations(transport, store)
     this.listLanguages = (store) => listLanguages(transport, store)
     this.listCategories = (store) => listCategories(transport, store)
-    this.listListingCategories = () => listListingCategories(transport)
+    this.listListingCategories = (store) => listListingCategories(transport, store)
     this.getUserData = () => getUserData(transport)
     this.getStatus = () => getStatus(transport)
     this.listErrors = () => listErrors(transport)

@@ -4,7 +4,7 @@
  */
 
 export type Store = 'ios_store' | 'android_store'
-/** All that the service sells; which store has it, `FUNCTION_RULES` says. */
+/** All functions of which tasks are posted. Both stores have each of them. */
 export const SERVICE_FUNCTIONS = ['app_searches', 'app_info', 'app_list', 'app_reviews'] as const
 export type ServiceFunction = (typeof SERVICE_FUNCTIONS)[number]
 /** Structured, or the store's raw pages. */
@@ -21,17 +21,17 @@ export interface FunctionRule {
   readonly billingUnitResults: number
   /** Price of one billing unit at normal priority, micro-dollars (spec: rates.price, the same for both stores). */
   readonly unitCostMicros: number
-  /** Where depth and billing unit come from: the specification, or our reading of it (docs/service.md: depth rules by function). */
-  readonly source: 'spec' | 'assumed'
+  /**
+   * Where depth and billing unit come from: the specification, our reading of it, or the service as it is sold, where the specification
+   * does not have the function (docs/service.md: depth rules by function).
+   */
+  readonly source: 'spec' | 'assumed' | 'sold'
 }
 
-type Rules<Fn extends ServiceFunction> = Readonly<Record<Fn, FunctionRule>>
+type Rules = Readonly<Record<ServiceFunction, FunctionRule>>
 
-/** A function that a store lacks has no row there (spec: Endpoints). */
-export const FUNCTION_RULES: {
-  readonly ios_store: Rules<'app_searches' | 'app_info' | 'app_reviews'>
-  readonly android_store: Rules<'app_searches' | 'app_info' | 'app_list'>
-} = {
+/** A service in the form of the specification lacks the functions whose source is `sold`, and answers 404 there. */
+export const FUNCTION_RULES: Readonly<Record<Store, Rules>> = {
   ios_store: {
     app_searches: {
       defaultDepth: 100,
@@ -46,6 +46,13 @@ export const FUNCTION_RULES: {
       billingUnitResults: 1,
       unitCostMicros: 600,
       source: 'assumed',
+    },
+    app_list: {
+      defaultDepth: 100,
+      maximumDepth: 1000,
+      billingUnitResults: 100,
+      unitCostMicros: 1200,
+      source: 'sold',
     },
     app_reviews: {
       defaultDepth: 50,
@@ -77,13 +84,31 @@ export const FUNCTION_RULES: {
       unitCostMicros: 1200,
       source: 'assumed',
     },
+    app_reviews: {
+      defaultDepth: 150,
+      maximumDepth: 100_000,
+      billingUnitResults: 150,
+      unitCostMicros: 750,
+      source: 'sold',
+    },
   },
 }
 
-/** The rule of a function in a store; null when the store does not have it. */
+/** The order in which each store gives the newest reviews first. Without it both give first what they hold to be the most helpful. */
+export const NEWEST_FIRST = { ios_store: 'most_recent', android_store: 'newest' } as const
+
+export const REVIEW_ORDERS: Readonly<Record<Store, readonly string[]>> = {
+  ios_store: ['most_recent', 'most_helpful'],
+  android_store: ['newest', 'most_relevant'],
+}
+
+/** For whom the apps of a chart in the category `family` are. */
+export const AGE_RATINGS = ['ages_up_to_5', 'ages_6_8', 'ages_9_12'] as const
+export type AgeRating = (typeof AGE_RATINGS)[number]
+
+/** The rule of a function in a store; null for a name that a caller in JavaScript made up. */
 export function findRule(store: Store, fn: ServiceFunction): FunctionRule | null {
-  // A caller in JavaScript may name a store that there is not.
-  const rules: Partial<Rules<ServiceFunction>> | undefined = FUNCTION_RULES[store]
+  const rules: Partial<Rules> | undefined = FUNCTION_RULES[store]
   return rules?.[fn] ?? null
 }
 

@@ -26,9 +26,9 @@ export interface HtmlPage {
 
 /** Everything that a task in html form gives (spec: Html result). */
 export interface HtmlResult {
-  /** `app_info`, `app_list` or `organic`; null when missing. */
+  /** `app_info`, `app_list`, `app_reviews` or `organic`; null when missing. */
   readonly type: string | null
-  /** Id of the app; app_info only, else null. */
+  /** Id of the app; app_info and app_reviews only, else null. */
   readonly appId: string | null
   /** The keyword of app_searches, the app collection of app_list; else null. */
   readonly keyword: string | null

@@ -35,6 +35,8 @@ export interface AppInfo {
   readonly appId: string
   /** At most 500 characters; null when missing. */
   readonly title: string | null
+  /** The line below the title, which the store ranks by; ios_store only, else null. */
+  readonly subtitle: string | null
   /** Page of the app in the store; null when missing. */
   readonly url: string | null
   /** URL of the icon; null when missing. */
@@ -63,7 +65,7 @@ export interface AppInfo {
   readonly minimumOsVersion: string | null
   /** As the store writes it, with its unit; null where android_store has one for each device. */
   readonly size: string | null
-  /** When it came out, UTC; null when missing. */
+  /** When it came out, UTC; null when missing, as it may be in ios_store always. */
   readonly releasedDate: Date | null
   /** When it was last changed, UTC; null when missing. */
   readonly lastUpdateDate: Date | null
@@ -109,7 +111,7 @@ export interface InfoResult extends AppInfo {
 
 /** The app with its place on the page. */
 export interface AppInfoItem extends AppInfo {
-  /** `ios_store_info_organic` or `android_store_info_organic`. */
+  /** Such as `ios_store_info_organic`. */
   readonly type: string
   /** Place among the items of its type, from 1; null when missing. */
   readonly rankGroup: number | null
@@ -160,6 +162,7 @@ const apps = optionalList(z.unknown()).transform(
 
 const app = wireRecord({
   title: name,
+  subtitle: name,
   url,
   icon: url,
   description: longText,

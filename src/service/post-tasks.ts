@@ -10,7 +10,7 @@ import { TIMINGS } from '../timings.ts'
 import { parseBody, readPause } from './answer.ts'
 import type { Envelope, TaskReply } from './envelope.ts'
 import type { ExchangeResult } from './exchange.ts'
-import type { Priority, ResultForm, ServiceFunction, Store } from './functions.ts'
+import type { AgeRating, Priority, ResultForm, ServiceFunction, Store } from './functions.ts'
 import { describeProblem } from './requests.ts'
 import { classifyStatus } from './status-codes.ts'
 import { taskSchema, toWire, type WireTask } from './task-rules.ts'
@@ -30,6 +30,12 @@ export interface TaskToPost {
   readonly subject: string
   /** App category, app_list only. Default: all. */
   readonly category?: string
+  /** Apps for children of an age alone: app_list of android_store, in the category `family` alone. Default: all. */
+  readonly ageRating?: AgeRating
+  /** app_reviews only: `most_recent` or `most_helpful` in ios_store, `newest` or `most_relevant` in android_store. Default: the latter. */
+  readonly sortBy?: string
+  /** Reviews with so many stars alone, 1 to 5: app_reviews of android_store only. Default: all. */
+  readonly rating?: number
   /** From the locations list of the store. */
   readonly locationCode?: number
   /** Full name from the locations list of the store. */

@@ -22,7 +22,7 @@ import {
 
 /** One ranked app (docs/service.md: app_searches advanced result). */
 export interface RankedItem extends SearchItem {
-  /** `…_search_organic` or `…_list_organic`, with the store in front. */
+  /** `…_search_organic`, or of a chart also `…_list_organic`, with the store in front. */
   readonly type: string
   /** Alignment, `left`; null when missing. */
   readonly position: string | null

@@ -29,7 +29,7 @@ export interface Language {
   readonly languageCode: string
 }
 
-/** A category of android_store with the number of listings in it. */
+/** A category of a store with the number of listings in it. */
 export interface ListingCategory {
   /** As shown to people. */
   readonly category: string
@@ -70,9 +70,9 @@ export async function listCategories(transport: Transport, store: Store): Promis
   ).flat()
 }
 
-/** The categories of app listings, which android_store alone has. */
-export function listListingCategories(transport: Transport): Promise<ListingCategory[]> {
-  const path = '/v3/app_data/android_store/app_listings/categories'
+/** The categories of app listings. A service in the form of the specification has those of android_store alone, and answers 404 else. */
+export function listListingCategories(transport: Transport, store: Store): Promise<ListingCategory[]> {
+  const path = `/v3/app_data/${store}/app_listings/categories`
   return fetchReadableRows(transport, referenceCall(path), listingCategory)
 }
 

@@ -1,4 +1,4 @@
-/** The result of an app_reviews task: what people write about one app of ios_store. */
+/** The result of an app_reviews task: what people write about one app. */
 
 import { z } from 'zod'
 
@@ -15,14 +15,14 @@ import {
   wireRecord,
   wireText,
   wireTimestamp,
-  wireValue,
 } from './fields.ts'
+import type { Store } from './functions.ts'
 import { type Rating, rating } from './rating-and-price.ts'
 import { type RefusedItem, readItems } from './refused-items.ts'
 
 /** One review (spec: Reviews result). */
 export interface Review {
-  /** `ios_store_reviews_search`; null when missing. */
+  /** Such as `ios_store_reviews_search`; null when missing. */
   readonly type: string | null
   /** Place among the items of its type, from 1; null when missing. */
   readonly rankGroup: number | null
@@ -38,7 +38,7 @@ export interface Review {
   readonly timestamp: Date | null
   /** Id of the review in the store. */
   readonly id: string
-  /** At most 2,000 characters; null when missing. */
+  /** At most 2,000 characters; null when missing, and in android_store, where reviews have none. */
   readonly title: string | null
   /** At most 100,000 characters; null when missing. */
   readonly reviewText: string | null
@@ -49,6 +49,22 @@ export interface Review {
     /** URL; null for a person without a picture. */
     readonly profileImageUrl: string | null
   } | null
+  /** How many people found it helpful; android_store only, else null. */
+  readonly helpfulCount: number | null
+  /** What the developer answered, in the order sent; null when missing, and always in ios_store, which gives none. */
+  readonly responses: readonly ReviewResponse[] | null
+}
+
+/** What a developer answered to a review. */
+export interface ReviewResponse {
+  /** Name of the developer; null when missing. */
+  readonly author: string | null
+  /** At most 2,000 characters; null when missing. */
+  readonly title: string | null
+  /** At most 100,000 characters; null when missing. */
+  readonly text: string | null
+  /** When it was written, UTC; null when missing. */
+  readonly timestamp: Date | null
 }
 
 /** Everything that an app_reviews task gives (spec: Reviews result). */
@@ -71,7 +87,7 @@ export interface AppReviewsResult {
   readonly title: string | null
   /** Of the app; null when missing. */
   readonly rating: Rating | null
-  /** Reviews of the app of all time; null because the store gives no total. */
+  /** Reviews of the app of all time; null in ios_store, which gives no total. */
   readonly reviewsCount: number | null
   /** How many items came back, which are billed: those of the answer, or more where the service counts more. */
   readonly itemsCount: number
@@ -81,11 +97,23 @@ export interface AppReviewsResult {
   readonly refused: readonly RefusedItem[]
 }
 
-/** The largest depth is 500. */
-const MAX_ITEMS = 5_000
+/** The largest depth is 100,000. */
+const MAX_ITEMS = 101_000
 
 const name = wireText(500)
 const url = wireText(2_000)
+
+const response: z.ZodType<ReviewResponse> = wireRecord({
+  author: name,
+  title: wireText(2_000),
+  text: wireText(100_000),
+  timestamp: wireTimestamp,
+})
+
+/** A response that cannot be read is left out: the review is what was paid for. */
+const responses = ifReadable((value) =>
+  Array.isArray(value) ? value.flatMap((sent) => response.safeParse(sent).data ?? []) : null,
+)
 
 const review: z.ZodType<Review> = wireRecord({
   type: name,
@@ -99,10 +127,12 @@ const review: z.ZodType<Review> = wireRecord({
   title: wireText(2_000),
   review_text: wireText(100_000),
   user_profile: wireRecord({ profile_name: name, profile_image_url: url }).nullish().transform(orNull),
+  helpful_count: ifReadable(readCount),
+  responses,
 })
 
 const page = wireRecord({
-  app_id: wireValue((value) => readAppId(value, 'ios_store'), APP_ID_RULE),
+  app_id: wireIdentifier,
   type: name,
   se_domain: name,
   location_code: optionalCode,
@@ -118,10 +148,12 @@ const page = wireRecord({
 
 /**
  * Reads `result[0]` of an app_reviews task.
+ * @param store of the app
  * @throws UnreadableError with the path of the field that breaks the contract, also when no item can be read
  */
-export function parseReviewsResult(result: unknown): AppReviewsResult {
+export function parseReviewsResult(result: unknown, store: Store = 'ios_store'): AppReviewsResult {
   const read = readWith(page, result)
+  if (readAppId(read.appId, store) === null) throw unreadable(['app_id'], APP_ID_RULE)
   if (read.items === null && read.itemsCount !== 0) {
     throw unreadable(['items'], 'it is missing, and items_count is not 0')
   }

@@ -28,6 +28,12 @@ export interface TaskEcho {
   readonly appCollection: string | null
   /** app_list only; null for all categories. */
   readonly appCategory: string | null
+  /** app_list of android_store only; null for all ages. */
+  readonly ageRating: string | null
+  /** app_reviews only; null when the task left it to the service. */
+  readonly sortBy: string | null
+  /** The stars that the reviews have; app_reviews of android_store only, and null for all. */
+  readonly rating: number | null
   /** As in the locations list, also where the task named the location in words. */
   readonly locationCode: number | null
   /** Null when the task gave a code. */
@@ -92,6 +98,9 @@ const echo: z.ZodType<TaskEcho> = wireRecord({
   app_id: name,
   app_collection: name,
   app_category: name,
+  age_rating: name,
+  sort_by: name,
+  rating: optionalCount,
   location_code: optionalCode,
   location_name: name,
   language_code: name,

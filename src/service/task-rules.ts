@@ -6,7 +6,14 @@
 import { z } from 'zod'
 
 import { readIdentifier } from './fields.ts'
-import { findRule, type ResultForm, type ServiceFunction, type Store } from './functions.ts'
+import {
+  AGE_RATINGS,
+  findRule,
+  REVIEW_ORDERS,
+  type ResultForm,
+  type ServiceFunction,
+  type Store,
+} from './functions.ts'
 import { encodeKeyword } from './keyword.ts'
 import type { TaskToPost } from './post-tasks.ts'
 
@@ -77,6 +84,9 @@ export function toWire(fn: ServiceFunction, task: TaskToPost): WireTask {
   return {
     ...toWireSubject(fn, task.subject),
     app_category: task.category,
+    age_rating: task.ageRating,
+    sort_by: task.sortBy,
+    rating: task.rating,
     depth: task.depth,
     location_code: task.locationCode,
     location_name: task.locationName,
@@ -117,12 +127,18 @@ export function taskSchema(store: Store, fn: ServiceFunction): z.ZodType | null 
 
 function buildSchema(store: Store, fn: ServiceFunction, maximumDepth: number | null): z.ZodType {
   const forms = POSTBACK_FORMS[store]
+  const isOf = (other: ServiceFunction, ...stores: Store[]) =>
+    fn === other && (stores.length === 0 || stores.includes(store))
+  const none = z.undefined(`must not be given, because ${fn} of ${store} has none`).optional()
   return z
     .object({
       ...SUBJECT_FIELDS[fn],
       ...COMMON_FIELDS,
-      app_category: fn === 'app_list' ? name.optional() : refuseFor(fn),
-      depth: maximumDepth === null ? refuseFor(fn) : depthUpTo(maximumDepth),
+      app_category: isOf('app_list') ? name.optional() : none,
+      age_rating: isOf('app_list', 'android_store') ? oneOf(AGE_RATINGS) : none,
+      sort_by: isOf('app_reviews') ? oneOf(REVIEW_ORDERS[store]) : none,
+      rating: isOf('app_reviews', 'android_store') ? stars : none,
+      depth: maximumDepth === null ? none : depthUpTo(maximumDepth),
       postback_data: z.enum(forms, `must be ${forms.join(' or ')}`).optional(),
     })
     .superRefine((task, context) => {
@@ -137,11 +153,17 @@ function buildSchema(store: Store, fn: ServiceFunction, maximumDepth: number | n
       if ((task.postback_url === undefined) !== (task.postback_data === undefined)) {
         refuse('postback_data', 'and postback_url must be given together')
       }
+      if (task.age_rating !== undefined && task.app_category !== 'family') {
+        refuse('age_rating', 'must be given with app_category family, and with no other')
+      }
     })
 }
 
-function refuseFor(fn: ServiceFunction) {
-  return z.undefined(`must not be given, because ${fn} has none`).optional()
+const STARS_RULE = 'must be a whole number from 1 to 5'
+const stars = z.int(STARS_RULE).min(1, STARS_RULE).max(5, STARS_RULE).optional()
+
+function oneOf(values: readonly string[]) {
+  return z.enum(values, `must be ${values.join(' or ')}`).optional()
 }
 
 function depthUpTo(maximum: number) {

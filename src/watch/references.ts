@@ -40,7 +40,7 @@ export async function loadReferences(db: Database, client: AppDataClient): Promi
       load('languages', client.listLanguages(store), (tx, rows) => replaceLanguages(tx, store, rows)),
       load('categories', client.listCategories(store), (tx, rows) => replaceCategories(tx, store, rows)),
     ]),
-    load('listingCategories', client.listListingCategories(), replaceListingCategories),
+    load('listingCategories', client.listListingCategories('android_store'), replaceListingCategories),
     load('errors', client.listErrors(), replaceErrors),
   ]
   const missing: StorerankError[] = []

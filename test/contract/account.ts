@@ -28,7 +28,7 @@ const openAccount = once(async (): Promise<{ sent: Json; read: UserData }> => {
   await client.listLanguages('ios_store')
   await client.listLocations('ios_store')
   await client.listCategories('ios_store')
-  await client.listListingCategories()
+  await client.listListingCategories('android_store')
   await client.listFailedTasks({})
   const sent = (await world.get('/v3/appendix/user_data')).tasks[0].result[0]
   return { sent, read: await client.getUserData() }

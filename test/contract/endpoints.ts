@@ -62,7 +62,7 @@ const callHere = async (client: AppDataClient, parts: Parts, nowMs: number): Pro
     languages: () => client.listLanguages(store),
     locations: () => client.listLocations(store),
     categories: () => client.listCategories(store),
-    app_listings: () => client.listListingCategories(),
+    app_listings: () => client.listListingCategories('android_store'),
     '/v3/appendix/status': () => client.getStatus(),
     '/v3/appendix/errors': () => client.listErrors(),
     '/v3/appendix/user_data': () => client.getUserData(),
@@ -155,8 +155,9 @@ covers('service.3', 'pages are of android_store, charts of android_store, review
       ['ios_store', 'app_list'],
       ['android_store', 'app_reviews'],
     ] as const) {
-      await assert.rejects(client.getResult({ store, fn, id: 'x' }), { code: 'configuration' })
-      await assert.rejects(client.listReady(store, fn), { code: 'configuration' })
+      // Those of the service as it is sold: one in the form of the specification answers that it has none.
+      await assert.rejects(client.getResult({ store, fn, id: 'x' }), { code: 'rejected', statusCode: 40400 })
+      await assert.rejects(client.listReady(store, fn), { code: 'rejected', statusCode: 40400 })
     }
   },
 })

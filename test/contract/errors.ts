@@ -94,7 +94,7 @@ covers('http.404', 'a path or a method that is no endpoint is not found', {
   client: async () => {
     const { client } = await openSharedWorld()
     await assert.rejects(client.getResult('/v3/nothing/1'), { code: 'rejected', statusCode: 40400 })
-    await assert.rejects(client.listReady('ios_store', 'app_list'), { code: 'configuration' })
+    await assert.rejects(client.listReady('ios_store', 'app_list'), { code: 'rejected', statusCode: 40400 })
   },
 })
 covers('http.500', 'trouble of the server passes', {

@@ -109,7 +109,7 @@ const languages = STORES.map((store) =>
   reference(store, 'languages', ({ client }) => client.listLanguages(store)),
 )
 const listings = reference('android_store', 'app_listings/categories', ({ client }) =>
-  client.listListingCategories(),
+  client.listListingCategories('android_store'),
 )
 
 coverShape('reference.locations.location_code', 'reference.locations', [iosLocations, androidLocations])

@@ -158,7 +158,7 @@ covers('notes.app_list_advanced_result', 'a chart is a search with the collectio
   client: async () => {
     const { client } = await openSharedWorld()
     const id = await postOne(client, { subject: 'topgrossing', depth: 40 }, ['android_store', 'app_list'])
-    const outcome = await client.getAppList(id)
+    const outcome = await client.getAppList('android_store', id)
     assert.ok(outcome.kind === 'done' && outcome.result)
     assert.deepEqual([outcome.result.collection, outcome.result.items.at(-1)?.rank], ['topgrossing', 40])
   },
@@ -246,7 +246,7 @@ covers('notes.depth_rules', 'app_info has none', {
   client: async () => {
     const { client } = await openSharedWorld()
     const deep = { subject: '1480010017', depth: 10 }
-    await assert.rejects(postOne(client, deep, ['ios_store', 'app_info']), /app_info has none/)
+    await assert.rejects(postOne(client, deep, ['ios_store', 'app_info']), /app_info of ios_store has none/)
   },
 })
 covers('notes.task_post_of_android', 'a postback may hold pages, and each function has its own subject', {

@@ -45,15 +45,20 @@ async function readRows(sql: Sql, kind: 'r' | 'v'): Promise<Rows> {
   }) as Promise<Rows>
 }
 
+/** Views that have more rows in a later version, which sells more. */
+const GROWN = ['unit_price']
+
 /** What was there is there, in the columns that both have. */
 function assertKept(before: Rows, after: Rows): void {
   for (const [name, rows] of Object.entries(before)) {
-    const [had = {}] = rows
-    const [has = had] = after[name] ?? []
-    const columns = Object.keys(had).filter((column) => column in has)
+    const [first = {}] = rows
+    const [has = first] = after[name] ?? []
+    const columns = Object.keys(first).filter((column) => column in has)
     const texts = (all: Rows[string]) =>
       all.map((row) => JSON.stringify(columns.map((one) => row[one]))).sort()
-    assert.deepEqual([name, ...texts(after[name] ?? [])], [name, ...texts(rows)])
+    const had = texts(rows)
+    const kept = texts(after[name] ?? []).filter((row) => !GROWN.includes(name) || had.includes(row))
+    assert.deepEqual([name, ...kept], [name, ...had])
   }
 }
 

@@ -105,6 +105,36 @@ test('a review without an author or text is read; reviews without ids, or missin
   assert.throws(() => parseReviewsResult(reviewsPage([{ ...REVIEW, id: null }])), unreadableAt('items[0].id'))
 })
 
+test('reviews of android_store say how helpful they were found, and what the developer answered', () => {
+  const answer = { author: 'Yoga Works', title: null, text: 'Thanks.', timestamp: DATETIME }
+  const sent = { ...REVIEW, type: 'google_play_reviews_search', title: null, helpful_count: '3' }
+  const page = reviewsPage(
+    [
+      { ...sent, responses: [answer, { ...answer, text: 7 }] },
+      { ...sent, id: 'b' },
+    ],
+    {
+      app_id: 'com.example',
+      reviews_count: 41_000,
+      items_count: 2,
+    },
+  )
+  const { reviewsCount, items } = parseReviewsResult(page, 'android_store')
+  assert.equal(reviewsCount, 41_000)
+  assert.deepEqual(
+    items.map(({ title, helpfulCount, responses }) => [
+      title,
+      helpfulCount,
+      responses?.map(({ text }) => text),
+    ]),
+    [
+      [null, 3, ['Thanks.']],
+      [null, 3, undefined],
+    ],
+  )
+  assert.throws(() => parseReviewsResult(page), unreadableAt('app_id'))
+})
+
 test('raw pages are exact, and one that cannot be read is left out', () => {
   const html = '<html>\0</html>'
   const page = { type: 'organic', ...PLACE, datetime: DATETIME, items_count: 1 }

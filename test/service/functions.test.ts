@@ -54,13 +54,20 @@ test('every default depth is within its maximum and whole units', () => {
   }
 })
 
-test('lists are of android_store, reviews of ios_store, and raw pages of android_store alone', () => {
-  assert.equal(findRule('ios_store', 'app_list'), null)
-  assert.equal(findRule('android_store', 'app_reviews'), null)
+test('both stores sell every function, and raw pages are of android_store alone', () => {
   assert.equal(findRule('windows_store' as never, 'app_info'), null)
   for (const fn of functions) {
-    assert.equal(hasForm('ios_store', fn, 'advanced'), fn !== 'app_list')
+    assert.equal(hasForm('ios_store', fn, 'advanced'), true)
     assert.equal(hasForm('ios_store', fn, 'html'), false)
-    assert.equal(hasForm('android_store', fn, 'html'), fn !== 'app_reviews')
+    assert.equal(hasForm('android_store', fn, 'html'), true)
   }
+})
+
+test('charts of the ios_store and reviews of the android_store are those of the service as it is sold', () => {
+  const depths = (store: Store, fn: ServiceFunction) => {
+    const rule = findRule(store, fn)
+    return [rule?.defaultDepth, rule?.maximumDepth, rule?.billingUnitResults, rule?.source]
+  }
+  assert.deepEqual(depths('ios_store', 'app_list'), [100, 1000, 100, 'sold'])
+  assert.deepEqual(depths('android_store', 'app_reviews'), [150, 100_000, 150, 'sold'])
 })

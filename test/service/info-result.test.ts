@@ -33,6 +33,13 @@ test('what may be written in several ways is read, and what cannot be read is nu
   assert.deepEqual([lastUpdateDate, videos, categories], [null, null, null])
 })
 
+test('the subtitle of an app is read, and a day of release that the store does not give is null', () => {
+  const sent = { type: 'app_store_info_organic', app_id: '389801252', released_date: null }
+  const read = (item: object) => parseInfoResult(page([item], { app_id: '389801252' }))
+  assert.equal(read({ ...sent, subtitle: 'Private browsing' }).subtitle, 'Private browsing')
+  assert.deepEqual([read(sent).subtitle, read(sent).releasedDate], [null, null])
+})
+
 test('an app of which only the id is known is read all the same', () => {
   const result = parseInfoResult(
     page([{ type: 'ios_store_info_organic', app_id: 389801252 }], { app_id: 389801252 }),

@@ -98,8 +98,8 @@ describe('what is posted', () => {
       await assert.rejects(client.postTasks('ios_store', 'app_searches', refused, soon()), ConfigurationError)
     }
     await assert.rejects(
-      client.postTasks('ios_store', 'app_list', [TASK], soon()),
-      /ios_store has no app_list/,
+      client.postTasks('ios_store', 'app_books' as never, [TASK], soon()),
+      /ios_store has no app_books/,
     )
   })
 })

@@ -23,7 +23,9 @@ test('every function is read back from what we post', () => {
   for (const [store, fn] of [
     ['ios_store', 'app_info'],
     ['ios_store', 'app_reviews'],
+    ['android_store', 'app_reviews'],
     ['android_store', 'app_list'],
+    ['ios_store', 'app_list'],
   ] as const) {
     const task = {
       tag: 'a.1',
@@ -47,7 +49,7 @@ test('a row that does not say what was asked for is not guessed at', () => {
   for (const row of [
     { url: null, metadata },
     { url: '/v3/app_data/id_list', metadata },
-    { url: '/v3/app_data/ios_store/app_list/task_post', metadata: { ...metadata, app_collection: 'x' } },
+    { url: '/v3/app_data/ios_store/app_books/task_post', metadata: { ...metadata, app_collection: 'x' } },
     { url, metadata: null },
     { url, metadata: without },
     { url, metadata: { ...metadata, location_code: 'here' } },

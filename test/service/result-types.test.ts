@@ -8,7 +8,15 @@ const SOURCES = join(import.meta.dirname, '../../src/service')
 /** What a caller reads in the editor: results, and the records in them. */
 const RESULT_TYPES = [
   ...['AppInfo', 'AppInfoItem', 'AppInfoResult', 'InfoResult', 'LinkedApp', 'Rating', 'Price'],
-  ...['SearchItem', 'SearchResult', 'RankedItem', 'RankedPage', 'Review', 'AppReviewsResult'],
+  ...[
+    'SearchItem',
+    'SearchResult',
+    'RankedItem',
+    'RankedPage',
+    'Review',
+    'ReviewResponse',
+    'AppReviewsResult',
+  ],
   ...[
     'HtmlPage',
     'HtmlResult',

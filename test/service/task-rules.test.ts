@@ -40,9 +40,21 @@ describe('a task is posted with the fields of its function', () => {
     ['ios_store', 'app_reviews', { subject: '389801252', depth: 500 }, { app_id: '389801252', depth: 500 }],
     [
       'android_store',
+      'app_reviews',
+      { subject: 'com.example', depth: 100_000, sortBy: 'newest', rating: 1 },
+      { app_id: 'com.example', depth: 100_000, sort_by: 'newest', rating: 1 },
+    ],
+    [
+      'ios_store',
       'app_list',
-      { subject: 'topselling_free', category: 'game', depth: 200 },
-      { app_collection: 'topselling_free', app_category: 'game', depth: 200 },
+      { subject: 'top_free_ios', category: 'games', depth: 1000 },
+      { app_collection: 'top_free_ios', app_category: 'games', depth: 1000 },
+    ],
+    [
+      'android_store',
+      'app_list',
+      { subject: 'topselling_free', category: 'family', ageRating: 'ages_6_8', depth: 200 },
+      { app_collection: 'topselling_free', app_category: 'family', age_rating: 'ages_6_8', depth: 200 },
     ],
   ]
   for (const [store, fn, fields, wire] of functions) {
@@ -110,7 +122,7 @@ describe('a task that breaks a rule is not sent, and says', () => {
     [
       'a category of a search',
       { category: 'game' },
-      /app_category must not be given, because app_searches has/,
+      /app_category must not be given, because app_searches of ios_store has/,
     ],
     ['a postback without its form', { postbackUrl: WEBHOOK }, /postback_data and postback_url must be given/],
     [
@@ -154,12 +166,55 @@ describe('a task that breaks a rule is not sent, and says', () => {
     }
   })
 
+  test('an age of another category than family, an order of the other store, stars where there are none', async (t) => {
+    const wrong: [Store, ServiceFunction, Partial<TaskToPost>, RegExp][] = [
+      [
+        'android_store',
+        'app_list',
+        { category: 'game', ageRating: 'ages_6_8' },
+        /age_rating must be given with/,
+      ],
+      [
+        'android_store',
+        'app_list',
+        { category: 'family', ageRating: 'ages_0' as never },
+        /age_rating must be ages_up_to_5 or/,
+      ],
+      [
+        'ios_store',
+        'app_list',
+        { category: 'family', ageRating: 'ages_6_8' },
+        /app_list of ios_store has none/,
+      ],
+      [
+        'ios_store',
+        'app_reviews',
+        { sortBy: 'newest' },
+        /sort_by must be most_recent or most_helpful; it is "newest"/,
+      ],
+      ['android_store', 'app_reviews', { rating: 6 }, /rating must be a whole number from 1 to 5; it is 6/],
+      [
+        'ios_store',
+        'app_reviews',
+        { rating: 1 },
+        /rating must not be given, because app_reviews of ios_store has/,
+      ],
+    ]
+    for (const [store, fn, fields, message] of wrong) {
+      const { answers, paths } = await post(t, store, fn, { ...SEARCH, ...fields })
+      assert.match(answers[0]?.message ?? '', message)
+      assert.deepEqual(paths, [])
+    }
+  })
+
   test('a depth above that of its own function, or where there is none', async (t) => {
     const depths: [Store, ServiceFunction, number, RegExp][] = [
       ['android_store', 'app_searches', 201, /from 1 to 200/],
       ['android_store', 'app_list', 201, /from 1 to 200/],
+      ['ios_store', 'app_list', 1001, /from 1 to 1000/],
       ['ios_store', 'app_reviews', 501, /from 1 to 500/],
-      ['ios_store', 'app_info', 1, /must not be given, because app_info has none/],
+      ['android_store', 'app_reviews', 100_001, /from 1 to 100000/],
+      ['ios_store', 'app_info', 1, /must not be given, because app_info of ios_store has none/],
     ]
     for (const [store, fn, depth, rule] of depths) {
       const { answers } = await post(t, store, fn, { ...SEARCH, depth })

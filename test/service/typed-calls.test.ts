@@ -20,7 +20,7 @@ describe('a result that is read', () => {
       app_collection: 'top',
       os: 7,
     }
-    const call = (client: AppDataClient) => client.getAppList('id-1')
+    const call = (client: AppDataClient) => client.getAppList('android_store', 'id-1')
     const odd = (await ask(t, answer({ items: [] }, { data }), call)).value
     assert.ok(odd.kind === 'done' && odd.data.depth === null)
     const { value } = await ask(t, answer({ items: [] }, { data: { ...data, os: 'windows' } }), call)

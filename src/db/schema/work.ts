@@ -40,10 +40,7 @@ export const target = pgTable(
     checkUrl: text('check_url'),
   },
   () => [
-    check(
-      'target_function_of_store',
-      sql`function in ('app_searches', 'app_info') or (store, function) in (('android_store', 'app_list'), ('ios_store', 'app_reviews'))`,
-    ),
+    check('target_function_known', sql`function in ('app_searches', 'app_info', 'app_list', 'app_reviews')`),
     check('target_category_of_charts', sql`category is null or function = 'app_list'`),
     // The expression is that of the column keyword of the rank views, so that they use the index.
     index('target_by_keyword').using('hash', sql`(case function when 'app_searches' then subject end)`),

@@ -15,7 +15,7 @@ import {
 } from './alerts/settings.ts'
 import { parseListenAddress } from './collect/listen-address.ts'
 import { parseDatabaseUrl } from './db/database-url.ts'
-import { readEnvFile } from './env-file.ts'
+import { type Environment, readEnvFile } from './env-file.ts'
 import { ConfigurationError } from './errors.ts'
 import { DUMMY_HOST, readStoreNames, type StoreNames } from './service/dialect.ts'
 import { checkNames } from './setting-names.ts'
@@ -217,14 +217,15 @@ export const SETTING_NAMES = Object.keys(settings.shape) as SettingName[]
  */
 export function readConfig(given?: NodeJS.ProcessEnv, envFile?: string): Config {
   const needsFile = given === undefined || envFile !== undefined
-  const { env, notes } = needsFile ? readEnvFile(envFile, given ?? process.env) : { env: given, notes: [] }
-  return checkSettings(env, notes)
+  return checkSettings(needsFile ? readEnvFile(envFile, given ?? process.env) : { ...NO_FILE, env: given })
 }
 
-function checkSettings(env: NodeJS.ProcessEnv, fileNotes: readonly string[]): Config {
+const NO_FILE = { file: '', names: [], notes: [] }
+
+function checkSettings({ env, notes: fileNotes, ...ofFile }: Environment): Config {
   const given = selectGiven(env)
   const parsed = settings.safeParse(given)
-  const names = checkNames(env, SETTING_NAMES)
+  const names = checkNames(env, SETTING_NAMES, ofFile)
   const password = readPassword(given)
   const problems = [
     ...(parsed.error?.issues ?? []).map((issue) => describeIssue(issue, given)),
@@ -303,9 +304,15 @@ function readPassword(given: Given): { value?: string; problems: string[]; notes
   }
   if (file === undefined) return { ...(value === undefined ? {} : { value }), problems: [], notes: [] }
   try {
-    const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    const content = readFileSync(file, 'utf8')
+      .replace(/^\uFEFF/, '')
+      .replace(/\r?\n$/, '')
     if (content === '')
       return { problems: [`APP_DATA_PASSWORD_FILE names an empty file: "${file}".`], notes: [] }
+    if (/[\r\n]/.test(content)) {
+      const problem = `APP_DATA_PASSWORD_FILE must hold the password in one line and nothing else: "${file}".`
+      return { problems: [problem], notes: [] }
+    }
     const isOpenToAll = (statSync(file).mode & 0o004) !== 0
     const note = `APP_DATA_PASSWORD_FILE can be read by every user of this machine: chmod 600 "${file}".`
     return { value: content, problems: [], notes: isOpenToAll ? [note] : [] }

@@ -5,18 +5,32 @@ const OUR_PREFIXES =
   /^(APP_DATA_|STORERANK_|RECONCILE_|MAX_USD|CALLS_PER|MAX_CONCURRENT|MAX_ATTEMPTS|OVERDUE_)/
 /** Kubernetes gives every pod such variables for each service of its namespace, also for one that is called storerank. */
 const KUBERNETES_LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
+/**
+ * What else a settings file may have: secrets of channels of alerts, PAGER, and what compose.yaml reads from
+ * the same file.
+ */
+const KNOWN_IN_FILE =
+  /^(ALERT_[A-Z0-9_]+|PAGER|POSTGRES_PASSWORD|GRAFANA_(DATABASE|ADMIN)_PASSWORD|VERSION|REVISION)$/
 /** Names of this length and more are not within two letters of another program's variable by accident. */
 const UNMISTAKABLE_LENGTH = 13
 /** Near misses of ours that other programs know. */
 const SETTINGS_OF_OTHERS = ['LOGLEVEL', 'LOG_LEVELS']
 
+export interface NamesOfFile {
+  readonly file: string
+  readonly names: readonly string[]
+}
+
 /**
  * Looks for misspelt settings among all variables. Conservative, since most of them belong to other programs: our
- * prefixes and near misses of our longest names are problems, near misses of a shorter name that is not set are notes.
+ * prefixes and near misses of our longest names are problems, near misses of a shorter name that is not set
+ * are notes. In a settings file each near miss is a problem, and each name that says nothing to storerank is
+ * noted.
  */
 export function checkNames(
   env: NodeJS.ProcessEnv,
   settings: readonly string[],
+  ofFile: NamesOfFile = { file: '', names: [] },
 ): { problems: string[]; notes: string[] } {
   const problems: string[] = []
   const notes: string[] = []
@@ -27,11 +41,18 @@ export function checkNames(
     const isNear = near !== null && !env[near]?.trim()
     if (OUR_PREFIXES.test(upper)) {
       problems.push(`${name} is not a setting of storerank.${didYouMean(upper, settings)}`)
-    } else if (isNear && near.length >= UNMISTAKABLE_LENGTH) {
+    } else if (isNear && (near.length >= UNMISTAKABLE_LENGTH || ofFile.names.includes(name))) {
       problems.push(`${name} is not a setting of storerank. Did you mean ${near}?`)
     } else if (isNear && !SETTINGS_OF_OTHERS.includes(name)) {
       notes.push(`${name} is not a setting of storerank and has no effect. Did you mean ${near}?`)
     }
   }
-  return { problems, notes }
+  return { problems, notes: [...notes, ...noteUnknown(ofFile, settings)] }
+}
+
+function noteUnknown({ file, names }: NamesOfFile, settings: readonly string[]): string[] {
+  const unknown = names.filter((name) => !settings.includes(name) && !KNOWN_IN_FILE.test(name))
+  return unknown.length === 0
+    ? []
+    : [`${unknown.join(', ')} in ${file}: no setting of storerank, and without effect on it.`]
 }

@@ -22,7 +22,7 @@ export async function run({ file }: CommandOptions['init'], { stdout }: CommandC
 }
 
 /** Every setting, in the order in which a person meets them; commented out with its default or an example. */
-export const TEMPLATE = `# Settings of storerank. Read where it stands in the working folder, or with --env-file; the environment wins.
+export const TEMPLATE = `# Settings of storerank. Read where it stands in the working folder, or with --settings; the environment wins.
 # A line without # counts. Keep the file to yourself: chmod 600 .env
 
 # --- Database ---------------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
   try {
     if (/^(-V|--version)$/.test(args[0] ?? '')) return await printVersion(host)
     const program = buildProgram(host, (name, options) => {
-      state.envFile = program.opts<{ envFile?: string }>().envFile
+      state.settingsFile = program.opts<{ settings?: string }>().settings
       return invoke(name, options, host, state)
     })
     await program.parseAsync(args, { from: 'user' })
@@ -110,8 +110,8 @@ async function printVersion({ stdout }: Host): Promise<number> {
 /** What is known of the running command, also after it has thrown. */
 interface Invocation {
   exitCode: number
-  /** As `--env-file` names it. */
-  envFile?: string | undefined
+  /** As `--settings` names it. */
+  settingsFile?: string | undefined
   logLevel?: Config['logLevel']
   stop?: Stop
 }
@@ -131,7 +131,7 @@ async function invoke<Name extends CommandName>(
 ): Promise<void> {
   const { readConfig } = await import('../config.ts')
   const { createLogger } = await import('../log.ts')
-  const config = readConfig(host.env, state.envFile)
+  const config = readConfig(host.env, state.settingsFile)
   state.logLevel = config.logLevel
   const { stdout, stderr } = host
   const isTerminal = stderr.isTTY ?? false

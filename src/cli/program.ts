@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { MONTH_DAYS } from '../demo/days.ts'
+import { ConfigurationError } from '../errors.ts'
 import type { Store } from '../service/functions.ts'
 import { addAlerts } from './alert-commands.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
@@ -27,7 +28,8 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   const program = new Command('storerank')
     .description('Keyword ranks of mobile apps, measured on a schedule and kept in Postgres.')
     .version(packageJson.version)
-    .option('--env-file <file>', 'read settings from it instead of .env; the environment wins')
+    .option('--settings <file>', 'read settings from it instead of .env; the environment wins', onlyOnce)
+    .addOption(new Option('--env-file <file>').hideHelp().argParser(refuseOptionOfNode))
     .exitOverride()
     .configureOutput({
       writeOut: (text) => host.stdout.write(text),
@@ -53,6 +55,18 @@ export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invo
   addArchive(program, invoke)
   addServers(program, invoke)
   return program
+}
+
+function onlyOnce(file: string, before: string | undefined): string {
+  if (before === undefined) return file
+  throw new ConfigurationError(`--settings is given twice, with ${before} and ${file}: name one file.`)
+}
+
+/** Node looks for it behind the name of the program too, and empties a pipe before storerank can read it. */
+function refuseOptionOfNode(): never {
+  throw new ConfigurationError(
+    '--env-file is an option of Node itself, which reads the file first: name the settings with --settings FILE.',
+  )
 }
 
 function addRunners(program: Command, invoke: Invoke) {

@@ -5,7 +5,11 @@ select s.project, b.period, coalesce(sum(m.spent) filter (where m.ends_at > b.be
 from (
   select 0 as scope, null::text as project, 'UTC' as timezone, null::numeric as daily_usd, null::numeric as monthly_usd
   union all
-  select p.id, p.name, p.timezone, p.daily_usd, p.monthly_usd from project p
+  select p.id, p.name, (
+      select z.timezone from money_zone z
+      where z.project_id = p.id and z.since <= (select storerank_now()) order by z.since desc limit 1
+    ), p.daily_usd, p.monthly_usd
+  from project p
 ) s
 cross join lateral (values
   ('day', date_trunc('day', storerank_now() at time zone s.timezone) at time zone s.timezone, s.daily_usd),

@@ -18,19 +18,39 @@ return (coalesce(depth, 1) + unit_results - 1) / unit_results * unit_micros;
 comment on function task_price(smallint, integer, bigint) is
   'What a task of a depth costs, in micro-dollars: billing units, rounded up (spec: Task posting, rule 2).';
 
--- Scope 0 is all projects together, in the UTC days of the service; a project has the days of its own time zone.
+-- Scope 0 is all projects together, in the UTC days of the service; a project has the days of its own time
+-- zone. The day of an instant never changes, so that a reservation ends on the day on which it began: by
+-- `project.timezone`, which a person may change beside a transaction that moves money, it would end on
+-- another one.
 create or replace function money_days(project_id integer, at timestamptz)
 returns table (scope integer, begins_at timestamptz, ends_at timestamptz)
 language sql stable parallel safe
 begin atomic
   select 0, date_trunc('day', at, 'UTC'), date_trunc('day', at, 'UTC') + interval '24 hours'
   union all
-  select p.id, date_trunc('day', at at time zone p.timezone) at time zone p.timezone,
-    (date_trunc('day', at at time zone p.timezone) + interval '1 day') at time zone p.timezone
-  from project p where p.id = money_days.project_id;
+  select z.project_id, date_trunc('day', at at time zone z.timezone) at time zone z.timezone,
+    (date_trunc('day', at at time zone z.timezone) + interval '1 day') at time zone z.timezone
+  from (
+    select m.project_id, m.timezone from money_zone m
+    where m.project_id = money_days.project_id and m.since <= at order by m.since desc limit 1
+  ) z;
 end;
 comment on function money_days(integer, timestamptz) is
   'The days on which money of a project counts: that of all projects together (scope 0), and its own.';
+
+grant select on money_zone to storerank_editor, storerank_reader;
+
+create or replace function begin_money_zone() returns trigger language plpgsql
+security definer set search_path = public, pg_temp as $$
+begin
+  insert into money_zone (project_id, since, timezone) values (new.id, '-infinity', new.timezone);
+  return null;
+end $$;
+comment on function begin_money_zone() is 'The time zone by which the money of a new project counts.';
+revoke execute on function begin_money_zone() from public;
+
+create or replace trigger begin_money_zone after insert on project
+for each row execute function begin_money_zone();
 
 -- The holder of the ledger's lock calls it, so that one transaction at a time folds, and only when there are many rows: a claim that
 -- folds each time would delete as much as it reads. The sum of `spend` and `spend_change` is right at any moment.
@@ -91,16 +111,22 @@ returns table (
 )
 language sql stable
 begin atomic
-  with zone as materialized (
+  with of_project as materialized (
+    select p.id, (
+      select m.timezone from money_zone m where m.project_id = p.id and m.since <= at_time order by m.since desc limit 1
+    ) as timezone
+    from project p where of_projects is null or p.id = any (of_projects)
+  ), zone as materialized (
     select z.timezone, date_trunc('day', at_time at time zone z.timezone) at time zone z.timezone as day_begins,
       date_trunc('month', at_time at time zone z.timezone) at time zone z.timezone as month_begins
-    from (select distinct timezone from project where of_projects is null or id = any (of_projects)) z
+    from (select distinct timezone from of_project) z
   )
   select p.id, p.name, z.day_begins, (p.daily_usd * 1000000)::bigint, (p.monthly_usd * 1000000)::bigint,
     case when p.daily_usd is not null then s.day_micros + coalesce(c.day_micros, 0) end,
     case when p.monthly_usd is not null then s.month_micros + coalesce(c.month_micros, 0) end
-  from project p
-  join zone z using (timezone)
+  from of_project o
+  join project p using (id)
+  join zone z on z.timezone = o.timezone
   cross join lateral (
     select coalesce(sum(m.micros) filter (where t.ends_at > z.day_begins), 0)::bigint as day_micros,
       coalesce(sum(m.micros) filter (where t.ends_at > z.month_begins), 0)::bigint as month_micros
@@ -118,10 +144,9 @@ begin atomic
       select scope, ends_at,
         sum(reserved_micros + charged_micros + refunded_micros + duplicate_micros + adjusted_micros) as micros
       from spend_change group by scope, ends_at
-    ) e join project p on p.id = e.scope join zone z using (timezone)
+    ) e join of_project o on o.id = e.scope join zone z using (timezone)
     group by e.scope
-  ) c on c.scope = p.id
-  where of_projects is null or p.id = any (of_projects);
+  ) c on c.scope = p.id;
 end;
 comment on function project_money(timestamptz, integer[]) is
   'The budgets of each project, or of some, and what is spent or reserved of each budget in its day and month; null where it has no such budget.';
@@ -184,30 +209,6 @@ end;
 comment on function low_balance() is 'That the balance of the account may not last for another day, as a sentence; null while it does, and while it is not known.';
 revoke execute on function low_balance() from public;
 grant execute on function low_balance() to storerank_editor, storerank_reader;
-
--- When the time zone of a project changes, its reservations move to the days of the new zone, because that is where they will be freed.
--- Money that was spent stays on the days on which it was counted.
-create or replace function move_reservations() returns trigger language plpgsql
-security definer set search_path = public, pg_temp as $$
-begin
-  insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
-    adjusted_micros, tasks_charged)
-  select new.id, d.begins_at, d.ends_at, sum(d.sign * share_of(k.estimate_micros, cardinality(k.payers), y.place)), 0, 0, 0, 0, 0
-  from reserving_task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
-  cross join lateral (
-    select zone.sign, date_trunc('day', k.reserved_at at time zone zone.name) at time zone zone.name as begins_at,
-      (date_trunc('day', k.reserved_at at time zone zone.name) + interval '1 day') at time zone zone.name as ends_at
-    from (values (-1, old.timezone), (1, new.timezone)) zone (sign, name)
-  ) d
-  where y.project_id = new.id
-  group by d.begins_at, d.ends_at;
-  return null;
-end $$;
-comment on function move_reservations() is 'Counts what a project has reserved in the days of its new time zone.';
-revoke execute on function move_reservations() from public;
-
-create or replace trigger move_reservations after update of timezone on project
-for each row when (new.timezone <> old.timezone) execute function move_reservations();
 
 -- For a database whose money was changed by hand. The caller holds the ledger's lock; transitions that commit meanwhile would be
 -- counted twice or not at all, so nothing else may run. Days whose charges are pruned, or some of them, stay as they are.

@@ -1,38 +1,48 @@
--- Compares the totals with the charges and the tasks: no row as long as every transition has moved its money. Tests and the crash
--- harness read it.
+-- Compares the totals with the charges and the tasks, by scope and day: no row as long as every transition
+-- has moved its money. Days of which charges are pruned are compared in one sum. Charges are added up by the
+-- quarter of an hour first, in which no day begins, because each sum is looked up by its day.
 create or replace view spend_difference as
-with booked as (
-  select d.scope, sum(c.amount_micros) filter (where c.kind = 'charge') as charged,
-    sum(c.amount_micros) filter (where c.kind = 'refund') as refunded,
-    sum(c.amount_micros) filter (where c.kind = 'duplicate') as duplicate,
-    sum(c.amount_micros) filter (where c.kind = 'adjustment') as adjusted
+with bound as (
+  select coalesce(max(before), '-infinity') as at from pruned_charge
+), booked as (
+  select d.scope, d.begins_at, m.kind, sum(m.micros) as micros
   from (
-    select project_id, kind, amount_micros from charge
+    select project_id, date_bin('15 minutes', at, '2001-01-01 00:00+00') as at, kind, sum(amount_micros) as micros
+    from charge group by 1, 2, 3
     union all
-    select project_id, kind, amount_micros from pruned_charge
-  ) c cross join lateral (values (0), (c.project_id)) d (scope)
-  group by 1
-), reserved as (
-  select d.scope, sum(share_of(k.estimate_micros, cardinality(k.payers), y.place)) as reserved
-  from reserving_task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
-  cross join lateral (values (0), (y.project_id)) d (scope)
-  group by 1
+    select y.project_id, k.reserved_at, 'reserved', share_of(k.estimate_micros, cardinality(k.payers), y.place)
+    from reserving_task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
+  ) m cross join lateral money_days(m.project_id, m.at) d
+  group by 1, 2, 3
+  union all
+  select d.scope, '-infinity', c.kind, c.amount_micros
+  from pruned_charge c cross join lateral (values (0), (c.project_id)) d (scope)
 ), counted as (
-  select scope, sum(reserved_micros) as reserved, sum(charged_micros) as charged, sum(refunded_micros) as refunded,
-    sum(duplicate_micros) as duplicate, sum(adjusted_micros) as adjusted
-  from (select * from spend union all select * from spend_change) s group by 1
+  select s.scope, s.begins_at, line.kind, sum(line.micros) as micros
+  from (select * from spend union all select * from spend_change) s
+  cross join lateral (values
+    ('reserved', s.reserved_micros), ('charge', s.charged_micros), ('refund', s.refunded_micros),
+    ('duplicate', s.duplicate_micros), ('adjustment', s.adjusted_micros)
+  ) line (kind, micros)
+  group by 1, 2, 3
 )
-select scope, kind, counted_micros, booked_micros
-from counted full join booked using (scope) full join reserved using (scope)
-cross join lateral (values
-  ('reserved', counted.reserved, reserved.reserved), ('charge', counted.charged, booked.charged),
-  ('refund', counted.refunded, booked.refunded), ('duplicate', counted.duplicate, booked.duplicate),
-  ('adjustment', counted.adjusted, booked.adjusted)
-) line (kind, counted_micros, booked_micros)
-where coalesce(counted_micros, 0) <> coalesce(booked_micros, 0);
+select scope, nullif(day, '-infinity') as begins_at, kind, sum(counted_micros) as counted_micros,
+  sum(booked_micros) as booked_micros
+from (
+  select scope, begins_at, kind, micros as counted_micros, 0 as booked_micros from counted
+  union all
+  select scope, begins_at, kind, 0, micros from booked
+) line
+cross join lateral (
+  select case when line.begins_at >= bound.at then line.begins_at else '-infinity' end as day from bound
+) d
+group by scope, day, kind
+having sum(counted_micros) <> sum(booked_micros);
 comment on view spend_difference is
-  'Where the totals by day and the sum of charges and reservations do not say the same: no row, unless the books are broken. Reads all charges.';
+  'Where the totals of a day and the sum of its charges and reservations do not say the same: no row, unless the books are broken. Reads all charges.';
 comment on column spend_difference.scope is 'project.id; 0 is all projects together.';
+comment on column spend_difference.begins_at is
+  'When the day begins; null: all days of which charges are pruned.';
 comment on column spend_difference.kind is 'reserved, charge, refund, duplicate or adjustment.';
 comment on column spend_difference.counted_micros is 'What spend and spend_change add up to, in micro-dollars.';
 comment on column spend_difference.booked_micros is 'What the charges, with those that were pruned, or the tasks that hold a reservation, add up to.';

@@ -7,6 +7,7 @@ import type { Database, Transaction } from '../db/database.ts'
 import { disableNestedLoops, readByKeptPlans } from '../db/joins.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { type Planned, type PlanTotals, packTasks, planTasks, totals } from '../ledger/plan-tasks.ts'
+import { followTimeZones } from '../ledger/time-zones.ts'
 import { TIMINGS } from '../timings.ts'
 import {
   type AdmissionInput,
@@ -108,6 +109,7 @@ function planPiece(
   passed: PassedMoney,
 ): Promise<PlannedPiece> {
   return withLedgerLock(db, 'Planning', async (tx) => {
+    await followTimeZones(tx)
     const prices = await readPrices(tx)
     await readByKeptPlans(tx)
     const piece = tx`${duePiece(tx, next)}, ${barriers(tx)}`

@@ -1,7 +1,7 @@
 /** Every budget there is, the days and months that it counts by, and what becomes of what it cut. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { insertCharge, recount } from '../support/ledger.ts'
+import { insertCharge, recount, setTimeZone } from '../support/ledger.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 let planning: Planning
@@ -151,7 +151,7 @@ describe('the day of a project', () => {
   for (const { timezone, begins } of cases) {
     test(`begins at midnight in ${timezone}, where that is its time zone`, async () => {
       await planning.setBudget('a', { dailyMicros: 6000 })
-      await planning.db.sql`update project set timezone = ${timezone}`
+      await setTimeZone(planning.db.sql, timezone)
       await planning.spend('a', 1200, begins)
       await planning.spend('a', 4800, new Date(Date.parse(begins) - 1))
       assert.equal(await affordable(), 4)
@@ -161,7 +161,7 @@ describe('the day of a project', () => {
   test('has 23 hours where the clocks go forward', async () => {
     await planning.setNow('2026-03-09 03:59+00')
     await planning.setBudget('a', { dailyMicros: 6000 })
-    await planning.db.sql`update project set timezone = 'America/New_York'`
+    await setTimeZone(planning.db.sql, 'America/New_York')
     await planning.spend('a', 1200, '2026-03-08 05:00+00')
     await planning.spend('a', 4800, '2026-03-08 04:59+00')
     assert.equal(await affordable(), 4)
@@ -172,7 +172,7 @@ describe('the day of a project', () => {
   test('and its month begin together on the first', async () => {
     await planning.setNow('2026-03-31 10:30+00')
     await planning.setBudget('a', { monthlyMicros: 6000 })
-    await planning.db.sql`update project set timezone = 'Pacific/Kiritimati'`
+    await setTimeZone(planning.db.sql, 'Pacific/Kiritimati')
     await planning.spend('a', 1200, '2026-03-31 10:00+00')
     await planning.spend('a', 4800, '2026-03-31 09:59+00')
     assert.equal(await affordable(), 4)

@@ -8,7 +8,7 @@ import { lockLedger } from '../../src/ledger/lock.ts'
 import { parseTag, type TaskTag } from '../../src/ledger/tag.ts'
 import { postAgain } from '../../src/ledger/task-failures.ts'
 import { claimPost } from '../../src/post/claim.ts'
-import { readReservations, readSpendDifferences, recount } from '../support/ledger.ts'
+import { readReservations, readSpendDifferences, recount, setTimeZone } from '../support/ledger.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 import {
   answered,
@@ -75,7 +75,8 @@ describe('a claim', () => {
     assert.ok(day !== undefined)
     // No zone of the list has its midnight now.
     await sql`alter table project drop constraint project_timezone_known`
-    await sql`update project set timezone = ${day.zone}, daily_usd = 0.0012`
+    await setTimeZone(sql, day.zone)
+    await sql`update project set daily_usd = 0.0012`
     const { claiming } = await begin(async (tx) => {
       await lockLedger(tx)
       const claiming = claimPost(world.db, postId, randomUUID(), depsOf(world))

@@ -66,7 +66,7 @@ const TABLES = [
     'app_snapshot',
     'review',
   ],
-  ...['page', 'listing', 'target', 'app', 'project'],
+  ...['page', 'listing', 'target', 'app', 'project', 'money_zone'],
 ]
 const REFERENCES = ['location', 'language', 'category']
 

@@ -48,7 +48,7 @@ export async function recount(sql: SqlRunner | postgres.Sql): Promise<void> {
 
 /** Rows only where the totals and the books differ. */
 export async function readSpendDifferences(sql: SqlRunner | postgres.Sql): Promise<object[]> {
-  return [...(await sql<object[]>`select * from spend_difference order by scope, kind`)]
+  return [...(await sql<object[]>`select * from spend_difference order by scope, begins_at, kind`)]
 }
 
 /** As if the service had said before what it takes: posts of one kind are then sent side by side from the first one on. */
@@ -57,4 +57,11 @@ export async function rememberPrices(sql: SqlRunner | postgres.Sql): Promise<voi
     insert into charged_price (store, function, priority, unit_micros)
     select store, function, priority, unit_micros from unit_price
     on conflict do nothing`
+}
+
+/** Gives the projects another time zone, as if their money had always counted by it. */
+export async function setTimeZone(sql: SqlRunner | postgres.Sql, timezone: string): Promise<void> {
+  await sql`update project set timezone = ${timezone}`
+  await sql`update money_zone set timezone = ${timezone}`
+  await recount(sql)
 }

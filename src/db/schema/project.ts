@@ -1,6 +1,6 @@
 /** A project: the apps and keywords that belong together, with a budget and a time zone of their own. */
 import { sql } from 'drizzle-orm'
-import { boolean, integer, interval, numeric, pgTable, text } from 'drizzle-orm/pg-core'
+import { boolean, integer, interval, numeric, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { businessNow, instant } from './columns.ts'
 import { rulesOf } from './rule.ts'
 
@@ -35,4 +35,19 @@ export const project = pgTable(
     ),
     rule('keep_pages_0_to_1000_years', sql`keep_pages between '0 days' and '1000 years'`, 'keep_pages'),
   ],
+)
+
+/**
+ * By which time zone the days of a project's money go, and since when. A change of `project.timezone` is a
+ * new row that begins later than any money that is being moved, so the day of an instant never changes. Kept
+ * when the project is deleted, as its money is.
+ */
+export const moneyZone = pgTable(
+  'money_zone',
+  {
+    projectId: integer('project_id').notNull(),
+    since: instant('since').notNull(),
+    timezone: text('timezone').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.projectId, t.since] })],
 )

@@ -5,7 +5,53 @@ CREATE TABLE "money_zone" (
 	CONSTRAINT "money_zone_project_id_since_pk" PRIMARY KEY("project_id","since")
 );
 --> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_bands_1_to_700";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_top_1_to_700";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_base_1_to_700";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_threshold_in_range_of_kind";
+--> statement-breakpoint
+ALTER TABLE "chart_watch" DROP CONSTRAINT "chart_watch_only_of_android_store";
+--> statement-breakpoint
+ALTER TABLE "chart_watch" DROP CONSTRAINT "chart_watch_depth_1_to_200";
+--> statement-breakpoint
+ALTER TABLE "rank_weight" DROP CONSTRAINT "rank_weight_rank_1_to_700";
+--> statement-breakpoint
 ALTER TABLE "target" DROP CONSTRAINT "target_function_of_store";
+--> statement-breakpoint
+DROP INDEX "chart_watch_same_row_twice";
+--> statement-breakpoint
+ALTER TABLE "chart_watch" ADD COLUMN "age_rating" text;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(age_rating, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
+--> statement-breakpoint
+ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_bands_1_to_1000" CHECK ((coalesce(threshold_11_to_30, 1) between 1 and 1000 and coalesce(threshold_beyond, 1) between 1 and 1000) is not false or refuse('alert_rule', 'bands_1_to_1000', array[project, name], to_jsonb(threshold_11_to_30), to_jsonb(threshold_beyond)));
+--> statement-breakpoint
+ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_top_1_to_1000" CHECK ((top between 1 and 1000) is not false or refuse('alert_rule', 'top_1_to_1000', array[project, name], to_jsonb(top)));
+--> statement-breakpoint
+ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_base_1_to_1000" CHECK ((base between 1 and 1000) is not false or refuse('alert_rule', 'base_1_to_1000', array[project, name], to_jsonb(base)));
+--> statement-breakpoint
+ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_threshold_in_range_of_kind" CHECK ((case kind
+        when 'rank_moved' then threshold between 1 and 1000
+        when 'not_measured' then threshold between 1 and 366
+        when 'rating_below' then threshold between 1 and 5
+        when 'rating_dropped' then threshold between 0.01 and 4
+        when 'review_low' then threshold between 1 and 5
+        else threshold > 0 and threshold <= 1000000 end) is not false or refuse('alert_rule', 'threshold_in_range_of_kind', array[project, name], to_jsonb(threshold), to_jsonb(kind)));
+--> statement-breakpoint
+ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_store_known" CHECK ((store in ('ios_store', 'android_store')) is not false or refuse('chart_watch', 'store_known', array[project, collection, category], to_jsonb(store)));
+--> statement-breakpoint
+ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_age_rating_known" CHECK ((age_rating in ('ages_up_to_5', 'ages_6_8', 'ages_9_12')) is not false or refuse('chart_watch', 'age_rating_known', array[project, collection, category], to_jsonb(age_rating)));
+--> statement-breakpoint
+ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_age_rating_only_of_family_of_android_store" CHECK ((age_rating is null or (store = 'android_store' and coalesce(category, '') = 'family')) is not false or refuse('chart_watch', 'age_rating_only_of_family_of_android_store', array[project, collection, category], to_jsonb(age_rating), to_jsonb(category), to_jsonb(store)));
+--> statement-breakpoint
+ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_depth_1_to_maximum_of_chart" CHECK ((depth between 1 and case store when 'ios_store' then 1000 else 200 end) is not false or refuse('chart_watch', 'depth_1_to_maximum_of_chart', array[project, collection, category], to_jsonb(depth)));
+--> statement-breakpoint
+ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_html_only_of_android_store" CHECK ((not html or store = 'android_store') is not false or refuse('chart_watch', 'html_only_of_android_store', array[project, collection, category], to_jsonb(store)));
+--> statement-breakpoint
+ALTER TABLE "rank_weight" ADD CONSTRAINT "rank_weight_rank_1_to_1000" CHECK ((rank between 1 and 1000) is not false or refuse('rank_weight', 'rank_1_to_1000', array[curve, rank::text], to_jsonb(rank)));
 --> statement-breakpoint
 ALTER TABLE "target" ADD CONSTRAINT "target_function_known" CHECK (function in ('app_searches', 'app_info', 'app_list', 'app_reviews'));
 --> statement-breakpoint

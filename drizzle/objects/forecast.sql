@@ -33,7 +33,8 @@ begin atomic
     select p.id as period_id, r.id as project_id, p.project, w.tags, chosen.yes as is_chosen, p.target_id, t.store, t.function,
       case when chosen.yes then coalesce(change_every, p.every) else p.every end as every,
       case when chosen.yes and change_depth is not null and p.kind in ('keyword', 'chart')
-        then least(change_depth, case t.store when 'ios_store' then 700 else 200 end)::smallint else p.depth end as depth,
+        then least(change_depth, case when t.store = 'android_store' then 200 when p.kind = 'chart' then 1000 else 700 end)::smallint
+        else p.depth end as depth,
       case when chosen.yes then coalesce(change_priority::smallint, p.priority) else p.priority end as priority,
       case when chosen.yes and change_every is not null then first_at else greatest(p.first_slot, first_at) end as begins_at
     from watch_period p join project r on r.name = p.project join target t on t.id = p.target_id

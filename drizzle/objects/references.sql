@@ -150,3 +150,29 @@ comment on function unknown_category(text, text) is
   'What to say of a category that the loaded list of the store has not; null when it has it.';
 revoke execute on function unknown_category(text, text) from public;
 grant execute on function unknown_category(text, text) to storerank_editor, storerank_reader;
+
+-- The service has no list of them that could be loaded: its documentation names them (docs/service.md: charts of the ios_store).
+create or replace function chart_collections(in_store text) returns text[] language sql immutable parallel safe
+return case in_store
+  when 'ios_store' then array['top_free_ios', 'top_paid_ios', 'top_grossing_ios', 'new_ios', 'new_free_ios', 'new_paid_ios']
+  when 'android_store' then array['topselling_free', 'topselling_paid', 'topgrossing', 'topselling_new_free', 'topselling_new_paid',
+    'movers_shakers', 'featured']
+end;
+comment on function chart_collections(text) is 'The charts of a store, by the names that the service has for them.';
+grant execute on function chart_collections(text) to storerank_editor, storerank_reader;
+
+create or replace function unknown_collection(in_store text, name text, category text) returns text
+language sql immutable parallel safe
+return case
+  when name = any (chart_collections(in_store)) then case when name = 'featured' and category is not null
+    then format('The chart featured has no categories, and category is "%s". Leave it out.', category) end
+  else format('%s has no chart called "%s".%s', in_store, name, coalesce(
+    (select format(' It is one of the %s: write store = ''%s''.', other.store, other.store)
+      from (values ('ios_store'), ('android_store')) other (store)
+      where name = any (chart_collections(other.store))),
+    format('%s Its charts are %s.', coalesce(' Did you mean "' || nearest_name(name, chart_collections(in_store)) || '"?', ''),
+      array_to_string(chart_collections(in_store), ', '))))
+end;
+comment on function unknown_collection(text, text, text) is
+  'What to say of a chart that the store has not, or not in categories; null when it has it.';
+grant execute on function unknown_collection(text, text, text) to storerank_editor, storerank_reader;

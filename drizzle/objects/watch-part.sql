@@ -15,7 +15,9 @@ from (
     k.enabled as is_wanted
   from keyword_watch k
   union all
-  select 'chart', 'chart_watch', c.id, c.project, c.store, 'app_list', c.collection, c.category, c.location_code, c.location_name,
+  -- The age is a part of the category, so that whatever tells charts apart by it tells them apart by both.
+  select 'chart', 'chart_watch', c.id, c.project, c.store, 'app_list', c.collection,
+    c.category || coalesce(', ' || c.age_rating, ''), c.location_code, c.location_name,
     coalesce(c.location_code, (
       select l.code from location l
       where l.store = c.store and lower(l.name collate "C") = lower(c.location_name collate "C") order by l.code limit 1
@@ -50,7 +52,7 @@ comment on column watch_part.project is 'The project.';
 comment on column watch_part.store is 'ios_store or android_store.';
 comment on column watch_part.function is 'What the service is asked for; null for an app that is only ranked.';
 comment on column watch_part.subject is 'The keyword, the collection, or the id of the app.';
-comment on column watch_part.category is 'Of a chart; null for all of the collection.';
+comment on column watch_part.category is 'Of a chart, with the age that it is for: family, ages_6_8. Null for all of the collection.';
 comment on column watch_part.location_code is 'The place; null while the loaded references do not know its name, and where none is given.';
 comment on column watch_part.given_code is 'The location_code of the watch.';
 comment on column watch_part.given_name is 'The location_name of the watch.';

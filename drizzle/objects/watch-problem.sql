@@ -102,6 +102,12 @@ join app_watch w on w.store = p.store and coalesce(w.location_code, 0) = p.code 
   and w.language_code = p.language_code
 where w.enabled and (w.info or w.reviews)
 union all
+select 'chart_watch', w.id, w.project, w.store, w.collection, 'collection_unknown', n.message
+from (select store, collection, category, unknown_collection(store, collection, category) as message
+  from (select distinct store, collection, category from chart_watch where enabled) d offset 0) n
+join chart_watch w on w.store = n.store and w.collection = n.collection and coalesce(w.category, '') = coalesce(n.category, '')
+where w.enabled and n.message is not null
+union all
 select 'chart_watch', w.id, w.project, w.store, w.collection, 'category_unknown', n.message
 from (select store, category, unknown_category(store, category) as message
   from (select distinct store, category from chart_watch where enabled and category is not null) d offset 0) n
@@ -179,6 +185,6 @@ comment on column watch_problem.watch_id is 'The id of the row in that table.';
 comment on column watch_problem.project is 'The project; null for a channel of alerts.';
 comment on column watch_problem.store is 'The store of the watch; null for a project, for a channel, and for a rule of both.';
 comment on column watch_problem.subject is 'The keyword, the collection, the id of the app, or the name of the project, channel or rule.';
-comment on column watch_problem.problem is 'project_disabled, references_missing, location_unknown, language_unknown, category_unknown, followed_already, money, dearer_than_budget, last_slot_failed, differs_in_case, project_nearly_another, project_without_app, channel_settings, receiver_gone, delivery_failing, delivery_dead, recipient_refused, app_unknown or matches_nothing.';
+comment on column watch_problem.problem is 'project_disabled, references_missing, location_unknown, language_unknown, collection_unknown, category_unknown, followed_already, money, dearer_than_budget, last_slot_failed, differs_in_case, project_nearly_another, project_without_app, channel_settings, receiver_gone, delivery_failing, delivery_dead, recipient_refused, app_unknown or matches_nothing.';
 comment on column watch_problem.message is 'What is wrong, and what to do, as a sentence.';
 grant select on watch_problem to storerank_editor, storerank_reader;

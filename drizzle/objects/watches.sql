@@ -149,17 +149,22 @@ for each row when (
   or not (is_clean(new.project) and is_clean(new.collection) and is_clean(new.category) and is_clean(new.location_name))
 ) execute function prepare_row('{project,collection,category}', '{project,collection,category,location_name}');
 comment on table chart_watch is
-  'Charts of the android_store to follow: every app of the project in that store is ranked in them. What you write here costs money.';
+  'Charts to follow: every app of the project in the same store is ranked in them. What you write here costs money.';
 comment on column chart_watch.id is 'The number of the row, given by the database.';
 comment on column chart_watch.project is 'The project, under any name of yours; a new one is made. Required.';
-comment on column chart_watch.store is 'android_store, which alone has charts.';
-comment on column chart_watch.collection is 'The name of the chart, such as topselling_free. Required.';
-comment on column chart_watch.category is 'A category of the table category, such as game_puzzle; without one it is the chart of all.';
+comment on column chart_watch.store is 'ios_store or android_store. android_store unless you say.';
+comment on column chart_watch.collection is
+  'The name of the chart, such as top_free_ios in the ios_store and topselling_free in the android_store: select chart_collections(''ios_store'') has them all. Required.';
+comment on column chart_watch.category is
+  'A category of the table category, such as game_puzzle in the android_store; without one it is the chart of all. The chart featured has none.';
+comment on column chart_watch.age_rating is
+  'For whom the apps are: ages_up_to_5, ages_6_8 or ages_9_12. In the category family of the android_store alone; without it, for all.';
 comment on column chart_watch.location_code is 'The place by its code in the table location: the United States are 2840. Give this or location_name.';
 comment on column chart_watch.location_name is 'The place by its name in the table location, such as United States. Give this or location_code.';
 comment on column chart_watch.language_code is 'The language by its code in the table language, such as en. Required.';
-comment on column chart_watch.depth is 'How many places of the chart to look at, 1 to 200; it is what costs. 100 unless you say.';
-comment on column chart_watch.html is 'Whether the raw pages are kept beside the ranks, at no extra cost. False unless you say.';
+comment on column chart_watch.depth is
+  'How many places of the chart to look at: up to 1000 in the ios_store, 200 in the android_store. It is what costs. 100 unless you say.';
+comment on column chart_watch.html is 'Whether the raw pages are kept beside the ranks, at no extra cost; android_store alone. False unless you say.';
 comment on column chart_watch.every is 'How often: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
 comment on column chart_watch.priority is '1, or 2 for twice the price: answered sooner, and first when money is short. 1 unless you say.';
 comment on column chart_watch.enabled is 'Whether it is measured. False keeps the row and its history, and costs nothing.';
@@ -299,7 +304,9 @@ begin
     raise foreign_key_violation using message = sentences[1],
       detail = concat_ws(' ', format('Nothing of the statement was written to %s.', in_table),
         'Also: ' || nullif(array_to_string(sentences[2:5], ' '), '')),
-      hint = 'The tables location, language and category have what each store knows.', schema = 'public', table = in_table, constraint = in_table || '_' || reference;
+      hint = case reference when 'collection_known' then 'select chart_collections(''ios_store''), chart_collections(''android_store'') has them all.'
+        else 'The tables location, language and category have what each store knows.' end,
+      schema = 'public', table = in_table, constraint = in_table || '_' || reference;
   end if;
 end $$;
 comment on function refuse_unknown(text, text, text[]) is
@@ -340,27 +347,37 @@ end $$;
 comment on function refuse_unknown_places() is 'Refuses places and languages that the loaded lists of the store have not.';
 revoke execute on function refuse_unknown_places() from public;
 
-create or replace function refuse_unknown_categories() returns trigger
+create or replace function refuse_unknown_charts() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
+  collections text[];
   categories text[];
 begin
   if tg_op = 'INSERT' then
+    collections := array(select distinct u.sentence
+      from (select distinct n.store, n.collection, n.category from fresh n) n
+      cross join lateral unknown_collection(n.store, n.collection, n.category) u (sentence)
+      where u.sentence is not null limit 5);
     categories := array(select u.sentence
       from (select distinct n.store, n.category from fresh n) n
       cross join lateral unknown_category(n.store, n.category) u (sentence)
       where u.sentence is not null limit 5);
   else
+    collections := array(select distinct u.sentence
+      from (select store, collection, category from fresh except select store, collection, category from stale) n
+      cross join lateral unknown_collection(n.store, n.collection, n.category) u (sentence)
+      where u.sentence is not null limit 5);
     categories := array(select u.sentence
       from (select store, category from fresh except select store, category from stale) n
       cross join lateral unknown_category(n.store, n.category) u (sentence)
       where u.sentence is not null limit 5);
   end if;
+  perform refuse_unknown(tg_table_name, 'collection_known', collections);
   perform refuse_unknown(tg_table_name, 'category_known', categories);
   return null;
 end $$;
-comment on function refuse_unknown_categories() is 'Refuses categories that the loaded list of the store has not.';
-revoke execute on function refuse_unknown_categories() from public;
+comment on function refuse_unknown_charts() is 'Refuses charts that the store has not, and categories that its loaded list has not.';
+revoke execute on function refuse_unknown_charts() from public;
 
 create or replace trigger b_known_places_of_inserted after insert on keyword_watch
 referencing new table as fresh for each statement execute function refuse_unknown_places();
@@ -380,8 +397,8 @@ referencing new table as fresh for each statement execute function refuse_unknow
 create or replace trigger b_known_places_of_updated after update on chart_watch
 referencing old table as stale new table as fresh for each statement execute function refuse_unknown_places();
 
-create or replace trigger b_known_categories_of_inserted after insert on chart_watch
-referencing new table as fresh for each statement execute function refuse_unknown_categories();
+create or replace trigger b_known_charts_of_inserted after insert on chart_watch
+referencing new table as fresh for each statement execute function refuse_unknown_charts();
 
-create or replace trigger b_known_categories_of_updated after update on chart_watch
-referencing old table as stale new table as fresh for each statement execute function refuse_unknown_categories();
+create or replace trigger b_known_charts_of_updated after update on chart_watch
+referencing old table as stale new table as fresh for each statement execute function refuse_unknown_charts();

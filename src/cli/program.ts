@@ -286,7 +286,7 @@ function addForecast(program: Command, invoke: Invoke) {
       'as if they were measured so often: 1, 2, 3, 4, 6, 8 or 12h, 1 to 31d',
       parseEvery,
     )
-    .option('--depth <number>', 'as if keywords and charts were looked at so deep', wholeNumber(1, 700))
+    .option('--depth <number>', 'as if keywords and charts were looked at so deep', wholeNumber(1, 1000))
     .option('--priority <number>', 'as if they had this priority', parsePriority)
     .option('--project <name>', 'only the watches of this project')
     .option('--tag <tag>', 'only the watches with this tag')

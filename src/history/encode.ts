@@ -14,7 +14,7 @@ type Of<Kind extends Fetched['kind']> = Extract<Fetched, { kind: Kind }>
 export function toRanking(fetched: Of<'ranking'>, idOf: AppIds): RankingCapture {
   return {
     ...captureOf(fetched, fetched.search),
-    resultsCount: fetched.search?.resultsCount ?? 0,
+    resultsCount: fetched.search === null ? 0 : fetched.search.resultsCount,
     incomplete: fetched.incomplete,
     ...encodeRanks(fetched, idOf),
   }

@@ -26,7 +26,8 @@ import {
 import { withLedgerLock } from '../ledger/lock.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import { formatTag } from '../ledger/tag.ts'
-import type { Priority, ServiceFunction, Store } from '../service/functions.ts'
+import { splitCategory } from '../service/chart-category.ts'
+import { NEWEST_FIRST, type Priority, type ServiceFunction, type Store } from '../service/functions.ts'
 import type { TaskToPost } from '../service/post-tasks.ts'
 import type { SendWindow } from '../service/transport.ts'
 import { TIMINGS } from '../timings.ts'
@@ -132,7 +133,7 @@ async function claimLocked(
     sendWithinMs: PERMIT_VALID_MS,
     answerWithinMs: PERMIT_VALID_MS + TIMINGS.callTimeoutMs,
   })
-  const tasks = claimed.map((task) => toPost(task, options.postbackUrl))
+  const tasks = claimed.map((task) => toPost(task, post, options.postbackUrl))
   return { kind: 'claimed', post: { postId, token, callId: permit.callId, ...post, tasks, send } }
 }
 
@@ -164,13 +165,19 @@ async function awaitsFirstPrice(tx: Transaction, postId: string): Promise<boolea
   return row?.awaits ?? false
 }
 
-function toPost(claimed: ClaimedTask, postbackUrl: Secret | null): TaskToPost {
+function toPost(
+  claimed: ClaimedTask,
+  post: Pick<ClaimedPost, 'store' | 'function'>,
+  postbackUrl: Secret | null,
+): TaskToPost {
   const { id, attempt, category, depth, html, priority, slot, slotEndsAt, installation, ...task } = claimed
   return {
     ...task,
     priority: priority as Priority,
     tag: formatTag({ taskId: id, attempt, installation, slot, slotEndsAt }),
-    ...(category === null ? {} : { category }),
+    ...splitCategory(category),
+    // A diary of reviews wants those that it has not seen.
+    ...(post.function === 'app_reviews' && { sortBy: NEWEST_FIRST[post.store] }),
     ...(depth === null ? {} : { depth }),
     ...webhookOf(postbackUrl, html),
   }

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 
+import { joinCategory } from './chart-category.ts'
 import { textIfReadable } from './fields.ts'
 import { findRule, type Priority, SERVICE_FUNCTIONS, type ServiceFunction, type Store } from './functions.ts'
 import { decodeKeyword } from './keyword.ts'
@@ -12,6 +13,7 @@ export interface PostedTask {
   readonly function: ServiceFunction
   /** The keyword as a person types it, the app's id, or the collection. */
   readonly subject: string
+  /** Of a chart, with the age that it is for. */
   readonly category: string | null
   readonly locationCode: number
   readonly languageCode: string
@@ -31,6 +33,7 @@ const parameters = z.object({
   app_id: textIfReadable(MAX_SUBJECT_CHARACTERS),
   app_collection: textIfReadable(MAX_SUBJECT_CHARACTERS),
   app_category: textIfReadable(MAX_SUBJECT_CHARACTERS),
+  age_rating: textIfReadable(MAX_SUBJECT_CHARACTERS),
   location_code: wholeNumber,
   language_code: z.string().min(1).max(50),
   priority: z.coerce
@@ -53,7 +56,7 @@ export function readPostedTask({ url, metadata }: Pick<TaskIdRow, 'url' | 'metad
     store: store as Store,
     function: fn,
     subject,
-    category: fn === 'app_list' ? parsed.data.app_category : null,
+    category: fn === 'app_list' ? joinCategory(parsed.data.app_category, parsed.data.age_rating) : null,
     locationCode: parsed.data.location_code,
     languageCode: parsed.data.language_code,
     priority: parsed.data.priority,

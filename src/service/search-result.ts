@@ -34,7 +34,7 @@ export interface SearchResult {
   readonly checkUrl: string | null
   /** When the store was asked, UTC; null when missing. */
   readonly datetime: Date | null
-  /** How many results the store says there are; null when missing. */
+  /** How many results the store says there are; null when missing, or when it says 0 and gives some, as in android_store. */
   readonly resultsCount: number | null
   /** How many items of any type came back, which are billed: those of the answer, or more where the service counts more. */
   readonly itemsCount: number
@@ -57,7 +57,7 @@ export interface RankedSearch extends SearchResult {
   readonly known: KnownRanks
 }
 
-/** The largest depth is 700; paid items and bundles come on top. */
+/** The largest depth is 1,000; paid items and bundles come on top. */
 const MAX_ITEMS = 5_000
 /** Ranks are stored as smallint. */
 const MAX_RANK = 32_767
@@ -113,12 +113,13 @@ export function parseRankedSearch(result: unknown, findKnown: FindKnownApp): Ran
     throw unreadable(['items'], 'it is missing, and items_count is not 0')
   }
   const sent = page.items ?? []
+  const found = readCount(page.se_results_count)
   const ranks = readUsual(sent, findKnown) ?? readAll(sent)
   return {
     keyword: textIfReadable(page.keyword, MAX_NAME_LENGTH * 2),
     checkUrl: textIfReadable(page.check_url, MAX_URL_LENGTH),
     datetime: readTimestamp(page.datetime),
-    resultsCount: readCount(page.se_results_count),
+    resultsCount: found === 0 && sent.length > 0 ? null : found,
     itemsCount: Math.max(sent.length, counted ?? 0),
     items: ranks.items,
     refused: ranks.refused,

@@ -31,10 +31,10 @@ export const WATCHES = [
     table: 'chart_watch',
     subject: 'collection',
     key: 'collection',
-    identity: ['project', 'store', 'collection', 'category', ...PLACE],
+    identity: ['project', 'store', 'collection', 'category', 'age_rating', ...PLACE],
     unique: (sql: SqlRunner) => sql`
-      project, store, collection, coalesce(category, ''), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"),
-      language_code`,
+      project, store, collection, coalesce(category, ''), coalesce(age_rating, ''), coalesce(location_code, 0),
+      lower(coalesce(location_name, '') collate "C"), language_code`,
     settings: [...SETTINGS, 'depth'],
   },
 ] as const

@@ -60,7 +60,7 @@ describe('what a rank is worth', () => {
       {
         curve_1_to_100_trimmed: [{ curve: '' }, { curve: ' a' }, { curve: 'x'.repeat(101) }],
         curve_without_control_characters: [{ curve: 'a\tb' }],
-        rank_1_to_700: [{ rank: 0 }, { rank: 701 }],
+        rank_1_to_1000: [{ rank: 0 }, { rank: 1001 }],
         weight_of_rank_0_to_1000000: [{ weight: -1 }, { weight: 1e7 }, { weight: 'NaN' }],
         weight_of_rank_1_positive: [{ weight: 0 }],
       },

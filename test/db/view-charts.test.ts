@@ -81,6 +81,55 @@ describe('charts in the views of ranks', () => {
     assert.deepEqual([...(await list.sql`select app_id from rank_history`)], [{ app_id: 'com.acme.yoga' }])
   })
 
+  test('charts of both stores stand side by side, each with the apps of its own store', async () => {
+    await list.addChart()
+    await list.addChart({ store: 'ios_store', collection: 'top_free_ios', category: 'games', depth: 1000 })
+    await list.addApp()
+    await list.addApp({ store: 'ios_store', app_id: '1002', role: 'competitor' })
+    await list.capture('topselling_free', SLOT, ['com.other', 'com.acme.yoga'])
+    await list.capture('top_free_ios', SLOT, ['1002', '1003', '1001'], { depth: 1000 })
+    await list.setNow('2026-03-11 13:00+00')
+    await list.capture('top_free_ios', '2026-03-11 00:00+00', ['1001', '1002'], { depth: 1000 })
+    const rows = await list.sql`
+      select store, collection, category, app_id, rank from rank_history where rank is not null order by store, slot, rank`
+    const ios = { store: 'ios_store', collection: 'top_free_ios', category: 'games' }
+    assert.deepEqual(
+      [...rows],
+      [
+        {
+          store: 'android_store',
+          collection: 'topselling_free',
+          category: null,
+          app_id: 'com.acme.yoga',
+          rank: 2,
+        },
+        { ...ios, app_id: '1002', rank: 1 },
+        { ...ios, app_id: '1001', rank: 3 },
+        { ...ios, app_id: '1001', rank: 1 },
+        { ...ios, app_id: '1002', rank: 2 },
+      ],
+    )
+    const [day] = await list.sql`
+      select store, list, own_app_id, competitor_app_id, leader from head_to_head_daily('fitness', '2026-03-11', '2026-03-11')
+      where leader is not null`
+    assert.deepEqual(day, {
+      store: 'ios_store',
+      list: 'chart',
+      own_app_id: '1001',
+      competitor_app_id: '1002',
+      leader: 'own',
+    })
+    const [change] = await list.sql`select change_1d from rank_change where app_id = '1001'`
+    assert.equal(change?.change_1d, 2)
+  })
+
+  test('a chart of an age is one of its own, and says so in its category', async () => {
+    await list.addChart({ category: 'family' })
+    await list.addChart({ category: 'family', age_rating: 'ages_6_8' })
+    const rows = await list.sql`select distinct category from rank_history order by 1`
+    assert.deepEqual([...rows], [{ category: 'family' }, { category: 'family, ages_6_8' }])
+  })
+
   test('a chart that was not measured is pending, then a gap, and never an older rank', async () => {
     await list.addChart()
     await list.capture('topselling_free', SLOT, ['com.acme.yoga'])

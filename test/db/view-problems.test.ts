@@ -153,7 +153,7 @@ describe('the views of trouble', () => {
     })
 
     test('has charts like keywords: place, language, money, failure, twins of the same category alone', async () => {
-      await list.addChart({ collection: 'x', location_code: 9999, language_code: 'xx' })
+      await list.addChart({ collection: 'topgrossing', location_code: 9999, language_code: 'xx' })
       await list.sql`insert into location (store, code, name) values ('android_store', 2840, 'United States')`
       await list.sql`insert into language values ('android_store', 'en', 'English')`
       const first = await list.addChart({ category: 'game' })
@@ -166,18 +166,18 @@ describe('the views of trouble', () => {
       assert.deepEqual(
         rows.map((row) => [row.watch_table, row.subject, row.problem]),
         [
+          ['topgrossing', 'language_unknown'],
+          ['topgrossing', 'location_unknown'],
           ['topselling_free', 'followed_already'],
           ['topselling_free', 'last_slot_failed'],
           ['topselling_free', 'money'],
-          ['x', 'language_unknown'],
-          ['x', 'location_unknown'],
         ].map((row) => ['chart_watch', ...row]),
       )
       assert.match(
-        rows[0]?.message,
+        rows[2]?.message,
         new RegExp(`^chart_watch ${first} of this project follows the same already, and`),
       )
-      assert.match(rows[2]?.message, /^This slot costs \$2\.40, and the budget of all projects/)
+      assert.match(rows[4]?.message, /^This slot costs \$2\.40, and the budget of all projects/)
     })
 
     test('says once what is wrong with a row, and by itself what is wrong with its reviews', async () => {

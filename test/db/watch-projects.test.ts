@@ -139,7 +139,7 @@ test('two statements on the same targets and projects, in opposite orders, wait 
 test('a column that must have a value says so in a sentence, whichever it is', async () => {
   await sql.unsafe(WATCH)
   await sql`insert into app_watch (project, store, app_id) values ('quiet', 'ios_store', '1480010017')`
-  await sql`insert into chart_watch (project, collection, location_code, language_code) values ('quiet', 'free', 2840, 'en')`
+  await sql`insert into chart_watch (project, collection, location_code, language_code) values ('quiet', 'topgrossing', 2840, 'en')`
   const columns = await sql<{ table: string; column: string }[]>`
     select c.relname::text as table, a.attname::text as column from pg_class c
     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and a.attnotnull and a.attidentity <> 'a'

@@ -115,15 +115,24 @@ const APP_RULES: Record<string, object[]> = {
   reviews_depth_1_to_500: [{ reviews_depth: 0 }, { reviews_depth: 501 }],
 }
 
+const IOS_CHART = { store: 'ios_store', collection: 'top_free_ios' }
+
 const CHART_RULES: Record<string, object[]> = {
   ...SHARED_RULES,
-  only_of_android_store: [{ store: 'ios_store' }],
+  store_known: [{ store: 'windows_store' }],
   collection_1_to_255_characters: ['', ' ', 'x'.repeat(256)].map((collection) => ({ collection })),
   collection_without_control_characters: CONTROLS.map((collection) => ({ collection })),
   category_without_control_characters: CONTROLS.map((category) => ({ category })),
   category_1_to_255_characters: ['', ' ', 'x'.repeat(256)].map((category) => ({ category })),
   exactly_one_location: [NO_PLACE, { location_name: 'United States' }],
-  depth_1_to_200: [{ depth: 0 }, { depth: 201 }],
+  age_rating_known: [{ category: 'family', age_rating: 'ages_0' }],
+  age_rating_only_of_family_of_android_store: [
+    { age_rating: 'ages_6_8' },
+    { age_rating: 'ages_6_8', category: 'game' },
+    { ...IOS_CHART, age_rating: 'ages_6_8', category: 'family' },
+  ],
+  depth_1_to_maximum_of_chart: [{ depth: 0 }, { depth: 201 }, { ...IOS_CHART, depth: 1001 }],
+  html_only_of_android_store: [{ ...IOS_CHART, html: true }],
 }
 
 const RULES = [
@@ -239,6 +248,55 @@ describe('a watch that is written', () => {
     await list.addChart()
     await assert.rejects(list.addChart(), { constraint_name: 'chart_watch_same_row_twice' })
     await list.addChart({ category: 'game' })
+    await list.addChart({ category: 'family' })
+    await list.addChart({ category: 'family', age_rating: 'ages_6_8' })
+  })
+
+  test('a chart without a store is one of the android_store; those of both stores are taken by name, and deep', async () => {
+    await list.sql`insert into chart_watch (project, collection, location_code, language_code)
+      select 'fitness', unnest(chart_collections('android_store')), 2840, 'en'`
+    await list.sql`insert into chart_watch (project, store, collection, category, depth, location_code, language_code)
+      select 'fitness', 'ios_store', unnest(chart_collections('ios_store')), 'games', 1000, 2840, 'en'`
+    const counts = await list.sql`
+      select t.store, count(*)::int as charts, max(p.depth) as depth
+      from watch_period p join target t on t.id = p.target_id where p.kind = 'chart' group by 1 order by 1`
+    assert.deepEqual(
+      [...counts],
+      [
+        { store: 'android_store', charts: 7, depth: 100 },
+        { store: 'ios_store', charts: 6, depth: 1000 },
+      ],
+    )
+  })
+
+  test('charts that a store has not are refused in words, and one that is there may still be edited', async () => {
+    const refused: [{ collection: string; category?: string }, RegExp][] = [
+      [
+        { collection: 'top_free_ios' },
+        /^android_store has no chart called "top_free_ios"\. It is one of the ios_store: write store = 'ios_store'\.$/,
+      ],
+      [
+        { collection: 'topselling_fre' },
+        /Did you mean "topselling_free"\? Its charts are topselling_free, topselling_paid, /,
+      ],
+      [
+        { collection: 'featured', category: 'game' },
+        /^The chart featured has no categories, and category is "game"\. Leave it out\.$/,
+      ],
+    ]
+    for (const [row, message] of refused) {
+      await assert.rejects(list.addChart(row), { constraint_name: 'chart_watch_collection_known', message })
+    }
+    await list.sql`alter table chart_watch disable trigger b_known_charts_of_inserted`
+    const id = await list.addChart({ collection: 'topselling_gone' })
+    await list.sql`alter table chart_watch enable trigger b_known_charts_of_inserted`
+    const [problem] = await list.sql`select problem, message from watch_problem where watch_id = ${id}`
+    assert.equal(problem?.problem, 'collection_unknown')
+    await list.sql`update chart_watch set depth = 50, enabled = false where id = ${id}`
+    await assert.rejects(
+      list.sql`update chart_watch set collection = 'x' where id = ${id}`,
+      /has no chart called "x"/,
+    )
   })
 
   test('keywords of 700 characters of any script are watched as they are', async () => {

@@ -107,7 +107,7 @@ describe('refunds', () => {
     await world.db.sql`
       insert into chart_watch (project, collection, category, location_code, language_code, depth, priority)
       select 'fitness', 'topselling_' || kind, nullif(category, ''), 2840, 'en', depth, 1 + depth % 2
-      from unnest(array['free', 'paid', 'new']) kind, unnest(array['', 'game', 'medical', 'weather', 'dating']) category,
+      from unnest(array['free', 'paid', 'new_free']) kind, unnest(array['', 'game', 'medical', 'weather', 'dating']) category,
         lateral (select 1 + (hashtext(kind || category) & 2147483647) % 200) as d (depth)`
     await world.db.sql`
       insert into app_watch (project, store, app_id, reviews, reviews_depth, location_code, language_code, priority)

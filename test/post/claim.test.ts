@@ -109,8 +109,13 @@ describe('a claim', () => {
     const place = { project: 'fitness', location_code: 2840, language_code: 'en' }
     await sql`insert into chart_watch ${sql({ ...place, collection: 'topselling_free', category: 'game' })}`
     await sql`insert into chart_watch ${sql({ ...place, collection: 'topselling_free', depth: 7, priority: 2 })}`
+    await sql`insert into chart_watch
+      ${sql({ ...place, collection: 'topgrossing', category: 'family', age_rating: 'ages_6_8' })}`
+    await sql`insert into chart_watch ${sql({ ...place, store: 'ios_store', collection: 'new_ios', depth: 1000 })}`
     await sql`
       insert into app_watch ${sql({ ...place, store: 'android_store', app_id: 'com.ashlune.yoga', info: true })}`
+    await sql`
+      insert into app_watch ${sql({ ...place, store: 'ios_store', app_id: '1480010017', reviews: true })}`
     const claimed: object[] = []
     for (const postId of await planPosts(world)) {
       const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
@@ -123,7 +128,18 @@ describe('a claim', () => {
       new Set([
         { subject: 'topselling_free', category: 'game', ...where, depth: 100, priority: 1 },
         { subject: 'topselling_free', ...where, depth: 7, priority: 2 },
+        {
+          subject: 'topgrossing',
+          category: 'family',
+          ageRating: 'ages_6_8',
+          ...where,
+          depth: 100,
+          priority: 1,
+        },
+        { subject: 'new_ios', ...where, depth: 1000, priority: 1 },
         { subject: 'com.ashlune.yoga', ...where, priority: 1 },
+        // A diary of reviews wants the newest.
+        { subject: '1480010017', sortBy: 'most_recent', ...where, depth: 50, priority: 1 },
       ]),
     )
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { splitCategory } from '../../src/service/chart-category.ts'
 import { readPostedTask } from '../../src/service/posted-task.ts'
 import { toWire } from '../../src/service/task-rules.ts'
 
@@ -42,6 +43,15 @@ test('every function is read back from what we post', () => {
       ['x', fn === 'app_list' ? 'game' : null, 2, fn === 'app_info' ? null : 7],
     )
   }
+})
+
+test('the age of a chart is a part of its category, as a target has it', () => {
+  const age = { subject: 'topgrossing', category: 'family', ageRating: 'ages_6_8' } as const
+  const posted = toWire('app_list', { tag: 'a.1', locationCode: 1, languageCode: 'en', ...age })
+  const read = readPostedTask({ url: '/v3/app_data/android_store/app_list/task_post', metadata: posted })
+  assert.equal(read?.category, 'family, ages_6_8')
+  assert.deepEqual(splitCategory(read?.category ?? null), { category: 'family', ageRating: 'ages_6_8' })
+  assert.deepEqual([splitCategory('game'), splitCategory(null)], [{ category: 'game' }, {}])
 })
 
 test('a row that does not say what was asked for is not guessed at', () => {

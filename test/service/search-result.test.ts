@@ -195,6 +195,11 @@ test('what stands above the items is null where it cannot be read, because no ra
   assert.deepEqual([keyword, checkUrl, datetime, resultsCount, items.length], [null, null, null, null, 1])
 })
 
+test('a store that counts no results and gives some does not say how many there are', () => {
+  const count = (items: unknown[]) => parseSearchResult(page(items, { se_results_count: 0 })).resultsCount
+  assert.deepEqual([count([item(1)]), count([])], [null, 0])
+})
+
 describe('a search of which no item can be read is refused with the path of the field', () => {
   const broken: [string, unknown, string][] = [
     ['a rank of 0', page([item(0)]), 'items[0].rank_group'],

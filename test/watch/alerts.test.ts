@@ -155,7 +155,7 @@ test('a row that breaks a rule is refused alone, in a sentence', async () => {
     /^3: There is no kind of rule "rank_fell"\. It is rank_moved, /,
     /^4: threshold is null\. Rules of the kinds .*; the kind is "rank_moved"\./,
     /^5: threshold is "many", which is no number$/,
-    /^6: top is 99999, and may be 1 to 700\./,
+    /^6: top is 99999, and may be 1 to 1000\./,
     /^7: cooldown is .*, and may be 0 to 366 days/,
     /^8: There is no project "fitnes"\. Did you mean fitness\? /,
     /^9: There is no channel "nowhere"\. Insert it into alert_channel first/,

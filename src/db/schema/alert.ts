@@ -173,7 +173,7 @@ function thresholdRules(rule: Rule) {
     rule(
       'threshold_in_range_of_kind',
       sql`case kind
-        when 'rank_moved' then threshold between 1 and 700
+        when 'rank_moved' then threshold between 1 and 1000
         when 'not_measured' then threshold between 1 and 366
         when 'rating_below' then threshold between 1 and 5
         when 'rating_dropped' then threshold between 0.01 and 4
@@ -188,8 +188,8 @@ function thresholdRules(rule: Rule) {
       'kind',
     ),
     rule(
-      'bands_1_to_700',
-      sql`coalesce(threshold_11_to_30, 1) between 1 and 700 and coalesce(threshold_beyond, 1) between 1 and 700`,
+      'bands_1_to_1000',
+      sql`coalesce(threshold_11_to_30, 1) between 1 and 1000 and coalesce(threshold_beyond, 1) between 1 and 1000`,
       'threshold_11_to_30',
       'threshold_beyond',
     ),
@@ -200,7 +200,7 @@ function thresholdRules(rule: Rule) {
       'top',
       'kind',
     ),
-    rule('top_1_to_700', sql`top between 1 and 700`, 'top'),
+    rule('top_1_to_1000', sql`top between 1 and 1000`, 'top'),
   ]
 }
 
@@ -231,7 +231,7 @@ function comparisonRules(rule: Rule) {
       'base',
       'compared_with',
     ),
-    rule('base_1_to_700', sql`base between 1 and 700`, 'base'),
+    rule('base_1_to_1000', sql`base between 1 and 1000`, 'base'),
     rule(
       'window_days_only_of_best',
       sql`window_days is null or compared_with = 'best'`,

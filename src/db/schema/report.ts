@@ -34,7 +34,7 @@ export const rankWeight = pgTable(
       'char_length(curve)',
     ),
     weightRule('curve_without_control_characters', sql`not has_control_characters(curve)`, 'curve'),
-    weightRule('rank_1_to_700', sql`rank between 1 and 700`, 'rank'),
+    weightRule('rank_1_to_1000', sql`rank between 1 and 1000`, 'rank'),
     // NaN is greater than every number. All is divided by the weight of rank 1.
     weightRule('weight_of_rank_0_to_1000000', sql`weight between 0 and 1000000`, 'weight'),
     weightRule('weight_of_rank_1_positive', sql`rank > 1 or weight > 0`, 'weight'),

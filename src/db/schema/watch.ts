@@ -214,7 +214,18 @@ export const appWatch = pgTable(
   ],
 )
 
-/** A chart: the apps of a collection of android_store, on which every app of the project in that store is ranked. */
+const AGE_RULES = [
+  chartRule('age_rating_known', sql`age_rating in ('ages_up_to_5', 'ages_6_8', 'ages_9_12')`, 'age_rating'),
+  chartRule(
+    'age_rating_only_of_family_of_android_store',
+    sql`age_rating is null or (store = 'android_store' and coalesce(category, '') = 'family')`,
+    'age_rating',
+    'category',
+    'store',
+  ),
+]
+
+/** A chart: the apps of a collection of a store, on which every app of the project in that store is ranked. */
 export const chartWatch = pgTable(
   'chart_watch',
   {
@@ -223,6 +234,8 @@ export const chartWatch = pgTable(
     store: text('store').notNull().default('android_store'),
     collection: text('collection').notNull(),
     category: text('category'),
+    /** For whom the apps are, in the category family of android_store. */
+    ageRating: text('age_rating'),
     locationCode: bigint('location_code', { mode: 'number' }),
     locationName: text('location_name'),
     languageCode: text('language_code').notNull(),
@@ -237,7 +250,7 @@ export const chartWatch = pgTable(
   },
   () => [
     ...sharedRules(chartRule),
-    chartRule('only_of_android_store', sql`store = 'android_store'`, 'store'),
+    chartRule('store_known', sql`store in ('ios_store', 'android_store')`, 'store'),
     chartRule(
       'collection_1_to_255_characters',
       sql`char_length(collection) between 1 and 255`,
@@ -256,18 +269,25 @@ export const chartWatch = pgTable(
       'char_length(category)',
     ),
     chartRule('category_without_control_characters', sql`not has_control_characters(category)`, 'category'),
+    ...AGE_RULES,
     chartRule(
       'exactly_one_location',
       sql`num_nonnulls(location_code, location_name) = 1`,
       'location_code',
       'location_name',
     ),
-    chartRule('depth_1_to_200', sql`depth between 1 and 200`, 'depth'),
+    chartRule(
+      'depth_1_to_maximum_of_chart',
+      sql`depth between 1 and case store when 'ios_store' then 1000 else 200 end`,
+      'depth',
+    ),
+    chartRule('html_only_of_android_store', sql`not html or store = 'android_store'`, 'store'),
     uniqueIndex('chart_watch_same_row_twice').on(
       sql`project`,
       sql`store`,
       sql`collection`,
       sql`coalesce(category, '')`,
+      sql`coalesce(age_rating, '')`,
       sql`coalesce(location_code, 0)`,
       sql`lower(coalesce(location_name, '') collate "C")`,
       sql`language_code`,

@@ -30,7 +30,7 @@ export const target = pgTable(
     function: text('function').notNull(),
     /** The keyword, the app's id, or the collection of a chart. */
     subject: text('subject').notNull(),
-    /** Of a chart; null for all of the collection. */
+    /** Of a chart, with the age that it is for: `family, ages_6_8`; null for all of the collection. */
     category: text('category'),
     locationCode: integer('location_code').notNull(),
     languageCode: text('language_code').notNull(),

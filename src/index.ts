@@ -35,7 +35,7 @@ export { MAX_READY_ROWS, type ReadyList, type ReadyRow } from './service/ready-l
 export type { Language, ListingCategory, Location } from './service/references.ts'
 export * from './service/results.ts'
 export { decideRetry, type Failure, type RetryDecision } from './service/retry.ts'
-export { classifyStatus, type StatusClass } from './service/status-codes.ts'
+export { classifyCall, classifyStatus, type StatusClass } from './service/status-codes.ts'
 export { MAX_TASK_ID_ROWS, type TaskIdQuery, type TaskIdRow } from './service/task-ids.ts'
 export type { TaskEcho, TaskOutcome } from './service/task-outcome.ts'
 export type { ResultAddress, ResultOutcome, TaskAddress } from './service/task-result.ts'

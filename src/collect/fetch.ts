@@ -64,7 +64,7 @@ export type Fetched =
       readonly statusCode: number
       readonly message: string
     }
-  /** 40101: may be posted again. */
+  /** 40101, 40103: may be posted again. */
   | {
       readonly kind: 'store_failed'
       readonly item: FetchItem

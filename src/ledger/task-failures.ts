@@ -104,7 +104,7 @@ export async function failResults(tx: Transaction, failed: readonly FailedResult
 }
 
 /**
- * Plans tasks again that the store failed to process (40101) and that were charged all the same: under a new tag, with a new
+ * Plans tasks again that the store failed to process (40101, 40103) and that were charged all the same: under a new tag, with a new
  * reservation of what they cost, while their slot lasts and fewer than `maxAttempts` posts of them were charged. Otherwise they fail. A
  * task with another service id by now was posted again already, and is left alone.
  * @returns how many will be posted again

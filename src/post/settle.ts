@@ -9,7 +9,7 @@ import { markUnknown } from '../ledger/posts.ts'
 import { type Released, releaseTasks, wantPages } from '../ledger/release.ts'
 import { parseTag } from '../ledger/tag.ts'
 import { failRefusedTasks, type Refusal } from '../ledger/task-failures.ts'
-import { adviseOnRefusal } from '../service/account-advice.ts'
+import { adviseOnRefusal, explainTaskRefusal } from '../service/account-advice.ts'
 import type { TaskAnswer } from '../service/post-tasks.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 
@@ -53,7 +53,7 @@ export function sortAnswers(answers: readonly TaskAnswer[]): SortedAnswers {
         break
       case 'rejected': {
         const pile = message.includes(UNDELIVERED_FIELD) ? undelivered : failed
-        pile.push({ ...parsed, statusCode, message })
+        pile.push({ ...parsed, statusCode, message: explainTaskRefusal(statusCode, message) })
         break
       }
       case 'money':

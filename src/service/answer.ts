@@ -13,7 +13,7 @@ import { type Envelope, readEnvelope } from './envelope.ts'
 import type { ExchangeResult } from './exchange.ts'
 import { readNumber } from './fields.ts'
 import type { Failure } from './retry.ts'
-import { classifyStatus } from './status-codes.ts'
+import { classifyCall, classifyStatus, type StatusClass } from './status-codes.ts'
 
 /** Requests in flight end within seconds. */
 const CONCURRENCY_PAUSE_MS = 1_000
@@ -78,21 +78,31 @@ function readHttpFailure(result: Answered, envelope: Envelope | null): Failure {
  * expired, not found, …) are left to the caller.
  */
 function readCallFailure(result: Answered, envelope: Envelope): Failure | null {
-  for (const { statusCode, message } of [envelope, ...envelope.tasks.slice(0, 1)]) {
-    const statusClass = classifyStatus(statusCode)
-    switch (statusClass) {
-      case 'account':
-      case 'money':
-      case 'server':
-        return { kind: statusClass, message, statusCode }
-      case 'rate_limited':
-      case 'too_many_at_once':
-        return { kind: statusClass, message, statusCode, retryAfterMs: readPause(result, statusCode) }
-    }
-  }
   const { statusCode, tasks } = envelope
-  if (tasks.length > 0 || classifyStatus(statusCode) !== 'ok') return null
+  const [task] = tasks
+  const ofTask = task && readFailureOf(result, task, classifyStatus(task.statusCode))
+  const failure = readFailureOf(result, envelope, classifyCall(statusCode)) ?? ofTask
+  if (failure != null) return failure
+  if (tasks.length > 0 || classifyCall(statusCode) !== 'ok') return null
   return { kind: 'server', message: 'the answer says that all is well, and names no task', statusCode }
+}
+
+function readFailureOf(
+  result: Answered,
+  { statusCode, message }: Pick<Envelope, 'statusCode' | 'message'>,
+  statusClass: StatusClass,
+): Failure | null {
+  switch (statusClass) {
+    case 'account':
+    case 'money':
+    case 'server':
+      return { kind: statusClass, message, statusCode }
+    case 'rate_limited':
+    case 'too_many_at_once':
+      return { kind: statusClass, message, statusCode, retryAfterMs: readPause(result, statusCode) }
+    default:
+      return null
+  }
 }
 
 /** Nothing that storerank calls is missing from the service itself. */

@@ -12,7 +12,7 @@ import type { Envelope, TaskReply } from './envelope.ts'
 import type { ExchangeResult } from './exchange.ts'
 import type { AgeRating, Priority, ResultForm, ServiceFunction, Store } from './functions.ts'
 import { describeProblem } from './requests.ts'
-import { classifyStatus } from './status-codes.ts'
+import { classifyCall, classifyStatus } from './status-codes.ts'
 import { taskSchema, toWire, type WireTask } from './task-rules.ts'
 import type { SendWindow, Transport } from './transport.ts'
 
@@ -189,7 +189,7 @@ function readRefusal(
   if (httpStatus !== 200 || envelope === null) return null
   // A refusal that nevertheless lists a created task contradicts itself: then each task counts by itself.
   if (envelope.tasks.some((task) => classifyStatus(task.statusCode) === 'created')) return null
-  const statusClass = classifyStatus(statusCode)
+  const statusClass = classifyCall(statusCode)
   switch (statusClass) {
     case 'account':
     case 'money':

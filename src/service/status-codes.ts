@@ -9,9 +9,9 @@ export type StatusClass =
   | 'pending'
   /** 40102: a measurement of nothing. */
   | 'no_results'
-  /** 40101: the store failed, the task is over and charged; a new attempt may work. */
+  /** 40101, 40103: the store failed, the task is over and charged; a new attempt may work. */
   | 'store_failed'
-  /** 401xx and the 402xx that concern neither money nor pace: a person must act on the account. */
+  /** 40100, 40104, 40201, 40204, 40207, and of a call any other 401xx and 402xx: a person must act on the account. */
   | 'account'
   /** 40200, 40203, 40210: no money, or a cost limit. */
   | 'money'
@@ -29,23 +29,37 @@ export type StatusClass =
 const SINGLE_CODES: Readonly<Record<number, StatusClass>> = {
   20000: 'ok',
   20100: 'created',
+  40100: 'account',
   40101: 'store_failed',
   40102: 'no_results',
+  40103: 'store_failed',
+  40104: 'account',
   40200: 'money',
+  40201: 'account',
   40202: 'rate_limited',
   40203: 'money',
+  40204: 'account',
+  40207: 'account',
   40209: 'too_many_at_once',
   40210: 'money',
   40601: 'pending',
   40602: 'pending',
 }
 
-/** The class of a general or task status code. */
+/**
+ * The class of the code of one task. A 401xx or 402xx that is not listed is about that task alone, such as the limits on duplicate tasks
+ * (40205, 40206): it says nothing of the account, and the next task may do well.
+ */
 export function classifyStatus(code: number): StatusClass {
   const single = SINGLE_CODES[code]
   if (single !== undefined) return single
-  if (code >= 40100 && code < 40300) return 'account'
   if (code >= 40000 && code < 50000) return 'rejected'
   if (code >= 50000 && code <= 60000) return 'server'
   return 'unknown'
+}
+
+/** The class of the code of a whole call, as it stands above its tasks: any other 401xx and 402xx is about the account. */
+export function classifyCall(code: number): StatusClass {
+  const isListed = SINGLE_CODES[code] !== undefined
+  return !isListed && code >= 40100 && code < 40300 ? 'account' : classifyStatus(code)
 }

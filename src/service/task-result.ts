@@ -5,15 +5,18 @@ import type { ParseJson } from './answer.ts'
 import type { TaskReply } from './envelope.ts'
 import { hasForm, type ResultForm, type ServiceFunction, type Store } from './functions.ts'
 import { readResultPath } from './ready-list.ts'
-import { classifyStatus } from './status-codes.ts'
+import { classifyStatus, type StatusClass } from './status-codes.ts'
 import type { Reply, Transport } from './transport.ts'
+
+/** The code under which the service has said "No Search Results" too. */
+const INVALID_FIELD = 40501
 
 export type ResultOutcome = Done | Undone
 
 type Undone =
   /** 40601, 40602: keep waiting. */
   | { readonly kind: 'pending'; readonly statusCode: number }
-  /** 40101, 40401, 40403 and other 4xxxx: the caller decides by code. */
+  /** 40101, 40103, 40401, 40403 and other 4xxxx: the caller decides by code. */
   | { readonly kind: 'failed'; readonly statusCode: number; readonly message: string }
 
 interface Done {
@@ -113,9 +116,15 @@ function checkId(task: TaskReply, askedId: string, what: string): void {
   )
 }
 
+/** What was found of a task that was posted well: nothing, whether it says so by its code or in its words alone. */
+function classifyResult(statusCode: number, message: string): StatusClass {
+  const saysNothingFound = statusCode === INVALID_FIELD && /^no search results\b/i.test(message)
+  return saysNothingFound ? 'no_results' : classifyStatus(statusCode)
+}
+
 function readOutcome(reply: Reply, what: string): FetchedTask {
   const { statusCode, message, task, rawBytes } = reply
-  switch (classifyStatus(statusCode)) {
+  switch (classifyResult(statusCode, message)) {
     case 'pending':
       return { kind: 'pending', statusCode }
     case 'store_failed':
@@ -134,7 +143,8 @@ function readDone(task: TaskReply, rawBytes: number, what: string): FetchedTask 
   const serviceId = task.id
   if (serviceId === null) throw new UnreadableError(`${what} was answered without an id.`, 'tasks[0].id')
   const done = { kind: 'done', serviceId, tag: task.tag, rawBytes, task } as const
-  if (classifyStatus(task.statusCode) === 'no_results') return { ...done, statusCode: 40102, result: null }
+  if (classifyResult(task.statusCode, task.message) === 'no_results')
+    return { ...done, statusCode: 40102, result: null }
   const result: unknown = Array.isArray(task.result) ? task.result[0] : null
   if (result == null) {
     throw new UnreadableError(`${what} says that the task is done, but holds no result.`, 'tasks[0].result')

@@ -363,7 +363,8 @@ const coverClass = (
 }
 coverClass('code_class.20000_ok', 'is done, and then has a result', [20000], 'unreadable')
 coverClass('code_class.40601_40602_pending', 'waits on', [40601, 40602], 'pending')
-coverClass('code_class.402xx', 'is about the account', [40201, 40204, 40207, 40299], 'account')
+coverClass('code_class.402xx', 'is about the account', [40201, 40204, 40207], 'account')
+coverClass('code_class.402xx', 'is about one task where it is unknown', [40205, 40206, 40299], 'failed')
 coverClass('code_class.402xx', 'is about money', [40200, 40203, 40210], 'account_money')
 coverClass('code_class.402xx', 'is about pace', [40202, 40209], 'rate_limited')
 coverClass('code_class.4xxxx', 'is final for the task', [40000, 40501, 41234, 49999], 'failed')

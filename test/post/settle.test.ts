@@ -221,6 +221,23 @@ describe('without money', () => {
     assert.deepEqual(await countStates(world.db), { planned: 1 })
   })
 
+  test('a task refused by a code that no list has is its own fault: the others go on, and no account is blamed', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    const client = clientThat(world, [], ({ tags: [first = '', second = ''] }) =>
+      answered([
+        answerOf(first, 20100),
+        answerOf(second, 40205, 'The duplicate task limit per hour has been exceeded.'),
+      ]),
+    )
+    const result = await work(world, postId, { client })
+    assert.deepEqual(result.kind === 'settled' && [result.created, result.failed, result.released], [1, 1, 0])
+    const [gap] = await world.db.sql`select reason from ranking where gap = 'failed'`
+    assert.equal(
+      gap?.reason,
+      '40205: The duplicate task limit per hour has been exceeded. The account limits how often the same task may be posted: raise that limit there, or measure less often.',
+    )
+  })
+
   test('a task refused for the account says so', async () => {
     const postId = await planPost(world, ['yoga'])
     const client = clientThat(world, [], ({ tags }) =>

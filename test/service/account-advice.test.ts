@@ -17,8 +17,18 @@ const refusals = [
   ],
   [
     'another state of the account',
-    envelope(null, { status_code: 40204 }),
+    envelope(null, { status_code: 40201 }),
     /Look at the state of the account with the service\.$/,
+  ],
+  [
+    'an unknown code of the whole call',
+    envelope(null, { status_code: 40199 }),
+    /Look at the state of the account with the service\.$/,
+  ],
+  [
+    'an account without this part of the service',
+    envelope(null, { status_code: 40204 }),
+    /The account may not use the App Data API: order it with the service\.$/,
   ],
   ['no money', plainBody(402, ''), /\(40200\).* Check the balance and the cost limits of the account\.$/],
   [

@@ -1,7 +1,5 @@
 /** Webhooks: sent again where they did not arrive. */
 
-import { z } from 'zod'
-
 import { ConfigurationError, RejectedError } from '../errors.ts'
 import type { TaskReply } from './envelope.ts'
 import { isObject, readIdentifier } from './fields.ts'
@@ -28,7 +26,7 @@ export interface ResendAnswer {
  * Has the pingbacks and postbacks of 1 to 100 tasks sent again, at no charge. An answer that was lost is asked for
  * again, so that a webhook may come twice.
  * @returns one answer for each id, in the order asked
- * @throws ConfigurationError for another number of ids, or one that is no UUID; RejectedError when the service refuses
+ * @throws ConfigurationError for another number of ids, or one that is no text of 1 to 64 characters; RejectedError when the service refuses
  * the whole call; what `callFree` throws
  */
 export async function resendWebhooks(
@@ -41,10 +39,10 @@ export async function resendWebhooks(
       `POST ${path} was not sent: it takes 1 to ${MAX_IDS_PER_RESEND} ids, not ${taskIds.length}.`,
     )
   }
-  const stranger = taskIds.find((id) => !z.uuid().safeParse(id).success)
+  const stranger = taskIds.find((id) => readIdentifier(id, MAX_ID_LENGTH) === null)
   if (stranger !== undefined) {
     throw new ConfigurationError(
-      `POST ${path} was not sent: id must be a UUID; it is ${JSON.stringify(stranger)}.`,
+      `POST ${path} was not sent: id must be text of 1 to ${MAX_ID_LENGTH} characters; it is ${JSON.stringify(stranger)}.`,
     )
   }
   const body = taskIds.map((id) => ({ id }))

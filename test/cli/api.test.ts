@@ -113,7 +113,7 @@ describe('storerank api', () => {
       ['app_searches/task_post', ['keyword=a', 'depth=ten'], /depth must be a whole number; it is "ten"/],
       ['id_list', ['sort=up'], /sort must be asc or desc; it is "up"/],
       ['id_list', ['datetime_from=yesterday'], /datetime_from must be a time such as/],
-      ['appendix/webhook_resend', ['id=x'], /id must be a UUID/],
+      ['appendix/webhook_resend', ['id='], /id must be text of 1 to 64 characters/],
       ['appendix/status', ['a=b'], /appendix\/status, which takes no fields/],
     ]
     for (const [endpoint, fields, message] of wrong) {

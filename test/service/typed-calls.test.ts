@@ -6,7 +6,8 @@ import type { AppDataClient } from '../../src/service/client.ts'
 import { ask, envelope, taskWith } from './wire-server.ts'
 
 const TASK_ID = '11111111-1111-4111-8111-111111111111'
-const OTHER_ID = '22222222-2222-4222-8222-222222222222'
+/** As the service gives them: they look like UUIDs, and are none. */
+const OTHER_ID = '11081554-0696-0066-0000-27e68ec15871'
 
 describe('a result that is read', () => {
   const answer = (result: unknown, fields: Record<string, unknown> = {}) =>

@@ -34,6 +34,8 @@ export interface LookContext {
 const FRESH_S = 30
 /** A status older than that stops nothing: posting into an outage costs time, and no money. */
 const BELIEVED_MINUTES = 10
+/** The parts of the service that storerank calls. Its status names all that it sells. */
+const OUR_APIS = ['app_data', 'appendix']
 /** Reports of late results. Asking for each result by id would only add to the load. */
 const DELAYS = ['webhook_delay', 'send_delay', 'long_execution_time', 'partial_outage']
 const PATIENCE_IN_DELAY = 3
@@ -51,7 +53,7 @@ export async function refreshServiceStatus(
     from service_status`
   if (row?.isFresh) return
   try {
-    const apis = await client.getStatus()
+    const apis = (await client.getStatus()).filter(({ api }) => OUR_APIS.includes(api))
     const told = apis.flatMap(({ api, status, endpoints }) => [
       { api, endpoint: '', status },
       ...endpoints.map((endpoint) => ({ api, ...endpoint })),

@@ -1,8 +1,8 @@
 /**
- * Keeps what the service lists as failed of our own tasks; the service's list goes back one day. The addresses of our webhooks hold a
- * secret, so only their host is kept.
+ * Keeps what the service lists as failed of our own tasks. The addresses of our webhooks hold a secret, so only their host is kept.
  */
 import type { Database } from '../db/database.ts'
+import { RejectedError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { type FailedTask, MAX_FAILED_TASK_ROWS } from '../service/failed-tasks.ts'
 import { MAX_IDS_PER_RESEND } from '../service/webhooks.ts'
@@ -21,27 +21,54 @@ export interface Failures {
   readonly resent: number
 }
 
-/** Less than the 24 hours of the list, so that no row leaves it between two pages. */
-const LOOK_BACK_MS = 23 * 60 * 60_000
+const HOUR_MS = 60 * 60_000
+/** An hour less than the list goes back, so that no row leaves it between two pages: by the specification, and as the service is sold. */
+const DAY_BACK_MS = 23 * HOUR_MS
+const WEEK_BACK_MS = (7 * 24 - 1) * HOUR_MS
 /** Functions under which the list names a webhook that was not delivered (spec: Events). */
 const WEBHOOKS = ['pingback_url', 'postback_url']
 
-/** Reads the list, and asks the service to send each failed webhook again, once per failure. Free of charge. */
+/**
+ * Reads what the list has gained since the last look, and asks the service to send each failed webhook again, once per failure. Free of charge.
+ * @param job the job whose runs say when the last look was
+ */
 export async function recordFailures(
   db: Database,
   client: AppDataClient,
+  job: string,
   options: FailureOptions,
 ): Promise<Failures> {
   const present = await client.readServiceTime()
-  const from = new Date(present.getTime() - LOOK_BACK_MS)
+  const backMs = await readLookBack(db, job)
+  const since = (ms: number) => recordSince(db, client, new Date(present.getTime() - ms), options.signal)
+  const recorded = await since(backMs).catch((error: unknown) => {
+    if (!(error instanceof RejectedError) || backMs === DAY_BACK_MS) throw error
+    return since(DAY_BACK_MS)
+  })
+  return { recorded, resent: options.resendsWebhooks ? await resendFailed(db, client, options.signal) : 0 }
+}
+
+/** A day, because what is listed late is listed within it; longer after a pause, as long as any service lists it. */
+async function readLookBack(db: Database, job: string): Promise<number> {
+  const [last] = await db.sql<{ agoMs: number | null }[]>`
+    select extract(epoch from clock_timestamp() - max(ended_at))::float8 * 1000 as "agoMs"
+    from job_run where job = ${job} and state = 'done'`
+  return Math.min(Math.max((last?.agoMs ?? WEEK_BACK_MS) + HOUR_MS, DAY_BACK_MS), WEEK_BACK_MS)
+}
+
+async function recordSince(
+  db: Database,
+  client: AppDataClient,
+  from: Date,
+  signal?: AbortSignal,
+): Promise<number> {
   let recorded = 0
   for (let offset = 0; ; offset += MAX_FAILED_TASK_ROWS) {
-    options.signal?.throwIfAborted()
+    signal?.throwIfAborted()
     const failed = await client.listFailedTasks({ from, offset, limit: MAX_FAILED_TASK_ROWS })
     recorded += await insertFailures(db, failed)
-    if (failed.length < MAX_FAILED_TASK_ROWS) break
+    if (failed.length < MAX_FAILED_TASK_ROWS) return recorded
   }
-  return { recorded, resent: options.resendsWebhooks ? await resendFailed(db, client, options.signal) : 0 }
 }
 
 /** Other programs may use the account: only tasks with a charge are ours. A failure without a time gets that of its charge. */

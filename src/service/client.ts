@@ -103,7 +103,7 @@ export class AppDataClient {
 
   /** Lists one page of the account's tasks, finished or not; 10 calls a minute. */
   readonly listTaskIds: (query: TaskIdQuery) => Promise<TaskIdRow[]>
-  /** Lists one page of what failed in the past 24 hours, tasks and webhooks. */
+  /** Lists one page of what failed of late, tasks and webhooks. */
   readonly listFailedTasks: (query: FailedTaskQuery) => Promise<FailedTask[]>
 
   // Webhooks

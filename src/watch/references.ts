@@ -1,5 +1,7 @@
 /** The service's reference lists, kept for watches that name their location in words, and for finding mistakes in watches. */
+import pLimit from 'p-limit'
 import type { Database, Transaction } from '../db/database.ts'
+import { ROWS_AT_ONCE } from '../db/pieces.ts'
 import { AccountError, StorerankError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { ServiceErrorCode } from '../service/diagnostics.ts'
@@ -22,8 +24,8 @@ export interface LoadedReferences extends Counts {
 }
 
 /**
- * Fetches every list (free of charge), each by itself, replaces ours, and opens the watches whose location became known. A list
- * that cannot be had leaves ours as it is: watches that name codes need none.
+ * Fetches every list (free of charge), each by itself, replaces ours, and opens the watches whose location became known, while a slow list may
+ * still be on its way. A list that cannot be had leaves ours as it is: watches that name codes need none.
  * @throws AccountError when the service refuses the account; the error of the first list when not one can be had
  */
 export async function loadReferences(db: Database, client: AppDataClient): Promise<LoadedReferences> {
@@ -34,9 +36,13 @@ export async function loadReferences(db: Database, client: AppDataClient): Promi
     if (rows.length > 0) await db.begin((tx) => replace(tx, rows))
     loaded[list] += rows.length
   }
+  const oneByOne = pLimit(1)
+  const openWatches = () => oneByOne(() => db.sql`select start_missing_watch_periods()`)
   const loads = [
     ...STORES.flatMap((store) => [
-      load('locations', client.listLocations(store), (tx, rows) => replaceLocations(tx, store, rows)),
+      load('locations', client.listLocations(store), (tx, rows) => replaceLocations(tx, store, rows)).then(
+        openWatches,
+      ),
       load('languages', client.listLanguages(store), (tx, rows) => replaceLanguages(tx, store, rows)),
       load('categories', client.listCategories(store), (tx, rows) => replaceCategories(tx, store, rows)),
     ]),
@@ -51,7 +57,6 @@ export async function loadReferences(db: Database, client: AppDataClient): Promi
     missing.push(error)
   }
   if (missing.length === loads.length) throw missing[0]
-  await db.sql`select start_missing_watch_periods()`
   return { ...loaded, missing: missing.map((error) => error.message) }
 }
 
@@ -70,14 +75,19 @@ export async function areReferencesFresh(db: Database, days: number): Promise<bo
   return row?.fresh ?? false
 }
 
+/** The android_store has about 100,000 places, in 15 MB: they are written in pieces. */
 async function replaceLocations(tx: Transaction, store: Store, rows: readonly Location[]): Promise<void> {
   await tx`delete from location where store = ${store}`
-  await tx`
-    insert into location (store, code, name, parent_name, country_iso_code, type)
-    select distinct on (code) ${store}, * from unnest(
-      ${rows.map((row) => row.locationCode)}::int[], ${rows.map((row) => row.locationName)}::text[],
-      ${rows.map((row) => row.parentName)}::text[], ${rows.map((row) => row.countryIsoCode)}::text[],
-      ${rows.map((row) => row.locationType)}::text[]) as l (code, name, parent_name, country_iso_code, type)`
+  for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
+    const some = rows.slice(from, from + ROWS_AT_ONCE)
+    await tx`
+      insert into location (store, code, name, parent_name, country_iso_code, type)
+      select ${store}, * from unnest(
+        ${some.map((row) => row.locationCode)}::int[], ${some.map((row) => row.locationName)}::text[],
+        ${some.map((row) => row.parentName)}::text[], ${some.map((row) => row.countryIsoCode)}::text[],
+        ${some.map((row) => row.locationType)}::text[]) as l (code, name, parent_name, country_iso_code, type)
+      on conflict do nothing`
+  }
 }
 
 async function replaceLanguages(tx: Transaction, store: Store, rows: readonly Language[]): Promise<void> {

@@ -87,6 +87,24 @@ describe('the status of the service', () => {
     assert.deepEqual(await sinceOf(), slowSince)
   })
 
+  test('of other parts of the service is nobody’s trouble here, and is not kept', async () => {
+    const serp = {
+      api: 'serp',
+      status: 'major_outage',
+      endpoints: [{ endpoint: 'live', status: 'major_outage' }],
+    }
+    const appendix = { api: 'appendix', status: 'partial_outage', endpoints: [] }
+    await world.db
+      .sql`insert into service_status (api, endpoint, status) values ('serp', '', 'partial_outage')`
+    await forget('31 seconds')
+    await lookAt([serp, { api: 'app_data', status: 'ok', endpoints: [] }, appendix])
+    assert.deepEqual(await troubles(), ['appendix  partial_outage'])
+    assert.deepEqual(
+      warnings.map(({ api }) => api),
+      ['appendix'],
+    )
+  })
+
   test('is logged when it changes, for better or worse, and not each time it is asked', async () => {
     await look()
     assert.deepEqual(warnings, [])

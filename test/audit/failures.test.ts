@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { failures } from '../../jobs/failures.ts'
 import { describeFailure, recordFailures } from '../../src/audit/failures.ts'
 import { Secret } from '../../src/config.ts'
+import { RejectedError } from '../../src/errors.ts'
 import { pruneWork } from '../../src/history/housekeeping.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
@@ -23,7 +24,7 @@ before(async () => {
 })
 beforeEach(async () => {
   await clear(world)
-  await world.db.sql`truncate service_failure`
+  await world.db.sql`truncate service_failure, job_run`
 })
 after(() => world.close())
 
@@ -97,8 +98,14 @@ async function buyKeywords(keywords: readonly string[]): Promise<string[]> {
 describe('what the service lists as failed', () => {
   test('is kept of our tasks, once, and shown until their result has come', async (t) => {
     await failWebhooks(t, ['yoga', 'tea'])
-    assert.deepEqual(await recordFailures(world.db, world.client, NO_RESEND), { recorded: 2, resent: 0 })
-    assert.deepEqual(await recordFailures(world.db, world.client, NO_RESEND), { recorded: 0, resent: 0 })
+    assert.deepEqual(await recordFailures(world.db, world.client, 'failures', NO_RESEND), {
+      recorded: 2,
+      resent: 0,
+    })
+    assert.deepEqual(await recordFailures(world.db, world.client, 'failures', NO_RESEND), {
+      recorded: 0,
+      resent: 0,
+    })
     const message =
       'The service could not deliver its webhook (postback_url, HTTP 500: The client answered with HTTP 500). The ready list names the task instead, and its result is fetched.'
     assert.deepEqual(await readTroubles(), [
@@ -112,7 +119,7 @@ describe('what the service lists as failed', () => {
   test('is not ours when another program posted it', async () => {
     const [own = ''] = await buyKeywords(['yoga'])
     const client = withFailures(async () => [failureOf('other'), failureOf(own)])
-    assert.equal((await recordFailures(world.db, client, NO_RESEND)).recorded, 1)
+    assert.equal((await recordFailures(world.db, client, 'failures', NO_RESEND)).recorded, 1)
     const rows = await world.db
       .sql`select service_id, function, error_code, http_code, http_seconds from service_failure`
     assert.deepEqual(
@@ -128,7 +135,7 @@ describe('what the service lists as failed', () => {
       failureOf(own, { function: fn, errorCode: 40101, errorMessage: 'Internal SE server error.' }),
       failureOf(other, { function: fn, errorCode: null, errorMessage: null, httpCode: null }),
     ])
-    await recordFailures(world.db, client, NO_RESEND)
+    await recordFailures(world.db, client, 'failures', NO_RESEND)
     assert.deepEqual(await readTroubles(), [
       {
         subject: 'tea',
@@ -151,7 +158,7 @@ describe('what the service lists as failed', () => {
       asked.push(query)
       return rows.slice(query.offset, (query.offset ?? 0) + (query.limit ?? 0))
     })
-    assert.equal((await recordFailures(world.db, client, NO_RESEND)).recorded, 1)
+    assert.equal((await recordFailures(world.db, client, 'failures', NO_RESEND)).recorded, 1)
     assert.deepEqual(
       asked.map((query) => query.offset),
       [0, 1000, 2000],
@@ -159,11 +166,40 @@ describe('what the service lists as failed', () => {
     assert.equal(new Set(asked.map((query) => query.from?.getTime())).size, 1)
   })
 
+  test('is read as far back as the last look, a day at least, and where the service refuses that, a day', async () => {
+    const hoursBack = async (refuses = false) => {
+      const asked: number[] = []
+      const client = withFailures(async ({ from }) => {
+        asked.push(Math.round((Date.now() - (from?.getTime() ?? 0)) / 3_600_000))
+        if (refuses && asked.length === 1) throw new RejectedError("Invalid Field: 'datetime_from'.", 40501)
+        return []
+      })
+      await recordFailures(world.db, client, 'failures', NO_RESEND)
+      return asked
+    }
+    const looked = (hoursAgo: number) => world.db.sql`
+      insert into job_run (job, slot, state, ended_at)
+      values ('failures', now() - ${hoursAgo} * interval '1 hour', 'done', now() - ${hoursAgo} * interval '1 hour')`
+    assert.deepEqual(await hoursBack(), [167])
+    await looked(100)
+    assert.deepEqual(await hoursBack(), [101])
+    assert.deepEqual(await hoursBack(true), [101, 23])
+    await looked(1)
+    assert.deepEqual(await hoursBack(), [23])
+  })
+
+  test('of the sandbox, which lists a day, is read all the same', async () => {
+    assert.deepEqual(await recordFailures(world.db, world.client, 'failures', NO_RESEND), {
+      recorded: 0,
+      resent: 0,
+    })
+  })
+
   test('without a time is still kept once', async () => {
     const [own = ''] = await buyKeywords(['yoga'])
     const client = withFailures(async () => [failureOf(own, { datetime: null, function: null })])
-    assert.equal((await recordFailures(world.db, client, NO_RESEND)).recorded, 1)
-    assert.equal((await recordFailures(world.db, client, NO_RESEND)).recorded, 0)
+    assert.equal((await recordFailures(world.db, client, 'failures', NO_RESEND)).recorded, 1)
+    assert.equal((await recordFailures(world.db, client, 'failures', NO_RESEND)).recorded, 0)
   })
 
   test('is forgotten after 90 days', async () => {
@@ -189,7 +225,7 @@ test('the list is asked for by the clock of the service', async (t) => {
   await failWebhooks(t, ['yoga'])
   for (const hours of [-5, 5]) {
     await setServiceClock(t, world, hours)
-    await recordFailures(world.db, world.client, NO_RESEND)
+    await recordFailures(world.db, world.client, 'failures', NO_RESEND)
   }
   const rows = await world.db.sql`select service_id from service_failure`
   assert.equal(rows.length, 1)
@@ -200,9 +236,15 @@ describe('a webhook that failed', () => {
     const receiver = await failWebhooks(t, ['yoga', 'tea'])
     receiver.answer = (response) => void response.end()
     receiver.received.length = 0
-    assert.deepEqual(await recordFailures(world.db, world.client, RESEND), { recorded: 2, resent: 2 })
+    assert.deepEqual(await recordFailures(world.db, world.client, 'failures', RESEND), {
+      recorded: 2,
+      resent: 2,
+    })
     await until('both came again', async () => receiver.received.length === 2)
-    assert.deepEqual(await recordFailures(world.db, world.client, RESEND), { recorded: 0, resent: 0 })
+    assert.deepEqual(await recordFailures(world.db, world.client, 'failures', RESEND), {
+      recorded: 0,
+      resent: 0,
+    })
     assert.match(
       (await readTroubles())[0]?.message ?? '',
       /\. It was asked at [-0-9: ]+ UTC to send it again\.$/,
@@ -211,13 +253,13 @@ describe('a webhook that failed', () => {
 
   test('is not sent again when its result is here, when nobody listens, or when it was no webhook that failed', async (t) => {
     const receiver = await failWebhooks(t, ['yoga'])
-    assert.equal((await recordFailures(world.db, world.client, NO_RESEND)).resent, 0)
+    assert.equal((await recordFailures(world.db, world.client, 'failures', NO_RESEND)).resent, 0)
     await collect(world)
     receiver.received.length = 0
-    assert.equal((await recordFailures(world.db, world.client, RESEND)).resent, 0)
+    assert.equal((await recordFailures(world.db, world.client, 'failures', RESEND)).resent, 0)
     const [own = ''] = await buyKeywords(['tea'])
     const client = withFailures(async () => [failureOf(own, { function: 'app_data/task_get/advanced' })])
-    assert.equal((await recordFailures(world.db, client, RESEND)).resent, 0)
+    assert.equal((await recordFailures(world.db, client, 'failures', RESEND)).resent, 0)
     assert.equal(receiver.received.length, 0)
   })
 
@@ -234,7 +276,10 @@ describe('a webhook that failed', () => {
         },
       },
     )
-    assert.deepEqual(await recordFailures(world.db, client, RESEND), { recorded: 250, resent: 250 })
+    assert.deepEqual(await recordFailures(world.db, client, 'failures', RESEND), {
+      recorded: 250,
+      resent: 250,
+    })
     assert.deepEqual(asked, [100, 100, 50])
   })
 
@@ -245,11 +290,11 @@ describe('a webhook that failed', () => {
     }
     const list = async () => [failureOf(own)]
     await assert.rejects(
-      recordFailures(world.db, withFailures(list, { resendWebhooks: down }), RESEND),
+      recordFailures(world.db, withFailures(list, { resendWebhooks: down }), 'failures', RESEND),
       /down/,
     )
     const up = withFailures(list, { resendWebhooks: async () => [] })
-    assert.deepEqual(await recordFailures(world.db, up, RESEND), { recorded: 0, resent: 1 })
+    assert.deepEqual(await recordFailures(world.db, up, 'failures', RESEND), { recorded: 0, resent: 1 })
   })
 })
 
@@ -265,6 +310,7 @@ describe('the secret in the address of a webhook', () => {
     await recordFailures(
       world.db,
       withFailures(async () => telling),
+      'failures',
       NO_RESEND,
     )
     const tables = await world.db.sql<{ name: string }[]>`

@@ -6,7 +6,7 @@ import type { AppDataClient } from '../../src/service/client.ts'
 import { areReferencesFresh, loadReferences } from '../../src/watch/references.ts'
 import { replaceCalls } from '../post/posting.ts'
 import { tamper } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld, until, type World } from '../support/world.ts'
 
 let world: World
 before(async () => {
@@ -133,6 +133,51 @@ describe('the references', () => {
     await ended('references', 'done', 6)
     assert.equal(await areReferencesFresh(world.db, 7), true)
   })
+})
+
+test('a hundred thousand places are loaded, and a code that comes twice is taken once', async () => {
+  const place = (n: number) => ({
+    locationCode: 1_000_000 + (n % 99_999),
+    locationName: `Place ${n},United States`,
+    parentName: 'United States',
+    countryIsoCode: 'US',
+    locationType: 'City',
+  })
+  const places = Array.from({ length: 100_000 }, (_, n) => place(n))
+  const client = replaceCalls(world.client, {
+    listLocations: async (store) => (store === 'android_store' ? places : world.client.listLocations(store)),
+  })
+  const { missing } = await loadReferences(world.db, client)
+  assert.deepEqual(missing, [])
+  const [loaded] = await world.db.sql`
+    select count(*)::int as places, min(name) filter (where code = 1000000) as first from location where store = 'android_store'`
+  assert.deepEqual({ ...loaded }, { places: 99_999, first: 'Place 0,United States' })
+})
+
+test('a list that is slow keeps no other, and no watch of the other store, waiting', async () => {
+  const { sql } = world.db
+  await sql`
+    insert into keyword_watch (project, store, keyword, location_name, language_code)
+    values ('a', 'ios_store', 'yoga', 'united states', 'en'), ('a', 'android_store', 'zen', 'united states', 'en')`
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  const client = replaceCalls(world.client, {
+    listLocations: async (store) => {
+      if (store === 'android_store') await arrived
+      return world.client.listLocations(store)
+    },
+  })
+  const followed = async () =>
+    (
+      await sql<{ store: string }[]>`
+      select t.store from watch_period p join target t on t.id = p.target_id where p.ended_at is null order by 1`
+    ).map(({ store }) => store)
+  const loading = loadReferences(world.db, client)
+  await until('the watch of the other store is followed', async () => (await followed()).length === 1)
+  assert.deepEqual(await followed(), ['ios_store'])
+  await until('the other lists are there', async () => ((await sizes()).service_error ?? 0) > 0)
+  arrive()
+  await loading
+  assert.deepEqual(await followed(), ['android_store', 'ios_store'])
 })
 
 describe('a list that cannot be had', () => {

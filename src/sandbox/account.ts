@@ -8,7 +8,13 @@ import { DAY_MS } from './timestamp.ts'
 const MINUTE_MS = 60_000
 
 /** What an account starts with and may spend. */
-export type AccountTerms = { balanceUsd: number; costLimitPerDayUsd: number; costLimitPerMinuteUsd: number }
+export type AccountTerms = {
+  balanceUsd: number
+  costLimitPerDayUsd: number
+  costLimitPerMinuteUsd: number
+  /** Whether the account has limits at all. */
+  isLimited: boolean
+}
 
 const toMicros = (usd: number): number => Math.round(usd * 1_000_000)
 
@@ -33,6 +39,7 @@ export class Account {
   /** Why the account cannot pay a cost now; undefined when it can. */
   refuse(costMicros: number, nowMs: number): Code | undefined {
     if (costMicros > this.#balanceMicros) return 40210
+    if (!this.terms.isLimited) return undefined
     const dayMicros = this.spentPerDay.total(nowMs) + costMicros
     const minuteMicros = this.spentPerMinute.total(nowMs) + costMicros
     const isOver =

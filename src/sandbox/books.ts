@@ -28,9 +28,13 @@ export type DeliveryFailure = {
 export type PostedTask = {
   id: string
   store: Store
-  function: TaskFunction
+  /** The search in listings is no task, but is charged and listed as one that is done at once. */
+  function: TaskFunction | 'app_listings'
   subject: string
   category?: string
+  ageRating?: string
+  sortBy?: string
+  rating?: number
   locationCode: number
   languageCode: string
   depth: number
@@ -40,7 +44,9 @@ export type PostedTask = {
   costMicros: number
   results: number
   refundMicros: number
-  failure?: 40101
+  failure?: 40101 | 40103 | 40501
+  /** A failure that no envelope counts as an error. */
+  isSilent?: boolean
   parameters: Record<string, unknown>
 }
 

@@ -30,15 +30,22 @@ export const CATEGORIES: Record<Store, readonly string[]> = {
 }
 
 /** Art & Design for art_and_design. */
-const nameCategory = (category: string): string =>
+export const nameCategory = (category: string): string =>
   category
     .split('_')
     .map((word) => (word === 'and' ? '&' : word.charAt(0).toUpperCase() + word.slice(1)))
     .join(' ')
 
-/** The categories of the app listings of android_store, with the number of listings in each. */
-export const LISTING_CATEGORIES: readonly { category: string; count: number }[] =
-  CATEGORIES.android_store.map((category) => ({
+/** The number is invented, and has nothing to do with what a search finds. */
+function countListings(store: Store) {
+  return CATEGORIES[store].map((category) => ({
     category: nameCategory(category),
     count: 900 + (hashText(category) % 120_000),
   }))
+}
+
+/** The categories of the app listings of a store, with the number of listings in each. */
+export const LISTING_CATEGORIES: Record<Store, readonly { category: string; count: number }[]> = {
+  ios_store: countListings('ios_store'),
+  android_store: countListings('android_store'),
+}

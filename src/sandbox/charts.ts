@@ -6,16 +6,33 @@
 import type { App, Catalogue } from './catalogue.ts'
 import { isInStore } from './events.ts'
 import { fraction, hashText, mix } from './hash.ts'
+import type { Store } from './offers.ts'
 import { remember } from './remember.ts'
 
 /** Which chart, and where and when. `day` counts UTC days since 1970; without a category it is that of the whole store. */
-type Chart = { collection: string; category?: string; locationCode: number; day: number }
+type Chart = { collection: string; category?: string; ageRating?: string; locationCode: number; day: number }
 
 /** The apps of a chart, best first; empty when the store has none. */
 export type ChartMaker = (chart: Chart) => readonly App[]
 
+/** The collections of each store, as they are sold. */
+export const COLLECTIONS = {
+  ios_store: ['top_free_ios', 'top_paid_ios', 'top_grossing_ios', 'new_ios', 'new_free_ios', 'new_paid_ios'],
+  android_store: [
+    'featured',
+    'topselling_free',
+    'topselling_paid',
+    'topgrossing',
+    'topselling_new_free',
+    'topselling_new_paid',
+    'movers_shakers',
+  ],
+} as const satisfies Record<Store, readonly string[]>
+
 /** No store shows more of a chart. */
-const CHART_LENGTH = 500
+const CHART_LENGTHS: Record<Store, number> = { ios_store: 1000, android_store: 500 }
+/** Share of the apps that are for children of an age. */
+const OF_AGE_SHARE = 0.4
 const CACHED_CHARTS = 500
 
 /** Words in the name of a collection that choose among the apps; any other name is a selection of its own. */
@@ -25,11 +42,18 @@ const isListed = (collection: string, app: App): boolean => {
   return true
 }
 
-/** A category holds its own apps, and `game` those of every kind of game. */
-const isOfCategory = (category: string | undefined, app: App): boolean =>
-  category === undefined || app.category === category || app.category.startsWith(`${category}_`)
+/** What an age group of the category family is chosen from. */
+const FAMILY = /^(education|parenting|game_)/
 
-const rankApps = (catalogue: Catalogue, { collection, category, locationCode, day }: Chart, seed: number) => {
+/** A category holds its own apps, and `game` those of every kind of game. */
+const isOfCategory = ({ category, ageRating }: Chart, app: App): boolean =>
+  category === undefined ||
+  (ageRating !== undefined && FAMILY.test(app.category)) ||
+  app.category === category ||
+  app.category.startsWith(`${category}_`)
+
+const rankApps = (catalogue: Catalogue, chart: Chart, seed: number) => {
+  const { collection, ageRating, locationCode, day } = chart
   const chartHash = mix(seed, hashText(collection))
   const scoreOf = (app: App): number => {
     const hash = mix(app.hash, chartHash)
@@ -39,10 +63,11 @@ const rankApps = (catalogue: Catalogue, { collection, category, locationCode, da
   }
   return catalogue
     .allApps()
-    .filter((app) => isListed(collection, app) && isOfCategory(category, app) && isInStore(app.events, day))
+    .filter((app) => isListed(collection, app) && isOfCategory(chart, app) && isInStore(app.events, day))
+    .filter((app) => ageRating === undefined || fraction(mix(app.hash, hashText(ageRating))) < OF_AGE_SHARE)
     .map((app) => ({ app, score: scoreOf(app) }))
     .sort((left, right) => right.score - left.score || left.app.hash - right.app.hash)
-    .slice(0, CHART_LENGTH)
+    .slice(0, CHART_LENGTHS[catalogue.store])
     .map(({ app }) => app)
 }
 
@@ -50,7 +75,13 @@ const rankApps = (catalogue: Catalogue, { collection, category, locationCode, da
 export const buildCharts = (catalogue: Catalogue, seed: number): ChartMaker => {
   const cached = remember<readonly App[]>(CACHED_CHARTS)
   return (chart) => {
-    const key = JSON.stringify([chart.collection, chart.category, chart.locationCode, chart.day])
+    const key = JSON.stringify([
+      chart.collection,
+      chart.category,
+      chart.ageRating,
+      chart.locationCode,
+      chart.day,
+    ])
     return cached(key, () => rankApps(catalogue, chart, seed))
   }
 }

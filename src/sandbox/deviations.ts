@@ -36,6 +36,9 @@ export const DEVIATION_NAMES = Object.keys(DEVIATIONS) as readonly Deviation[]
 /** The deviations that are switched on. */
 export type Deviations = ReadonlySet<Deviation>
 
+/** The specification. */
+export const NO_DEVIATIONS: Deviations = new Set()
+
 /** The deviations that options choose. */
 export const chooseDeviations = (options: {
   deviations: readonly Deviation[]

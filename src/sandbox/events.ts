@@ -20,6 +20,8 @@ export const StoreEvent = z.strictObject({
   /** Before this day nothing finds the app. */
   launch: z.literal(true).optional(),
   title: Text,
+  /** Only where pages have one: as the service is sold, those of the ios_store. */
+  subtitle: Text,
   version: Text,
   updateNotes: Text,
   description: Text,
@@ -37,7 +39,7 @@ export type StoreEvent = z.output<typeof StoreEvent>
 export type StoreEventInput = z.input<typeof StoreEvent>
 
 /** The texts that an event may change. */
-type ChangedText = 'title' | 'version' | 'updateNotes' | 'description'
+type ChangedText = 'title' | 'subtitle' | 'version' | 'updateNotes' | 'description'
 
 /** What happens to one app, the earliest first. `day` counts UTC days since 1970. */
 type AppEvent = Omit<StoreEvent, 'day'> & { day: number }

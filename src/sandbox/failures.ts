@@ -1,12 +1,13 @@
-/** The failed tasks of the past 24 hours (spec: Failed tasks): tasks that ended with an error, and webhooks. */
+/** The failed tasks of the past 24 hours, or 7 days (spec: Failed tasks): tasks that ended with an error, and webhooks. */
 
 import { z } from 'zod'
-import { MESSAGES } from './codes.ts'
-import type { TaskAnswer } from './envelope.ts'
+import type { Deviations } from './deviations.ts'
+import type { Envelope, TaskAnswer } from './envelope.ts'
+import type { MakeId } from './ids.ts'
 import { MAX_ROWS } from './limits.ts'
-import { type Offer, resultPath } from './offers.ts'
+import { findOffer, type Offer, resultPath } from './offers.ts'
 import { answerQuery } from './queries.ts'
-import { type FailedDelivery, outcomeOf, type Task, type Tasks } from './tasks.ts'
+import { type FailedDelivery, messageOf, outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { DAY_MS, formatTimestamp, Timestamp } from './timestamp.ts'
 
 const Query = z.object({
@@ -18,36 +19,51 @@ const Query = z.object({
 })
 type Query = z.output<typeof Query>
 
-/** The tasks, and the offers that they are of. */
-type TaskSource = { tasks: Tasks; offers: readonly Offer[] }
+/** The tasks, the offers that they are of, and how they are shown. `origin` is the address of the service, as called. */
+type TaskSource = {
+  tasks: Tasks
+  offers: readonly Offer[]
+  deviations: Deviations
+  envelope: Envelope
+  makeId: MakeId
+  origin: string
+}
 
 /** The code of a webhook that did not arrive, in the list only: no task ends with it. */
 const DELIVERY_FAILED = 50401
+const SOLD_DELIVERY_FAILED = 40501
 
-const showTask = (offers: readonly Offer[], task: Task) => {
-  const offer = offers.find((each) => each.store === task.store && each.function === task.function)
-  const form = offer?.forms[0] ?? 'advanced'
+const SOLD_DAYS = 7
+
+/** How far back the list goes. */
+const reachMs = (deviations: Deviations): number =>
+  deviations.has('errors-7-days') ? SOLD_DAYS * DAY_MS : DAY_MS
+
+const showTask = ({ offers, deviations, envelope, origin }: TaskSource, task: Task) => {
+  const offer = findOffer(offers, task)
+  const form = offer.forms[0] ?? 'advanced'
   const code = outcomeOf(task)
+  const path = resultPath(offer, task.id, form)
   return {
     id: task.id,
     datetime: formatTimestamp(task.doneAtMs),
     function: `app_data/task_get/${form}`,
     error_code: code,
-    error_message: MESSAGES[code],
-    http_url: resultPath(task, form),
+    error_message: messageOf(code, envelope.codes),
+    http_url: deviations.has('paths') ? `${origin}${path}` : path,
     http_method: 'GET',
     http_code: 200,
     http_time: 0,
-    http_response: '',
+    http_response: envelope.codes.isSold ? null : '',
   }
 }
 
-const showDelivery = ({ task, hook, failure }: FailedDelivery) => ({
+const showDelivery = ({ envelope: { codes } }: TaskSource, { task, hook, failure }: FailedDelivery) => ({
   id: task.id,
   datetime: formatTimestamp(failure.atMs),
   function: hook,
-  error_code: DELIVERY_FAILED,
-  error_message: failure.message,
+  error_code: codes.isSold ? SOLD_DELIVERY_FAILED : DELIVERY_FAILED,
+  error_message: codes.isSold ? failure.url : failure.message,
   http_url: failure.url,
   http_method: hook === 'postback_url' ? 'POST' : 'GET',
   http_code: failure.httpCode,
@@ -56,22 +72,27 @@ const showDelivery = ({ task, hook, failure }: FailedDelivery) => ({
 })
 
 /** Times of a query are whole seconds. */
-const findInvalidField = (query: Query, nowMs: number): string | undefined => {
-  const oldestMs = Math.floor((nowMs - DAY_MS) / 1000) * 1000
+const findInvalidField = (query: Query, nowMs: number, backMs: number): string | undefined => {
+  const oldestMs = Math.floor((nowMs - backMs) / 1000) * 1000
   const { datetime_from: fromMs = oldestMs, datetime_to: toMs = nowMs } = query
   if (fromMs < oldestMs || fromMs > nowMs) return 'datetime_from'
   return toMs < fromMs || toMs > nowMs ? 'datetime_to' : undefined
 }
 
-const listRecords = ({ tasks, offers }: TaskSource, query: Query, nowMs: number) => {
-  const { datetime_from: fromMs = nowMs - DAY_MS, datetime_to, filtered_function: wanted } = query
+const listRecords = (source: TaskSource, query: Query, nowMs: number) => {
+  const { tasks, deviations } = source
+  const {
+    datetime_from: fromMs = nowMs - reachMs(deviations),
+    datetime_to,
+    filtered_function: wanted,
+  } = query
   const toMs = datetime_to === undefined ? nowMs : Math.min(nowMs, datetime_to + 999)
   const failed = tasks
     .listFailed(fromMs, toMs)
-    .map((task) => ({ timeMs: task.doneAtMs, record: showTask(offers, task) }))
+    .map((task) => ({ timeMs: task.doneAtMs, record: showTask(source, task) }))
   const undelivered = tasks
     .listFailedDeliveries(fromMs, toMs)
-    .map((delivery) => ({ timeMs: delivery.failure.atMs, record: showDelivery(delivery) }))
+    .map((delivery) => ({ timeMs: delivery.failure.atMs, record: showDelivery(source, delivery) }))
   return [...failed, ...undelivered]
     .sort((left, right) => left.timeMs - right.timeMs)
     .map(({ record }) => record)
@@ -81,9 +102,9 @@ const listRecords = ({ tasks, offers }: TaskSource, query: Query, nowMs: number)
 /** Lists what failed, the oldest in front. */
 export const listFailures = (source: TaskSource, body: unknown, nowMs: number): TaskAnswer =>
   answerQuery(
-    'errors',
+    { name: 'errors', id: source.makeId(nowMs, 'errors') },
     Query,
     body,
-    (query) => findInvalidField(query, nowMs),
+    (query) => findInvalidField(query, nowMs, reachMs(source.deviations)),
     (query) => listRecords(source, query, nowMs).slice(query.offset, query.offset + query.limit),
   )

@@ -69,6 +69,15 @@ const FAULTS = {
   stuck: Fault,
   /** A task ends with 40101, charged in full. */
   storeError: Fault,
+  /**
+   * A task begins a burst: it and every other that is done within `ms` (default five minutes) ends with 40101, charged in full,
+   * and the envelope counts no error.
+   */
+  storeBurst: Fault,
+  /** A task ends with 40103, charged in full. */
+  executionFailed: Fault,
+  /** A task that finds nothing or something ends with 40501 "No Search Results.", and is charged for one unit. */
+  nothingFound: Fault,
   /** A row of the ready list stands there twice. */
   duplicateRow: Fault,
   /** A result, fetched or posted back, has the id of another task. */
@@ -105,6 +114,9 @@ export type FaultKind = keyof typeof FAULTS
 
 export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[]
 
+/** All but bursts: where one task in twenty begins one, nothing is ever done. */
+const MOMENTARY_KINDS = FAULT_KINDS.filter((kind) => kind !== 'storeBurst')
+
 /** Kinds that strike a whole call, in this order: the first one wins. */
 const CALL_KINDS = [
   'reset',
@@ -129,6 +141,7 @@ const FIXED: Partial<Record<FaultKind, 'before' | 'after'>> = {
 }
 const SLOW_MS = 2000
 const JUMP_MS = 500
+const BURST_MS = 300_000
 /** A clock far from that of its callers would hide from them what they have posted. */
 const JUMPED_AT_MOST_MS = 60_000
 
@@ -144,7 +157,7 @@ export const parseFaults = (text: string): FaultSettings => {
   const pairs = text.split(',').flatMap((pair): [string, number][] => {
     const [kind = '', rate = ''] = pair.split('=').map((part) => part.trim())
     const value = rate === '' ? Number.NaN : Number(rate)
-    return kind === 'all' ? FAULT_KINDS.map((each) => [each, value]) : [[kind, value]]
+    return kind === 'all' ? MOMENTARY_KINDS.map((each) => [each, value]) : [[kind, value]]
   })
   return FaultSettings.parse(Object.fromEntries(pairs))
 }
@@ -153,6 +166,8 @@ export class Faults {
   readonly #seed: number
   #settings: FaultSettings
   #jumpedMs = 0
+  /** The last burst of the store. */
+  #burst = { fromMs: 0, toMs: 0 }
   readonly #asked = new Map<FaultKind, number>()
   readonly #struck = new Map<FaultKind, number>()
 
@@ -185,6 +200,7 @@ export class Faults {
   replace(settings: FaultSettings): void {
     this.#settings = settings
     this.#jumpedMs = 0
+    this.#burst = { fromMs: 0, toMs: 0 }
     this.#asked.clear()
     this.#struck.clear()
   }
@@ -199,6 +215,15 @@ export class Faults {
     this.#asked.set(kind, asked)
     if (fraction(this.#noise(kind, asked)) >= fault.rate) return false
     this.#struck.set(kind, struck + 1)
+    return true
+  }
+
+  /** Whether a task that is posted at a path and done at a moment falls into a burst of the store, or begins one. */
+  isInBurst(path: string, doneAtMs: number): boolean {
+    const { path: only = '', ms = BURST_MS } = this.#settings.storeBurst ?? {}
+    if (path.includes(only) && doneAtMs >= this.#burst.fromMs && doneAtMs < this.#burst.toMs) return true
+    if (!this.strikes('storeBurst', path)) return false
+    this.#burst = { fromMs: doneAtMs, toMs: doneAtMs + ms }
     return true
   }
 

@@ -1,23 +1,35 @@
 /** Gives results: the ready list, and the result of one task. */
 
-import { randomUUID } from 'node:crypto'
 import type { Code } from './codes.ts'
-import type { TaskAnswer } from './envelope.ts'
+import type { Deviations } from './deviations.ts'
+import type { Envelope, TaskAnswer } from './envelope.ts'
 import type { Faults } from './faults.ts'
+import type { MakeId } from './ids.ts'
 import { type Form, findOffer, type Offer, resultPath, type TaskFunction } from './offers.ts'
 import { echoTask, resolveTask } from './posting.ts'
 import type { Answers } from './results.ts'
-import { outcomeOf, type Task, type Tasks } from './tasks.ts'
+import { messageOf, outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { formatTimestamp } from './timestamp.ts'
 
 /** Where results come from. */
-export type ResultSource = { tasks: Tasks; answers: Answers; faults: Faults }
+export type ResultSource = {
+  offers: readonly Offer[]
+  tasks: Tasks
+  answers: Answers
+  faults: Faults
+  deviations: Deviations
+  envelope: Envelope
+  makeId: MakeId
+}
+
+/** As it is sold, a task enters the ready list so long after it is done. */
+const READY_LAG_MS = 1000
 
 const showRow = (offer: Offer, task: Task) => {
-  const pathIn = (form: Form) => (offer.forms.includes(form) ? resultPath(task, form) : null)
+  const pathIn = (form: Form) => (offer.forms.includes(form) ? resultPath(offer, task.id, form) : null)
   return {
     id: task.id,
-    se: task.store,
+    se: offer.segment,
     se_type: offer.seType,
     date_posted: formatTimestamp(task.postedAtMs),
     tag: task.parameters.tag ?? null,
@@ -26,21 +38,27 @@ const showRow = (offer: Offer, task: Task) => {
   }
 }
 
-/** Lists what is ready to be fetched from one offer; `path` is that of the call. */
+/** Lists what is ready to be fetched from one offer, or from all of them; `path` is that of the call. */
 export const listReady = (
-  { tasks, faults }: ResultSource,
-  offer: Offer,
+  { offers, tasks, faults, deviations, makeId }: ResultSource,
+  one: Offer | undefined,
   path: string,
   nowMs: number,
-): TaskAnswer => ({
-  id: randomUUID(),
-  code: 20000,
-  data: { api: 'app_data', function: 'tasks_ready', se: offer.store, se_type: offer.seType },
-  result: tasks.listReady(offer.store, offer.function, nowMs).flatMap((task) => {
-    const row = showRow(offer, task)
+): TaskAnswer => {
+  const isLagging = deviations.has('lagging-ready')
+  const ready = tasks.listReady(one ? [one] : offers, nowMs, isLagging ? nowMs - READY_LAG_MS : nowMs)
+  const rows = ready.flatMap((task) => {
+    const row = showRow(one ?? findOffer(offers, task), task)
     return faults.strikes('duplicateRow', path) ? [row, row] : [row]
-  }),
-})
+  })
+  const seType = deviations.has('types') ? one?.function : one?.seType
+  return {
+    id: makeId(nowMs, 'tasks_ready'),
+    code: 20000,
+    data: { api: 'app_data', function: 'tasks_ready', ...(one && { se: one.segment, se_type: seType }) },
+    result: isLagging && rows.length === 0 ? null : rows,
+  }
+}
 
 /** Functions that give ranked lists: they differ in their search type, every other pair in more than that. */
 const LISTS: readonly TaskFunction[] = ['app_searches', 'app_list']
@@ -54,6 +72,7 @@ const findObstacle = (
   nowMs: number,
 ): Code | undefined => {
   if (task.store !== offer.store) return 40002
+  if (task.function === 'app_listings') return 40004
   if (task.function !== offer.function) {
     return LISTS.includes(task.function) && LISTS.includes(offer.function) ? 40003 : 40004
   }
@@ -63,14 +82,18 @@ const findObstacle = (
 }
 
 /** What a task that is done has found, in a form. */
-export const showResult = ({ answers, faults }: ResultSource, task: Task, form: Form): TaskAnswer => {
-  const offer = findOffer(task.store, task.function)
+export const showResult = (source: ResultSource, task: Task, form: Form): TaskAnswer => {
+  const { answers, faults, offers, envelope, makeId } = source
+  const offer = findOffer(offers, task)
   const code = outcomeOf(task)
+  const isWrong = faults.strikes('wrongId', resultPath(offer, task.id, form))
   return {
-    id: faults.strikes('wrongId', resultPath(task, form)) ? randomUUID() : task.id,
+    id: isWrong ? makeId(task.doneAtMs, task.function) : task.id,
     code,
+    ...(code === 40501 && { message: messageOf(code, envelope.codes) }),
+    isSilent: task.isSilent === true || envelope.codes.isSold,
     data: echoTask(offer, task.parameters, resolveTask(offer, task)),
-    result: code === 20000 ? [answers.show(task, form)] : null,
+    result: code === 20000 ? [answers.show({ ...task, function: offer.function }, form)] : null,
   }
 }
 
@@ -85,12 +108,19 @@ export const fetchTask = (
   const task = source.tasks.find(id)
   if (!task) {
     const code = source.tasks.isForeign(id) ? 40001 : 40401
-    return { id, code, data: { ...echoTask(offer, {}), id }, result: null }
+    return {
+      id,
+      code,
+      isSilent: source.envelope.codes.isSold,
+      data: { ...echoTask(offer, {}), id },
+      result: null,
+    }
   }
-  const own = findOffer(task.store, task.function)
+  const own = task.function === 'app_listings' ? offer : findOffer(source.offers, task)
   const obstacle = findObstacle(source.tasks, task, offer, form, nowMs)
   if (obstacle) {
-    return { id, code: obstacle, data: echoTask(own, task.parameters, resolveTask(own, task)), result: null }
+    const data = echoTask(own, task.parameters, resolveTask(own, task))
+    return { id, code: obstacle, isSilent: source.envelope.codes.isSold, data, result: null }
   }
   source.tasks.markFetched(task)
   return showResult(source, task, form)

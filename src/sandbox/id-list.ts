@@ -1,12 +1,25 @@
 /** The history of task ids (spec: Task id history): what was posted within a time, in order of execution. */
 
 import { z } from 'zod'
-import type { TaskAnswer } from './envelope.ts'
+import type { Code } from './codes.ts'
+import type { Deviations } from './deviations.ts'
+import type { Envelope, TaskAnswer } from './envelope.ts'
+import type { MakeId } from './ids.ts'
 import { MAX_ROWS } from './limits.ts'
+import { segmentOf, seTypeOf } from './offers.ts'
 import { toUsd } from './prices.ts'
 import { answerQuery } from './queries.ts'
-import { outcomeOf, type Task, type Tasks } from './tasks.ts'
+import { messageOf, outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { formatTimestamp, monthsBefore, Timestamp } from './timestamp.ts'
+
+/** What is listed, and how. `origin` is the address of the service, as the caller wrote it. */
+type Listing = {
+  tasks: Tasks
+  deviations: Deviations
+  envelope: Envelope
+  makeId: MakeId
+  origin: string
+}
 
 const METADATA_MONTHS = 1
 const HISTORY_MONTHS = 6
@@ -22,37 +35,64 @@ const Query = z.object({
 type Query = z.output<typeof Query>
 
 /** The field that breaks a rule; undefined when the query stands. Times of a query are whole seconds. */
-const findInvalidField = (query: Query, nowMs: number): string | undefined => {
+const findInvalidField = (query: Query, nowMs: number, deviations: Deviations): string | undefined => {
   const oldestMs = monthsBefore(nowMs, query.include_metadata ? METADATA_MONTHS : HISTORY_MONTHS)
   if (query.datetime_from < Math.floor(oldestMs / 1000) * 1000) return 'datetime_from'
+  if (deviations.has('strict-present') && query.datetime_to >= Math.floor(nowMs / 1000) * 1000) {
+    return 'datetime_to - must be earlier than present date'
+  }
   if (query.datetime_to > nowMs || query.datetime_to < query.datetime_from) return 'datetime_to'
   return undefined
 }
 
-/** The status of a task as a code in a string: pending ones are what task_get would say. */
-const statusOf = (tasks: Tasks, task: Task, nowMs: number): string => {
-  if (nowMs < task.doneAtMs) return tasks.stageOf(task, 'advanced', nowMs) === 'handed' ? '40601' : '40602'
-  return String(outcomeOf(task))
+/** The code of a task; of a pending one what task_get would say. */
+const codeOf = (tasks: Tasks, task: Task, nowMs: number): Code => {
+  if (nowMs < task.doneAtMs) return tasks.stageOf(task, 'advanced', nowMs) === 'handed' ? 40601 : 40602
+  return outcomeOf(task)
 }
 
-const showTask = (tasks: Tasks, task: Task, withMetadata: boolean, nowMs: number) => ({
+/** The status of a task: its code as text, or as it is sold the message. */
+const statusOf = ({ tasks, deviations, envelope }: Listing, task: Task, nowMs: number): string => {
+  const code = codeOf(tasks, task, nowMs)
+  return deviations.has('statuses') ? messageOf(code, envelope.codes) : String(code)
+}
+
+/** The path of the call, as it is sold with the host that was called. */
+const urlOf = ({ deviations, origin }: Listing, task: Task): string => {
+  const call = task.function === 'app_listings' ? 'search/live' : 'task_post'
+  const path = `/v3/app_data/${segmentOf(task.store, deviations)}/${task.function}/${call}`
+  return deviations.has('paths') ? `${origin}${path}` : path
+}
+
+/** The parameters as posted, as it is sold with what the service adds to them. */
+const metadataOf = ({ deviations }: Listing, task: Task) => ({
+  ...(deviations.has('statuses') && {
+    api: 'app_data',
+    function: task.function,
+    se: segmentOf(task.store, deviations),
+    se_type: task.function === 'app_listings' ? 'app_listings' : seTypeOf(task.function, deviations),
+  }),
+  ...task.parameters,
+})
+
+const showTask = (listing: Listing, task: Task, withMetadata: boolean, nowMs: number) => ({
   id: task.id,
-  url: `/v3/app_data/${task.store}/${task.function}/task_post`,
+  url: urlOf(listing, task),
   datetime_posted: formatTimestamp(task.postedAtMs),
   datetime_done: nowMs < task.doneAtMs ? null : formatTimestamp(task.doneAtMs),
-  status: statusOf(tasks, task, nowMs),
+  status: statusOf(listing, task, nowMs),
   cost: toUsd(nowMs < task.doneAtMs ? task.costMicros : task.costMicros - task.refundMicros),
-  ...(withMetadata && { metadata: task.parameters }),
+  ...(withMetadata && { metadata: metadataOf(listing, task) }),
 })
 
 /** Unfinished tasks have no time of execution yet: they come after all others. */
 const executedAt = (task: Task, nowMs: number): number =>
   nowMs < task.doneAtMs ? Number.MAX_SAFE_INTEGER : task.doneAtMs
 
-const listRecords = (tasks: Tasks, query: Query, nowMs: number) => {
+const listRecords = (listing: Listing, query: Query, nowMs: number) => {
   const { datetime_from, datetime_to, limit, offset, sort, include_metadata } = query
   const direction = sort === 'asc' ? 1 : -1
-  return tasks
+  return listing.tasks
     .listPosted(datetime_from, datetime_to)
     .sort(
       (left, right) =>
@@ -60,15 +100,15 @@ const listRecords = (tasks: Tasks, query: Query, nowMs: number) => {
         (executedAt(left, nowMs) - executedAt(right, nowMs) || left.postedAtMs - right.postedAtMs),
     )
     .slice(offset, offset + limit)
-    .map((task) => showTask(tasks, task, include_metadata, nowMs))
+    .map((task) => showTask(listing, task, include_metadata, nowMs))
 }
 
 /** Lists tasks that were posted within a time. */
-export const listIds = (tasks: Tasks, body: unknown, nowMs: number): TaskAnswer =>
+export const listIds = (listing: Listing, body: unknown, nowMs: number): TaskAnswer =>
   answerQuery(
-    'id_list',
+    { name: 'id_list', id: listing.makeId(nowMs, 'id_list') },
     Query,
     body,
-    (query) => findInvalidField(query, nowMs),
-    (query) => listRecords(tasks, query, nowMs),
+    (query) => findInvalidField(query, nowMs, listing.deviations),
+    (query) => listRecords(listing, query, nowMs),
   )

@@ -1,4 +1,7 @@
-/** The languages that both stores of the service answer in. */
+/** The languages that the stores of the service answer in. */
+
+import type { Deviations } from './deviations.ts'
+import type { Store } from './offers.ts'
 
 /** A language record as the languages list gives it (spec: Reference records). */
 export type Language = { language_name: string; language_code: string }
@@ -14,16 +17,20 @@ si Sinhala, sk Slovak, sl Slovenian, sq Albanian, sr Serbian, sv Swedish, sw Swa
 te Telugu, th Thai, tl Tagalog, tr Turkish, uk Ukrainian, ur Urdu, uz Uzbek, vi Vietnamese, zh Chinese,
 zu Zulu`
 
-/** The languages list, the same for both stores. */
-export const LANGUAGES: readonly Language[] = NAMES.split(',').map((entry) => {
-  const [language_code = '', language_name = ''] = entry.trim().split(' ')
-  return { language_name, language_code }
-})
+const readNames = (names: string): readonly Language[] =>
+  names.split(',').map((entry) => {
+    const [language_code = '', ...words] = entry.trim().split(' ')
+    return { language_name: words.join(' '), language_code }
+  })
 
-/** Finds a language by its code (ISO 639-1). */
-export const findLanguageByCode = (code: string): Language | undefined =>
-  LANGUAGES.find((language) => language.language_code === code)
+const SPECIFIED = readNames(NAMES)
 
-/** Finds a language by its full English name. */
-export const findLanguageByName = (name: string): Language | undefined =>
-  LANGUAGES.find((language) => language.language_name === name)
+/** As it is sold, the android_store tells some languages apart by region. */
+const REGIONAL = readNames(`
+zh-CN Chinese (Simplified), zh-TW Chinese (Traditional), es-419 Spanish (Latin America), pt-BR Portuguese (Brazil),
+fr-CA French (Canada)`)
+const SOLD_ANDROID = [...SPECIFIED.filter(({ language_code }) => language_code !== 'zh'), ...REGIONAL]
+
+/** The languages list of a store. */
+export const listLanguages = (store: Store, deviations: Deviations): readonly Language[] =>
+  store === 'android_store' && deviations.has('languages') ? SOLD_ANDROID : SPECIFIED

@@ -1,9 +1,10 @@
 /** What a store shows of an app on a given day: its line in a search, and its page (spec: App info result). */
 
 import type { App, Catalogue } from './catalogue.ts'
+import type { Deviations } from './deviations.ts'
 import { changedText, lastReleaseDay, ratingMoved } from './events.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
-import { findCurrency, findLocationByCode } from './locations.ts'
+import { findCountry, findCurrency } from './locations.ts'
 import type { Store } from './offers.ts'
 import { DAY_MS, formatTimestamp } from './timestamp.ts'
 
@@ -16,8 +17,7 @@ export const SE_DOMAINS: Record<Store, string> = {
 /** From where an app is looked at. `day` counts UTC days since 1970. */
 export type View = { locationCode: number; languageCode: string; day: number }
 
-const countryOf = (locationCode: number): string =>
-  (findLocationByCode('android_store', locationCode)?.country_iso_code ?? 'US').toLowerCase()
+const countryOf = (locationCode: number): string => findCountry(locationCode).toLowerCase()
 
 const slug = (title: string): string =>
   title
@@ -131,19 +131,49 @@ export const describeApp = (store: Store, app: App, view: View): Description => 
   return description
 }
 
+/** The type of an item. `kind` is what it ends in, such as `search_organic`. */
+export const itemType = (store: Store, kind: string, deviations: Deviations): string => {
+  if (!deviations.has('types')) return `${store}_${kind}`
+  // As it is sold, a chart has the type of a search.
+  const soldKind = kind === 'list_organic' ? 'search_organic' : kind
+  return `${store === 'ios_store' ? 'app_store' : 'google_play'}_${soldKind}`
+}
+
+/** One item in so many of a search stands at the right, or lacks what others have. */
+const isOneIn = (count: number, app: App, noise: number): boolean => mix(app.hash, noise) % count === 0
+
+/** What a line of a search or a chart lacks as it is sold. */
+const thinOut = (store: Store, app: App, shown: Description) => {
+  const price = app.priceUsd === 0 ? { displayed_price: null } : {}
+  const position = isOneIn(9, app, 40) ? 'right' : 'left'
+  if (store === 'ios_store') return { position, price: { ...shown.price, ...price } }
+  const isUnrated = isOneIn(7, app, 41)
+  return {
+    position,
+    reviews_count: isUnrated ? null : shown.reviews_count,
+    rating: isUnrated ? null : { ...shown.rating, votes_count: null },
+    price: { ...shown.price, ...price, currency: null },
+  }
+}
+
 /** One item of a search or a chart. `kind` is what its type ends in, such as `search_organic`. */
 export const showListItem = (
   store: Store,
   app: App,
   view: View,
   place: { kind: string; group: number; absolute: number },
-) => ({
-  type: `${store}_${place.kind}`,
-  rank_group: place.group,
-  rank_absolute: place.absolute,
-  ...describeApp(store, app, view),
-  ...(store === 'android_store' && { developer: app.developer, developer_url: developerUrl(store, app) }),
-})
+  deviations: Deviations,
+) => {
+  const shown = describeApp(store, app, view)
+  return {
+    type: itemType(store, place.kind, deviations),
+    rank_group: place.group,
+    rank_absolute: place.absolute,
+    ...shown,
+    ...(deviations.has('nulls') && thinOut(store, app, shown)),
+    ...(store === 'android_store' && { developer: app.developer, developer_url: developerUrl(store, app) }),
+  }
+}
 
 const UPDATE_NOTES = [
   'Bug fixes and performance improvements.',
@@ -199,9 +229,37 @@ const showPackage = (store: Store, app: App, day: number) => {
   }
 }
 
+/** Other apps of its topic. */
+const similarApps = (catalogue: Catalogue, app: App): readonly App[] => {
+  const start = app.hash % 100
+  const around = app.topic ? catalogue.appsOfTopic(app.topic).slice(start, start + 6) : []
+  return around.filter((other) => other !== app)
+}
+
+/** Other apps of its developer. */
+const appsBeside = (catalogue: Catalogue, app: App): readonly App[] =>
+  catalogue
+    .appsOfDeveloper(app.developer)
+    .filter((other) => other !== app)
+    .slice(0, 6)
+
+/** As it is sold, an empty list is null. */
+const emptyAs = <Value>(list: readonly Value[], isSparse: boolean): readonly Value[] | null =>
+  isSparse && list.length === 0 ? null : list
+
+/** The line under the title; every twelfth app has none, and it is another one with every fifth version. */
+const subtitleOf = (app: App, version: number): string | null => {
+  if (app.hash % 12 === 0) return null
+  const words = app.topic?.narrow ?? ['everything', 'daily']
+  const first = pick(words, mix(app.hash, 50))
+  return `For ${first} & ${pick(words, mix(app.hash, 51 + Math.floor(version / 5)))}`
+}
+
 /** The page of an app, as the one item of an app_info result. */
-export const showInfoItem = (catalogue: Catalogue, app: App, view: View) => {
+export const showInfoItem = (catalogue: Catalogue, app: App, view: View, deviations: Deviations) => {
   const { store } = catalogue
+  const isSparse = deviations.has('nulls')
+  const isSubtitled = store === 'ios_store' && deviations.has('endpoints')
   const shown = describeApp(store, app, view)
   const version = versionNumber(app, view.day)
   const updatedDay =
@@ -211,35 +269,27 @@ export const showInfoItem = (catalogue: Catalogue, app: App, view: View) => {
     title: titleOn(other, view.day),
     url: appUrl(store, other, view),
   })
-  const start = app.hash % 100
   return {
-    type: `${store}_info_organic`,
+    type: itemType(store, 'info_organic', deviations),
     rank_group: 1,
     rank_absolute: 1,
     ...shown,
+    ...(isSubtitled && {
+      subtitle: changedText(app.events, view.day, 'subtitle') ?? subtitleOf(app, version),
+    }),
     description: changedText(app.events, view.day, 'description') ?? describeText(app, version),
     main_category: app.category,
     developer: app.developer,
     developer_id: developerId(app),
     developer_url: developerUrl(store, app),
     ...showPackage(store, app, view.day),
-    released_date: formatTimestamp(releaseDay(app) * DAY_MS),
+    released_date: isSparse && store === 'ios_store' ? null : formatTimestamp(releaseDay(app) * DAY_MS),
     last_update_date: formatTimestamp(updatedDay * DAY_MS),
     update_notes:
       changedText(app.events, view.day, 'updateNotes') ?? pick(UPDATE_NOTES, mix(app.hash, version)),
     images: Array.from({ length: 5 }, (_, index) => imageUrl(app, `screen${index}`, '1284x2778')),
-    similar_apps: app.topic
-      ? catalogue
-          .appsOfTopic(app.topic)
-          .slice(start, start + 6)
-          .filter((other) => other !== app)
-          .map(link)
-      : [],
-    more_apps_by_developer: catalogue
-      .appsOfDeveloper(app.developer)
-      .filter((other) => other !== app)
-      .slice(0, 6)
-      .map(link),
+    similar_apps: emptyAs(similarApps(catalogue, app).map(link), isSparse),
+    more_apps_by_developer: emptyAs(appsBeside(catalogue, app).map(link), isSparse),
     ...(store === 'ios_store' ? showIosExtras(app) : showAndroidExtras(app, shown.rating.votes_count)),
   }
 }

@@ -1,9 +1,13 @@
 /**
- * The places that the service knows: countries for both stores, and some states for android_store.
+ * The places that the service knows: countries for both stores, and some states for android_store; as it is sold, many
+ * regions and cities.
  * Russia and Belarus are unsupported (spec: Reference records) and therefore stand in no list.
  */
 
+import type { Deviations } from './deviations.ts'
+import { mix, pick } from './hash.ts'
 import type { Store } from './offers.ts'
+import { NAME_ENDS, NAME_STARTS } from './words.ts'
 
 /** A location record as the locations list gives it (spec: Reference records). */
 export type Location = {
@@ -11,7 +15,7 @@ export type Location = {
   location_name: string
   location_name_parent: string | null
   country_iso_code: string
-  location_type: 'Country' | 'State'
+  location_type: 'Country' | 'State' | 'Region' | 'City'
 }
 
 /** Name, ISO 3166-1 letters and number. The location code is 2000 plus the number. */
@@ -83,25 +87,82 @@ const states: Location[] = STATES.map(([name, iso, code]) => {
   }
 })
 
-/** The locations list of each store. ios_store knows countries only. */
-export const LOCATIONS: Record<Store, readonly Location[]> = {
-  ios_store: countries,
-  android_store: [...countries, ...states],
+/** Invented regions and cities in each country: with them the list of the android_store has about 100,000 rows. */
+const REGIONS_PER_COUNTRY = 20
+const CITIES_PER_REGION = 28
+const FIRST_REGION_CODE = 9_000_000
+const FIRST_CITY_CODE = 1_000_000
+const PLACE_ENDS = ['burgh', 'ville', 'ford', 'stadt', 'haven', 'bridge', 'field', 'mouth'] as const
+
+/** `nth` tells it from the others with the same parent. */
+const inventPlace = (parent: Location, code: number, nth: number, type: 'Region' | 'City'): Location => {
+  const name = [NAME_STARTS, NAME_ENDS, PLACE_ENDS].map((parts, index) => pick(parts, mix(code, index)))
+  return {
+    location_code: code,
+    location_name: `${name.join('')} ${nth + 1},${parent.location_name}`,
+    location_name_parent: parent.location_name,
+    country_iso_code: parent.country_iso_code,
+    location_type: type,
+  }
 }
 
-const byCode = new Map(LOCATIONS.android_store.map((location) => [location.location_code, location]))
-const byName = new Map(LOCATIONS.android_store.map((location) => [location.location_name, location]))
+const inventPlaces = (): Location[] =>
+  countries.flatMap((country, number) =>
+    Array.from({ length: REGIONS_PER_COUNTRY }, (_, index) => {
+      const nth = number * REGIONS_PER_COUNTRY + index
+      const region = inventPlace(country, FIRST_REGION_CODE + nth, index, 'Region')
+      const cities = Array.from({ length: CITIES_PER_REGION }, (_, city) =>
+        inventPlace(region, FIRST_CITY_CODE + nth * CITIES_PER_REGION + city, city, 'City'),
+      )
+      return [region, ...cities]
+    }).flat(),
+  )
 
-const offeredBy = (store: Store, location: Location | undefined): Location | undefined =>
-  store === 'ios_store' && location?.location_type === 'State' ? undefined : location
+/** The places of a list, by code and by name. */
+type Places = {
+  list: readonly Location[]
+  byCode: ReadonlyMap<number, Location>
+  byName: ReadonlyMap<string, Location>
+}
+
+const index = (list: readonly Location[]): Places => ({
+  list,
+  byCode: new Map(list.map((location) => [location.location_code, location])),
+  byName: new Map(list.map((location) => [location.location_name, location])),
+})
+
+const onlyCountries = index(countries)
+const withStates = index([...countries, ...states])
+let many: Places | undefined
+
+const placesOf = (store: Store, deviations: Deviations): Places => {
+  if (store === 'ios_store') return onlyCountries
+  if (!deviations.has('many-locations')) return withStates
+  many ??= index([...countries, ...states, ...inventPlaces()])
+  return many
+}
+
+/** The locations list of a store. ios_store knows countries only. */
+export const listLocations = (store: Store, deviations: Deviations): readonly Location[] =>
+  placesOf(store, deviations).list
 
 /** Finds a location of a store by its code; undefined when the store does not serve it. */
-export const findLocationByCode = (store: Store, code: number): Location | undefined =>
-  offeredBy(store, byCode.get(code))
+export const findLocationByCode = (
+  store: Store,
+  code: number,
+  deviations: Deviations,
+): Location | undefined => placesOf(store, deviations).byCode.get(code)
 
 /** Finds a location of a store by its full name; undefined when the store does not serve it. */
-export const findLocationByName = (store: Store, name: string): Location | undefined =>
-  offeredBy(store, byName.get(name))
+export const findLocationByName = (
+  store: Store,
+  name: string,
+  deviations: Deviations,
+): Location | undefined => placesOf(store, deviations).byName.get(name)
+
+/** The letters of the country that a location lies in. */
+export const findCountry = (locationCode: number): string =>
+  (withStates.byCode.get(locationCode) ?? many?.byCode.get(locationCode))?.country_iso_code ?? 'US'
 
 /** What one US dollar shows as in the stores of a country: the currency and the store's own rate. */
 const CURRENCIES: Record<string, readonly [currency: string, perDollar: number]> = {
@@ -121,4 +182,4 @@ const CURRENCIES: Record<string, readonly [currency: string, perDollar: number]>
 
 /** Currency of a location, and what a dollar is worth in it; other countries pay in US dollars. */
 export const findCurrency = (locationCode: number): readonly [currency: string, perDollar: number] =>
-  CURRENCIES[byCode.get(locationCode)?.country_iso_code ?? ''] ?? ['USD', 1]
+  CURRENCIES[findCountry(locationCode)] ?? ['USD', 1]

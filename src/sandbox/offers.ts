@@ -1,5 +1,7 @@
 /** What the service offers: stores, functions, the depth that each may be asked for, and the forms of its results. */
 
+import type { Deviations } from './deviations.ts'
+
 export const STORES = ['ios_store', 'android_store'] as const
 export type Store = (typeof STORES)[number]
 
@@ -11,63 +13,113 @@ export type Form = 'advanced' | 'html'
 /** How many results a task may ask for: the default, the maximum, and how many are billed together. */
 type DepthRule = { default: number; max: number; billedPer: number }
 
-/** An offer without a depth rule gives one result. */
+/** What a result says that it is of, by function; in the specification it is the search type of the task as well. */
+export const RESULT_TYPES: Record<TaskFunction, string> = {
+  app_searches: 'organic',
+  app_info: 'app_info',
+  app_list: 'app_list',
+  app_reviews: 'app_reviews',
+}
+
+/** An offer without a depth rule gives one result. `segment` is the name of its store in paths and in `se`. */
 export type Offer = {
   store: Store
+  segment: string
   function: TaskFunction
   seType: string
   forms: readonly Form[]
   depth?: DepthRule
 }
 
-/** Every kind of task that the service sells (docs/service.md: depth rules by function). */
-export const OFFERS: readonly Offer[] = [
+/** The same in every form of the service. */
+type Kind = Pick<Offer, 'store' | 'function' | 'forms' | 'depth'>
+
+/** Every kind of task that the specification has (docs/service.md: depth rules by function). */
+const SPECIFIED: readonly Kind[] = [
   {
     store: 'ios_store',
     function: 'app_searches',
-    seType: 'organic',
     forms: ['advanced'],
     depth: { default: 100, max: 700, billedPer: 100 },
   },
   {
     store: 'android_store',
     function: 'app_searches',
-    seType: 'organic',
     forms: ['advanced', 'html'],
     depth: { default: 30, max: 200, billedPer: 30 },
   },
-  { store: 'ios_store', function: 'app_info', seType: 'app_info', forms: ['advanced'] },
-  { store: 'android_store', function: 'app_info', seType: 'app_info', forms: ['advanced', 'html'] },
+  { store: 'ios_store', function: 'app_info', forms: ['advanced'] },
+  { store: 'android_store', function: 'app_info', forms: ['advanced', 'html'] },
   {
     store: 'android_store',
     function: 'app_list',
-    seType: 'app_list',
     forms: ['advanced', 'html'],
     depth: { default: 100, max: 200, billedPer: 100 },
   },
   {
     store: 'ios_store',
     function: 'app_reviews',
-    seType: 'app_reviews',
     forms: ['advanced'],
     depth: { default: 50, max: 500, billedPer: 50 },
   },
 ]
 
-/** The offers of a service that gives app_searches and app_list of android_store as html only (spec: Endpoints). */
-export const HTML_ONLY_OFFERS: readonly Offer[] = OFFERS.map((offer) =>
-  offer.store === 'android_store' && offer.function !== 'app_info' ? { ...offer, forms: ['html'] } : offer,
-)
+/** Kinds that the service as it is sold has beside them. */
+const SOLD_BESIDE: readonly Kind[] = [
+  {
+    store: 'ios_store',
+    function: 'app_list',
+    forms: ['advanced'],
+    depth: { default: 100, max: 1000, billedPer: 100 },
+  },
+  {
+    store: 'android_store',
+    function: 'app_reviews',
+    forms: ['advanced', 'html'],
+    depth: { default: 150, max: 100_000, billedPer: 150 },
+  },
+]
 
-const offers = new Map(OFFERS.map((offer) => [`${offer.store}/${offer.function}`, offer]))
+const SOLD_IOS_REVIEWS: DepthRule = { default: 25, max: 500, billedPer: 25 }
 
-/** Finds the offer of a task that exists. */
-export const findOffer = (store: Store, taskFunction: TaskFunction): Offer => {
-  const offer = offers.get(`${store}/${taskFunction}`)
-  if (!offer) throw new Error(`No offer for ${store}/${taskFunction}`)
+/** The name of a store in paths and in `se`. */
+export const segmentOf = (store: Store, deviations: Deviations): string => {
+  if (!deviations.has('paths')) return store
+  return store === 'ios_store' ? 'apple' : 'google'
+}
+
+/** The search type of a function. */
+export const seTypeOf = (taskFunction: TaskFunction, deviations: Deviations): string =>
+  deviations.has('types') ? 'organic' : RESULT_TYPES[taskFunction]
+
+/** What a service sells. With `htmlOnly`, searches and charts of android_store come as html only (spec: Endpoints). */
+export const listOffers = (deviations: Deviations, htmlOnly = false): Offer[] =>
+  [...SPECIFIED, ...(deviations.has('endpoints') ? SOLD_BESIDE : [])].map((kind) => {
+    const isHtmlOnly = htmlOnly && kind.store === 'android_store' && kind.function !== 'app_info'
+    const isIosReviews = kind.store === 'ios_store' && kind.function === 'app_reviews'
+    return {
+      ...kind,
+      segment: segmentOf(kind.store, deviations),
+      seType: seTypeOf(kind.function, deviations),
+      ...(isHtmlOnly && { forms: ['html'] }),
+      ...(isIosReviews && deviations.has('units') && { depth: SOLD_IOS_REVIEWS }),
+    }
+  })
+
+/** Finds the offer that a task is of. */
+export const findOffer = (offers: readonly Offer[], task: { store: Store; function: string }): Offer => {
+  const offer = offers.find((each) => each.store === task.store && each.function === task.function)
+  if (!offer) throw new Error(`No offer for ${task.store}/${task.function}`)
   return offer
 }
 
+/** What the paths of an offer begin with. */
+export const basePath = (offer: Pick<Offer, 'segment' | 'function'>): string =>
+  `/v3/app_data/${offer.segment}/${offer.function}`
+
+/** Where its tasks are posted. */
+export const postPath = (offer: Pick<Offer, 'segment' | 'function'>): string => `${basePath(offer)}/task_post`
+
 /** Where the result of a task is fetched. */
-export const resultPath = (task: { id: string; store: Store; function: TaskFunction }, form: Form): string =>
-  `/v3/app_data/${task.store}/${task.function}/task_get/${form}/${task.id}`
+export const resultPath = (offer: Offer, id: string, form: Form): string =>
+  `${basePath(offer)}/task_get/${form}/${id}`

@@ -2,9 +2,13 @@
 
 import type { App } from './catalogue.ts'
 import { appUrl, describeApp, developerUrl, SE_DOMAINS, type showInfoItem, type View } from './listing.ts'
+import type { listReviews } from './reviews.ts'
 
 /** Apps on one page of a search or a chart: the next ones come when the reader scrolls. */
 const APPS_PER_PAGE = 30
+
+/** Reviews on one page. */
+const REVIEWS_PER_PAGE = 150
 
 const ENTITIES: Record<string, string> = {
   '&': '&amp;',
@@ -51,6 +55,18 @@ export const writeListPages = (heading: string, apps: readonly App[], view: View
       view,
       `<h1>${escapeHtml(heading)}</h1>\n<div role="list">\n${cards.join('\n')}\n</div>`,
     )
+  })
+
+/** The pages of an app's reviews. */
+export const writeReviewsPages = (app: App, reviews: ReturnType<typeof listReviews>, view: View): string[] =>
+  Array.from({ length: Math.ceil(reviews.length / REVIEWS_PER_PAGE) }, (_, page) => {
+    const shown = reviews.slice(page * REVIEWS_PER_PAGE, (page + 1) * REVIEWS_PER_PAGE)
+    const texts = shown.map(
+      (review) =>
+        `<article data-review="${escapeHtml(review.id)}"><span aria-label="Rated ${review.rating.value} stars out of five">` +
+        `</span><time>${review.timestamp}</time><p>${escapeHtml(review.review_text)}</p></article>`,
+    )
+    return wrapPage(app.title, view, `<h1>${escapeHtml(app.title)}</h1>\n${texts.join('\n')}`)
   })
 
 /** The page of an app. */

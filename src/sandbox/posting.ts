@@ -1,19 +1,21 @@
 /** Takes posted tasks: each is checked, priced and charged by itself, whatever happens to its neighbours. */
 
-import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Account } from './account.ts'
 import type { PostedTask } from './books.ts'
 import { CATEGORIES } from './categories.ts'
-import { type Code, MESSAGES } from './codes.ts'
+import { COLLECTIONS } from './charts.ts'
+import type { Code } from './codes.ts'
+import type { Deviations } from './deviations.ts'
 import type { TaskAnswer } from './envelope.ts'
 import type { Faults } from './faults.ts'
 import { fraction, hashText } from './hash.ts'
+import type { MakeId } from './ids.ts'
 import { decodeKeyword } from './keyword.ts'
-import { findLanguageByCode, findLanguageByName } from './languages.ts'
+import { listLanguages } from './languages.ts'
 import { MAX_KEYWORD_CHARACTERS, MAX_TAG_CHARACTERS, MAX_TASKS_PER_POST } from './limits.ts'
 import { findLocationByCode, findLocationByName } from './locations.ts'
-import type { Offer, Store } from './offers.ts'
+import { type Offer, postPath, type Store } from './offers.ts'
 import { type Priority, priceTaskMicros } from './prices.ts'
 import type { Answers } from './results.ts'
 import type { Tasks } from './tasks.ts'
@@ -25,6 +27,8 @@ export type PostingService = {
   answers: Answers
   faults: Faults
   readyMs: number
+  deviations: Deviations
+  makeId: MakeId
 }
 
 /** When a stuck task is done: the last moment that a date can name. */
@@ -39,13 +43,34 @@ const APP_ID: Record<Store, RegExp> = {
   android_store: /^[a-zA-Z]\w*(\.[a-zA-Z]\w*)+$/,
 }
 
-/** Names of collections are words such as topselling_free: any is taken, and charts.ts says what it holds. */
+/** Names of collections are words such as topselling_free: the specification takes any, and charts.ts says what it holds. */
 const COLLECTION = /^[a-z][a-z0-9_]{0,99}$/
 
-const subjectOf = (offer: Offer) => {
+/** Age groups of the category family, as it is sold. */
+const AGE_RATINGS = ['ages_up_to_5', 'ages_6_8', 'ages_9_12'] as const
+
+/** The orders of reviews, as they are sold; the first is the default. */
+const ORDERS = {
+  ios_store: ['most_helpful', 'most_recent'],
+  android_store: ['most_relevant', 'newest'],
+} as const satisfies Record<Store, readonly string[]>
+
+/** What charts and reviews may be asked for beyond the specification. */
+const soldWishesOf = (offer: Offer) => {
+  if (offer.function === 'app_reviews') {
+    return {
+      sort_by: z.enum(ORDERS[offer.store]).default(ORDERS[offer.store][0]),
+      ...(offer.store === 'android_store' && { rating: z.int().min(1).max(5).optional() }),
+    }
+  }
+  const hasAges = offer.function === 'app_list' && offer.store === 'android_store'
+  return hasAges ? { age_rating: z.enum(AGE_RATINGS).optional() } : {}
+}
+
+const subjectOf = (offer: Offer, isSold: boolean) => {
   if (offer.function === 'app_list') {
     return {
-      app_collection: z.string().regex(COLLECTION),
+      app_collection: isSold ? z.enum(COLLECTIONS[offer.store]) : z.string().regex(COLLECTION),
       app_category: z.enum([...CATEGORIES[offer.store]]).optional(),
     }
   }
@@ -58,20 +83,24 @@ const subjectOf = (offer: Offer) => {
   }
 }
 
-const schemaOf = (offer: Offer) => {
+const schemaOf = (offer: Offer, deviations: Deviations) => {
+  const { store } = offer
   const webhook = z.url({ protocol: /^https?$/ }).optional()
-  return z.object({
-    ...subjectOf(offer),
+  const languages = listLanguages(store, deviations)
+  const hasWishes = deviations.has('endpoints')
+  const schema = z.object({
+    ...subjectOf(offer, hasWishes),
+    ...(hasWishes && soldWishesOf(offer)),
     location_code: z
       .int()
-      .refine((code) => findLocationByCode(offer.store, code))
+      .refine((code) => findLocationByCode(store, code, deviations))
       .optional(),
     location_name: z
       .string()
-      .refine((name) => findLocationByName(offer.store, name))
+      .refine((name) => findLocationByName(store, name, deviations))
       .optional(),
-    language_code: z.string().refine(findLanguageByCode).optional(),
-    language_name: z.string().refine(findLanguageByName).optional(),
+    language_code: z.enum(languages.map((language) => language.language_code)).optional(),
+    language_name: z.enum(languages.map((language) => language.language_name)).optional(),
     priority: z.union([z.literal(1), z.literal(2)]).default(1),
     ...(offer.depth && { depth: z.int().min(1).max(offer.depth.max).default(offer.depth.default) }),
     tag: z.string().refine(atMost(MAX_TAG_CHARACTERS)).optional(),
@@ -79,6 +108,7 @@ const schemaOf = (offer: Offer) => {
     postback_data: z.enum(offer.forms).optional(),
     pingback_url: webhook,
   })
+  return deviations.has('codes') ? schema.strict() : schema
 }
 
 /** The fields that each schema gives; which subject is there depends on the offer. */
@@ -87,6 +117,9 @@ type Fields = {
   app_id?: string
   app_collection?: string
   app_category?: string
+  age_rating?: string
+  sort_by?: string
+  rating?: number
   location_code?: number
   location_name?: string
   language_code?: string
@@ -99,18 +132,49 @@ type Fields = {
 
 type Checked = { fields: Fields; locationCode: number; languageCode: string }
 
-/** Reads one task; a string names the field that breaks a rule. */
-const checkTask = (offer: Offer, schema: ReturnType<typeof schemaOf>, posted: unknown): Checked | string => {
+/** Why a task is refused. */
+type Objection = { code: Code; message: string }
+
+const objectTo = (field: string): Objection => ({ code: 40501, message: `Invalid Field: '${field}'.` })
+
+/** The field of a task that breaks a rule by what another field says; undefined when none does. */
+const findContradiction = (fields: Fields, deviations: Deviations): string | undefined => {
+  if (fields.postback_url !== undefined && fields.postback_data === undefined) return 'postback_data'
+  const isFeatured = deviations.has('endpoints') && fields.app_collection === 'featured'
+  if (isFeatured && fields.app_category !== undefined) return 'app_category'
+  if (fields.age_rating !== undefined && fields.app_category !== 'family') return 'age_rating'
+  return undefined
+}
+
+/** Reads one task, or says what rule it breaks. */
+const checkTask = (
+  offer: Offer,
+  schema: ReturnType<typeof schemaOf>,
+  posted: unknown,
+  deviations: Deviations,
+): Checked | Objection => {
   const parsed = schema.safeParse(posted)
-  if (!parsed.success) return String(parsed.error.issues[0]?.path[0] ?? 'task')
+  const issue = parsed.error?.issues[0]
+  if (issue?.code === 'unrecognized_keys') {
+    return { code: 40506, message: `Unknown Fields in POST Data: '${issue.keys.join("', '")}'.` }
+  }
+  if (!parsed.success) return objectTo(String(issue?.path[0] ?? 'task'))
   const fields = parsed.data as Fields
   const locationCode =
-    fields.location_code ?? findLocationByName(offer.store, fields.location_name ?? '')?.location_code
-  if (locationCode === undefined) return 'location_code'
-  if (fields.postback_url !== undefined && fields.postback_data === undefined) return 'postback_data'
+    fields.location_code ??
+    findLocationByName(offer.store, fields.location_name ?? '', deviations)?.location_code
+  if (locationCode === undefined) return objectTo('location_code')
   const languageCode =
-    fields.language_code ?? findLanguageByName(fields.language_name ?? '')?.language_code ?? 'en'
-  return { fields, locationCode, languageCode }
+    fields.language_code ??
+    listLanguages(offer.store, deviations).find((each) => each.language_name === fields.language_name)
+      ?.language_code
+  const isLanguageFree = offer.store === 'android_store' && offer.function === 'app_searches'
+  if (languageCode === undefined && deviations.has('languages') && !isLanguageFree) {
+    return objectTo('language_name')
+  }
+  const contradiction = findContradiction(fields, deviations)
+  if (contradiction !== undefined) return objectTo(contradiction)
+  return { fields, locationCode, languageCode: languageCode ?? 'en' }
 }
 
 /** The `data` of an answer: the parameters as posted, and what the service adds to them. */
@@ -123,7 +187,7 @@ export const echoTask = (
   ...resolved,
   api: 'app_data',
   function: offer.function,
-  se: offer.store,
+  se: offer.segment,
   se_type: offer.seType,
   device: 'desktop',
   os: 'windows',
@@ -146,12 +210,23 @@ const decideCourse = (
   path: string,
   nowMs: number,
   { faults, readyMs }: PostingService,
-): Pick<PostedTask, 'doneAtMs' | 'failure'> => {
+): Pick<PostedTask, 'doneAtMs' | 'failure' | 'isSilent'> => {
   if (faults.strikes('stuck', path)) return { doneAtMs: NEVER_MS }
   const takesMs = readyMs * (0.5 + 0.5 * fraction(hashText(id))) * (priority === 2 ? 0.5 : 1)
   const doneAtMs = nowMs + Math.round(takesMs)
-  return faults.strikes('storeError', path) ? { doneAtMs, failure: 40101 } : { doneAtMs }
+  if (faults.isInBurst(path, doneAtMs)) return { doneAtMs, failure: 40101, isSilent: true }
+  if (faults.strikes('storeError', path)) return { doneAtMs, failure: 40101 }
+  if (faults.strikes('executionFailed', path)) return { doneAtMs, failure: 40103 }
+  return faults.strikes('nothingFound', path) ? { doneAtMs, failure: 40501 } : { doneAtMs }
 }
+
+/** What is asked for beyond the subject. */
+const pickWishes = (fields: Fields) => ({
+  ...(fields.app_category !== undefined && { category: fields.app_category }),
+  ...(fields.age_rating !== undefined && { ageRating: fields.age_rating }),
+  ...(fields.sort_by !== undefined && { sortBy: fields.sort_by }),
+  ...(fields.rating !== undefined && { rating: fields.rating }),
+})
 
 const createTask = (
   offer: Offer,
@@ -160,24 +235,24 @@ const createTask = (
   nowMs: number,
   service: PostingService,
 ): PostedTask => {
-  const id = randomUUID()
+  const id = service.makeId(nowMs, offer.function)
   const depth = fields.depth ?? 1
-  const course = decideCourse(id, fields.priority, postPathOf(offer), nowMs, service)
+  const course = decideCourse(id, fields.priority, postPath(offer), nowMs, service)
   const question = {
     store: offer.store,
     function: offer.function,
     subject: fields.keyword ?? fields.app_id ?? fields.app_collection ?? '',
-    ...(fields.app_category !== undefined && { category: fields.app_category }),
+    ...pickWishes(fields),
     locationCode,
     languageCode,
     depth,
     ...course,
   }
-  const priceMicros = (results: number) =>
-    priceTaskMicros(offer.store, offer.function, fields.priority, results)
+  const priceMicros = (results: number) => priceTaskMicros(offer, fields.priority, results)
   const costMicros = priceMicros(depth)
-  // A task that the store fails is charged in full, and one that is never done finds nothing out.
+  // A task that fails is charged in full, and one that is never done finds nothing out.
   const hasResult = course.failure === undefined && course.doneAtMs !== NEVER_MS
+  const isCharged = course.doneAtMs === NEVER_MS || course.failure === 40101 || course.failure === 40103
   const results = hasResult ? service.answers.count(question) : 0
   return {
     id,
@@ -186,12 +261,10 @@ const createTask = (
     postedAtMs: nowMs,
     costMicros,
     results,
-    refundMicros: hasResult ? costMicros - priceMicros(results) : 0,
+    refundMicros: isCharged ? 0 : costMicros - priceMicros(results),
     parameters,
   }
 }
-
-const postPathOf = (offer: Offer): string => `/v3/app_data/${offer.store}/${offer.function}/task_post`
 
 /** Whether what was posted is an object with fields. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -199,24 +272,25 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 /** Makes the function that takes the tasks of one offer: it answers one task each, in the order of posting. */
 export const buildTaskTaker = (offer: Offer, service: PostingService) => {
-  const schema = schemaOf(offer)
+  const { deviations, makeId } = service
+  const schema = schemaOf(offer, deviations)
   return (posted: readonly unknown[], nowMs: number): TaskAnswer[] => {
     const created: PostedTask[] = []
     let costMicros = 0
     const takeTask = (given: unknown, index: number): TaskAnswer => {
       const parameters = isRecord(given) ? given : {}
-      const refuse = (code: Code, message: string = MESSAGES[code]): TaskAnswer => ({
-        id: randomUUID(),
+      const refuse = (code: Code, message?: string): TaskAnswer => ({
+        id: makeId(nowMs, 'refused'),
         code,
-        message,
+        ...(message !== undefined && { message }),
         data: echoTask(offer, parameters),
         result: null,
       })
       if (index >= MAX_TASKS_PER_POST) return refuse(40006)
-      const checked = checkTask(offer, schema, given)
-      if (typeof checked === 'string') return refuse(40501, `Invalid Field: '${checked}'.`)
+      const checked = checkTask(offer, schema, given, deviations)
+      if ('code' in checked) return refuse(checked.code, checked.message)
       const task = createTask(offer, checked, parameters, nowMs, service)
-      const unpayable = service.faults.strikes('insufficientFunds', postPathOf(offer))
+      const unpayable = service.faults.strikes('insufficientFunds', postPath(offer))
         ? 40210
         : service.account.refuse(costMicros + task.costMicros, nowMs)
       if (unpayable) return refuse(unpayable)

@@ -1,19 +1,18 @@
 /** The two lists that take a query: a query that breaks a rule is a task answer with 40501 and the name of its field. */
 
-import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import type { TaskAnswer } from './envelope.ts'
 import { isRecord } from './posting.ts'
 
 /** `findInvalidField` has the rules that go by the present. */
 export const answerQuery = <Query>(
-  name: string,
+  { name, id }: { name: string; id: string },
   schema: z.ZodType<Query>,
   body: unknown,
   findInvalidField: (query: Query) => string | undefined,
   list: (query: Query) => readonly unknown[],
 ): TaskAnswer => {
-  const answer = { id: randomUUID(), data: { api: 'app_data', function: name, ...(isRecord(body) && body) } }
+  const answer = { id, data: { api: 'app_data', function: name, ...(isRecord(body) && body) } }
   const { data: query, error } = schema.safeParse(body)
   const invalid = query === undefined ? String(error?.issues[0]?.path[0] ?? 'task') : findInvalidField(query)
   return query === undefined || invalid !== undefined

@@ -1,15 +1,18 @@
 /** Sends the webhooks of tasks again, at no charge (spec: Webhook resend). */
 
-import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Code } from './codes.ts'
+import type { Deviations } from './deviations.ts'
 import type { TaskAnswer } from './envelope.ts'
+import type { MakeId } from './ids.ts'
 import { MAX_IDS_PER_RESEND } from './limits.ts'
 import { isRecord } from './posting.ts'
 import { hooksOf, type Task, type Tasks } from './tasks.ts'
 import { postbackFormOf, type Webhooks } from './webhooks.ts'
 
 const Request = z.object({ id: z.uuid() })
+/** An id as it is sold is no UUID; which form it has is the service's own affair. */
+const SoldRequest = z.object({ id: z.string().min(1).max(100) })
 
 /** Why the webhooks of an id cannot be sent again; undefined when they can. */
 const findObstacle = (tasks: Tasks, id: string, task: Task | undefined, nowMs: number): Code | undefined => {
@@ -19,18 +22,22 @@ const findObstacle = (tasks: Tasks, id: string, task: Task | undefined, nowMs: n
   return tasks.stageOf(task, postbackFormOf(task), nowMs) === 'expired' ? 40403 : undefined
 }
 
+type ResendingService = { tasks: Tasks; webhooks: Webhooks; deviations: Deviations; makeId: MakeId }
+
 /** Answers each id by itself. The webhooks of a task that is not done yet go out when it is. */
 export const resendWebhooks = (
-  { tasks, webhooks }: { tasks: Tasks; webhooks: Webhooks },
+  { tasks, webhooks, deviations, makeId }: ResendingService,
   posted: readonly unknown[],
   nowMs: number,
-): TaskAnswer[] =>
-  posted.map((given, index) => {
+): TaskAnswer[] => {
+  const request = deviations.has('ids') ? SoldRequest : Request
+  const newId = () => makeId(nowMs, 'webhook_resend')
+  return posted.map((given, index) => {
     const data = { api: 'appendix', function: 'webhook_resend', ...(isRecord(given) && given) }
-    if (index >= MAX_IDS_PER_RESEND) return { id: randomUUID(), code: 40006, data, result: null }
-    const parsed = Request.safeParse(given)
+    if (index >= MAX_IDS_PER_RESEND) return { id: newId(), code: 40006, data, result: null }
+    const parsed = request.safeParse(given)
     if (!parsed.success) {
-      return { id: randomUUID(), code: 40501, message: "Invalid Field: 'id'.", data, result: null }
+      return { id: newId(), code: 40501, message: "Invalid Field: 'id'.", data, result: null }
     }
     const { id } = parsed.data
     const task = tasks.find(id)
@@ -42,3 +49,4 @@ export const resendWebhooks = (
     }
     return { id, code: 20100, data, result: null }
   })
+}

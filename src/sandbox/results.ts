@@ -3,6 +3,7 @@
 import type { App, Catalogue } from './catalogue.ts'
 import { buildCatalogue } from './catalogue.ts'
 import { buildCharts, type ChartMaker } from './charts.ts'
+import type { Deviations } from './deviations.ts'
 import { isInStore, type StoreEvent } from './events.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { decodeKeyword } from './keyword.ts'
@@ -15,11 +16,12 @@ import {
   showRating,
   type View,
 } from './listing.ts'
-import { type Form, findOffer, type Store, type TaskFunction } from './offers.ts'
-import { writeInfoPage, writeListPages } from './pages.ts'
+import { type Form, RESULT_TYPES, type Store, type TaskFunction } from './offers.ts'
+import { writeInfoPage, writeListPages, writeReviewsPages } from './pages.ts'
 import { buildRanker, type Ranker } from './ranking.ts'
 import type { RealApp } from './real-apps.ts'
-import { countReviews, listReviews } from './reviews.ts'
+import { remember } from './remember.ts'
+import { countReviews, countWanted, listReviews } from './reviews.ts'
 import { dayOf, formatTimestamp } from './timestamp.ts'
 
 /** What a task asks for. `subject` is the keyword as posted, the app id, or the collection. */
@@ -28,6 +30,9 @@ type Question = {
   function: TaskFunction
   subject: string
   category?: string
+  ageRating?: string
+  sortBy?: string
+  rating?: number
   locationCode: number
   languageCode: string
   depth: number
@@ -37,6 +42,8 @@ type Question = {
 
 /** Answers questions about the two stores. */
 export type Answers = {
+  /** The apps of each store. */
+  stores: Record<Store, { catalogue: Catalogue }>
   /** How many results come back, as they are billed: never more than the depth asked for; 0 when the store finds nothing. */
   count(question: Question): number
   /** The element of `result` in a form; only for a question of which `count` is not 0. */
@@ -71,22 +78,28 @@ const findExtras = (
 }
 
 /** What a search or a chart shows, from top to bottom. */
-const arrange = (question: Question, ranked: readonly App[]): { kind: string; app: App }[] => {
+const arrange = (
+  question: Question,
+  ranked: readonly App[],
+  deviations: Deviations,
+): { kind: string; app: App }[] => {
   const isSearch = question.function === 'app_searches'
   const kind = isSearch ? 'search_organic' : 'list_organic'
   const found = ranked.slice(0, question.depth).map((app) => ({ kind, app }))
-  const extras = isSearch && found.length > 0 ? findExtras(question, ranked) : []
+  // As it is sold, a search has organic items only.
+  const hasExtras = isSearch && found.length > 0 && !deviations.has('types')
+  const extras = hasExtras ? findExtras(question, ranked) : []
   return found.flatMap((organic, index) => [...extras.filter(({ after }) => after === index), organic])
 }
 
-const listItems = (question: Question, ranked: readonly App[]) => {
+const listItems = (question: Question, ranked: readonly App[], deviations: Deviations) => {
   const view = viewOf(question)
-  const listed = arrange(question, ranked)
+  const listed = arrange(question, ranked, deviations)
   const groups: Record<string, number> = {}
   return listed.map(({ kind, app }, index) => {
     const group = (groups[kind] ?? 0) + 1
     groups[kind] = group
-    return showListItem(question.store, app, view, { kind, group, absolute: index + 1 })
+    return showListItem(question.store, app, view, { kind, group, absolute: index + 1 }, deviations)
   })
 }
 
@@ -109,21 +122,22 @@ const frameOf = (question: Question) => ({
   language_code: question.languageCode,
 })
 
-const showList = (question: Question, ranked: readonly App[]) => {
-  const items = listItems(question, ranked)
+const showList = (question: Question, ranked: readonly App[], deviations: Deviations) => {
+  const items = listItems(question, ranked, deviations)
+  const isSparse = deviations.has('nulls')
   return {
     keyword: headingOf(question),
     ...frameOf(question),
-    check_url: checkUrlOf(question),
+    check_url: isSparse && question.store === 'ios_store' ? null : checkUrlOf(question),
     datetime: formatTimestamp(question.doneAtMs),
-    se_results_count: ranked.length,
+    se_results_count: isSparse && question.store === 'android_store' ? 0 : ranked.length,
     items_count: items.length,
     items,
   }
 }
 
-const showInfo = (question: Question, catalogue: Catalogue, app: App) => {
-  const item = showInfoItem(catalogue, app, viewOf(question))
+const showInfo = (question: Question, catalogue: Catalogue, app: App, deviations: Deviations) => {
+  const item = showInfoItem(catalogue, app, viewOf(question), deviations)
   return {
     app_id: app.id,
     ...frameOf(question),
@@ -135,18 +149,18 @@ const showInfo = (question: Question, catalogue: Catalogue, app: App) => {
   }
 }
 
-const showReviews = (question: Question, app: App) => {
+const showReviews = (question: Question, app: App, deviations: Deviations) => {
   const view = viewOf(question)
-  const items = listReviews(app, question.doneAtMs, question.depth)
+  const items = listReviews(app, question.doneAtMs, question, deviations)
   return {
     app_id: app.id,
     type: 'app_reviews',
     ...frameOf(question),
-    check_url: `${appUrl(question.store, app, view)}?see-all=reviews`,
+    check_url: `${appUrl(question.store, app, view)}${question.store === 'ios_store' ? '?see-all=reviews' : '&showAllReviews=true'}`,
     datetime: formatTimestamp(question.doneAtMs),
     title: describeApp(question.store, app, view).title,
     rating: showRating(app, view.day),
-    reviews_count: null,
+    reviews_count: question.store === 'ios_store' ? null : countReviews(app, question.doneAtMs),
     items_count: items.length,
     items,
   }
@@ -155,8 +169,10 @@ const showReviews = (question: Question, app: App) => {
 const showPages = (question: Question, pages: readonly string[]) => {
   const datetime = formatTimestamp(question.doneAtMs)
   return {
-    ...(question.function === 'app_info' ? { app_id: question.subject } : { keyword: headingOf(question) }),
-    type: findOffer(question.store, question.function).seType,
+    ...(question.function === 'app_info' || question.function === 'app_reviews'
+      ? { app_id: question.subject }
+      : { keyword: headingOf(question) }),
+    type: RESULT_TYPES[question.function],
     ...frameOf(question),
     datetime,
     items_count: pages.length,
@@ -174,7 +190,12 @@ const openStore = (
   return { catalogue, rank: buildRanker(catalogue, seed), chart: buildCharts(catalogue, seed) }
 }
 
-const buildAnswers = (seed: number, realApps: readonly RealApp[], events: readonly StoreEvent[]): Answers => {
+const buildAnswers = (
+  seed: number,
+  realApps: readonly RealApp[],
+  events: readonly StoreEvent[],
+  deviations: Deviations,
+): Answers => {
   const stores = {
     ios_store: openStore('ios_store', seed, realApps, events),
     android_store: openStore('android_store', seed, [], events),
@@ -187,50 +208,63 @@ const buildAnswers = (seed: number, realApps: readonly RealApp[], events: readon
     const { rank, chart } = stores[question.store]
     if (question.function === 'app_searches')
       return rank({ keyword: headingOf(question), ...viewOf(question) })
-    const { subject: collection, category } = question
-    return chart({ collection, ...(category !== undefined && { category }), ...viewOf(question) })
+    const { subject: collection, category, ageRating } = question
+    return chart({
+      collection,
+      ...(category !== undefined && { category }),
+      ...(ageRating !== undefined && { ageRating }),
+      ...viewOf(question),
+    })
   }
   const requireApp = (question: Question): App => {
     const app = findApp(question)
     if (!app) throw new Error(`The store has no app ${question.subject}`)
     return app
   }
+  const showAsPages = (question: Question): readonly string[] => {
+    const view = viewOf(question)
+    if (question.function === 'app_info') {
+      const { catalogue } = stores[question.store]
+      return [writeInfoPage(showInfoItem(catalogue, requireApp(question), view, deviations), view)]
+    }
+    if (question.function === 'app_reviews') {
+      const app = requireApp(question)
+      return writeReviewsPages(app, listReviews(app, question.doneAtMs, question, deviations), view)
+    }
+    return writeListPages(headingOf(question), listApps(question).slice(0, question.depth), view)
+  }
   return {
+    stores,
     count: (question) => {
       if (question.function === 'app_info') return Number(findApp(question) !== undefined)
       if (question.function !== 'app_reviews') {
-        return Math.min(question.depth, arrange(question, listApps(question)).length)
+        return Math.min(question.depth, arrange(question, listApps(question), deviations).length)
       }
       const app = findApp(question)
-      return app ? Math.min(question.depth, countReviews(app, question.doneAtMs)) : 0
+      return app ? countWanted(app, question.doneAtMs, question) : 0
     },
     show: (question, form) => {
-      if (question.function === 'app_reviews') return showReviews(question, requireApp(question))
-      const view = viewOf(question)
+      if (form === 'html') return showPages(question, showAsPages(question))
+      if (question.function === 'app_reviews') return showReviews(question, requireApp(question), deviations)
       if (question.function === 'app_info') {
-        const { catalogue } = stores[question.store]
-        const app = requireApp(question)
-        return form === 'advanced'
-          ? showInfo(question, catalogue, app)
-          : showPages(question, [writeInfoPage(showInfoItem(catalogue, app, view), view)])
+        return showInfo(question, stores[question.store].catalogue, requireApp(question), deviations)
       }
-      const ranked = listApps(question)
-      if (form === 'advanced') return showList(question, ranked)
-      return showPages(question, writeListPages(headingOf(question), ranked.slice(0, question.depth), view))
+      return showList(question, listApps(question), deviations)
     },
   }
 }
 
-/** The answers made last without real apps and events: sandboxes of one seed in one process share them. */
-let invented: { seed: number; answers: Answers } | undefined
+/** The answers made last without real apps and events: sandboxes of one seed and one form in one process share them. */
+const invented = remember<Answers>(2)
 
 /** Opens both stores of a seed, with real apps for the ios_store if there are any, and with what happens to apps of both. */
 export const openAnswers = (
   seed: number,
   realApps: readonly RealApp[],
   events: readonly StoreEvent[],
+  deviations: Deviations,
 ): Answers => {
-  if (realApps.length + events.length > 0) return buildAnswers(seed, realApps, events)
-  if (invented?.seed !== seed) invented = { seed, answers: buildAnswers(seed, [], []) }
-  return invented.answers
+  const build = () => buildAnswers(seed, realApps, events, deviations)
+  if (realApps.length + events.length > 0) return build()
+  return invented(JSON.stringify([seed, ...[...deviations].sort()]), build)
 }

@@ -1,12 +1,14 @@
 /**
- * The reviews of an app, newest first: each has a number, and with it a moment, an id and a text that never
- * change, so that a later look finds the same reviews and the new ones in front.
+ * The reviews of an app: each has a number, and with it a moment, an id and a text that never
+ * change, so that a later look finds the same reviews, and the new ones.
  */
 
 import type { App } from './catalogue.ts'
+import type { Deviations } from './deviations.ts'
 import { starsMoved } from './events.ts'
 import { fraction, mix, pick } from './hash.ts'
-import { releaseDay, versionOn } from './listing.ts'
+import { itemType, releaseDay, versionOn } from './listing.ts'
+import type { Store } from './offers.ts'
 import { DAY_MS, dayOf, formatTimestamp } from './timestamp.ts'
 import { NAME_ENDS, NAME_STARTS } from './words.ts'
 
@@ -39,35 +41,112 @@ const momentOf = (app: App, number: number): number =>
 export const countReviews = (app: App, timeMs: number): number =>
   Math.max(0, Math.floor((timeMs / DAY_MS - releaseDay(app)) * reviewsPerDay(app)))
 
-const showReview = (app: App, number: number, place: number) => {
+/** Of which reviews, in which order, and how many at most. `sortBy` is newest first where it is not given. */
+export type ReviewsWanted = { store: Store; depth: number; sortBy?: string; rating?: number }
+
+/** Reviews by helpfulness are those of so many newest ones, or three times as many as are wanted. */
+const RELEVANT_AT_LEAST = 500
+
+const starsOf = (app: App, number: number): number => {
+  const mood = app.rating + starsMoved(app.events, momentOf(app, number))
+  return Math.min(5, Math.max(1, Math.round(mood + 3 * fraction(mix(mix(app.hash, number), 1)) - 1.5)))
+}
+
+/** Up to `most` numbers of reviews, the newest first. */
+const newestNumbers = (app: App, timeMs: number, most: number, rating: number | undefined): number[] => {
+  const count = countReviews(app, timeMs)
+  const found: number[] = []
+  for (let number = count; number > 0 && found.length < most; number -= 1) {
+    if (rating === undefined || starsOf(app, number) === rating) found.push(number)
+  }
+  return found
+}
+
+const helpfulCount = (app: App, number: number): number =>
+  Math.floor(200 * fraction(mix(mix(app.hash, number), 7)) ** 6)
+
+const numbersOf = (app: App, timeMs: number, { depth, sortBy, rating }: ReviewsWanted): number[] => {
+  const isByHelp = sortBy === 'most_relevant' || sortBy === 'most_helpful'
+  const among = isByHelp ? Math.max(RELEVANT_AT_LEAST, 3 * depth) : depth
+  const numbers = newestNumbers(app, timeMs, among, rating)
+  if (!isByHelp) return numbers
+  return numbers
+    .sort((left, right) => helpfulCount(app, right) - helpfulCount(app, left) || right - left)
+    .slice(0, depth)
+}
+
+const RESPONSES = [
+  'Thank you! Please write to us, and we will look into it.',
+  'Thanks for your review. The next version will have it.',
+] as const
+
+/** What the developer answered: to every fourth review, within two days, and not before it is known. */
+const listResponses = (app: App, number: number, timeMs: number) => {
   const hash = mix(app.hash, number)
-  const timeMs = momentOf(app, number)
-  const mood = app.rating + starsMoved(app.events, timeMs)
-  const stars = Math.min(5, Math.max(1, Math.round(mood + 3 * fraction(mix(hash, 1)) - 1.5)))
+  const answeredMs = momentOf(app, number) + Math.round(2 * DAY_MS * fraction(mix(hash, 8)))
+  if (mix(hash, 9) % 4 !== 0 || answeredMs > timeMs) return null
+  const text = pick(RESPONSES, mix(hash, 10))
+  return [{ author: app.developer, title: null, text, timestamp: formatTimestamp(answeredMs) }]
+}
+
+/** Ids of the android_store look like UUIDs. */
+const androidId = (hash: number): string => {
+  const hex = [11, 12, 13, 14].map((noise) => mix(hash, noise).toString(16).padStart(8, '0')).join('')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+/** What a review has beside what those of both stores have. */
+const showOfStore = (store: Store, app: App, number: number, title: string, timeMs: number) => {
+  const hash = mix(app.hash, number)
+  if (store === 'ios_store') return { id: String(1_000_000_000 + mix(hash, 5)), title }
+  return {
+    id: androidId(hash),
+    helpful_count: helpfulCount(app, number),
+    title: null,
+    responses: listResponses(app, number, timeMs),
+  }
+}
+
+const showReview = (
+  app: App,
+  number: number,
+  place: number,
+  { store, timeMs, deviations }: { store: Store; timeMs: number; deviations: Deviations },
+) => {
+  const hash = mix(app.hash, number)
+  const writtenMs = momentOf(app, number)
+  const stars = starsOf(app, number)
   const [title, text] = pick(OPINIONS[Math.ceil(stars / 2) - 1] ?? [], mix(hash, 2))
   const name = `${pick(NAME_STARTS, mix(hash, 3))}${pick(NAME_ENDS, mix(hash, 4))}`
+  const isUnversioned = deviations.has('nulls') && (store === 'ios_store' || hash % 5 === 0)
   return {
-    type: 'ios_store_reviews_search',
+    type: itemType(store, 'reviews_search', deviations),
     rank_group: place,
     rank_absolute: place,
     position: 'left',
-    version: versionOn(app, dayOf(timeMs)),
+    version: isUnversioned ? null : versionOn(app, dayOf(writtenMs)),
     rating: { rating_type: 'Max5', value: stars, votes_count: null, rating_max: 5 },
-    timestamp: formatTimestamp(timeMs),
-    id: String(1_000_000_000 + mix(hash, 5)),
-    title,
+    timestamp: formatTimestamp(writtenMs),
+    ...showOfStore(store, app, number, title, timeMs),
     review_text: text.replace('{topic}', app.topic?.heads[0] ?? 'this'),
     user_profile: {
       profile_name: `${name}${hash % 100}`,
-      profile_image_url: hash % 3 === 0 ? null : `https://images.ios-store.example/user/${hash}.png`,
+      profile_image_url: hash % 3 === 0 ? null : `https://images.${imageHost(store)}/user/${hash}.png`,
     },
   }
 }
 
-/** The newest reviews of an app at a moment, as items of a reviews result. */
-export const listReviews = (app: App, timeMs: number, depth: number) => {
-  const count = countReviews(app, timeMs)
-  return Array.from({ length: Math.min(depth, count) }, (_, index) =>
-    showReview(app, count - index, index + 1),
+const imageHost = (store: Store): string =>
+  store === 'ios_store' ? 'ios-store.example' : 'android-store.example'
+
+/** The reviews of an app at a moment, as items of a reviews result. */
+export const listReviews = (app: App, timeMs: number, wanted: ReviewsWanted, deviations: Deviations) =>
+  numbersOf(app, timeMs, wanted).map((number, index) =>
+    showReview(app, number, index + 1, { store: wanted.store, timeMs, deviations }),
   )
-}
+
+/** How many reviews a result holds. */
+export const countWanted = (app: App, timeMs: number, { depth, rating }: ReviewsWanted): number =>
+  rating === undefined
+    ? Math.min(depth, countReviews(app, timeMs))
+    : newestNumbers(app, timeMs, depth, rating).length

@@ -14,13 +14,15 @@ import Fastify, {
 import { z } from 'zod'
 import { Account } from './account.ts'
 import { Calls } from './calls.ts'
-import type { Code } from './codes.ts'
+import { type Code, chooseCodes } from './codes.ts'
+import { chooseDeviations } from './deviations.ts'
 import { listEndpoints, Refusal, type Service } from './endpoints.ts'
-import { VERSION, wrapRefusal, wrapTasks } from './envelope.ts'
+import { buildEnvelope, type Envelope, VERSION } from './envelope.ts'
 import { FaultSettings, Faults } from './faults.ts'
 import { buildLoginCheck, guardCalls, type LoginCheck } from './guard.ts'
+import { chooseIds } from './ids.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
-import { HTML_ONLY_OFFERS, OFFERS } from './offers.ts'
+import { listOffers } from './offers.ts'
 import { Options, type OptionsInput } from './options.ts'
 import { readRealApps } from './real-apps.ts'
 import { openAnswers } from './results.ts'
@@ -52,11 +54,14 @@ const addEndpoints = (
       const work = () => {
         const nowMs = now()
         settle(service, nowMs)
-        const { id = '' } = request.params as { id?: string }
-        const answers = answer({ id, body: request.body, nowMs })
-        return wrapTasks(called, answers, performance.now() - startedMs)
+        const { id = '', country = '' } = request.params as { id?: string; country?: string }
+        const origin = `${request.protocol}://${request.host}`
+        const answers = answer({ id, country, body: request.body, nowMs, origin })
+        return service.envelope.wrapTasks(called, answers, performance.now() - startedMs)
       }
-      return trouble ? answerInTrouble(trouble, reply, work, closing) : sendJson(reply, work())
+      return trouble
+        ? answerInTrouble(trouble, reply, { work, refuse: service.envelope.wrapRefusal, closing })
+        : sendJson(reply, work())
     }
     app.route({ method, url: path, handler, config: { countAs, window } as object })
   }
@@ -76,7 +81,7 @@ const addControl = (app: FastifyInstance, { faults }: Service, isKnown: LoginChe
 }
 
 /** Errors as the service shows them: a request that cannot be read is refused with 200, a fault of our own is 500. */
-const showErrors = (app: FastifyInstance): void => {
+const showErrors = (app: FastifyInstance, { wrapRefusal }: Envelope): void => {
   const refuse = (reply: FastifyReply, code: Code, httpStatus = 200) =>
     sendJson(reply, wrapRefusal(code), httpStatus)
   app.setNotFoundHandler((_request, reply) => refuse(reply, 40400, 404))
@@ -97,23 +102,31 @@ const showErrors = (app: FastifyInstance): void => {
 const openService = (options: Options, hostNow: () => number): { service: Service; now: () => number } => {
   const faults = new Faults(options.seed, options.faults)
   const now = () => faults.clockMs ?? hostNow() + faults.clockOffsetMs
-  const account = new Account(options)
+  const deviations = chooseDeviations(options)
+  const account = new Account({ ...options, isLimited: !deviations.has('no-limits') })
   const answers = openAnswers(
     options.seed,
     options.catalogFile ? readRealApps(options.catalogFile) : [],
     options.events,
+    deviations,
   )
   const tasks = new Tasks(options.login, account, options.stateFile)
+  const source = {
+    offers: listOffers(deviations, options.htmlOnly),
+    answers,
+    tasks,
+    faults,
+    deviations,
+    envelope: buildEnvelope(chooseCodes(deviations)),
+    makeId: chooseIds(deviations),
+  }
   const service = {
+    ...source,
     login: options.login,
     readyMs: options.readyMs,
-    offers: options.htmlOnly ? HTML_ONLY_OFFERS : OFFERS,
-    answers,
     account,
-    tasks,
     calls: new Calls(options),
-    faults,
-    webhooks: new Webhooks({ tasks, answers, faults }, now, options),
+    webhooks: new Webhooks(source, now, options),
   }
   return { service, now }
 }
@@ -154,16 +167,16 @@ export const startSandbox = async (input: OptionsInput & { now?: () => number } 
       bodyLimit: MAX_BODY_BYTES,
       forceCloseConnections: true,
       // A path that cannot be read, or an id longer than any, names no endpoint.
-      frameworkErrors: (_error, _request, reply) => sendJson(reply, wrapRefusal(40400), 404),
+      frameworkErrors: (_error, _request, reply) => sendJson(reply, service.envelope.wrapRefusal(40400), 404),
     })
     app.removeContentTypeParser('text/plain')
     app.addHook('onRequest', async (_request, reply) => {
       lastRequestMs = performance.now()
       reply.header('date', new Date(now()).toUTCString())
     })
-    const isKnown = buildLoginCheck(options)
+    const isKnown = buildLoginCheck(options, service.envelope)
     guardCalls(app, service, { isKnown, isVerified: options.verified, now })
-    showErrors(app)
+    showErrors(app, service.envelope)
     app.get('/', () => greeting)
     addControl(app, service, isKnown)
     addEndpoints(app, service, now, closing.signal)

@@ -13,9 +13,9 @@ import {
   openBooks,
   type PostedTask,
 } from './books.ts'
-import type { Code } from './codes.ts'
+import type { Code, Codes } from './codes.ts'
 import { MAX_ROWS, READY_LIST_DAYS, RETENTION_DAYS } from './limits.ts'
-import type { Form, Store, TaskFunction } from './offers.ts'
+import type { Form, Offer } from './offers.ts'
 import { DAY_MS } from './timestamp.ts'
 
 /**
@@ -42,6 +42,10 @@ const dayOf = (timeMs: number): number => Math.floor(timeMs / DAY_MS)
 
 /** How a task that is done has ended. */
 export const outcomeOf = (task: PostedTask): Code => task.failure ?? (task.results > 0 ? 20000 : 40102)
+
+/** The message of a code with which a task has ended. With 40501 it says that nothing was found. */
+export const messageOf = (code: Code, codes: Codes): string =>
+  code === 40501 ? codes.show(40102).message : codes.show(code).message
 
 export class Tasks {
   readonly #login: string
@@ -70,6 +74,13 @@ export class Tasks {
     if (tasks.length === 0) return
     this.#record({ kind: 'posted', login: this.#login, tasks })
     for (const { id } of tasks) this.#addUnfinished(this.#byId.get(id))
+    this.#books.flush()
+  }
+
+  /** Charges and keeps a call that is answered at once. */
+  postFetched(call: PostedTask): void {
+    this.#record({ kind: 'posted', login: this.#login, tasks: [call] })
+    this.#record({ kind: 'fetched', id: call.id })
     this.#books.flush()
   }
 
@@ -103,27 +114,37 @@ export class Tasks {
     return nowMs < task.postedAtMs + handedMs ? 'handed' : 'queued'
   }
 
-  /** The tasks done and not fetched, those done first in front, bounded in number and age. */
-  listReady(store: Store, taskFunction: TaskFunction, nowMs: number): readonly Task[] {
+  /**
+   * The tasks of some offers that are done and not fetched, those done first in front, bounded in number and age. Those
+   * done after `doneByMs` are left out.
+   */
+  listReady(offers: readonly Offer[], nowMs: number, doneByMs: number): readonly Task[] {
     const oldestMs = nowMs - READY_LIST_DAYS * DAY_MS
-    return this.#readyOf(store, taskFunction)
-      .values()
-      .filter((task) => task.postedAtMs >= oldestMs)
-      .take(MAX_ROWS)
-      .toArray()
+    const lists = offers.map((offer) =>
+      this.#readyOf(offer)
+        .values()
+        .filter((task) => task.postedAtMs >= oldestMs && task.doneAtMs <= doneByMs)
+        .take(MAX_ROWS)
+        .toArray(),
+    )
+    if (lists.length === 1) return lists[0] ?? []
+    return lists
+      .flat()
+      .sort((left, right) => left.doneAtMs - right.doneAtMs)
+      .slice(0, MAX_ROWS)
   }
 
   /** Takes a task off the ready list for good. */
   markFetched(task: Task): void {
     if (task.isFetched) return
     this.#record({ kind: 'fetched', id: task.id })
-    this.#readyOf(task.store, task.function).delete(task.id)
+    this.#readyOf(task).delete(task.id)
   }
 
   /** Notes how a webhook went: a delivered postback ends the task's time on the ready list, a failed one begins it. */
   noteDelivery(task: Task, hook: Hook, failure?: DeliveryFailure): void {
     this.#record({ kind: 'sent', id: task.id, hook, ...(failure && { failure }) })
-    if (task.isFetched) this.#readyOf(task.store, task.function).delete(task.id)
+    if (task.isFetched) this.#readyOf(task).delete(task.id)
     else this.#listAsReady(task)
   }
 
@@ -177,7 +198,7 @@ export class Tasks {
   }
 
   #listAsReady(task: Task): void {
-    if (!task.isFetched && !task.isHeld) this.#readyOf(task.store, task.function).set(task.id, task)
+    if (!task.isFetched && !task.isHeld) this.#readyOf(task).set(task.id, task)
   }
 
   #record(entry: Entry): void {
@@ -185,8 +206,8 @@ export class Tasks {
     this.#books.append(entry)
   }
 
-  #readyOf(store: Store, taskFunction: TaskFunction): Map<string, Task> {
-    const key = `${store}/${taskFunction}`
+  #readyOf(kind: Pick<PostedTask, 'store' | 'function'>): Map<string, Task> {
+    const key = `${kind.store}/${kind.function}`
     const ready = this.#ready.get(key) ?? new Map<string, Task>()
     this.#ready.set(key, ready)
     return ready

@@ -3,7 +3,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import type { Code } from './codes.ts'
-import { wrapRefusal } from './envelope.ts'
 import type { CallFault, Trouble } from './faults.ts'
 import { pick } from './hash.ts'
 
@@ -28,31 +27,36 @@ const cut = (reply: FastifyReply, end: 'destroy' | 'resetAndDestroy') => {
   return reply
 }
 
-type Sender = (reply: FastifyReply, trouble: Trouble, body: string) => FastifyReply
+/** `wrap` refuses the whole call. */
+type Sender = (
+  reply: FastifyReply,
+  trouble: Trouble,
+  wrap: (code: Code) => string,
+  body: string,
+) => FastifyReply
 
 /** How the answer of each kind ends; `body` is the answer that should have been. */
 const SENDERS: Record<CallFault, Sender> = {
   reset: (reply) => cut(reply, 'resetAndDestroy'),
   lost: (reply) => cut(reply, 'destroy'),
-  http500: (reply) => sendJson(reply, wrapRefusal(50000), 500),
-  internalCode: (reply, { noise }) => sendJson(reply, wrapRefusal(pick(INTERNAL_CODES, noise >>> 1))),
-  tasksNull: (reply) => sendJson(reply, wrapRefusal(20000)),
-  rateLimit: (reply) => sendJson(reply, wrapRefusal(40202)),
-  paymentRequired: (reply) => sendJson(reply, wrapRefusal(40200), 402),
-  halfBody: (reply, _trouble, body) => sendHalf(reply, body),
+  http500: (reply, _trouble, wrap) => sendJson(reply, wrap(50000), 500),
+  internalCode: (reply, { noise }, wrap) => sendJson(reply, wrap(pick(INTERNAL_CODES, noise >>> 1))),
+  tasksNull: (reply, _trouble, wrap) => sendJson(reply, wrap(20000)),
+  rateLimit: (reply, _trouble, wrap) => sendJson(reply, wrap(40202)),
+  paymentRequired: (reply, _trouble, wrap) => sendJson(reply, wrap(40200), 402),
+  halfBody: (reply, _trouble, _wrap, body) => sendHalf(reply, body),
   notJson: (reply) => reply.code(200).header('content-type', 'text/html').send(GATEWAY_PAGE),
-  slow: (reply, _trouble, body) => sendJson(reply, body),
+  slow: (reply, _trouble, _wrap, body) => sendJson(reply, body),
 }
 
-/**
- * Answers in trouble. `work` does what the call asks for, and gives the body that it should get. `closing` ends
- * the waiting of slow answers.
- */
+/** `work` does what the call asks for, and gives the body that it should get. `closing` ends the waiting of slow answers. */
+type TroubledCall = { work: () => string; refuse: (code: Code) => string; closing: AbortSignal }
+
+/** Answers in trouble. */
 export const answerInTrouble = async (
   trouble: Trouble,
   reply: FastifyReply,
-  work: () => string,
-  closing: AbortSignal,
+  { work, refuse, closing }: TroubledCall,
 ): Promise<FastifyReply> => {
   let body = trouble.when === 'after' ? work() : ''
   if (trouble.kind === 'slow') {
@@ -60,5 +64,5 @@ export const answerInTrouble = async (
     if (closing.aborted) return cut(reply, 'destroy')
     if (trouble.when === 'before') body = work()
   }
-  return SENDERS[trouble.kind](reply, trouble, body)
+  return SENDERS[trouble.kind](reply, trouble, refuse, body)
 }

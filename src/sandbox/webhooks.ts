@@ -7,9 +7,8 @@ import { gzipSync } from 'node:zlib'
 import pLimit, { type LimitFunction } from 'p-limit'
 import { Agent, type Dispatcher } from 'undici'
 import type { DeliveryFailure, Hook } from './books.ts'
-import { wrapTasks } from './envelope.ts'
 import { type ResultSource, showResult } from './fetching.ts'
-import { type Form, resultPath } from './offers.ts'
+import { type Form, findOffer, resultPath } from './offers.ts'
 import type { Task } from './tasks.ts'
 
 /** Of a client's answer, no more is read. */
@@ -123,7 +122,9 @@ export class Webhooks {
     const startedMs = performance.now()
     const form = postbackFormOf(task)
     const answer = showResult(this.#source, task, form)
-    const body = wrapTasks(resultPath(task, form), [answer], performance.now() - startedMs)
+    const { envelope, offers } = this.#source
+    const path = resultPath(findOffer(offers, task), task.id, form)
+    const body = envelope.wrapTasks(path, [answer], performance.now() - startedMs)
     return {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },

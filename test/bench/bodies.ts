@@ -1,8 +1,11 @@
 /** The answer to a search of 100 apps, as the sandbox makes it: what a service on loopback gives without making it anew. */
-import { wrapTasks } from '../../src/sandbox/envelope.ts'
+import { chooseCodes } from '../../src/sandbox/codes.ts'
+import { NO_DEVIATIONS } from '../../src/sandbox/deviations.ts'
+import { buildEnvelope } from '../../src/sandbox/envelope.ts'
 import { FaultSettings, Faults } from '../../src/sandbox/faults.ts'
 import { showResult } from '../../src/sandbox/fetching.ts'
-import { resultPath } from '../../src/sandbox/offers.ts'
+import { chooseIds } from '../../src/sandbox/ids.ts'
+import { findOffer, listOffers, resultPath } from '../../src/sandbox/offers.ts'
 import { openAnswers } from '../../src/sandbox/results.ts'
 import type { Task } from '../../src/sandbox/tasks.ts'
 
@@ -19,7 +22,11 @@ const DONE_AT_MS = Date.parse('2026-01-01T00:00:00Z')
 /** Words of which the sandbox's store has more than a hundred apps in every three. */
 const WORDS = 'yoga math game music photo running fitness learn video budget puzzle language'.split(' ')
 
-const answers = openAnswers(1, [], [])
+const deviations = NO_DEVIATIONS
+const offers = listOffers(deviations)
+const envelope = buildEnvelope(chooseCodes(deviations))
+const makeId = chooseIds(deviations)
+const answers = openAnswers(1, [], [], deviations)
 const faults = new Faults(1, FaultSettings.parse({}))
 
 /** 220 keywords, each with a hundred apps at least. */
@@ -56,8 +63,9 @@ function makeBody({ id, tag, keyword }: Delivery): string {
     due: ['postback_url'],
   }
   if (task.results !== DEPTH) throw new Error(`The store has ${task.results} results of "${keyword}".`)
-  const answer = showResult({ answers, faults, tasks: null as never }, task, 'advanced')
-  return wrapTasks(resultPath(task, 'advanced'), [answer], 1)
+  const source = { answers, faults, offers, deviations, envelope, makeId, tasks: null as never }
+  const answer = showResult(source, task, 'advanced')
+  return envelope.wrapTasks(resultPath(findOffer(offers, task), id, 'advanced'), [answer], 1)
 }
 
 /** The body of a keyword, cut where its id (twice) and its tag stand. */

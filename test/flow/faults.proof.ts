@@ -18,6 +18,8 @@ import { createWorld, type World, type WorldRunner } from '../support/world.ts'
 
 const KEYWORDS = 1_200
 const RATE = 0.05
+/** A burst of minutes would end the proof before anything else. */
+const BURST = { rate: 0.01, ms: 20 }
 /** Each is some seconds of work; a minute's pause is over at once. */
 const MAX_ROUNDS = 60
 
@@ -30,7 +32,7 @@ before(async () => {
     sandbox: {
       callsPerMinute: 100_000,
       requestsInFlight: 100,
-      faults: Object.fromEntries(FAULT_KINDS.map((kind) => [kind, RATE])),
+      faults: { ...Object.fromEntries(FAULT_KINDS.map((kind) => [kind, RATE])), storeBurst: BURST },
     },
     settings: { callsPerMinute: 100_000, overdueAfterMs: 1_000, reconcileQuietMs: 5_000 },
   })

@@ -9,8 +9,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import postgres from 'postgres'
-import { LANGUAGES } from '../../src/sandbox/languages.ts'
-import { LOCATIONS } from '../../src/sandbox/locations.ts'
+import { NO_DEVIATIONS } from '../../src/sandbox/deviations.ts'
+import { listLanguages } from '../../src/sandbox/languages.ts'
+import { listLocations } from '../../src/sandbox/locations.ts'
+import { STORES } from '../../src/sandbox/offers.ts'
 import { callCommand } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -31,13 +33,15 @@ let database: TestDatabase
 before(async () => {
   database = await createTestDatabase()
   const { sql } = database
-  for (const [store, locations] of Object.entries(LOCATIONS)) {
+  for (const store of STORES) {
+    const locations = listLocations(store, NO_DEVIATIONS)
+    const languages = listLanguages(store, NO_DEVIATIONS)
     await sql`insert into location (store, code, name, country_iso_code, type)
       select ${store}, location_code, location_name, country_iso_code, location_type
       from json_to_recordset(${JSON.stringify(locations)}::text::json)
         as l (location_code int, location_name text, country_iso_code text, location_type text)`
     await sql`insert into language select ${store}, language_code, language_name
-      from json_to_recordset(${JSON.stringify(LANGUAGES)}::text::json) as l (language_code text, language_name text)`
+      from json_to_recordset(${JSON.stringify(languages)}::text::json) as l (language_code text, language_name text)`
   }
   await sql`insert into category (store, name) select 'android_store', unnest('{game,game_puzzle,education}'::text[])`
   await sql`insert into keyword_watch (id, project, store, keyword, location_code, language_code)

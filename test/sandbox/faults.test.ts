@@ -136,6 +136,48 @@ describe('faults of tasks, lists and results', () => {
   })
 })
 
+describe('failures of the store', () => {
+  /** How a task has ended: its code, its message, what the envelope counts, and what it cost in the end. */
+  const askOutcome = async (caller: Caller, id: string) => {
+    const { tasks, tasks_error, status_code } = await caller.get(
+      `/v3/app_data/ios_store/app_searches/task_get/advanced/${id}`,
+    )
+    return [status_code, tasks[0].status_code, tasks[0].status_message, tasks_error]
+  }
+
+  test('a burst fails every task that is done in its minutes, without a word in the envelope', async (t) => {
+    const faults = { storeBurst: { times: 1, ms: 5 * 60_000 } }
+    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults })
+    const [first, second] = await postTasks(caller, [task(), task({ depth: 200 })])
+    caller.clock.nowMs += 5 * 60_000 - 1
+    const [last] = await postTasks(caller, [task()])
+    caller.clock.nowMs += 1
+    const [after] = await postTasks(caller, [task()])
+    for (const { id } of [first, second, last]) {
+      assert.deepEqual(await askOutcome(caller, id), [20000, 40101, 'Internal SE server error.', 0])
+    }
+    assert.deepEqual(await askOutcome(caller, after.id), [20000, 20000, 'Ok.', 0])
+    assert.equal(await readBalance(caller), 1000 - 0.0012 * 5)
+  })
+
+  test('a task fails with 40103, charged in full', async (t) => {
+    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { executionFailed: { times: 1 } } })
+    const [failed, fine] = await postTasks(caller, [task({ depth: 200 }), task()])
+    assert.deepEqual(await askOutcome(caller, failed.id), [20000, 40103, 'Task execution failed.', 1])
+    assert.deepEqual((await askOutcome(caller, fine.id)).slice(0, 2), [20000, 20000])
+    assert.equal(await readBalance(caller), 1000 - 0.0012 * 3)
+  })
+
+  test('nothing is found under the code of an invalid field, charged for one unit', async (t) => {
+    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { nothingFound: { times: 1 } } })
+    const [{ id }] = await postTasks(caller, [task({ depth: 200 })])
+    assert.deepEqual(await askOutcome(caller, id), [20000, 40501, 'No Search Results.', 1])
+    assert.equal(await readBalance(caller), 1000 - 0.0012)
+    const failures = (await caller.post('/v3/app_data/errors', {})).tasks[0].result
+    assert.deepEqual([failures[0].error_code, failures[0].error_message], [40501, 'No Search Results.'])
+  })
+})
+
 describe('faults of webhooks', () => {
   const open = async (t: Parameters<typeof openSandbox>[0], faults: FaultSettingsInput) => {
     const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...ample, faults }), await openReceiver(t)]
@@ -212,11 +254,13 @@ describe('the control of the faults', () => {
     await assert.rejects(openSandbox(t, { faults: { slow: 2 } }), /slow/)
   })
 
-  test('a command line gives rates, a rate for all kinds, or everything as JSON', () => {
+  test('a command line gives rates, a rate for all kinds but bursts, or everything as JSON', () => {
     assert.deepEqual(parseFaults('http500=0.05, slow=1'), FaultSettings.parse({ http500: 0.05, slow: 1 }))
     const all = parseFaults('all=0.05,slow=0')
     assert.deepEqual(all.slow, { rate: 0 })
-    for (const kind of FAULT_KINDS) if (kind !== 'slow') assert.deepEqual(all[kind], { rate: 0.05 })
+    assert.equal(all.storeBurst, undefined)
+    const others = FAULT_KINDS.filter((kind) => kind !== 'slow' && kind !== 'storeBurst')
+    for (const kind of others) assert.deepEqual(all[kind], { rate: 0.05 })
     assert.equal(parseFaults('{"clockOffsetMs":-5}').clockOffsetMs, -5)
     for (const text of ['', 'all', 'all=', 'reset=x', 'nothing=1', 'reset=2', '{']) {
       assert.throws(() => parseFaults(text), text)
@@ -269,6 +313,7 @@ describe('the control of the faults', () => {
     const faults = {
       ...Object.fromEntries(FAULT_KINDS.map((kind) => [kind, 0.2])),
       slow: { rate: 0.2, ms: 1 },
+      storeBurst: { rate: 0.2, ms: 1 },
     }
     const caller = await openSandbox(t, { ...ample, readyMs: 0, faults })
     for (let call = 0; call < 200; call += 1) await attempt(caller)

@@ -7,7 +7,7 @@
 import type { Deviations } from './deviations.ts'
 import { mix, pick } from './hash.ts'
 import type { Store } from './offers.ts'
-import { NAME_ENDS, NAME_STARTS } from './words.ts'
+import { NAME_STARTS } from './words.ts'
 
 /** A location record as the locations list gives it (spec: Reference records). */
 export type Location = {
@@ -96,7 +96,7 @@ const PLACE_ENDS = ['burgh', 'ville', 'ford', 'stadt', 'haven', 'bridge', 'field
 
 /** `nth` tells it from the others with the same parent. */
 const inventPlace = (parent: Location, code: number, nth: number, type: 'Region' | 'City'): Location => {
-  const name = [NAME_STARTS, NAME_ENDS, PLACE_ENDS].map((parts, index) => pick(parts, mix(code, index)))
+  const name = [NAME_STARTS, PLACE_ENDS].map((parts, index) => pick(parts, mix(code, index)))
   return {
     location_code: code,
     location_name: `${name.join('')} ${nth + 1},${parent.location_name}`,

@@ -13,6 +13,12 @@ ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_base_1_to_700";
 --> statement-breakpoint
 ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_threshold_in_range_of_kind";
 --> statement-breakpoint
+ALTER TABLE "app_watch" DROP CONSTRAINT "app_watch_html_only_with_info_of_android_store";
+--> statement-breakpoint
+ALTER TABLE "app_watch" DROP CONSTRAINT "app_watch_reviews_only_of_ios_store";
+--> statement-breakpoint
+ALTER TABLE "app_watch" DROP CONSTRAINT "app_watch_reviews_depth_1_to_500";
+--> statement-breakpoint
 ALTER TABLE "chart_watch" DROP CONSTRAINT "chart_watch_only_of_android_store";
 --> statement-breakpoint
 ALTER TABLE "chart_watch" DROP CONSTRAINT "chart_watch_depth_1_to_200";
@@ -23,7 +29,13 @@ ALTER TABLE "target" DROP CONSTRAINT "target_function_of_store";
 --> statement-breakpoint
 DROP INDEX "chart_watch_same_row_twice";
 --> statement-breakpoint
+ALTER TABLE "app_watch" ALTER COLUMN "reviews_depth" DROP DEFAULT;
+--> statement-breakpoint
 ALTER TABLE "chart_watch" ADD COLUMN "age_rating" text;
+--> statement-breakpoint
+ALTER TABLE "review" ADD COLUMN "helpful_count" integer;
+--> statement-breakpoint
+ALTER TABLE "review" ADD COLUMN "responses" jsonb;
 --> statement-breakpoint
 CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(age_rating, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
@@ -40,6 +52,10 @@ ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_threshold_in_range_of_kind" 
         when 'rating_dropped' then threshold between 0.01 and 4
         when 'review_low' then threshold between 1 and 5
         else threshold > 0 and threshold <= 1000000 end) is not false or refuse('alert_rule', 'threshold_in_range_of_kind', array[project, name], to_jsonb(threshold), to_jsonb(kind)));
+--> statement-breakpoint
+ALTER TABLE "app_watch" ADD CONSTRAINT "app_watch_html_only_with_info_or_reviews_of_android_store" CHECK ((not html or ((info or reviews) and store = 'android_store')) is not false or refuse('app_watch', 'html_only_with_info_or_reviews_of_android_store', array[project, store, app_id], to_jsonb(info), to_jsonb(reviews), to_jsonb(store)));
+--> statement-breakpoint
+ALTER TABLE "app_watch" ADD CONSTRAINT "app_watch_reviews_depth_1_to_maximum" CHECK ((reviews_depth between 1 and case store when 'ios_store' then 500 else 10000 end) is not false or refuse('app_watch', 'reviews_depth_1_to_maximum', array[project, store, app_id], to_jsonb(reviews_depth)));
 --> statement-breakpoint
 ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_store_known" CHECK ((store in ('ios_store', 'android_store')) is not false or refuse('chart_watch', 'store_known', array[project, collection, category], to_jsonb(store)));
 --> statement-breakpoint

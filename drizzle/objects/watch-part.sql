@@ -31,16 +31,15 @@ from (
       select l.code from location l
       where l.store = a.store and lower(l.name collate "C") = lower(a.location_name collate "C") order by l.code limit 1
     )),
-    a.language_code, a.app_id, a.role, a.label, a.every, null, a.html, a.priority, a.info, a.enabled
+    a.language_code, a.app_id, a.role, a.label, a.every, null, a.html and a.info, a.priority, a.info, a.enabled
   from app_watch a
   union all
-  -- Raw pages are had of the android_store alone, which has no reviews.
   select 'reviews', 'app_watch', a.id, a.project, a.store, 'app_reviews', a.app_id, null, a.location_code, a.location_name,
     coalesce(a.location_code, (
       select l.code from location l
       where l.store = a.store and lower(l.name collate "C") = lower(a.location_name collate "C") order by l.code limit 1
     )),
-    a.language_code, a.app_id, null, null, a.every, a.reviews_depth, false, a.priority, true, a.enabled and a.reviews
+    a.language_code, a.app_id, null, null, a.every, a.reviews_depth, a.html, a.priority, true, a.enabled and a.reviews
   from app_watch a
 ) w
 join project pr on pr.name = w.project;

@@ -87,6 +87,19 @@ revoke execute on function set_default_depth() from public;
 create or replace trigger a_default_depth before insert or update on keyword_watch
 for each row when (new.depth is null) execute function set_default_depth();
 
+-- In the android_store what one billing unit pays for (docs/service.md: reviews of the android_store).
+create or replace function set_default_reviews_depth() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  new.reviews_depth := case new.store when 'android_store' then 150 else 50 end;
+  return new;
+end $$;
+comment on function set_default_reviews_depth() is 'Gives an app watch the depth of reviews of its store.';
+revoke execute on function set_default_reviews_depth() from public;
+
+create or replace trigger a_default_depth before insert or update on app_watch
+for each row when (new.reviews_depth is null) execute function set_default_reviews_depth();
+
 create or replace trigger a_prepare before insert or update on keyword_watch
 for each row when (
   num_nulls(new.id, new.project, new.store, new.keyword, new.language_code, new.html, new.every, new.priority, new.weight, new.enabled,
@@ -132,9 +145,10 @@ comment on column app_watch.location_code is 'The place of info and reviews by i
 comment on column app_watch.location_name is 'The place of info and reviews by its name in the table location, instead of location_code.';
 comment on column app_watch.language_code is 'The language of info and reviews by its code in the table language, such as en.';
 comment on column app_watch.info is 'Whether the app''s page is read as well: rating, price, version, texts. It costs money, and needs a place and a language.';
-comment on column app_watch.html is 'Whether the raw page is kept beside info, at no extra cost; android_store alone. False unless you say.';
-comment on column app_watch.reviews is 'Whether its reviews are read; ios_store alone. It costs money, and needs a place and a language.';
-comment on column app_watch.reviews_depth is 'How many of the newest reviews are read each time, 1 to 500; it is what costs. 50 unless you say.';
+comment on column app_watch.html is 'Whether the raw pages are kept beside info and reviews, at no extra cost; android_store alone. False unless you say.';
+comment on column app_watch.reviews is 'Whether its reviews are read, the newest first. It costs money, and needs a place and a language.';
+comment on column app_watch.reviews_depth is
+  'How many of the newest reviews are read each time: up to 500 in the ios_store (50 unless you say), 10000 in the android_store (150). It is what costs.';
 comment on column app_watch.every is 'How often info and reviews: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
 comment on column app_watch.priority is '1, or 2 for twice the price: answered sooner, and first when money is short. 1 unless you say.';
 comment on column app_watch.enabled is 'Whether it is followed. False keeps the row and its history, and costs nothing.';

@@ -173,7 +173,8 @@ async function fetchForms(client: AppDataClient, item: FetchItem, findKnown: Fin
   const outcome = await client.getResult(item.path ?? addressOf(item, item.kind), parseSparingly)
   const fetched = readOutcome(item, outcome, findKnown)
   if (!item.html || item.kind === 'html') return fetched
-  return fetched.kind === 'ranking' || fetched.kind === 'snapshot' ? addPages(client, fetched) : fetched
+  const { kind } = fetched
+  return kind === 'ranking' || kind === 'snapshot' || kind === 'reviews' ? addPages(client, fetched) : fetched
 }
 
 /** Pure: the outcome of a task whose answer could not be had or read. */
@@ -202,7 +203,7 @@ function addressOf({ store, function: fn, serviceId }: FetchItem, form: ResultFo
  */
 async function addPages(
   client: AppDataClient,
-  fetched: Extract<Fetched, { kind: 'ranking' | 'snapshot' }>,
+  fetched: Extract<Fetched, { kind: 'ranking' | 'snapshot' | 'reviews' }>,
 ): Promise<Fetched> {
   const { item } = fetched
   const without = (reason: string): Fetched => ({

@@ -63,6 +63,8 @@ export function toReviews(fetched: Of<'reviews'>, idOf: AppIds): SeenReview[] {
     text: review.reviewText,
     author: review.userProfile?.profileName ?? null,
     authorImage: review.userProfile?.profileImageUrl ?? null,
+    helpfulCount: review.helpfulCount,
+    responses: review.responses,
     writtenAt: review.timestamp,
     firstSeenAt: reviews.datetime,
     lastSeenAt: reviews.datetime,

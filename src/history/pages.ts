@@ -25,7 +25,7 @@ export async function insertPages(tx: Transaction, captures: readonly Capture[])
     described as (
       insert into app_snapshot (target_id, slot, captured_at, gap, reason)
       select target_id, slot, captured_at, 'html_only', 'The service offers raw pages only; they are in page.'
-      from closed where function = 'app_info'
+      from closed where function in ('app_info', 'app_reviews')
       on conflict (target_id, slot) do nothing
     )
     select service_id as "serviceId" from collected where (select count(*) from ranked) >= 0`

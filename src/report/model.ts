@@ -160,6 +160,8 @@ export interface Review {
   readonly text: string | null
   readonly author: string | null
   readonly version: string | null
+  /** What the developer answered last. */
+  readonly response: string | null
 }
 
 /** Slots of all functions by what became of them. */

@@ -98,7 +98,8 @@ export async function readReviews(
     where ${within} group by 1 order by 1`
   const low = await tx<(Omit<Review, 'app'> & { id: number })[]>`
     select to_char(r.written_at at time zone ${timezone}, 'YYYY-MM-DD') as day, r.app as id, r.location as place,
-      round(r.rating)::integer as stars, r.title, left(r.text, ${LONGEST_REVIEW}) as text, r.author, r.version
+      round(r.rating)::integer as stars, r.title, left(r.text, ${LONGEST_REVIEW}) as text, r.author, r.version,
+      left(r.response, ${LONGEST_REVIEW}) as response
     from app_review r
     where ${within} and r.rating < 2.5
     order by r.written_at desc limit ${LOW_REVIEWS}`

@@ -19,5 +19,10 @@ export {
 } from './ranked-result.ts'
 export type { Price, Rating } from './rating-and-price.ts'
 export type { RefusedItem } from './refused-items.ts'
-export { type AppReviewsResult, parseReviewsResult, type Review } from './reviews-result.ts'
+export {
+  type AppReviewsResult,
+  parseReviewsResult,
+  type Review,
+  type ReviewResponse,
+} from './reviews-result.ts'
 export { parseSearchResult, type SearchItem, type SearchResult } from './search-result.ts'

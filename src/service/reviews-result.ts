@@ -8,6 +8,7 @@ import {
   optionalCode,
   optionalCount,
   orNull,
+  readCode,
   readCount,
   readWith,
   unreadable,
@@ -127,7 +128,7 @@ const review: z.ZodType<Review> = wireRecord({
   title: wireText(2_000),
   review_text: wireText(100_000),
   user_profile: wireRecord({ profile_name: name, profile_image_url: url }).nullish().transform(orNull),
-  helpful_count: ifReadable(readCount),
+  helpful_count: ifReadable(readCode),
   responses,
 })
 

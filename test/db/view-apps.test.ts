@@ -203,6 +203,32 @@ describe('reviews', () => {
     )
   })
 
+  test('say how helpful they were found, and what the developer answered last', async () => {
+    await list.addApp({ ...PLACE, reviews: true })
+    const answer = (text: string, timestamp: string | null) => ({
+      author: 'us',
+      title: null,
+      text,
+      timestamp,
+    })
+    const answers = [
+      answer('of the second', '2026-03-10T09:00:00.000Z'),
+      answer('undated', null),
+      answer('of the first', '2026-03-09T09:00:00.000Z'),
+    ]
+    await addReview('1001', { helpful_count: 3, responses: list.sql.json(answers) })
+    await addReview('1001', { review_id: '2', responses: list.sql.json([]) })
+    const rows = await list.sql`
+      select helpful_count, response, to_char(responded_at, 'DD HH24') as at from app_review order by review_id`
+    assert.deepEqual(
+      [...rows],
+      [
+        { helpful_count: 3, response: 'of the second', at: '10 09' },
+        { helpful_count: null, response: null, at: null },
+      ],
+    )
+  })
+
   test('are shown once where a project follows them in two places', async () => {
     await list.addApp({ ...PLACE, reviews: true })
     await list.addApp({ location_code: 2276, language_code: 'de', reviews: true })

@@ -146,8 +146,8 @@ test('a column that must have a value says so in a sentence, whichever it is', a
     where c.oid = any(${WATCHLISTS}::regclass[])`
   assert.ok(columns.length > 30)
   for (const { table, column } of columns) {
-    // A keyword watch without a depth gets that of its store.
-    if (column === 'depth' && table === 'keyword_watch') continue
+    // A watch without a depth of keywords or reviews gets that of its store.
+    if (['keyword_watch depth', 'app_watch reviews_depth'].includes(`${table} ${column}`)) continue
     await assert.rejects(sql`update ${sql(table)} set ${sql(column)} = null`, {
       code: '23502',
       message: `${column} is missing.`,

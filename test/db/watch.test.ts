@@ -102,17 +102,20 @@ const APP_RULES: Record<string, object[]> = {
     { info: true, location_code: 2840 },
     { info: true, language_code: 'en' },
   ],
-  html_only_with_info_of_android_store: [
+  html_only_with_info_or_reviews_of_android_store: [
     { html: true, info: true, ...PLACE },
     { ...ANDROID_APP, html: true, ...PLACE },
   ],
-  reviews_only_of_ios_store: [{ ...ANDROID_APP, reviews: true, ...PLACE }],
   reviews_need_location_and_language: [
     { reviews: true },
     { reviews: true, location_code: 2840 },
     { reviews: true, language_code: 'en' },
   ],
-  reviews_depth_1_to_500: [{ reviews_depth: 0 }, { reviews_depth: 501 }],
+  reviews_depth_1_to_maximum: [
+    { reviews_depth: 0 },
+    { reviews_depth: 501 },
+    { ...ANDROID_APP, reviews_depth: 10_001 },
+  ],
 }
 
 const IOS_CHART = { store: 'ios_store', collection: 'top_free_ios' }
@@ -231,6 +234,28 @@ describe('a watch that is written', () => {
     assert.deepEqual(
       [...(await list.sql`select name, timezone, enabled from project`)],
       [{ name: 'fitness', timezone: 'UTC', enabled: true }],
+    )
+  })
+
+  test('reviews of both stores are followed, at the depth of each', async () => {
+    await list.addApp({ ...PLACE, reviews: true })
+    await list.addApp({ ...ANDROID_APP, ...PLACE, reviews: true, html: true })
+    await list.addApp({
+      ...ANDROID_APP,
+      ...PLACE,
+      app_id: 'com.acme.deep',
+      reviews: true,
+      reviews_depth: 10_000,
+    })
+    const parts = await list.sql`
+      select t.store, t.function, p.depth, p.html from watch_period p join target t on t.id = p.target_id order by p.id`
+    assert.deepEqual(
+      [...parts],
+      [
+        { store: 'ios_store', function: 'app_reviews', depth: 50, html: false },
+        { store: 'android_store', function: 'app_reviews', depth: 150, html: true },
+        { store: 'android_store', function: 'app_reviews', depth: 10_000, html: false },
+      ],
     )
   })
 

@@ -70,8 +70,8 @@ describe('the reviews of an app', () => {
       },
     )
     const rows = await world.db.sql`
-      select review_id, location_code, language_code, version, rating, title, text, author, author_image, written_at,
-        first_seen_at, last_seen_at from review order by written_at desc, review_id`
+      select review_id, location_code, language_code, version, rating, title, text, author, author_image, helpful_count,
+        responses, written_at, first_seen_at, last_seen_at from review order by written_at desc, review_id`
     assert.equal(rows.length, 60)
     const newest = reviews.items[0]
     assert.deepEqual(
@@ -86,10 +86,31 @@ describe('the reviews of an app', () => {
         text: newest?.reviewText,
         author: newest?.userProfile?.profileName,
         author_image: newest?.userProfile?.profileImageUrl,
+        helpful_count: null,
+        responses: null,
         written_at: newest?.timestamp,
         first_seen_at: reviews.datetime,
         last_seen_at: reviews.datetime,
       },
+    )
+  })
+
+  test('keep how helpful they were found, and each answer of the developer', async () => {
+    const fetched = await fetchReviews()
+    const { reviews } = fetched
+    const [first] = reviews?.items ?? []
+    assert.ok(reviews !== null && first !== undefined)
+    const timestamp = new Date(Date.UTC(2026, 2, 10, 9))
+    const answered = {
+      ...first,
+      helpfulCount: 3,
+      responses: [{ author: 'us', title: null, text: 'Thanks.', timestamp }],
+    }
+    await store(world, [{ ...fetched, reviews: { ...reviews, items: [answered] } }])
+    const [row] = await world.db.sql`select helpful_count, responses from review`
+    assert.deepEqual(
+      [row?.helpful_count, row?.responses],
+      [3, [{ author: 'us', title: null, text: 'Thanks.', timestamp: timestamp.toISOString() }]],
     )
   })
 
@@ -233,6 +254,8 @@ describe('captures of the same reviews', () => {
     text: `text ${title}`,
     author: `author ${title}`,
     authorImage: `https://store/${title}`,
+    helpfulCount: 'abc'.indexOf(title) + 1,
+    responses: [{ author: 'us', title: null, text: `answer ${title}`, timestamp: null }],
     writtenAt: stamp('abc'.indexOf(title)),
   })
   const toSeen = (serviceId: string, { minute, shown }: Capture) =>
@@ -270,7 +293,7 @@ describe('captures of the same reviews', () => {
         }
         const rows = await world.db.sql`
           select review_id as review, version, rating, title, text, author, author_image as "authorImage",
-            written_at as "writtenAt", first_seen_at as first, last_seen_at as last from review order by review_id`
+            helpful_count as "helpfulCount", responses, written_at as "writtenAt", first_seen_at as first, last_seen_at as last from review order by review_id`
         const inTime = all.toSorted((one, other) => one.minute - other.minute)
         const expected = [0, 1, 2, 3, 4, 5].flatMap((review) => {
           const times = inTime.filter(({ shown }) => shown.some((one) => one.review === review))

@@ -320,6 +320,7 @@ function makeRatings(
     text: 'Since the last update the timer no longer rings. '.repeat(1 + (n % 3)),
     author: n === 1 ? null : `reader ${n}`,
     version: '4.2.0',
+    response: n === 2 ? 'We are sorry: 4.2.1 mends it.' : null,
   }))
   return {
     ratings,

@@ -136,6 +136,10 @@ export const review = pgTable(
     text: text('text'),
     author: text('author'),
     authorImage: text('author_image'),
+    /** How many people found it helpful, as far as the store tells. */
+    helpfulCount: integer('helpful_count'),
+    /** What the developer answered: [{author, title, text, timestamp}], in the order of the store; null where it gives none. */
+    responses: jsonb('responses'),
     writtenAt: instant('written_at'),
     firstSeenAt: instant('first_seen_at').notNull(),
     lastSeenAt: instant('last_seen_at').notNull(),

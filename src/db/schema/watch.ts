@@ -157,7 +157,7 @@ export const appWatch = pgTable(
     info: boolean('info').notNull().default(false),
     html: boolean('html').notNull().default(false),
     reviews: boolean('reviews').notNull().default(false),
-    reviewsDepth: bigint('reviews_depth', { mode: 'number' }).notNull().default(50),
+    reviewsDepth: bigint('reviews_depth', { mode: 'number' }).notNull(),
     every: interval('every').notNull().default('1 day'),
     priority: bigint('priority', { mode: 'number' }).notNull().default(1),
     enabled: boolean('enabled').notNull().default(true),
@@ -191,18 +191,23 @@ export const appWatch = pgTable(
       ...PLACE,
     ),
     appRule(
-      'html_only_with_info_of_android_store',
-      sql`not html or (info and store = 'android_store')`,
+      'html_only_with_info_or_reviews_of_android_store',
+      sql`not html or ((info or reviews) and store = 'android_store')`,
       'info',
+      'reviews',
       'store',
     ),
-    appRule('reviews_only_of_ios_store', sql`not reviews or store = 'ios_store'`, 'store'),
     appRule(
       'reviews_need_location_and_language',
       sql`not reviews or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)`,
       ...PLACE,
     ),
-    appRule('reviews_depth_1_to_500', sql`reviews_depth between 1 and 500`, 'reviews_depth'),
+    // The android_store gives up to 100,000, which is more than an answer may hold that a runner reads (docs/service.md: reviews of the android_store).
+    appRule(
+      'reviews_depth_1_to_maximum',
+      sql`reviews_depth between 1 and case store when 'ios_store' then 500 else 10000 end`,
+      'reviews_depth',
+    ),
     uniqueIndex('app_watch_same_row_twice').on(
       sql`project`,
       sql`store`,

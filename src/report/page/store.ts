@@ -118,9 +118,9 @@ function showStars(report: Report, { app }: Ratings): Markup[] {
 function showLowReviews(report: Report): Markup {
   if (report.lowReviews.length === 0) return showNothing('No new review of one or two stars.')
   const reviews = report.lowReviews.map(
-    ({ day, app, place, stars, title, text, author, version }) => html`<li>
+    ({ day, app, place, stars, title, text, author, version, response }) => html`<li>
 <p><span class="stars" role="img" aria-label="${stars} of 5 stars">${'★'.repeat(stars)}${'☆'.repeat(5 - stars)}</span> <b>${title}</b></p><p>${text}</p>
-<p class="note">${[nameApp(report, app), version, place, author, formatDay(day)].filter(Boolean).join(' · ')}</p></li>`,
+<p class="note">${[nameApp(report, app), version, place, author, formatDay(day)].filter(Boolean).join(' · ')}</p>${response === null ? NOTHING : html`<p class="note">The developer: ${response}</p>`}</li>`,
   )
   return html`<h3>New reviews of one and two stars</h3><ol class="reviews">${reviews}</ol>`
 }

@@ -53,8 +53,7 @@ create or replace view rank_history as
 select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code, h.language, p.tags, p.weight,
   h.app_id, a.title, a.label, a.role, (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, h.rank,
   coalesce(h.absolute_rank, h.rank)::integer as absolute_rank, h.depth, h.results_count,
-  case when h.gap is not null then h.gap when h.rank is not null then 'ranked'
-    when h.reason is not null then 'failed' else 'not_in_top' end as outcome,
+  rank_outcome(h.rank, h.gap, h.reason) as outcome,
   h.reason, case when h.gap is null then p.check_url end as check_url, p.every, h.target_id, h.app
 from distributed_rank h
 join list_period p on p.project = h.project and p.target_id = h.target_id
@@ -143,7 +142,7 @@ begin atomic
     cross join (values (1), (7), (30)) d (days)
   )
   select p.target_id, p.days, h.depth, h.app_ids,
-    case when h.gap is not null then h.gap when h.reason is not null then 'failed' else 'not_in_top' end
+    rank_outcome(null, h.gap, h.reason)
   from past p
   join ranking_row h on h.target_id = p.target_id and h.slot = p.slot
   where h.target_id = any(array(select target_id from past)) and h.slot = any(array(select distinct slot from past))
@@ -160,8 +159,7 @@ create or replace view rank_latest as
 select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.location, k.location_code, k.language, k.tags, k.weight,
   a.app_id, a.title, a.label, a.role, (r.slot at time zone k.timezone)::date as day, r.slot::timestamptz(6), r.captured_at::timestamptz(6), found.rank,
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
-  case when r.gap is not null then r.gap when found.rank is not null then 'ranked'
-    when r.reason is not null then 'failed' else 'not_in_top' end as outcome,
+  rank_outcome(found.rank, r.gap, r.reason) as outcome,
   r.reason, case when r.gap is null then k.check_url end as check_url, k.every, k.target_id, a.app
 from project j
 cross join lateral latest_rankings(j.name) r

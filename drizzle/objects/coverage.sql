@@ -30,14 +30,15 @@ comment on function owed_slots(text, date, date) is
 create or replace function coverage(in_project text, from_day date, to_day date, in_tag text default null)
 returns table (
   day date, store text, function text, owed integer, captured integer, failed integer, budget integer, missed integer,
-  html_only integer, pending integer, captured_share double precision
+  html_only integer, pending integer, captured_share numeric
 ) language sql stable parallel safe
 begin atomic
   select s.day, s.store, s.function, count(*)::integer, count(*) filter (where s.gap is null)::integer,
     count(*) filter (where s.gap = 'failed')::integer, count(*) filter (where s.gap = 'budget')::integer,
     count(*) filter (where s.gap = 'missed')::integer, count(*) filter (where s.gap = 'html_only')::integer,
     count(*) filter (where s.gap = 'pending')::integer,
-    count(*) filter (where s.gap is null)::double precision / nullif(count(*) filter (where s.gap is distinct from 'pending'), 0)
+    trim_scale(round(
+      count(*) filter (where s.gap is null)::numeric / nullif(count(*) filter (where s.gap is distinct from 'pending'), 0), 4))
   from owed_slots(in_project, from_day, to_day) s
   where in_tag is null or in_tag = any(s.tags)
   group by 1, 2, 3;

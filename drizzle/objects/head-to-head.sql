@@ -49,10 +49,7 @@ begin atomic
     h.own_rank, h.competitor_rank, h.day_before, h.own_rank_before, h.competitor_rank_before, h.target_id, h.own_app,
     h.competitor_app
   from leader_changes(in_project, from_day, to_day) h
-  join (
-    select distinct on (p.target_id) p.* from project_lists(in_project) p
-    order by p.target_id, coalesce(p.ended_at, 'infinity') desc, p.period_id desc
-  ) l on l.target_id = h.target_id
+  join newest_lists(in_project) l on l.target_id = h.target_id
   join project_apps(in_project) o on o.app = h.own_app
   join project_apps(in_project) c on c.app = h.competitor_app
   where h.leader <> h.leader_before;
@@ -86,10 +83,7 @@ begin atomic
     where h.leader <> h.leader_before
     group by h.target_id, h.own_app, h.competitor_app
   ) v on v.target_id = g.target_id and v.own_app = g.own_app and v.competitor_app = g.competitor_app
-  join (
-    select distinct on (p.target_id) p.* from project_lists(in_project) p
-    order by p.target_id, coalesce(p.ended_at, 'infinity') desc, p.period_id desc
-  ) l on l.target_id = g.target_id
+  join newest_lists(in_project) l on l.target_id = g.target_id
   join project_apps(in_project) o on o.app = g.own_app
   join project_apps(in_project) c on c.app = g.competitor_app;
 end;

@@ -60,4 +60,17 @@ begin atomic
   where p.project = in_project;
 end;
 comment on function project_lists(text) is 'The rows of list_follow of one project.';
+
+create or replace function newest_lists(in_project text)
+returns table (
+  target_id integer, weight double precision, location_code integer, store text, list text, keyword text,
+  collection text, category text, location text, language text, tags text[]
+) language sql stable strict parallel safe rows 1000
+begin atomic
+  select distinct on (p.target_id) p.target_id, p.weight, p.location_code, p.store, p.list, p.keyword, p.collection,
+    p.category, p.location, p.language, p.tags
+  from project_lists(in_project) p
+  order by p.target_id, coalesce(p.ended_at, 'infinity') desc, p.period_id desc;
+end;
+comment on function newest_lists(text) is 'Each keyword and chart of a project once, as the watch that follows it now, or followed it last, says.';
 grant select on list_follow to storerank_editor, storerank_reader;

@@ -1,61 +1,78 @@
--- Both days of a list are one row before the apps are looked up in them; each day has one row, and `max` takes it.
+-- Both days of a list are one row before the apps are looked up in them; each day has one row, which `max`
+-- takes.
 create or replace function movers(in_project text, from_day date, to_day date)
 returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, app_id text, title text, label text, role text, rank_before integer, rank_after integer, change integer,
-  outcome_before text, outcome_after text, movement text, target_id integer, app integer
+  language text, tags text[], weight double precision, app_id text, title text, label text, role text,
+  rank_before integer, rank_after integer, change integer, outcome_before text, outcome_after text,
+  movement text, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
-  select m.store, m.list, m.keyword, m.collection, m.category, m.location, m.location_code, m.language, m.tags, m.weight, m.app_id, m.title, m.label, m.role, m.rank_before, m.rank_after, m.rank_before - m.rank_after, m.outcome_before, m.outcome_after,
-    case when m.rank_before > m.rank_after then 'up' when m.rank_before < m.rank_after then 'down'
-      when m.rank_before = m.rank_after then 'same'
-      when m.outcome_before = 'not_in_top' and m.rank_after is not null then 'entered'
-      when m.rank_before is not null and m.outcome_after = 'not_in_top' then 'left'
-      when m.outcome_before = 'not_in_top' and m.outcome_after = 'not_in_top' then 'not_in_top' end,
-    m.target_id, m.app
-  from (
-    select l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language, l.tags, l.weight, a.app_id, a.title, a.label, a.role, r.rank_before, r.rank_after,
-      case when l.is_due_before then coalesce(l.gap_before, case when r.rank_before is not null then 'ranked'
-      when l.reason_before is not null then 'failed' else 'not_in_top' end) end as outcome_before,
-      case when l.is_due_after then coalesce(l.gap_after, case when r.rank_after is not null then 'ranked'
-      when l.reason_after is not null then 'failed' else 'not_in_top' end) end as outcome_after,
-      l.target_id, a.app
+  with ends as (
+    select d.target_id, d.store, max(d.slot) filter (where d.is_after) as slot,
+      bool_or(not d.is_after) as was_due, bool_or(d.is_after) as is_due,
+      max(d.app_ids) filter (where not d.is_after) as ids_before,
+      max(d.app_ids) filter (where d.is_after) as ids_after,
+      max(d.gap) filter (where not d.is_after) as gap_before,
+      max(d.gap) filter (where d.is_after) as gap_after,
+      max(d.reason) filter (where not d.is_after) as reason_before,
+      max(d.reason) filter (where d.is_after) as reason_after,
+      max(d.depth) filter (where not d.is_after) as depth_before,
+      max(d.depth) filter (where d.is_after) as depth_after
     from (
-      select d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language, d.tags, d.weight, d.target_id, bool_or(d.is_before) as is_due_before,
-        max(d.app_ids) filter (where d.is_before) as ids_before, max(d.gap) filter (where d.is_before) as gap_before,
-        max(d.reason) filter (where d.is_before) as reason_before, bool_or(not d.is_before) as is_due_after,
-        max(d.app_ids) filter (where not d.is_before) as ids_after, max(d.gap) filter (where not d.is_before) as gap_after,
-        max(d.reason) filter (where not d.is_before) as reason_after, max(d.slot) filter (where not d.is_before) as slot
-      from (
-        select b.*, true as is_before from list_daily(in_project, from_day, from_day) b
-        union all
-        select n.*, false from list_daily(in_project, to_day, to_day) n
-      ) d
-      group by d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language, d.tags, d.weight, d.target_id
-    ) l
-    cross join lateral (
-      select a.app, a.ended_at, a.app_id, a.title, a.label, a.role from project_apps(in_project) a where a.store = l.store offset 0
-    ) a
-    cross join lateral (
-      select array_position(l.ids_before, a.app) as rank_before, array_position(l.ids_after, a.app) as rank_after offset 0
-    ) r
-    where l.is_due_after and l.slot < coalesce(a.ended_at, 'infinity')
-  ) m;
+      select b.*, false as is_after from list_daily(in_project, from_day, from_day) b
+      union all
+      select n.*, true from list_daily(in_project, to_day, to_day) n
+    ) d
+    group by d.target_id, d.store
+  )
+  select l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language,
+    l.tags, l.weight, a.app_id, a.title, a.label, a.role, r.rank_before, r.rank_after, c.change,
+    o.outcome_before, o.outcome_after,
+    case when o.outcome_before = 'not_in_top' and o.outcome_after = 'not_in_top' then 'not_in_top'
+      when c.change is null then null when r.rank_before is null then 'entered'
+      when r.rank_after is null then 'left' when c.change > 0 then 'up' when c.change < 0 then 'down'
+      else 'same' end,
+    l.target_id, a.app
+  from ends e
+  join newest_lists(in_project) l on l.target_id = e.target_id
+  join project_apps(in_project) a on a.store = e.store and e.slot < coalesce(a.ended_at, 'infinity')
+  cross join lateral (
+    select array_position(e.ids_before, a.app) as rank_before,
+      array_position(e.ids_after, a.app) as rank_after
+    offset 0
+  ) r
+  cross join lateral (
+    select rank_outcome(r.rank_after, e.gap_after, e.reason_after) as outcome_after,
+      case when e.was_due then rank_outcome(r.rank_before, e.gap_before, e.reason_before) end
+        as outcome_before
+  ) o
+  cross join lateral (
+    select rank_climb(
+      r.rank_before, o.outcome_before, e.depth_before, r.rank_after, o.outcome_after, e.depth_after) as change
+  ) c
+  where e.is_due;
 end;
 comment on function movers(text, date, date) is
-  'The ranks of two days side by side: change is how many ranks an app climbed, negative when it fell, null where either day was not measured or not ranked. movement: up, down, same; entered and left (what was looked at); not_in_top (on neither day); null where either day was not measured. A gap is never a move.';
+  'The ranks of two days side by side: change is how many ranks an app climbed, negative when it fell; at least so many where one day did not find it in the top; null where either day was not measured, or was looked at to another depth that does not tell. movement: up, down, same; entered and left (what was looked at); not_in_top (on neither day); null where nothing can be said. A gap is never a move.';
 
-create or replace function entered_left_top(in_project text, from_day date, to_day date, in_top integer default 10)
-returns table (
+create or replace function entered_left_top(
+  in_project text, from_day date, to_day date, in_top integer default 10
+) returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, app_id text, title text, label text, role text, movement text, rank_before integer, rank_after integer, target_id integer, app integer
+  language text, tags text[], weight double precision, app_id text, title text, label text, role text,
+  movement text, rank_before integer, rank_after integer, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
-  select m.store, m.list, m.keyword, m.collection, m.category, m.location, m.location_code, m.language, m.tags, m.weight, m.app_id, m.title, m.label, m.role, case when coalesce(m.rank_after <= in_top, false) then 'entered' else 'left' end,
+  select m.store, m.list, m.keyword, m.collection, m.category, m.location, m.location_code, m.language,
+    m.tags, m.weight, m.app_id, m.title, m.label, m.role, case when n.is_in then 'entered' else 'left' end,
     m.rank_before, m.rank_after, m.target_id, m.app
   from movers(in_project, from_day, to_day) m
-  where m.movement is not null
-    and coalesce(m.rank_before <= in_top, false) <> coalesce(m.rank_after <= in_top, false);
+  cross join lateral (
+    select coalesce(m.rank_before <= in_top, false) as was_in,
+      coalesce(m.rank_after <= in_top, false) as is_in
+  ) n
+  where m.movement is not null and n.was_in <> n.is_in;
 end;
 comment on function entered_left_top(text, date, date, integer) is
   'Which apps of a project entered or left the top 10 (or another) of which keyword or chart between two days that were both measured.';

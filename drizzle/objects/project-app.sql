@@ -52,7 +52,10 @@ language sql stable strict parallel safe rows 10
 begin atomic
   select a.app, a.ended_at, a.store from project_app_ids(in_project) a
   union
-  select a.cohort, a.ended_at, a.store from project_app_ids(in_project) a;
+  select a.cohort, a.ended_at, a.store from project_app_ids(in_project) a
+  union
+  select 0, 'infinity', s.store from (values ('ios_store'), ('android_store')) s (store);
 end;
-comment on function project_cohorts(text) is 'The apps of project_app_ids, and beside them each of their cohorts.';
+comment on function project_cohorts(text) is
+  'The apps of project_app_ids, beside them each of their cohorts, and in each store everybody: 0.';
 grant select on project_app to storerank_editor, storerank_reader;

@@ -33,7 +33,7 @@ cross join lateral (
     max(u.outcome) filter (where r.slot = l.slot - interval '720 hours') as unranked_30d
   from ranking_row r
   cross join lateral (
-    select case when r.gap is not null then r.gap when r.reason is not null then 'failed' else 'not_in_top' end as outcome
+    select rank_outcome(null, r.gap, r.reason) as outcome
   ) u
   where r.target_id = l.target_id
     and r.slot in (l.slot - interval '24 hours', l.slot - interval '168 hours', l.slot - interval '720 hours')

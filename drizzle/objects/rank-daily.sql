@@ -6,8 +6,7 @@ returns table (
 ) language sql stable parallel safe
 begin atomic
   select s.day, s.store, s.list, s.keyword, s.collection, s.category, s.location, s.location_code, s.language, s.tags, s.weight, a.app_id, a.title, a.label, a.role, found.rank, coalesce(s.absolute[found.rank], found.rank)::integer,
-    case when s.gap is not null then s.gap when found.rank is not null then 'ranked'
-      when s.reason is not null then 'failed' else 'not_in_top' end,
+    rank_outcome(found.rank, s.gap, s.reason),
     s.reason, s.depth, s.results_count, s.slot, s.captured_at, s.check_url, s.target_id, a.app
   from list_daily(in_project, from_day, to_day) s
   join project_apps(in_project) a

@@ -6,8 +6,7 @@ create or replace view rank_history as
 select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
   a.app_id, a.title, a.label, a.role, (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, found.rank,
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
-  case when r.gap is not null then r.gap when found.rank is not null then 'ranked'
-    when r.reason is not null then 'failed' else 'not_in_top' end as outcome,
+  rank_outcome(found.rank, r.gap, r.reason) as outcome,
   r.reason, case when r.gap is null then p.check_url end as check_url, p.every, p.target_id, a.app
 from list_period p
 join ranking_row r on r.target_id = p.target_id

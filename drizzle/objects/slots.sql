@@ -24,3 +24,10 @@ return case
 end;
 comment on function is_shown(interval, timestamptz, timestamptz, timestamptz, timestamptz, text) is
   'Whether a row of the history, by its slot and gap, belongs to what a watch period (its first four arguments) asked for.';
+
+create or replace function rank_outcome(rank integer, gap text, reason text) returns text
+language sql immutable parallel safe
+return case when gap is not null then gap when rank is not null then 'ranked' when reason is not null then 'failed'
+  else 'not_in_top' end;
+comment on function rank_outcome(integer, text, text) is
+  'What a measurement (its gap and reason) says of an app at this rank, or not found: ranked; not_in_top; failed, where it could be read in part; or the gap.';

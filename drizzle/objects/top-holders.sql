@@ -36,15 +36,15 @@ comment on function top_holders(text, date, date, integer) is
 
 create or replace function unwatched_apps(in_project text, from_day date, to_day date, in_top integer default 10, in_tag text default null)
 returns table (
-  store text, list text, app_id text, title text, developer text, lists integer, lists_measured integer, share double precision,
-  best_rank integer, average_rank double precision, lists_before integer, keywords text[], app integer
+  store text, list text, app_id text, title text, developer text, lists integer, lists_measured integer, share numeric,
+  best_rank integer, average_rank numeric, lists_before integer, keywords text[], app integer
 ) language sql stable parallel safe
 begin atomic
   select h.store, h.list, n.app_id, n.title, n.developer, h.lists, m.lists, 100.0 * h.lists / m.lists, h.best_rank, h.average_rank,
     h.lists_before, h.keywords, h.app
   from (
     select e.store, e.list, h.app, count(*)::integer as lists, min(h.rank)::integer as best_rank,
-      avg(h.rank)::double precision as average_rank,
+      avg(h.rank) as average_rank,
       count(*) filter (where h.app = any(e.first_ids[:in_top]))::integer as lists_before,
       (array_agg(e.keyword order by h.rank, e.keyword))[:3] as keywords
     from list_ends(in_project, from_day, to_day) e

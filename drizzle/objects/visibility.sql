@@ -1,67 +1,130 @@
--- One pass over the lists. What was due and measured is the same for all apps of a store that are ranked until the same time (a cohort), so
--- it is counted once for each list; an app has a line only where it is found: most apps are not in most lists. `any` says that they are
--- not at half the cost of array_position. The members are a lateral, so that they are joined to each list, and not all lists to each
--- member; and in `case`, which the planner takes for half of the rows. Other answers by app and day are columns here, or read from here.
-create or replace function visibility(
-  in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null
+-- One pass over the lists. What was due and measured is the same for all apps of a store that are ranked
+-- until the same time (a cohort), so it is counted once for each list; an app has a line only where it is
+-- found, and `any` says that it is not at half the cost of array_position. The members are a lateral, so that
+-- they are joined to each list, and in `case`, which the planner takes for half of the rows.
+create or replace function standing_sums(
+  in_project text, from_day date, to_day date, in_curve text, in_tag text
 ) returns table (
-  day date, store text, list text, app_id text, title text, label text, role text, visibility double precision, measured_share double precision,
-  due integer, measured integer, ranked integer, top_1 integer, top_3 integer, top_10 integer, top_30 integer, top_100 integer,
-  beyond integer, not_measured integer, best_rank integer, average_rank double precision, app integer
+  day date, store text, is_chart boolean, member integer, lines integer, measured integer,
+  most double precision, worth double precision, everybody double precision, top_1 integer, top_3 integer,
+  top_10 integer, top_30 integer, top_100 integer, best_rank integer, average_rank numeric
 ) language sql stable parallel safe
 begin atomic
-  with sums as materialized (
-    select s.day, s.is_chart, s.member, count(*)::integer as lines, count(*) filter (where s.is_measured)::integer as measured,
-      sum(s.weight) filter (where s.is_measured) * (select rank_weights(in_curve))[1] as most,
-      sum(s.weight * (select rank_weights(in_curve))[s.rank]) as worth,
-      count(*) filter (where s.rank = 1)::integer as top_1, count(*) filter (where s.rank <= 3)::integer as top_3,
-      count(*) filter (where s.rank <= 10)::integer as top_10, count(*) filter (where s.rank <= 30)::integer as top_30,
-      count(*) filter (where s.rank <= 100)::integer as top_100, min(s.rank) as best_rank,
-      avg(s.rank)::double precision as average_rank
-    from (
-      select d.day, d.list = 'chart' as is_chart, d.weight, m.member,
-        case when m.member > 0 then array_position(d.app_ids, m.member) end as rank,
-        -- A list that could be read in part is measured for the apps that are found in it alone.
-        case when m.member > 0 then d.reason is not null else d.gap is null and d.reason is null end as is_measured
-      from list_daily(in_project, from_day, to_day) d
-      cross join lateral (
-        select c.member from project_cohorts(in_project) c
-        where case when c.store <> d.store or d.slot >= c.ended_at then false when c.member < 0 then true
-          else c.member = any(d.app_ids) end
-        offset 0
-      ) m
-      where in_tag is null or in_tag = any(d.tags)
-      offset 0
-    ) s
-    group by s.day, s.is_chart, s.member
+  with curve as materialized (
+    select rank_weights(in_curve) as weights, rank_weight_totals(in_curve) as totals
   )
-  select r.day, a.store, case when r.is_chart then 'chart' else 'keyword' end, a.app_id, a.title, a.label, a.role,
-    100 * r.worth / nullif(r.most, 0), r.measured::double precision / r.due,
-    r.due, r.measured, r.ranked, r.top_1, r.top_3, r.top_10, r.top_30, r.top_100, r.measured - r.top_100, r.due - r.measured,
-    r.best_rank, r.average_rank, r.app
+  select s.day, s.store, s.is_chart, s.member, count(*)::integer,
+    count(*) filter (where s.is_measured)::integer,
+    sum(s.weight) filter (where s.is_measured) * (select weights[1] from curve),
+    sum(s.weight * (select weights from curve)[s.rank]), sum(s.weight * s.everybody),
+    count(*) filter (where s.rank = 1)::integer, count(*) filter (where s.rank <= 3)::integer,
+    count(*) filter (where s.rank <= 10)::integer, count(*) filter (where s.rank <= 30)::integer,
+    count(*) filter (where s.rank <= 100)::integer, min(s.rank), avg(s.rank)
   from (
-    select l.day, l.is_chart, c.app, coalesce(f.worth, 0) as worth, l.lines as due, l.measured + coalesce(f.measured, 0) as measured,
-      case when f.most is null then l.most else coalesce(l.most, 0) + f.most end as most, coalesce(f.lines, 0) as ranked,
-      coalesce(f.top_1, 0) as top_1, coalesce(f.top_3, 0) as top_3, coalesce(f.top_10, 0) as top_10, coalesce(f.top_30, 0) as top_30,
-      coalesce(f.top_100, 0) as top_100, f.best_rank, f.average_rank
-    from sums l
-    join project_app_ids(in_project) c on c.cohort = l.member
-    left join sums f on f.day = l.day and f.is_chart = l.is_chart and f.member = c.app
-  ) r
-  join project_apps(in_project) a on a.app = r.app;
+    select d.day, d.store, d.list = 'chart' as is_chart, d.weight, m.member,
+      case when m.member > 0 then array_position(d.app_ids, m.member) end as rank,
+      case when m.member = 0 then places_worth(d.app_ids, c.weights, c.totals) end as everybody,
+      -- A list that could be read in part is measured for the apps that are found in it alone.
+      d.gap is null and (m.member > 0) = (d.reason is not null) as is_measured
+    from list_daily(in_project, from_day, to_day) d
+    cross join curve c
+    cross join lateral (
+      select c.member from project_cohorts(in_project) c
+      where case when c.store <> d.store or d.slot >= c.ended_at then false when c.member <= 0 then true
+        else c.member = any(d.app_ids) end
+      offset 0
+    ) m
+    where in_tag is null or in_tag = any(d.tags)
+    offset 0
+  ) s
+  group by s.day, s.store, s.is_chart, s.member;
 end;
-comment on function visibility(text, date, date, text, text) is
-  'How well each app of a project is found, by day: visibility = Σ keyword weight × weight(rank) / Σ keyword weight × weight(1), in percent, over the keywords (and apart from them the charts) that were measured: 100 is first on each. Measured and not in the top counts 0; what was not measured counts not at all, and measured_share says how much was. The curve is one of rank_weight. Beside it how many keywords were due, measured, ranked, in the top 1, 3, 10, 30 and 100 (each with those above it), measured and beyond 100 or not in the top, and not measured. With a tag, over the keywords that have it.';
+comment on function standing_sums(text, date, date, text, text) is
+  'What standings divides: by day, store and kind of list, for each app of a project that is found, for each cohort of project_cohorts, and for everybody (0), how many lists, and what they weigh.';
 
-create or replace function rank_distribution(in_project text, from_day date, to_day date, in_tag text default null)
-returns table (
-  day date, store text, list text, app_id text, title text, label text, role text, top_1 integer, top_2_3 integer, top_4_10 integer,
-  top_11_30 integer, top_31_100 integer, beyond integer, not_measured integer, app integer
+create or replace function standings(
+  in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
+  in_enough numeric default 0.8
+) returns table (
+  day date, store text, list text, app_id text, title text, label text, role text, visibility numeric,
+  share numeric, measured_share numeric, due integer, measured integer, ranked integer, top_1 integer,
+  top_3 integer, top_10 integer, top_30 integer, top_100 integer, best_rank integer, average_rank numeric,
+  app integer
 ) language sql stable parallel safe
 begin atomic
-  select v.day, v.store, v.list, v.app_id, v.title, v.label, v.role, v.top_1, v.top_3 - v.top_1, v.top_10 - v.top_3, v.top_30 - v.top_10,
-    v.top_100 - v.top_30, v.beyond, v.not_measured, v.app
-  from visibility(in_project, from_day, to_day, 'reciprocal', in_tag) v;
+  with sums as materialized (select * from standing_sums(in_project, from_day, to_day, in_curve, in_tag)),
+  standing as (
+    select l.day, l.store, l.is_chart, c.app, l.lines as due,
+      l.measured + coalesce(f.measured, 0) as measured, coalesce(l.most, 0) + coalesce(f.most, 0) as most,
+      coalesce(f.worth, 0) as worth, max(l.everybody) over w as everybody,
+      coalesce(sum(f.worth) over w, 0) as watched, coalesce(f.lines, 0) as ranked,
+      coalesce(f.top_1, 0) as top_1, coalesce(f.top_3, 0) as top_3, coalesce(f.top_10, 0) as top_10,
+      coalesce(f.top_30, 0) as top_30, coalesce(f.top_100, 0) as top_100, f.best_rank, f.average_rank
+    from sums l
+    join (
+      select a.app, a.cohort from project_app_ids(in_project) a union all select 0, 0
+    ) c on c.cohort = l.member
+    left join sums f on f.day = l.day and f.is_chart = l.is_chart and f.member = c.app and c.app > 0
+    window w as (partition by l.day, l.store, l.is_chart)
+  )
+  select s.day, s.store, case when s.is_chart then 'chart' else 'keyword' end, a.app_id, a.title, a.label,
+    coalesce(a.role, 'rest'), case when s.app > 0 then (100 * e.worth / nullif(s.most, 0))::numeric end,
+    (100 * case s.app when 0 then e.everybody - s.watched else e.worth end / nullif(e.everybody, 0))::numeric,
+    trim_scale(round(s.measured::numeric / s.due, 4)), s.due, s.measured, e.ranked, e.top_1, e.top_3, e.top_10, e.top_30, e.top_100,
+    e.best_rank, e.average_rank, nullif(s.app, 0)
+  from standing s
+  left join lateral (select s.* where s.measured >= in_enough * s.due) e on true
+  left join project_apps(in_project) a on a.app = s.app;
+end;
+comment on function standings(text, date, date, text, text, numeric) is
+  'What visibility, share_of_voice and rank_distribution select from: one line for each app of a project by day, store and kind of list, and one with role rest for everybody else. What the ranks of a day make is null where less than in_enough of what was due was measured.';
+
+create or replace function visibility(
+  in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
+  in_enough numeric default 0.8
+) returns table (
+  day date, store text, list text, app_id text, title text, label text, role text, visibility numeric,
+  measured_share numeric, due integer, measured integer, ranked integer, top_1 integer, top_3 integer,
+  top_10 integer, top_30 integer, top_100 integer, beyond integer, not_measured integer, best_rank integer,
+  average_rank numeric, app integer
+) language sql stable parallel safe
+begin atomic
+  select s.day, s.store, s.list, s.app_id, s.title, s.label, s.role, s.visibility, s.measured_share, s.due,
+    s.measured, s.ranked, s.top_1, s.top_3, s.top_10, s.top_30, s.top_100, s.measured - s.top_100,
+    s.due - s.measured, s.best_rank, s.average_rank, s.app
+  from standings(in_project, from_day, to_day, in_curve, in_tag, in_enough) s
+  where s.app is not null;
+end;
+comment on function visibility(text, date, date, text, text, numeric) is
+  'How well each app of a project is found, by day: visibility = Σ keyword weight × weight(rank) / Σ keyword weight × weight(1), in percent, over the keywords (and apart from them the charts) that were measured: 100 is first on each. Measured and not in the top counts 0; what was not measured counts not at all. The curve is one of rank_weight. Beside it how many keywords were due, measured, ranked, in the top 1, 3, 10, 30 and 100 (each with those above it), measured and beyond 100 or not in the top, and not measured. Where less than in_enough of the day was measured (four fifths, unless said), all but what was measured is null: such a day is no worst and no best. With a tag, over the keywords that have it. To compare days ask visibility_change.';
+
+create or replace function share_of_voice(
+  in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
+  in_enough numeric default 0.8
+) returns table (
+  day date, store text, list text, app_id text, title text, label text, role text, share numeric,
+  measured_share numeric, app integer
+) language sql stable parallel safe
+begin atomic
+  select s.day, s.store, s.list, s.app_id, s.title, s.label, s.role, s.share, s.measured_share, s.app
+  from standings(in_project, from_day, to_day, in_curve, in_tag, in_enough) s;
+end;
+comment on function share_of_voice(text, date, date, text, text, numeric) is
+  'Whose the places are, by day: Σ keyword weight × weight(rank) of an app, of the same sum over all apps of the same measurements, in percent. One line for each app of the project, own or competitor, and one with role rest for everybody else; they add up to 100 in each store, for keywords and apart from them for charts. measured_share says how much of what was due was measured; share is null where that is less than in_enough (four fifths, unless said). The curve is one of rank_weight. With a tag, over the keywords that have it. To compare days ask visibility_change.';
+
+create or replace function rank_distribution(
+  in_project text, from_day date, to_day date, in_tag text default null
+) returns table (
+  day date, store text, list text, app_id text, title text, label text, role text, top_1 integer,
+  top_2_3 integer, top_4_10 integer, top_11_30 integer, top_31_100 integer, beyond integer,
+  not_measured integer, app integer
+) language sql stable parallel safe
+begin atomic
+  select s.day, s.store, s.list, s.app_id, s.title, s.label, s.role, s.top_1, s.top_3 - s.top_1,
+    s.top_10 - s.top_3, s.top_30 - s.top_10, s.top_100 - s.top_30, s.measured - s.top_100, s.due - s.measured,
+    s.app
+  from standings(in_project, from_day, to_day, 'reciprocal', in_tag, 0) s
+  where s.app is not null;
 end;
 comment on function rank_distribution(text, date, date, text) is
   'On how many keywords (and apart from them charts) each app of a project stands where, by day: ranks 1, 2 to 3, 4 to 10, 11 to 30, 31 to 100, beyond (measured, and beyond 100 or not in the top), and not measured. They add up to what was due. With a tag, over the keywords that have it.';

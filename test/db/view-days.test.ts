@@ -120,7 +120,7 @@ describe('rank_daily', () => {
 
 describe('visibility', () => {
   const visibility = (more = list.sql``) => list.sql`
-    select list, round(visibility::numeric, 4)::float8 as visibility, ranked, measured, due, measured_share
+    select list, round(visibility, 4)::float8 as visibility, ranked, measured, due, measured_share::float8
     from visibility('fitness', '2026-03-10', '2026-03-10' ${more}) order by list`
 
   test('is what the keywords weigh at their ranks, of what they would weigh at rank 1, by the curve', async () => {
@@ -185,18 +185,19 @@ describe('visibility', () => {
     await list.setNow('2026-03-11 06:00+00')
     await list.sql`delete from app_watch where app_id = '1002'`
     await list.setNow('2026-03-11 13:00+00')
-    const range = list.sql`('fitness', '2026-03-10', '2026-03-11')`
     const summed = await list.sql`
-      select day, store, app_id, 100 * coalesce(sum(weight / rank), 0) / nullif(sum(weight) filter (where is_measured), 0) as visibility,
+      select day, store, app_id,
+        (100 * coalesce(sum(weight / rank), 0) / nullif(sum(weight) filter (where is_measured), 0))::numeric::float8 as visibility,
         count(*)::integer as due, count(*) filter (where is_measured)::integer as measured, count(rank)::integer as ranked,
         count(*) filter (where rank = 1)::integer as top_1, count(*) filter (where rank <= 3)::integer as top_3,
         count(*) filter (where is_measured and rank is null)::integer as beyond, min(rank) as best_rank,
-        avg(rank)::double precision as average_rank
-      from (select *, outcome in ('ranked', 'not_in_top') as is_measured from rank_daily ${range}) r
+        avg(rank)::float8 as average_rank
+      from (select *, outcome in ('ranked', 'not_in_top') as is_measured from rank_daily('fitness', '2026-03-10', '2026-03-11')) r
       group by 1, 2, 3 order by 1, 2, 3`
     const rows = await list.sql`
-      select day, store, app_id, visibility, due, measured, ranked, top_1, top_3, beyond, best_rank, average_rank
-      from visibility ${range} order by 1, 2, 3`
+      select day, store, app_id, visibility::float8, due, measured, ranked, top_1, top_3, beyond, best_rank,
+        average_rank::float8
+      from visibility('fitness', '2026-03-10', '2026-03-11', in_enough => 0) order by 1, 2, 3`
     assert.deepEqual([...rows], [...summed])
     assert.deepEqual(
       rows.map(({ app_id, due, measured, ranked }) => [app_id, due, measured, ranked].join(' ')),
@@ -236,7 +237,7 @@ describe('visibility', () => {
           await list.setNow('2026-03-11 00:00+00')
           await list.sql`update watch_period set ended_at = storerank_now(), last_slot = '2026-03-10 00:00+00'`
           await list.sql`update watch_period set ended_at = null, last_slot = null where kind = 'app'`
-          const [row] = await visibility()
+          const [row] = await visibility(list.sql`, in_enough => 0`)
           const sum = ranks.reduce((total: number, place) => total + (place === null ? 0 : 100 / place), 0)
           assert.equal(row?.measured, ranks.length)
           assert.equal(row?.due, ranks.length + gaps.length)
@@ -270,7 +271,7 @@ describe('share of voice', () => {
   const shares = async (more = list.sql``) =>
     (
       await list.sql<{ text: string }[]>`
-        select concat_ws(' ', app_id, role, round(share::numeric, 2)::float8) as text
+        select concat_ws(' ', app_id, role, round(share, 2)::float8) as text
         from share_of_voice('fitness', '2026-03-10', '2026-03-10' ${more}) order by app_id`
     ).map(({ text }) => text)
 
@@ -285,14 +286,16 @@ describe('share of voice', () => {
     await list.capture('zen', '2026-03-10 00:00+00', ['1001', '9'])
     await list.leaveGap('failed', '2026-03-10 00:00+00', 'failed')
     // Of 1 + 1/2 + 1/3 + 1/4 and twice 1 + 1/2, which is 5.0833: 1/2 + 2, and 1/3.
-    assert.deepEqual(await shares(), [
+    assert.deepEqual(await shares(list.sql`, in_enough => 0.6`), [
       '1001 own 49.18',
       '1002 competitor 6.56',
       '1003 competitor 0',
       'rest 44.26',
     ])
     const [row] = await list.sql`
-      select measured_share from share_of_voice('fitness', '2026-03-10', '2026-03-10') where role = 'rest'`
+      select share, measured_share::float8 from share_of_voice('fitness', '2026-03-10', '2026-03-10')
+      where role = 'rest'`
+    assert.equal(row?.share, null)
     assert.equal(Math.round(row?.measured_share * 1000), 667)
   })
 

@@ -50,7 +50,7 @@ describe('a project asks', () => {
         'calm 1002 1',
         'yoga 1001 down 1 2 -1',
         'yoga 1002 same 3 3 0',
-        'zen 1001 entered 5',
+        'zen 1001 entered 5 96',
         'zen 1002 not_in_top',
       ],
     )
@@ -69,12 +69,18 @@ describe('a project asks', () => {
 
   test('for the best, first, average and latest rank, of the whole or by week', async () => {
     const columns = `keyword, best_rank, to_char(best_day, 'DD'), first_rank, coalesce(latest_rank::text, latest_outcome),
-      to_char(latest_day, 'DD'), round(average_rank::numeric, 2), change, days_ranked, days_measured, days_due`
-    assert.deepEqual(await ask(columns, `rank_summary(${range()}) where app_id = '1001'`), [
-      'calm 2 10 2 not_in_top 12 2.50 2 3 4',
-      'yoga 1 10 1 2 13 1.67 -1 3 3 4',
-      'zen 4 12 5 13 4.50 2 4 4',
-    ])
+      to_char(latest_day, 'DD'), round(average_rank, 2), change, days_ranked, days_measured, days_due`
+    assert.deepEqual(
+      await ask(
+        'keyword, average_rank',
+        `rank_summary(${range()}) where app_id = '1001' and days_due > days_measured`,
+      ),
+      ['calm', 'yoga'],
+    )
+    assert.deepEqual(
+      await ask(columns, `rank_summary(${range()}, in_enough => 0.75) where app_id = '1001'`),
+      ['calm 2 10 2 not_in_top 12 2.50 2 3 4', 'yoga 1 10 1 2 13 1.67 -1 3 3 4', 'zen 4 12 5 13 4.50 2 4 4'],
+    )
     assert.deepEqual(
       await ask(
         'begins, first_rank, latest_rank, change',

@@ -307,7 +307,7 @@ describe('the views of ranks', () => {
     await list.describeApp('1001', '2026-03-10 00:00+00', {})
     const rows = await list.sql`
       select to_char(day, 'MM-DD') as day, function, owed, captured, failed, budget, missed, html_only, pending,
-        captured_share from coverage('fitness', '2026-03-10', '2026-03-11') order by day, function desc`
+        captured_share::float8 from coverage('fitness', '2026-03-10', '2026-03-11') order by day, function desc`
     const none = { failed: 0, budget: 0, missed: 0, html_only: 0, pending: 0 }
     const searches = { function: 'app_searches', captured: 1, captured_share: 0.5 }
     assert.deepEqual(

@@ -147,8 +147,9 @@ describe('a report', () => {
     await list.sql`update keyword_watch set weight = 3 where keyword = 'yoga'`
     const { shareOfVoice, visibility, lists, apps, days } = await readReport(db, { project: 'fitness' })
     const told = await list.sql<{ day: string; appId: string; percent: number; measured: number }[]>`
-      select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", visibility as percent, 100 * measured_share as measured
-      from visibility('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}) where list = 'keyword' order by app_id, day`
+      select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", visibility::float8 as percent,
+        (100 * measured_share)::float8 as measured
+      from visibility('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}, in_enough => 0) where list = 'keyword' order by app_id, day`
     const shown = visibility.flatMap(({ app, percent, measuredPercent }) =>
       days.map((day, n) => ({
         day,
@@ -160,8 +161,8 @@ describe('a report', () => {
     assert.ok(told.length >= 6)
     assert.deepEqual(shown, [...told])
     const heard = await list.sql<{ day: string; appId: string | null; percent: number | null }[]>`
-      select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", share as percent
-      from share_of_voice('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}) where list = 'keyword' order by app_id, day`
+      select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", share::float8 as percent
+      from share_of_voice('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}, in_enough => 0) where list = 'keyword' order by app_id, day`
     const voices = shareOfVoice.flatMap(({ app, percent }) =>
       days.map((day, n) => ({ day, appId: apps[app ?? -1]?.appId ?? null, percent: percent[n] ?? null })),
     )

@@ -1,5 +1,4 @@
 import { runAlerts } from '../src/alerts/run.ts'
-import { NO_ALERT_SETTINGS } from '../src/alerts/settings.ts'
 import type { Job } from '../src/queue/job.ts'
 
 export const alerts: Job = {
@@ -9,7 +8,9 @@ export const alerts: Job = {
   catchUp: 'none',
   timeoutMs: 30 * 60_000,
   run: async ({ db, queue, settings, signal }) => {
-    const { budget, alerts: given = NO_ALERT_SETTINGS } = settings
-    return { ...(await runAlerts({ db, settings: given, budget, enqueue: queue.enqueueDeliveries, signal })) }
+    const { budget, alerts } = settings
+    return {
+      ...(await runAlerts({ db, settings: alerts, budget, enqueue: queue.enqueueDeliveries, signal })),
+    }
   },
 }

@@ -17,7 +17,7 @@ export const housekeeping: Job = {
   cron: '41 2 * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,
-  run: async ({ db, settings: { keep, oldMonthsTablespace = null }, signal }) => {
+  run: async ({ db, settings: { keep, oldMonthsTablespace }, signal }) => {
     const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
     const expired = await giveUpExpired(db)
     await lookAtAllPeriods(db)

@@ -5,6 +5,7 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import { ConfigurationError } from './errors.ts'
+import { ALL_SETTINGS } from './settings.ts'
 
 export interface Environment {
   readonly env: NodeJS.ProcessEnv
@@ -18,7 +19,7 @@ export interface Environment {
 
 const DEFAULT_FILE = '.env'
 /** What others must not read. */
-const SECRET_NAMES = /^(APP_DATA_PASSWORD|POSTBACK_URL|HEARTBEAT_URL|ALERT_\w+)$/
+const SECRET_NAMES = ALL_SETTINGS.flatMap(({ name, secret }) => (secret === 'whole' ? [name] : []))
 const URL_WITH_PASSWORD = /^\w+:\/\/[^/\s]*:[^/\s]+@/
 
 /**
@@ -148,5 +149,7 @@ function readBareValue(rest: string): ReadValue {
 }
 
 function isSecret([name, value]: [string, string]): boolean {
-  return value !== '' && (SECRET_NAMES.test(name) || URL_WITH_PASSWORD.test(value))
+  return (
+    value !== '' && (SECRET_NAMES.includes(name) || /^ALERT_/.test(name) || URL_WITH_PASSWORD.test(value))
+  )
 }

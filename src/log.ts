@@ -4,9 +4,10 @@
  */
 import { createRequire } from 'node:module'
 import { type Logger, pino, stdTimeFunctions } from 'pino'
-import type { Config } from './config.ts'
 
 export type { Logger } from 'pino'
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 /**
  * Applied to the finished line, so that they also reach nested fields, child loggers and the stacks of errors. Each pattern
@@ -26,7 +27,7 @@ const REDACTIONS: readonly (readonly [RegExp, string])[] = [
  * exits, and a progress line that hooks the stream keeps itself below the log.
  */
 export function createLogger(options: {
-  level: Config['logLevel']
+  level: (typeof LOG_LEVELS)[number]
   /** Readable lines instead of JSON: for a terminal. */
   pretty: boolean
   stderr?: NodeJS.WritableStream & { hasColors?(): boolean }

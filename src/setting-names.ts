@@ -1,9 +1,12 @@
 /** Names of settings that are misspelt. */
+import { ALL_SETTINGS, SETTING_NAMES } from './settings.ts'
 import { didYouMean, suggest } from './suggest.ts'
 
-const OUR_PREFIXES =
-  /^(APP_DATA_|STORERANK_|RECONCILE_|MAX_USD|CALLS_PER|MAX_CONCURRENT|MAX_ATTEMPTS|OVERDUE_)/
-/** Kubernetes gives every pod such variables for each service of its namespace, also for one that is called storerank. */
+const OUR_PREFIXES = ALL_SETTINGS.flatMap(({ prefix }) => prefix ?? [])
+/**
+ * Kubernetes gives every pod such variables for each service of its namespace, also for one that is called
+ * storerank.
+ */
 const KUBERNETES_LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
 /**
  * What else a settings file may have: secrets of channels of alerts, PAGER, and what compose.yaml reads from
@@ -29,29 +32,28 @@ export interface NamesOfFile {
  */
 export function checkNames(
   env: NodeJS.ProcessEnv,
-  settings: readonly string[],
   ofFile: NamesOfFile = { file: '', names: [] },
 ): { problems: string[]; notes: string[] } {
   const problems: string[] = []
   const notes: string[] = []
   for (const name of Object.keys(env)) {
-    if (settings.includes(name) || env[name] === '' || KUBERNETES_LINK.test(name)) continue
+    if (SETTING_NAMES.includes(name) || env[name] === '' || KUBERNETES_LINK.test(name)) continue
     const upper = name.toUpperCase()
-    const near = suggest(upper, settings, 2)
+    const near = suggest(upper, SETTING_NAMES, 2)
     const isNear = near !== null && !env[near]?.trim()
-    if (OUR_PREFIXES.test(upper)) {
-      problems.push(`${name} is not a setting of storerank.${didYouMean(upper, settings)}`)
+    if (OUR_PREFIXES.some((prefix) => upper.startsWith(prefix))) {
+      problems.push(`${name} is not a setting of storerank.${didYouMean(upper, SETTING_NAMES)}`)
     } else if (isNear && (near.length >= UNMISTAKABLE_LENGTH || ofFile.names.includes(name))) {
       problems.push(`${name} is not a setting of storerank. Did you mean ${near}?`)
     } else if (isNear && !SETTINGS_OF_OTHERS.includes(name)) {
       notes.push(`${name} is not a setting of storerank and has no effect. Did you mean ${near}?`)
     }
   }
-  return { problems, notes: [...notes, ...noteUnknown(ofFile, settings)] }
+  return { problems, notes: [...notes, ...noteUnknown(ofFile)] }
 }
 
-function noteUnknown({ file, names }: NamesOfFile, settings: readonly string[]): string[] {
-  const unknown = names.filter((name) => !settings.includes(name) && !KNOWN_IN_FILE.test(name))
+function noteUnknown({ file, names }: NamesOfFile): string[] {
+  const unknown = names.filter((name) => !SETTING_NAMES.includes(name) && !KNOWN_IN_FILE.test(name))
   return unknown.length === 0
     ? []
     : [`${unknown.join(', ')} in ${file}: no setting of storerank, and without effect on it.`]

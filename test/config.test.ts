@@ -36,9 +36,7 @@ describe('readConfig', () => {
       databaseUrl: null,
       service: null,
       postbackUrl: null,
-      maxUsdPerDayMicros: 5_000_000,
-      maxUsdPerMonthMicros: null,
-      maxUsdPerRunMicros: null,
+      budget: { maxDayMicros: 5_000_000, maxMonthMicros: null, maxRunMicros: null },
       callsPerMinute: 2000,
       maxConcurrentRequests: 30,
       maxAttempts: 3,
@@ -97,9 +95,11 @@ describe('readConfig', () => {
     })
     assert.equal(config.heartbeatUrl?.reveal(), 'https://beats.example.com/abc')
     assert.deepEqual(config.reports, { folder: '/var/www/ranks', title: 'Acme', logo: '/etc/acme.svg' })
-    assert.equal(config.maxUsdPerDayMicros, 250_000)
-    assert.equal(config.maxUsdPerMonthMicros, 7_000_001)
-    assert.equal(config.maxUsdPerRunMicros, 1200)
+    assert.deepEqual(config.budget, {
+      maxDayMicros: 250_000,
+      maxMonthMicros: 7_000_001,
+      maxRunMicros: 1200,
+    })
     assert.deepEqual([config.callsPerMinute, config.maxConcurrentRequests, config.maxAttempts], [3, 1, 10])
     assert.deepEqual([config.reconcileQuietMs, config.overdueAfterMs], [3_600_000, 90_000])
     assert.deepEqual([config.home, config.logLevel], ['/var/lib/storerank', 'debug'])

@@ -33,7 +33,7 @@ test('a file gives what the environment does not, and is told of when others can
   writeFileSync(file, 'MAX_USD_PER_DAY=7\nLOG_LEVEL=warn\nDATABASE_URL=postgres://u:p@db/ranks\n')
   chmodSync(file, 0o600)
   const config = readConfig({ MAX_USD_PER_DAY: '9', LOG_LEVEL: '' }, file)
-  assert.deepEqual([config.maxUsdPerDayMicros, config.logLevel, config.notes], [9_000_000, 'warn', []])
+  assert.deepEqual([config.budget.maxDayMicros, config.logLevel, config.notes], [9_000_000, 'warn', []])
   chmodSync(file, 0o644)
   assert.match(readConfig({}, file).notes.join(), /can be read by every user of this machine: chmod 600/)
   writeFileSync(file, 'LOG_LEVEL=warn\n')
@@ -60,7 +60,7 @@ describe('a settings file', () => {
       'ALERT_TOKEN="a#b"',
     ].join('\r\n')
     writeFileSync(file, text)
-    assert.equal(readConfig({ LOG_LEVEL: 'error' }, file).maxUsdPerDayMicros, 500_000)
+    assert.equal(readConfig({ LOG_LEVEL: 'error' }, file).budget.maxDayMicros, 500_000)
     assert.deepEqual(parse(text.slice(1)), {
       MAX_USD_PER_DAY: '0.5',
       LOG_LEVEL: 'warn',

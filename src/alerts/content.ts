@@ -1,43 +1,10 @@
 /** What a message says, as data: made at the first attempt, and the same at each one after it. */
 import type { Fragment } from 'postgres'
 import type { Transaction } from '../db/database.ts'
-import type { Store } from '../service/functions.ts'
+import type { EventRow, Severity } from './event.ts'
 import { dayOf, describeEvent } from './words.ts'
 
-export type Severity = 'info' | 'warning' | 'critical'
-
-/** A row of alert_history. */
-export interface EventRow {
-  readonly id: number
-  readonly ruleId: number
-  readonly subject: string
-  readonly rule: string
-  readonly kind: string
-  readonly severity: Severity
-  readonly slot: Date
-  readonly store: Store | null
-  readonly keyword: string | null
-  readonly collection: string | null
-  readonly category: string | null
-  readonly location: string | null
-  readonly language: string | null
-  readonly appId: string | null
-  readonly app: string | null
-  readonly rivalId: string | null
-  readonly rival: string | null
-  readonly before: number | null
-  readonly after: number | null
-  readonly comparedSlot: Date | null
-  readonly depth: number | null
-  readonly depthBefore: number | null
-  readonly checkUrl: string | null
-  readonly detail: Readonly<Record<string, unknown>>
-  /** Of the project. */
-  readonly timezone: string
-  readonly cooldownMs: number
-  /** The slot of the last event of the same rule and subject that was delivered before it. */
-  readonly toldSlot: Date | null
-}
+export type { EventRow, Severity } from './event.ts'
 
 /** A line of a message. */
 export interface Line {
@@ -182,4 +149,12 @@ function toLine(event: EventRow): Line {
     check_url: event.checkUrl,
     detail: event.detail,
   }
+}
+
+/** A message on its way. */
+export interface Outgoing {
+  /** The same at each attempt. */
+  readonly id: string
+  readonly content: Content
+  readonly attachment: { readonly filename: string; readonly content: string } | null
 }

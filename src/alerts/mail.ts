@@ -1,8 +1,8 @@
 /** A message as e-mail, by the mail server of the operator: in text and HTML, with the page of a report attached. */
 import { createTransport, type Transporter } from 'nodemailer'
 import { UnavailableError } from '../errors.ts'
+import type { Outgoing } from './content.ts'
 import { renderHtml, renderText } from './render.ts'
-import type { Outgoing } from './send.ts'
 import type { AlertSettings, Channel } from './settings.ts'
 
 /** Of each step. */

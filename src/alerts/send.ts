@@ -9,18 +9,11 @@ import {
   UnavailableError,
 } from '../errors.ts'
 import { checkAddress } from './address.ts'
-import type { Content } from './content.ts'
+import type { Outgoing } from './content.ts'
 import { sendMail } from './mail.ts'
 import { renderSlack, renderWebhook } from './render.ts'
 import { readRetryAfterMs } from './retry-after.ts'
 import { type AlertSettings, type Channel, secretOf } from './settings.ts'
-
-export interface Outgoing {
-  /** The same at each attempt. */
-  readonly id: string
-  readonly content: Content
-  readonly attachment: { readonly filename: string; readonly content: string } | null
-}
 
 const TIMEOUT_MS = 10_000
 /** Of an answer no more is read. */

@@ -1,7 +1,7 @@
 /** What an event says, in one line. */
 import { toPrintable } from '../log.ts'
 import { countOf, explainReason, formatMicros, GAP_MEANINGS, STORE_NAMES } from '../report/words.ts'
-import type { EventRow } from './content.ts'
+import type { EventRow } from './event.ts'
 import { OF_DAY } from './scope.ts'
 
 /** `yoga (iOS, United States, en): Ashlune fell from 3 to 22 (of 100), compared with 3 Mar 2026.` */

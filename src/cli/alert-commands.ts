@@ -1,8 +1,7 @@
 /** The options of `storerank alerts` and `storerank digest`. */
 import type { Command } from 'commander'
-import type { CommandOptions } from './command.ts'
+import type { CommandOptions, Invoke } from './command.ts'
 import { wholeNumber } from './option-values.ts'
-import type { Invoke } from './program.ts'
 
 export function addAlerts(
   program: Command,

@@ -14,20 +14,11 @@ import {
 } from '../service/functions.ts'
 import type { PostOutcome, TaskToPost } from '../service/post-tasks.ts'
 import type { AnswerHead } from '../service/transport.ts'
-import { type ApiEndpoint, isTaskEndpoint, type TaskEndpoint } from './api-endpoints.ts'
+import { isTaskEndpoint, type TaskEndpoint } from './api-endpoints.ts'
 import { Fields } from './api-fields.ts'
-import type { CommandContext } from './command.ts'
+import type { ApiOptions, CommandContext } from './command.ts'
 import { formatMicros, printJson, printTable, type Row } from './print.ts'
 import { openService } from './service-access.ts'
-
-export interface ApiOptions {
-  readonly endpoint: ApiEndpoint
-  /** `name=value`, named as in the specification. */
-  readonly fields: readonly string[]
-  /** Default: android_store for charts and raw pages, which the specification has of no other store; else ios_store. */
-  readonly store?: Store
-  readonly json: boolean
-}
 
 const POSTED_WITHIN_MS = 10_000
 const DAY_MS = 86_400_000

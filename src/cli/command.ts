@@ -1,12 +1,13 @@
 /** What a command is: its options, what it works with, and what it gives back. */
-import type { ListenAddress } from '../collect/receiver.ts'
 import type { Config } from '../config.ts'
+import type { ListenAddress } from '../listen-address.ts'
 import type { Logger } from '../log.ts'
 import type { ForecastQuestion } from '../plan/forecast.ts'
 import type { ExportFormat } from '../report/export/export.ts'
 import type { Deviation } from '../sandbox/deviations.ts'
+import type { Store } from '../service/functions.ts'
 import type { KeywordToWatch } from '../watch/add.ts'
-import type { ApiOptions } from './api.ts'
+import type { ApiEndpoint } from './api-endpoints.ts'
 import type { Output } from './print.ts'
 
 /** The names that `storerank run` takes; `jobs/` holds one file for each. */
@@ -25,6 +26,15 @@ export const JOB_NAMES = [
   'summary',
 ] as const
 export type JobName = (typeof JOB_NAMES)[number]
+
+export interface ApiOptions {
+  readonly endpoint: ApiEndpoint
+  /** `name=value`, named as in the specification. */
+  readonly fields: readonly string[]
+  /** Default: android_store for charts and raw pages, which the specification has of no other store; else ios_store. */
+  readonly store?: Store
+  readonly json: boolean
+}
 
 /** What each command gets from its arguments and options. */
 export interface CommandOptions {
@@ -117,6 +127,9 @@ export interface CommandContext {
   /** Aborted at the first SIGINT or SIGTERM: take no new work, finish or release what is in flight, return. */
   readonly signal: AbortSignal
 }
+
+/** Runs a command with its options. */
+export type Invoke = <Name extends CommandName>(name: Name, options: CommandOptions[Name]) => Promise<void>
 
 /** What a command file exports. The result is the exit code. */
 interface CommandModule<Name extends CommandName> {

@@ -12,7 +12,6 @@ import type { CommandContext, CommandOptions } from './command.ts'
 import { openDemoFolder, show } from './demo-folder.ts'
 import { type DemoSummary, printDemo, readDemo } from './demo-report.ts'
 import { createProgress, type Progress } from './progress.ts'
-import { settingsOf } from './runner-settings.ts'
 import { startPrivateSandbox } from './sandbox-process.ts'
 
 /** Deliveries need no account that others use, so the limits of one are out of the way. */
@@ -69,7 +68,7 @@ async function make(
     url,
     sandbox,
     jobs: JOBS,
-    settings: { ...settingsOf(context), reports: null },
+    settings: { ...context.config, reports: null },
     log: context.log,
     signal: context.signal,
   }

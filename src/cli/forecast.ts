@@ -8,7 +8,6 @@ import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
 import { UNPLACED } from './plan.ts'
 import { formatCount, formatMicros, printJson, printTable } from './print.ts'
-import { settingsOf } from './runner-settings.ts'
 
 export async function run(options: CommandOptions['forecast'], context: CommandContext): Promise<number> {
   const { json, ...question } = options
@@ -19,7 +18,7 @@ export async function run(options: CommandOptions['forecast'], context: CommandC
     const isChange = every !== undefined || depth !== undefined || priority !== undefined
     const forecast = await readForecast(session.db, question)
     const present = isChange ? await readForecast(session.db, chosen) : forecast
-    const budgets = await readBudgetLimits(session.db, settingsOf(context).budget)
+    const budgets = await readBudgetLimits(session.db, context.config.budget)
     const ends = budgets.map((budget) => findBudgetEnd(budget, forecast.days))
     const calls = countCalls(forecast, context)
     if (json) printJson({ forecast, ...(isChange ? { present } : {}), budgets: ends, calls }, context)

@@ -1,8 +1,7 @@
 /** Values of arguments and options: each is read, or refused with what is allowed. */
 import { InvalidArgumentError } from 'commander'
-import { parseListenAddress } from '../collect/listen-address.ts'
-import type { ListenAddress } from '../collect/receiver.ts'
 import { ConfigurationError } from '../errors.ts'
+import { type ListenAddress, parseListenAddress } from '../listen-address.ts'
 import { DEVIATION_NAMES, type Deviation } from '../sandbox/deviations.ts'
 import { didYouMean } from '../suggest.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'

@@ -7,7 +7,6 @@ import { hasUnplacedWatches, readProjectProblems } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
 import { formatCount, formatInstant, formatMicros, printJson, printTable } from './print.ts'
-import { settingsOf } from './runner-settings.ts'
 
 const PROBLEMS_SHOWN = 5
 /** What is watched, and cannot be measured or priced yet. */
@@ -24,7 +23,7 @@ export async function run({ json }: CommandOptions['plan'], context: CommandCont
   const session = await openDatabaseSession(context, { migrates: false })
   try {
     await requireCurrentSchema(session.db)
-    const { budget } = settingsOf(context)
+    const { budget } = context.config
     const preview = await previewPlan(session.db, budget)
     // A mistyped project is a new one, and is told before it costs.
     for (const message of await readProjectProblems(session.db, PROBLEMS_SHOWN)) {

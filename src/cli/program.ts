@@ -6,7 +6,7 @@ import { ConfigurationError } from '../errors.ts'
 import type { Store } from '../service/functions.ts'
 import { addAlerts } from './alert-commands.ts'
 import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
-import { type CommandName, type CommandOptions, type Host, JOB_NAMES, type JobName } from './command.ts'
+import { type CommandOptions, type Host, type Invoke, JOB_NAMES, type JobName } from './command.ts'
 import {
   collect,
   collectDeviations,
@@ -20,9 +20,6 @@ import {
   readWait,
   wholeNumber,
 } from './option-values.ts'
-
-/** Runs a command with its options. */
-export type Invoke = <Name extends CommandName>(name: Name, options: CommandOptions[Name]) => Promise<void>
 
 export function buildProgram(host: Pick<Host, 'stdout' | 'stderr'>, invoke: Invoke): Command {
   const program = new Command('storerank')

@@ -8,7 +8,6 @@ import { formatClimb } from '../report/words.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 import type { CommandContext } from './command.ts'
 import { formatCount, formatInstant, formatMicros, printTable } from './print.ts'
-import { settingsOf } from './runner-settings.ts'
 import type { WorkSession } from './session.ts'
 
 /** What a person takes in at a glance; the rest is a query away. */
@@ -109,7 +108,7 @@ async function printMoney(
 }
 
 async function printBudgets(db: Database, result: CycleResult, context: CommandContext): Promise<void> {
-  const { budget } = settingsOf(context)
+  const { budget } = context.config
   const say = (text: string) => context.stdout.write(`${text}\n`)
   for (const line of await readBudgets(db, budget)) {
     const left = formatMicros(line.limitMicros - line.usedMicros)

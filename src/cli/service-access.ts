@@ -11,7 +11,7 @@ export interface ServiceAccess extends AttachedSandbox {
 /** @param onStart called when a sandbox must be started, which takes a second or two */
 export async function openService({ service, home }: Config, onStart = () => {}): Promise<ServiceAccess> {
   if (service === null) return attachSandbox({ home, onStart })
-  const { password, stores, ...access } = service
-  const named = stores === undefined ? {} : { stores }
-  return { ...access, ...named, password: password.reveal(), dispose: async () => {} }
+  const { url, login, password, stores } = service
+  const named = stores === null ? {} : { stores }
+  return { url, login, ...named, password: password.reveal(), dispose: async () => {} }
 }

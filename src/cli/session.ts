@@ -13,7 +13,6 @@ import { TIMINGS } from '../timings.ts'
 import type { CommandContext } from './command.ts'
 import { type DatabaseSession, openDatabaseSession } from './database-session.ts'
 import { createOutageLog } from './outage-log.ts'
-import { settingsOf } from './runner-settings.ts'
 import { openService } from './service-access.ts'
 import { tell } from './tell.ts'
 
@@ -52,19 +51,18 @@ async function openWork(session: DatabaseSession, context: CommandContext): Prom
   const onStart = () =>
     tell(context, 'Starting the sandbox: the service with invented apps, on this machine, at no cost.')
   const { url: baseUrl, dispose, ...access } = await openService(config, onStart)
-  const settings = settingsOf(context)
   const runner = nameRunner(hostname(), process.pid)
   const client = new AppDataClient({
     ...access,
     baseUrl,
-    maxConcurrent: settings.maxConcurrentRequests,
-    gate: createCallGate(session.db, { ...settings, runner }, signal),
+    maxConcurrent: config.maxConcurrentRequests,
+    gate: createCallGate(session.db, { ...config, runner }, signal),
   })
   const queue = await openQueue(session.db.url, log)
   return {
     ...session,
     sandboxUrl: config.service === null ? baseUrl : null,
-    job: { db: session.db, client, queue, settings, runner, log, signal },
+    job: { db: session.db, client, queue, settings: config, runner, log, signal },
     drain: () => queue.stop(TIMINGS.graceMs),
     close: async () => {
       await client.close()

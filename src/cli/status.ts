@@ -8,7 +8,6 @@ import { redactSecrets, toPrintable } from '../log.ts'
 import { type Figures, type MonitorSettings, readFigures } from '../monitor/figures.ts'
 import { findTroubles, type Trouble } from '../monitor/troubles.ts'
 import type { Outstanding } from '../queue/cycle.ts'
-import type { RunnerSettings } from '../queue/job.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
 import { type BacklogState, listBacklog, readLastRuns, readProblems } from '../report/status.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
@@ -16,7 +15,6 @@ import { openDatabaseSession } from './database-session.ts'
 import { describeDatabaseTrouble } from './database-trouble.ts'
 import { describeFailure } from './failure.ts'
 import { formatInstant, formatMicros, printJson, printTable, type Row } from './print.ts'
-import { settingsOf } from './runner-settings.ts'
 
 const PROBLEMS_SHOWN = 20
 
@@ -31,14 +29,13 @@ export async function run(
   const session = await openDatabaseSession(context, { migrates: false })
   try {
     await requireCurrentSchema(session.db)
-    const settings = settingsOf(context)
-    const figures = await readFigures(session.db, monitorSettings(settings))
+    const figures = await readFigures(session.db, monitorSettings(context))
     const status = {
       troubles: findTroubles(figures),
       runs: await readLastRuns(session.db),
       backlog: listBacklog(figures.open),
       service: figures.service,
-      outstanding: await readOutstandingOf(session.db, figures, settings.reconcileQuietMs),
+      outstanding: await readOutstandingOf(session.db, figures, context.config.reconcileQuietMs),
       budgets: figures.budgets,
       problems: await readProblems(session.db, PROBLEMS_SHOWN),
       nextTicks: listNextTicks(JOBS),
@@ -58,7 +55,7 @@ async function checkStatus(json: boolean, context: CommandContext): Promise<numb
     const session = await openDatabaseSession(context, { migrates: false })
     try {
       await requireCurrentSchema(session.db)
-      const troubles = findTroubles(await readFigures(session.db, monitorSettings(settingsOf(context))))
+      const troubles = findTroubles(await readFigures(session.db, monitorSettings(context)))
       if (json) printJson({ troubles }, context)
       else for (const { kind, message } of troubles) stdout.write(`${kind}: ${message}\n`)
       return troubles.length > 0 ? 1 : 0
@@ -83,7 +80,7 @@ async function readOutstandingOf(
   return { planned, posting, posted, ...(await readUnknownPosts(db.sql, quietMs)), outage, restoreHold }
 }
 
-function monitorSettings({ budget, callsPerMinute }: RunnerSettings): MonitorSettings {
+function monitorSettings({ config: { budget, callsPerMinute } }: CommandContext): MonitorSettings {
   return { budget, callsPerMinute, jobs: JOBS.map((job) => job.name) }
 }
 

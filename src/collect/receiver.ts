@@ -8,8 +8,9 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import type { Secret } from '../config.ts'
 import { ConfigurationError } from '../errors.ts'
+import type { ListenAddress } from '../listen-address.ts'
+import type { Secret } from '../secret.ts'
 import { readTag } from '../service/envelope.ts'
 import { readIdentifier } from '../service/fields.ts'
 import { type Batcher, createBatcher } from './batcher.ts'
@@ -23,12 +24,6 @@ import {
   type Verdict,
   type WebhookDeps,
 } from './webhooks.ts'
-
-export interface ListenAddress {
-  readonly host: string
-  /** 0 takes a free one. */
-  readonly port: number
-}
 
 export interface Receiver {
   /** Where it listens. */

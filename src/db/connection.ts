@@ -1,7 +1,7 @@
 /** How both drivers connect: to the same server, by the same rules, with the same settings of the session. */
 import { Socket } from 'node:net'
+import { type DatabaseAddress, parseDatabaseUrl } from '../database-url.ts'
 import { ConfigurationError } from '../errors.ts'
-import { type DatabaseAddress, parseDatabaseUrl } from './database-url.ts'
 import { GuardedSocket } from './guarded-socket.ts'
 
 /**

@@ -2,7 +2,8 @@
  * Finds the session that holds the lock for which another session waits: of a row, of a table, or an advisory lock. The waiting
  * session must still wait: the server tells which process blocks another, and not which has blocked it.
  */
-import type { SqlRunner } from './database.ts'
+import type postgres from 'postgres'
+import type { Types } from './statement.ts'
 
 /** A session whose transaction holds the lock. What its login may not see of another's session is null. */
 export interface LockHolder {
@@ -25,7 +26,7 @@ const QUERY_LENGTH = 80
  * comes first; none when the session does not wait any more.
  * @param sql another session than the waiting one
  */
-export async function readLockHolders(sql: SqlRunner, waitingPid: number): Promise<LockHolder[]> {
+export async function readLockHolders(sql: postgres.ISql<Types>, waitingPid: number): Promise<LockHolder[]> {
   return sql<LockHolder[]>`
     with recursive chain (pid) as (
       select unnest(pg_blocking_pids(${waitingPid}))

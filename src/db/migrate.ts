@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import postgres from 'postgres'
 import packageJson from '../../package.json' with { type: 'json' }
+import { parseDatabaseUrl } from '../database-url.ts'
 import { ConfigurationError } from '../errors.ts'
 import { beginWith, postgresOptions, WORK } from './connection.ts'
 import { type Database, int8, type SqlRunner } from './database.ts'
-import { parseDatabaseUrl } from './database-url.ts'
 import {
   distributeRanking,
   dropLocalCopy,

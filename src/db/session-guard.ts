@@ -7,7 +7,12 @@
 import type postgres from 'postgres'
 import { UnavailableError } from '../errors.ts'
 import { endsSession, interceptStatements, type Statement, type Types } from './statement.ts'
-import type { Transaction } from './transaction.ts'
+
+/** The statements of one transaction. */
+export interface Transaction extends postgres.ISql<Types> {
+  /** Runs `work` behind a savepoint: when it throws, only what it did is rolled back, and its error is thrown. */
+  savepoint<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+}
 
 export interface SessionGuard {
   /** Rejects with the error that the session ended with; never resolves. */

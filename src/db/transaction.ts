@@ -5,14 +5,10 @@
 import type postgres from 'postgres'
 import { UnavailableError } from '../errors.ts'
 import { describeLockTimeout, type LockHolder, readLockHolders } from './lock-holder.ts'
-import { createSessionGuard, type SessionGuard } from './session-guard.ts'
+import { createSessionGuard, type SessionGuard, type Transaction } from './session-guard.ts'
 import type { Types } from './statement.ts'
 
-/** The statements of one transaction. */
-export interface Transaction extends postgres.ISql<Types> {
-  /** Runs `work` behind a savepoint: when it throws, only what it did is rolled back, and its error is thrown. */
-  savepoint<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
-}
+export type { Transaction } from './session-guard.ts'
 
 export interface TransactionOptions {
   /** What it is, as the subject of a sentence: "Planning". */

@@ -5,17 +5,18 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refreshServiceStatus } from '../account/service-status.ts'
-import { Secret } from '../config.ts'
+import type { Config } from '../config.ts'
 import { createCallGate } from '../db/call-gate.ts'
 import { openDatabase } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { readOutstanding } from '../queue/cycle.ts'
-import { executeJob, type Job, type JobContext, type RunnerSettings } from '../queue/job.ts'
+import { executeJob, type Job, type JobContext } from '../queue/job.ts'
 import { listen } from '../queue/listen.ts'
 import { openQueue } from '../queue/queue.ts'
 import { type Runner, startRunner } from '../queue/runner.ts'
 import type { FaultSettingsInput } from '../sandbox/faults.ts'
+import { Secret } from '../secret.ts'
 import { AppDataClient } from '../service/client.ts'
 import { setBusinessTime } from './business-time.ts'
 import type { StoryDay } from './story.ts'
@@ -25,7 +26,7 @@ export interface MonthContext {
   readonly url: string
   readonly sandbox: { readonly url: string; readonly login: string; readonly password: string }
   readonly jobs: readonly Job[]
-  readonly settings: RunnerSettings
+  readonly settings: Config
   readonly log: Logger
   readonly signal: AbortSignal
 }

@@ -1,6 +1,6 @@
 /** Calls HEARTBEAT_URL, so that a service elsewhere notices when the calls stay out. Nothing is sent but the call itself. */
 import type { Logger } from 'pino'
-import type { Secret } from '../config.ts'
+import type { Secret } from '../secret.ts'
 
 const TIMEOUT_MS = 10_000
 

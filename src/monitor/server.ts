@@ -5,8 +5,8 @@
 import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import type { Logger } from 'pino'
-import type { ListenAddress } from '../collect/receiver.ts'
 import { ConfigurationError } from '../errors.ts'
+import type { ListenAddress } from '../listen-address.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Null when all is well, else a sentence. */

@@ -5,7 +5,6 @@
  */
 import pLimit, { type LimitFunction } from 'p-limit'
 import { describeOutage, readPostingOutage } from '../account/service-status.ts'
-import type { Secret } from '../config.ts'
 import type { CallWindowOptions } from '../db/call-window.ts'
 import { askForPermit, PERMIT_VALID_MS, readCallWait } from '../db/call-window.ts'
 import type { Database, Transaction } from '../db/database.ts'
@@ -26,6 +25,7 @@ import {
 import { withLedgerLock } from '../ledger/lock.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import { formatTag } from '../ledger/tag.ts'
+import type { Secret } from '../secret.ts'
 import { splitCategory } from '../service/chart-category.ts'
 import { NEWEST_FIRST, type Priority, type ServiceFunction, type Store } from '../service/functions.ts'
 import type { TaskToPost } from '../service/post-tasks.ts'

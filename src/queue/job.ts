@@ -3,40 +3,18 @@
  * run of a job go on at a time, over all runners; the lock ends with the connection of its holder.
  */
 import type { Logger } from 'pino'
-import type { AlertSettings } from '../alerts/settings.ts'
-import type { Config, Secret } from '../config.ts'
+import type { Config } from '../config.ts'
 import { CLOSE_TIMEOUT_S, type Database } from '../db/database.ts'
 import { startDeadline } from '../deadline.ts'
-import type { OverallBudget } from '../plan/admission.ts'
-import type { ReportSettings } from '../report/write-reports.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { TIMINGS } from '../timings.ts'
 import type { Queue } from './queue.ts'
-
-export interface RunnerSettings {
-  readonly budget: OverallBudget
-  readonly callsPerMinute: number
-  readonly maxConcurrentRequests: number
-  readonly maxAttempts: number
-  readonly overdueAfterMs: number
-  readonly reconcileQuietMs: number
-  /** Where the service delivers results; null: they are fetched. */
-  readonly postbackUrl: Secret | null
-  /** Where the pages of the projects are written; null: nowhere. */
-  readonly reports: ReportSettings | null
-  /** How long the history, raw pages and single charges are kept; null each: for ever. */
-  readonly keep: Config['keep']
-  /** Where old months of the history are moved to; null or left out: they stay. */
-  readonly oldMonthsTablespace?: string | null
-  /** What channels of alerts take from the environment; left out: nothing. */
-  readonly alerts?: AlertSettings
-}
 
 export interface JobContext {
   readonly db: Database
   readonly client: AppDataClient
   readonly queue: Queue
-  readonly settings: RunnerSettings
+  readonly settings: Config
   /** Host and process. */
   readonly runner: string
   readonly log: Logger

@@ -1,8 +1,9 @@
 /** Takes the webhooks of the service and stores what they bring. */
 import type { Fetched } from '../collect/fetch.ts'
-import { type ListenAddress, listFew, type Receiver, startReceiver } from '../collect/receiver.ts'
+import { listFew, type Receiver, startReceiver } from '../collect/receiver.ts'
 import { createDictionary } from '../history/dictionary.ts'
 import { logFailed, storeFetched } from '../history/store.ts'
+import type { ListenAddress } from '../listen-address.ts'
 import type { JobContext } from './job.ts'
 
 /**

@@ -3,7 +3,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliverChannel } from '../alerts/deliver.ts'
-import { NO_ALERT_SETTINGS } from '../alerts/settings.ts'
 import { createFetchOrder, fetchResults } from '../collect/fetch.ts'
 import { outlastOutage } from '../db/outage.ts'
 import { startDeadline } from '../deadline.ts'
@@ -127,7 +126,7 @@ function fetchHandler(context: JobContext, state: RunnerState) {
 }
 
 function deliveryHandler({ db, settings, log, signal }: JobContext) {
-  const deps = { db, log, settings: settings.alerts ?? NO_ALERT_SETTINGS }
+  const deps = { db, log, settings: settings.alerts }
   return async (job: QueueJob<'deliver'>) => {
     await deliverChannel(deps, job.data.channelId, AbortSignal.any([signal, job.signal]))
   }

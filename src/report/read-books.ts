@@ -1,7 +1,7 @@
 /** What of a report was measured, why not, and what it cost. */
 import type { Transaction } from '../db/database.ts'
 import { byGap, type Coverage, type Gap, type GapReason, type Money } from './model.ts'
-import type { Scope } from './read.ts'
+import type { Scope } from './scope.ts'
 import { explainReason } from './words.ts'
 
 const REASONS = 200

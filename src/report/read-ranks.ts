@@ -17,7 +17,7 @@ import {
   type Visibility,
   type VoiceShare,
 } from './model.ts'
-import type { Scope } from './read.ts'
+import type { Scope } from './scope.ts'
 
 /** How far `RankSeries.past` looks back. */
 const PAST_DAYS = 30

@@ -1,7 +1,7 @@
 /** What the stores said of the apps of a report: changes of their pages, ratings, reviews. */
 import type { Transaction } from '../db/database.ts'
 import type { Annotation, Day, ListingChange, Ratings, Report, Review } from './model.ts'
-import type { Scope } from './read.ts'
+import type { Scope } from './scope.ts'
 
 const LOW_REVIEWS = 20
 const LONGEST_REVIEW = 1000

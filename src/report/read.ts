@@ -9,6 +9,7 @@ import type { Day, Report } from './model.ts'
 import { readCoverage, readMoney } from './read-books.ts'
 import { readApps, readRanks, readStandings } from './read-ranks.ts'
 import { readAnnotations, readChanges, readRatings, readReviews } from './read-store.ts'
+import type { Scope } from './scope.ts'
 
 export interface ReportQuery {
   readonly project: string
@@ -18,19 +19,6 @@ export interface ReportQuery {
   readonly to?: Day
   /** Of keywords and charts with this tag alone. */
   readonly tag?: string
-}
-
-/** What every part is read by. */
-export interface Scope {
-  readonly project: string
-  readonly timezone: string
-  readonly days: readonly Day[]
-  readonly from: Day
-  readonly to: Day
-  /** Only what has this tag; null: all of the project's. */
-  readonly tag: string | null
-  /** The dictionary's ids of `Report.apps`, in their order. */
-  readonly apps: readonly number[]
 }
 
 const DAYS = 90

@@ -8,14 +8,52 @@ import { z } from 'zod'
 import { readIdentifier } from './fields.ts'
 import {
   AGE_RATINGS,
+  type AgeRating,
   findRule,
+  type Priority,
   REVIEW_ORDERS,
   type ResultForm,
   type ServiceFunction,
   type Store,
 } from './functions.ts'
 import { encodeKeyword } from './keyword.ts'
-import type { TaskToPost } from './post-tasks.ts'
+
+/** One task as a person thinks of it; the location is named in one way, by code or by name. */
+export interface TaskToPost {
+  /** Ours, at most 255 characters, never used twice; the answer is matched by it. */
+  readonly tag: string
+  /**
+   * What is measured: for app_searches the keyword as a person types it (at most 700 characters as posted), for
+   * app_info and app_reviews the app id, for app_list the app collection.
+   */
+  readonly subject: string
+  /** App category, app_list only. Default: all. */
+  readonly category?: string
+  /** Apps for children of an age alone: app_list of android_store, in the category `family` alone. Default: all. */
+  readonly ageRating?: AgeRating
+  /** app_reviews only: `most_recent` or `most_helpful` in ios_store, `newest` or `most_relevant` in android_store. Default: the latter. */
+  readonly sortBy?: string
+  /** Reviews with so many stars alone, 1 to 5: app_reviews of android_store only. Default: all. */
+  readonly rating?: number
+  /** From the locations list of the store. */
+  readonly locationCode?: number
+  /** Full name from the locations list of the store. */
+  readonly locationName?: string
+  /** From the languages list of the store. Default: the service's choice. */
+  readonly languageCode?: string
+  /** Full name from the languages list of the store. */
+  readonly languageName?: string
+  /** Default 1. */
+  readonly priority?: Priority
+  /** Results to fetch, only for functions that have a depth: `FUNCTION_RULES` says which, and up to what. */
+  readonly depth?: number
+  /** Receives the result by POST; `$id` and `$tag` in it are replaced (spec: Events). Needs `postbackData`. */
+  readonly postbackUrl?: string
+  /** The form of the posted result: `advanced`, or in android_store also `html`. */
+  readonly postbackData?: ResultForm
+  /** Asked by GET when the task is done; `$id` and `$tag` in it are replaced (spec: Events). */
+  readonly pingbackUrl?: string
+}
 
 /** spec: Limits */
 const MAX_KEYWORD_CHARACTERS = 700

@@ -11,10 +11,10 @@ import Fastify from 'fastify'
 import { pino } from 'pino'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { startReceiver } from '../../src/collect/receiver.ts'
-import { Secret } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { storeFetched } from '../../src/history/store.ts'
+import { Secret } from '../../src/secret.ts'
 import { SETTINGS } from './settings.ts'
 
 interface Listening {

@@ -4,12 +4,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
-import { Secret } from '../../src/config.ts'
 import { createCallGate } from '../../src/db/call-gate.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { listen } from '../../src/queue/listen.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { nameRunner, startRunner } from '../../src/queue/runner.ts'
+import { Secret } from '../../src/secret.ts'
 import { AppDataClient } from '../../src/service/client.ts'
 import { SETTINGS } from './settings.ts'
 

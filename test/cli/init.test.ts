@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { CommandContext } from '../../src/cli/command.ts'
-import { run, TEMPLATE } from '../../src/cli/init.ts'
-import { readConfig, SETTING_NAMES } from '../../src/config.ts'
+import { drawTemplate, run } from '../../src/cli/init.ts'
+import { readConfig } from '../../src/config.ts'
 import { parseSettings } from '../../src/env-file.ts'
+import { SETTING_NAMES } from '../../src/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'init-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -18,13 +19,15 @@ test('init writes every setting, commented out, for its owner alone, and never o
   assert.equal(statSync(file).mode & 0o777, 0o600)
   assert.deepEqual([...parseSettings(readFileSync(file, 'utf8'), file)], [])
   assert.match(readConfig({}, file).notes.join(), /sets nothing: each of its lines is empty or a comment/)
-  const named = [...TEMPLATE.matchAll(/^#([A-Z_]+)=/gm)].map(([, name = '']) => name)
+  const named = [...drawTemplate().matchAll(/^#([A-Z_]+)=/gm)].map(([, name = '']) => name)
   assert.deepEqual([...new Set(named)].sort(), [...SETTING_NAMES].sort())
   await assert.rejects(run({ file }, context), /is there already, and nothing was changed/)
 })
 
 test('every example of init is one that the settings take, as far as they fit together', () => {
-  const lines = TEMPLATE.split('\n').filter((line) => /^#[A-Z_]+=./.test(line))
+  const lines = drawTemplate()
+    .split('\n')
+    .filter((line) => /^#[A-Z_]+=./.test(line))
   const examples = lines.filter((line) => !/^#(APP_DATA_PASSWORD_FILE|POSTBACK_URL)=/.test(line))
   writeFileSync(file, `${examples.map((line) => line.slice(1)).join('\n')}\nAPP_DATA_PASSWORD=x\n`)
   assert.equal(readConfig({}, file).service?.login, 'you@example.com')

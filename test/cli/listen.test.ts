@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { parseListenAddress } from '../../src/collect/listen-address.ts'
+import { parseListenAddress } from '../../src/listen-address.ts'
 import { callCommand } from '../support/command.ts'
 
 describe('--listen', () => {

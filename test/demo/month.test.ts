@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { pino } from 'pino'
 import { JOBS } from '../../jobs/index.ts'
+import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { liveThrough } from '../../src/demo/month.ts'
 import type { StoryDay } from '../../src/demo/story.ts'
@@ -51,17 +52,7 @@ describe('a month that is lived through', () => {
         url: database.url,
         sandbox: { url: sandbox.url, login: 'sandbox', password: 'sandbox' },
         jobs: JOBS,
-        settings: {
-          budget: { maxDayMicros: 5_000_000, maxMonthMicros: null, maxRunMicros: null },
-          callsPerMinute: 2000,
-          maxConcurrentRequests: 30,
-          maxAttempts: 3,
-          overdueAfterMs: 2_700_000,
-          reconcileQuietMs: 1_200_000,
-          postbackUrl: null,
-          reports: null,
-          keep: { historyMs: null, pagesMs: null, moneyMs: null },
-        },
+        settings: readConfig({}),
         log: pino({ level: 'silent' }),
         signal: new AbortController().signal,
       },

@@ -1,7 +1,7 @@
 /** docs/architecture.md says which room of src/ imports which, and the code keeps to it. */
 import assert from 'node:assert/strict'
 import { globSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 
 const PROJECT = join(import.meta.dirname, '../..')
@@ -60,5 +60,59 @@ describe('the table of rooms', () => {
       for (const [room] of free) left.delete(room)
     }
     assert.deepEqual([...left.keys()], [])
+  })
+})
+
+/** Of each file, the files that it imports, types included, however: at its beginning, or while it works. */
+const readFileImports = (): Map<string, readonly string[]> => {
+  const files = globSync('{src,jobs}/**/*.ts', { cwd: PROJECT }).sort()
+  return new Map(
+    files.map((file) => {
+      const text = readFileSync(join(PROJECT, file), 'utf8')
+      const paths = [...text.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, path = '']) => path)
+      return [file, paths.map((path) => join(dirname(file), path)).filter((path) => files.includes(path))]
+    }),
+  )
+}
+
+/** A way from a file back to itself, for each file that has one. */
+const findCircles = (imports: ReadonlyMap<string, readonly string[]>): string[] => {
+  const done = new Set<string>()
+  const circles: string[] = []
+  const visit = (file: string, way: readonly string[]) => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' → '))
+    if (way.includes(file) || done.has(file)) return
+    for (const imported of imports.get(file) ?? []) visit(imported, [...way, file])
+    done.add(file)
+  }
+  for (const file of imports.keys()) visit(file, [])
+  return circles
+}
+
+describe('files', () => {
+  const imports = readFileImports()
+
+  test('import each other in no circle', () => {
+    assert.deepEqual(findCircles(imports), [])
+  })
+
+  test('of src/ itself import no room but the service, so that every room may import them', () => {
+    const own = [...imports].filter(([file]) => dirname(file) === 'src' && file !== 'src/index.ts')
+    const rooms = own.flatMap(([file, paths]) =>
+      paths
+        .filter((path) => !['src', 'src/service'].includes(dirname(path)))
+        .map((path) => `${file} → ${path}`),
+    )
+    assert.deepEqual(rooms, [])
+  })
+
+  test('in a circle are found', () => {
+    const circle = new Map([
+      ['a', ['b']],
+      ['b', ['c', 'd']],
+      ['c', ['b']],
+      ['d', []],
+    ])
+    assert.deepEqual(findCircles(circle), ['b → c → b'])
   })
 })

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
+import type { Config } from '../../src/config.ts'
 import { UnavailableError } from '../../src/errors.ts'
 import { type CycleOptions, runCycle } from '../../src/queue/cycle.ts'
-import type { Job, RunnerSettings } from '../../src/queue/job.ts'
+import type { Job } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { migrateLater } from '../support/database.ts'
 import { tamper } from '../support/stages.ts'
@@ -23,7 +24,7 @@ after(() => world.close())
 async function cycle(
   url?: string,
   options = QUIET,
-  settings: Partial<RunnerSettings> = {},
+  settings: Partial<Config> = {},
   jobs: readonly Job[] = JOBS,
 ) {
   // Each cycle begins with calls whose kind has few permits a minute.

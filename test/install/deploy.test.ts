@@ -10,7 +10,7 @@ import process from 'node:process'
 import { describe, test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
 import packageJson from '../../package.json' with { type: 'json' }
-import { SETTING_NAMES } from '../../src/config.ts'
+import { SETTING_NAMES } from '../../src/settings.ts'
 import { readDashboards } from '../grafana/panels.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')

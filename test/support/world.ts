@@ -3,9 +3,10 @@
  * production, with tasks that are ready at once and limits and settings that the test chooses.
  */
 import { pino } from 'pino'
+import { type Config, readConfig } from '../../src/config.ts'
 import { createCallGate } from '../../src/db/call-gate.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
-import type { JobContext, RunnerSettings } from '../../src/queue/job.ts'
+import type { JobContext } from '../../src/queue/job.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import type { OptionsInput } from '../../src/sandbox/options.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
@@ -17,9 +18,9 @@ export interface World {
   readonly db: Database
   readonly sandboxUrl: string
   readonly client: AppDataClient
-  readonly settings: RunnerSettings
+  readonly settings: Config
   /** Another process as far as the database can tell: own connections, own queue. `stop` before `close`. */
-  openRunner(options?: { settings?: Partial<RunnerSettings>; url?: string }): Promise<WorldRunner>
+  openRunner(options?: { settings?: Partial<Config>; url?: string }): Promise<WorldRunner>
   /** Business time for every connection that is opened from now on. */
   setNow(instant: string): Promise<void>
   close(): Promise<void>
@@ -32,22 +33,10 @@ export interface WorldRunner {
 
 export interface WorldOptions {
   readonly sandbox?: OptionsInput
-  readonly settings?: Partial<RunnerSettings>
+  readonly settings?: Partial<Config>
   readonly now?: string
   /** Instead of a fresh one; closing the world drops it. */
   readonly database?: TestDatabase
-}
-
-const SETTINGS: RunnerSettings = {
-  budget: { maxDayMicros: 5_000_000, maxMonthMicros: null, maxRunMicros: null },
-  callsPerMinute: 2000,
-  maxConcurrentRequests: 30,
-  maxAttempts: 3,
-  overdueAfterMs: 45 * 60_000,
-  reconcileQuietMs: 20 * 60_000,
-  postbackUrl: null,
-  reports: null,
-  keep: { historyMs: null, pagesMs: null, moneyMs: null },
 }
 
 /** The ready list may be asked as often as a test likes; what a test is about it sets itself. */
@@ -61,7 +50,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   }
   if (options.now !== undefined) await setNow(options.now)
   const sandbox = await startSandbox({ ...SANDBOX, ...options.sandbox })
-  const settings = { ...SETTINGS, ...options.settings }
+  const settings = { ...readConfig({}), ...options.settings }
   const db = openDatabase(database.url)
   const client = new AppDataClient({ baseUrl: sandbox.url, login: 'sandbox', password: 'sandbox' })
   await rememberPrices(db.sql)
@@ -99,7 +88,7 @@ async function openRunner(
   url: string,
   serviceUrl: string,
   runner: string,
-  settings: RunnerSettings,
+  settings: Config,
 ): Promise<WorldRunner> {
   const stopping = new AbortController()
   const log = pino({ level: 'silent' })

@@ -4,8 +4,8 @@ import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type DatabaseAddress, parseDatabaseUrl } from '../../src/db/database-url.ts'
-import { makeEmptyHome } from '../support/embedded.ts'
+import { type DatabaseAddress, parseDatabaseUrl } from '../src/database-url.ts'
+import { makeEmptyHome } from './support/embedded.ts'
 
 const me = userInfo().username
 

@@ -1,5 +1,10 @@
-/** Where to listen, as `storerank start --listen` takes it. */
-import type { ListenAddress } from './receiver.ts'
+/** Where to listen, as `storerank start --listen` and OPERATIONS_LISTEN take it. */
+
+export interface ListenAddress {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+}
 
 const FORM = /^(?:(?:\[(?<bracketed>[\da-f:.]+)\]|(?<host>[\w.-]+)):)?(?<port>\d{1,5})$/i
 

@@ -1,11 +1,12 @@
 /**
- * Reads DATABASE_URL once for both drivers, so that pg-boss works in the same database as our statements. Names and meanings are those
- * of libpq. An unknown parameter is refused, because a parameter that a driver ignores may have named another server.
+ * Reads DATABASE_URL once for both drivers, so that pg-boss works in the same database as our statements.
+ * Names and meanings are those of libpq. An unknown parameter is refused, because a parameter that a driver
+ * ignores may have named another server.
  */
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { ConfigurationError } from '../errors.ts'
-import { didYouMean } from '../suggest.ts'
+import { ConfigurationError } from './errors.ts'
+import { didYouMean } from './suggest.ts'
 
 export interface DatabaseAddress {
   /** A name, an IP address, or the folder of a unix socket, which begins with a slash. */
@@ -34,14 +35,17 @@ const PARAMETERS = [
 type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>
 
 const DEFAULT_PORT = '5432'
-/** `require` and `verify-ca` check as much as `verify-full`: encryption alone does not prove which server it is. */
+/**
+ * `require` and `verify-ca` check as much as `verify-full`: encryption alone does not prove which server it
+ * is.
+ */
 const CHECKED = ['require', 'verify-ca', 'verify-full']
 const NOT_A_URL =
   'must be a URL such as postgres://db.example.com:5432/storerank, with user and password before the host, and a % in them as %25'
 
 /**
- * @throws ConfigurationError whose message is what comes after the name of the setting: `must …`. It holds no value, because a
- *   typing error may have put the password anywhere
+ * @throws ConfigurationError whose message is what comes after the name of the setting: `must …`. It holds no
+ *   value, because a typing error may have put the password anywhere
  */
 export function parseDatabaseUrl(text: string): DatabaseAddress {
   const url = readUrl(text)

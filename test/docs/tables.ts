@@ -1,0 +1,51 @@
+/**
+ * The tables of pages that follow from declarations in the code. `npm run docs` writes them; tables.test.ts
+ * compares them.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { listSettings } from '../../src/setting.ts'
+import { GROUPS } from '../../src/settings.ts'
+
+const PROJECT = join(import.meta.dirname, '../..')
+
+export interface Table {
+  /** Its place in the page is between `<!-- name: … -->` and `<!-- /name -->`. */
+  readonly name: string
+  readonly page: string
+  readonly draw: () => string
+}
+
+export const TABLES: readonly Table[] = [{ name: 'settings', page: 'docs/operations.md', draw: drawSettings }]
+
+/** @throws Error when the page has no such place */
+export function readTable({ name, page }: Table): { text: string; replace(table: string): string } {
+  const content = readFileSync(join(PROJECT, page), 'utf8')
+  const [, before, text, after] =
+    new RegExp(`^(.*<!-- ${name}: [^\n]*-->\n)(.*)(<!-- /${name} -->.*)$`, 's').exec(content) ?? []
+  if (text === undefined) throw new Error(`${page} has no place for the table ${name}.`)
+  return { text, replace: (table) => `${before}${table}${after}` }
+}
+
+function drawRows(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`
+  return [line(titles), line(titles.map(() => '---')), ...rows.map(line)].join('')
+}
+
+function drawSettings(): string {
+  const rows = GROUPS.flatMap(({ title, note = '', shape }) => [
+    [`**${title}**`, '', '', note],
+    ...listSettings(shape).map((each) => [
+      quote(each.name),
+      quote(each.default),
+      quote(each.example),
+      each.help,
+    ]),
+  ])
+  return drawRows(['setting', 'default', 'example', 'what it does'], rows)
+}
+
+function quote(text: string | undefined): string {
+  return text ? `\`${text}\`` : ''
+}

@@ -51,8 +51,8 @@ export async function recordFailures(
 /** A day, because what is listed late is listed within it; longer after a pause, as long as any service lists it. */
 async function readLookBack(db: Database, job: string): Promise<number> {
   const [last] = await db.sql<{ agoMs: number | null }[]>`
-    select extract(epoch from clock_timestamp() - max(ended_at))::float8 * 1000 as "agoMs"
-    from job_run where job = ${job} and state = 'done'`
+    select extract(epoch from clock_timestamp() - ended_at)::float8 * 1000 as "agoMs"
+    from job_run where job = ${job} and state = 'done' order by slot desc limit 1`
   return Math.min(Math.max((last?.agoMs ?? WEEK_BACK_MS) + HOUR_MS, DAY_BACK_MS), WEEK_BACK_MS)
 }
 

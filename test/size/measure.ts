@@ -1,0 +1,130 @@
+/** Measures the project by its files: how large it is, and how much of what is hard to read. */
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+
+const PROJECT = resolve(import.meta.dirname, '../..')
+export const MAX_COLUMNS = 110
+const LONG_STATEMENT = 60
+
+export interface Source {
+  /** Relative to the project. */
+  readonly file: string
+  readonly text: string
+}
+
+/** What `npm run size` prints, one number a row. */
+export type Sizes = Readonly<Record<string, number>>
+
+/** The files of the project that the patterns name. */
+export function readSources(patterns: readonly string[]): Source[] {
+  return globSync([...patterns], { cwd: PROJECT })
+    .filter((file) => !file.startsWith('test/db/released/'))
+    .sort()
+    .map((file) => ({ file, text: readFileSync(join(PROJECT, file), 'utf8') }))
+}
+
+/** All of them at once. */
+export function measureProject(): Sizes {
+  const source = readSources(['src/**/*.{ts,js,css,html}', 'jobs/*.ts'])
+  const sql = readSources([
+    'drizzle/objects/**/*.sql',
+    'drizzle/0000_functions.sql',
+    'drizzle/distributed*.sql',
+  ])
+  const tests = readSources(['test/**/*.{ts,sql}', 'grafana/**/*.ts'])
+  const docs = readSources(['README.md', 'CONTRIBUTING.md', 'docs/*.md', 'drizzle/README.md']).filter(
+    ({ file }) => file !== 'docs/questions.md',
+  )
+  const statements = [...source.flatMap(listTemplates), ...sql.flatMap(listStatements)]
+  const worked = [...source, ...sql]
+  return {
+    'lines of src and jobs': countLines(source),
+    'lines of SQL': countLines(sql),
+    'lines of tests': countLines(tests),
+    'words of docs': docs.reduce((sum, { text }) => sum + (text.match(/\S+/g)?.length ?? 0), 0),
+    tables: count(readSources(['src/db/schema/*.ts']), /\bpgTable\(/g),
+    'most common table expressions in one statement': Math.max(...statements.map(countExpressions)),
+    'statements over 60 lines': statements.filter((text) => text.split('\n').length > LONG_STATEMENT).length,
+    'enable_*': count(worked, /\benable_\w+/g),
+    'offset 0': count(worked, /\boffset 0\b/g),
+    materialized: count(worked, /\bmaterialized\b/g),
+    "(select 'literal')": count(worked, /\(select '\w+'/g),
+    'files that import the driver': source.filter(({ text }) => /from 'postgres'/.test(text)).length,
+    'as Fragment, as never, as unknown as': count(source, /\bas (Fragment|never|unknown as)\b/g),
+    'files in circles': findCircles(source).flat().length,
+    'lines over 110 columns': [...source, ...sql, ...tests]
+      .flatMap(({ text }) => text.split('\n'))
+      .filter(isLong).length,
+    'longest file': Math.max(...source.map(({ text }) => text.split('\n').length - 1)),
+  }
+}
+
+function countLines(sources: readonly Source[]): number {
+  return sources.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0)
+}
+
+function count(sources: readonly Source[], pattern: RegExp): number {
+  return sources.reduce((sum, { text }) => sum + (text.match(pattern)?.length ?? 0), 0)
+}
+
+function isLong(line: string): boolean {
+  return [...line].length > MAX_COLUMNS
+}
+
+/** The template literals of a file that hold SQL. */
+function listTemplates({ text }: Source): string[] {
+  return [...text.matchAll(/`([^`]*)`/g)]
+    .map(([, body = '']) => body)
+    .filter((body) => /\b(select|insert into|update|delete from)\b/.test(body))
+}
+
+/** The queries of a file: what a semicolon ends. */
+function listStatements({ text }: Source): string[] {
+  return text.replace(/^--.*$/gm, '').split(/;\s*$/m)
+}
+
+function countExpressions(statement: string): number {
+  return (
+    statement.match(
+      /(\bwith|,)\s+(recursive\s+)?\w+(\s*\([\w, ]+\))? as (not materialized |materialized )?\(/g,
+    )?.length ?? 0
+  )
+}
+
+/** Groups of files that import each other in a circle, types included; a file that is loaded when needed counts too. */
+export function findCircles(sources: readonly Source[]): string[][] {
+  const known = new Set(sources.map(({ file }) => file))
+  const imports = new Map(
+    sources.map(({ file, text }) => [file, listImports(file, text).filter((one) => known.has(one))]),
+  )
+  return listComponents(imports).filter((group) => group.length > 1)
+}
+
+function listImports(file: string, text: string): string[] {
+  return [...text.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, path = '']) =>
+    relative(PROJECT, resolve(PROJECT, dirname(file), path)),
+  )
+}
+
+/** Strongly connected components (Tarjan, "Depth-first search and linear graph algorithms", 1972). */
+function listComponents(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const order = new Map<string, number>()
+  const low = new Map<string, number>()
+  const open: string[] = []
+  const components: string[][] = []
+  const visit = (file: string): number => {
+    const index = order.size
+    order.set(file, index)
+    low.set(file, index)
+    open.push(file)
+    for (const next of imports.get(file) ?? []) {
+      const reached = order.has(next) ? (open.includes(next) ? order.get(next) : undefined) : visit(next)
+      if (reached !== undefined) low.set(file, Math.min(low.get(file) ?? index, reached))
+    }
+    const lowest = low.get(file) ?? index
+    if (lowest === index) components.push(open.splice(open.indexOf(file)))
+    return lowest
+  }
+  for (const file of imports.keys()) if (!order.has(file)) visit(file)
+  return components
+}

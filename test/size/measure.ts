@@ -1,6 +1,6 @@
 /** Measures the project by its files: how large it is, and how much of what is hard to read. */
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 
 const PROJECT = resolve(import.meta.dirname, '../..')
 export const MAX_COLUMNS = 110
@@ -51,7 +51,6 @@ export function measureProject(): Sizes {
     "(select 'literal')": count(worked, /\(select '\w+'/g),
     'files that import the driver': source.filter(({ text }) => /from 'postgres'/.test(text)).length,
     'as Fragment, as never, as unknown as': count(source, /\bas (Fragment|never|unknown as)\b/g),
-    'files in circles': findCircles(source).flat().length,
     'lines over 110 columns': [...source, ...sql, ...tests]
       .flatMap(({ text }) => text.split('\n'))
       .filter(isLong).length,
@@ -89,42 +88,4 @@ function countExpressions(statement: string): number {
       /(\bwith|,)\s+(recursive\s+)?\w+(\s*\([\w, ]+\))? as (not materialized |materialized )?\(/g,
     )?.length ?? 0
   )
-}
-
-/** Groups of files that import each other in a circle, types included; a file that is loaded when needed counts too. */
-export function findCircles(sources: readonly Source[]): string[][] {
-  const known = new Set(sources.map(({ file }) => file))
-  const imports = new Map(
-    sources.map(({ file, text }) => [file, listImports(file, text).filter((one) => known.has(one))]),
-  )
-  return listComponents(imports).filter((group) => group.length > 1)
-}
-
-function listImports(file: string, text: string): string[] {
-  return [...text.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, path = '']) =>
-    relative(PROJECT, resolve(PROJECT, dirname(file), path)),
-  )
-}
-
-/** Strongly connected components (Tarjan, "Depth-first search and linear graph algorithms", 1972). */
-function listComponents(imports: ReadonlyMap<string, readonly string[]>): string[][] {
-  const order = new Map<string, number>()
-  const low = new Map<string, number>()
-  const open: string[] = []
-  const components: string[][] = []
-  const visit = (file: string): number => {
-    const index = order.size
-    order.set(file, index)
-    low.set(file, index)
-    open.push(file)
-    for (const next of imports.get(file) ?? []) {
-      const reached = order.has(next) ? (open.includes(next) ? order.get(next) : undefined) : visit(next)
-      if (reached !== undefined) low.set(file, Math.min(low.get(file) ?? index, reached))
-    }
-    const lowest = low.get(file) ?? index
-    if (lowest === index) components.push(open.splice(open.indexOf(file)))
-    return lowest
-  }
-  for (const file of imports.keys()) if (!order.has(file)) visit(file)
-  return components
 }

@@ -5,7 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { table } from 'table'
-import { findCircles, measureProject, readSources } from './measure.ts'
+import { measureProject } from './measure.ts'
 
 const LIMITS = new URL('limits.json', import.meta.url)
 /** Where the house is to be (numbers without one are to be 0). */
@@ -30,9 +30,6 @@ if (process.argv.includes('--tighten')) await writeFile(LIMITS, `${JSON.stringif
 const limits: Record<string, number> = JSON.parse(await readFile(LIMITS, 'utf8'))
 const rows = Object.entries(sizes).map(([what, value]) => [what, value, limits[what] ?? 0, GOALS[what] ?? 0])
 process.stdout.write(table([['what', 'now', 'at most', 'goal'], ...rows], { singleLine: false }))
-for (const circle of findCircles(readSources(['src/**/*.ts', 'jobs/*.ts']))) {
-  process.stdout.write(`circle: ${circle.join(' → ')}\n`)
-}
 const over = Object.entries(sizes).filter(([what, value]) => value > (limits[what] ?? 0))
 for (const [what, value] of over) {
   process.stderr.write(`${what}: ${value} is more than ${limits[what] ?? 0}.\n`)

@@ -78,7 +78,7 @@ comment on column app_change.language is 'The language code.';
 comment on column app_change.slot is 'The slot of the measurement that shows the new value.';
 comment on column app_change.captured_at is 'When that was measured.';
 comment on column app_change.previous_slot is 'The slot of the measurement before it, which shows the old value.';
-comment on column app_change.field is 'What changed: title, description, version, price, images, …; found when the app left the store or came back.';
+comment on column app_change.field is 'What changed: title, subtitle, description, version, price, images, …; found when the app left the store or came back.';
 comment on column app_change.old_value is 'What it was; a list as JSON, null for nothing.';
 comment on column app_change.new_value is 'What it is; a list as JSON, null for nothing.';
 comment on column app_change.target_id is 'The measured target: what ranking, task and charge call it.';

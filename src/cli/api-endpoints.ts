@@ -26,6 +26,7 @@ export const API_ENDPOINTS = [
   'categories',
   'app_listings/categories',
   'id_list',
+  'app_data/tasks_ready',
   'app_data/errors',
   'appendix/errors',
   'appendix/status',

@@ -3,7 +3,7 @@
  * is charged to the account, but counts in no budget and no history of ours.
  */
 import { randomUUID } from 'node:crypto'
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError, RejectedError } from '../errors.ts'
 import { AppDataClient } from '../service/client.ts'
 import {
   type AgeRating,
@@ -13,6 +13,7 @@ import {
   type Store,
 } from '../service/functions.ts'
 import type { PostOutcome, TaskToPost } from '../service/post-tasks.ts'
+import type { ReadyList } from '../service/ready-list.ts'
 import type { AnswerHead } from '../service/transport.ts'
 import { isTaskEndpoint, type TaskEndpoint } from './api-endpoints.ts'
 import { Fields } from './api-fields.ts'
@@ -73,6 +74,8 @@ function prepareCall({ endpoint, store }: ApiOptions, fields: Fields): Call {
       }
       return (client) => client.listTaskIds(query)
     }
+    case 'app_data/tasks_ready':
+      return listAllReady
     case 'app_data/errors': {
       const query = withoutUndefined({
         limit: fields.number('limit'),
@@ -94,6 +97,15 @@ function prepareCall({ endpoint, store }: ApiOptions, fields: Fields): Call {
       return (client) => client.resendWebhooks(ids)
     }
   }
+}
+
+async function listAllReady(client: AppDataClient): Promise<ReadyList> {
+  const rows = await client.listAllReady()
+  if (rows !== null) return rows
+  throw new RejectedError(
+    'The service has no list for all functions: ask that of each, such as app_searches/tasks_ready.',
+    40400,
+  )
 }
 
 function prepareTaskCall(endpoint: TaskEndpoint, asked: Store | undefined, fields: Fields): Call {

@@ -17,7 +17,7 @@ import {
 } from '../ledger/hand-out.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { MAX_READY_ROWS, type ReadyRow } from '../service/ready-list.ts'
+import { MAX_READY_ROWS, type ReadyList, type ReadyRow } from '../service/ready-list.ts'
 
 /** Called in the transaction that leases the tasks, so that none is leased without a job. */
 export type EnqueueFetch = (tx: Transaction, items: readonly FetchItem[]) => Promise<void>
@@ -44,9 +44,12 @@ const LOOK_EVERY_MS = 100
 /** The job that asks comes every minute. */
 const FOLLOW_MS = 50_000
 
+/** The list of one endpoint, or of all. */
+type List = Endpoint | 'all'
+
 /**
- * Asks the ready list of each endpoint with outstanding tasks. A full list shows other rows only when these are fetched: it is asked again
- * when few of them are under way, for most of a minute.
+ * Asks the ready list of each endpoint with outstanding tasks; where there are several, that of all, if the service offers one. A full list
+ * shows other rows only when these are fetched: it is asked again when few of them are under way, for most of a minute.
  */
 export async function handOutReady(
   db: Database,
@@ -56,22 +59,36 @@ export async function handOutReady(
 ): Promise<HandedOut> {
   const untilMs = performance.now() + FOLLOW_MS
   const sum = { handedOut: 0, foreign: 0, lists: 0 }
-  let endpoints = await listOutstandingEndpoints(db.sql)
+  const endpoints = await listOutstandingEndpoints(db.sql)
+  const ask = async (list: List): Promise<Asked> => {
+    options.signal?.throwIfAborted()
+    const rows = await askList(client, list)
+    if (rows === null) return 'useless'
+    const handed = await handOutRows(db, rows, options, enqueue)
+    sum.lists += 1
+    sum.handedOut += handed
+    sum.foreign += rows.filter((row) => row.tag !== null && parseTag(row.tag) === null).length
+    if (rows.length + rows.dropped < MAX_READY_ROWS) return 'read'
+    return handed > 0 ? 'full' : 'useless'
+  }
+  let lists: readonly List[] = endpoints.length > 1 ? ['all'] : endpoints
   for (;;) {
-    const full: Endpoint[] = []
-    for (const endpoint of endpoints) {
-      options.signal?.throwIfAborted()
-      const rows = await client.listReady(endpoint.store, endpoint.function)
-      const handed = await handOutRows(db, rows, options, enqueue)
-      sum.lists += 1
-      sum.handedOut += handed
-      sum.foreign += rows.filter((row) => row.tag !== null && parseTag(row.tag) === null).length
-      // A full list of which nothing was handed out waits for other runners, or shows what is not ours.
-      if (rows.length + rows.dropped >= MAX_READY_ROWS && handed > 0) full.push(endpoint)
+    const full: List[] = []
+    for (const list of lists) {
+      const asked = await ask(list)
+      if (asked === 'full') full.push(list)
+      if (asked === 'useless' && list === 'all') full.push(...endpoints)
     }
-    endpoints = full
+    lists = full
     if (full.length === 0 || !(await areAllButFetched(options, untilMs))) return sum
   }
+}
+
+/** `useless`: it is full, and nothing of it was handed out: it waits for other runners, or shows what is not ours; or it is not offered. */
+type Asked = 'read' | 'full' | 'useless'
+
+function askList(client: AppDataClient, list: List): Promise<ReadyList | null> {
+  return list === 'all' ? client.listAllReady() : client.listReady(list.store, list.function)
 }
 
 /** Waits until what was handed out is all but fetched. False when that takes too long. */

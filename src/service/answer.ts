@@ -105,6 +105,11 @@ function readFailureOf(
   }
 }
 
+/** Whether a call failed because the service has no such path: it does not offer what was asked for. */
+export function isNotOffered(error: unknown): boolean {
+  return error instanceof RejectedError && error.statusCode === NOT_FOUND
+}
+
 /** Nothing that storerank calls is missing from the service itself. */
 function adviseOnPath(statusCode: number): string {
   return statusCode === NOT_FOUND ? ' Check APP_DATA_URL and APP_DATA_STORES.' : ''

@@ -12,7 +12,7 @@ import {
 import { type FailedTask, type FailedTaskQuery, listFailedTasks } from './failed-tasks.ts'
 import type { ServiceFunction, Store } from './functions.ts'
 import { type PostOutcome, postTasks, type TaskToPost } from './post-tasks.ts'
-import { listReady, type ReadyList } from './ready-list.ts'
+import { commonReadyList, listReady, type ReadyList } from './ready-list.ts'
 import {
   type Language,
   type ListingCategory,
@@ -64,6 +64,8 @@ export class AppDataClient {
   ) => Promise<PostOutcome>
   /** Lists up to 1,000 tasks that are done and not fetched yet, oldest first; 20 calls a minute. */
   readonly listReady: (store: Store, fn: ServiceFunction) => Promise<ReadyList>
+  /** As `listReady`, of all functions of both stores at once; null where the service does not offer that. */
+  readonly listAllReady: () => Promise<ReadyList | null>
   /** Fetches a result as it is sent, by a path of the ready list or by id; the readers of results read it. */
   readonly getResult: (address: ResultAddress, parse?: ParseJson) => Promise<ResultOutcome>
   /** Fetches what a search found. */
@@ -122,6 +124,7 @@ export class AppDataClient {
     const transport = new Transport(options)
     this.postTasks = (...post) => postTasks(transport, ...post)
     this.listReady = (...list) => listReady(transport, ...list)
+    this.listAllReady = commonReadyList(transport)
     this.getResult = (...fetch) => getResult(transport, ...fetch)
     this.getAppSearches = (store, id) =>
       getParsed(transport, { store, fn: 'app_searches', id }, parseAppSearchesResult)

@@ -1,6 +1,7 @@
-/** The list of tasks whose results wait to be fetched. */
+/** The lists of tasks whose results wait to be fetched: one for each function of a store, and one for all. */
 
 import { ConfigurationError } from '../errors.ts'
+import { isNotOffered } from './answer.ts'
 import type { Dialect } from './dialect.ts'
 import { readTag } from './envelope.ts'
 import { isObject, readIdentifier, readTimestamp } from './fields.ts'
@@ -45,6 +46,28 @@ export async function listReady(transport: Transport, store: Store, fn: ServiceF
   const path = `/v3/app_data/${store}/${fn}/tasks_ready`
   if (findRule(store, fn) === null)
     throw new ConfigurationError(`${path} does not exist: ${store} has no ${fn}.`)
+  return fetchReady(transport, path)
+}
+
+/**
+ * Lists ready tasks of all functions of both stores at once: one call instead of up to eight. Null where the service does not offer it
+ * (docs/service.md: one ready list), which is asked once: the function remembers it.
+ */
+export function commonReadyList(transport: Transport): () => Promise<ReadyList | null> {
+  let isOffered = true
+  return async () => {
+    if (!isOffered) return null
+    try {
+      return await fetchReady(transport, '/v3/app_data/tasks_ready')
+    } catch (error) {
+      if (!isNotOffered(error)) throw error
+      isOffered = false
+      return null
+    }
+  }
+}
+
+async function fetchReady(transport: Transport, path: string): Promise<ReadyList> {
   const reply = await transport.callFree({ kind: 'tasks_ready', method: 'GET', path })
   const sent = rowsOf(reply, `GET ${path}`)
   const rows = sent.map((row) => readReadyRow(row, transport.dialect)).filter((row) => row !== null)

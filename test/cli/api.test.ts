@@ -7,7 +7,7 @@ import { NOTED_PATHS, PATHS, STORES } from '../contract/paths.ts'
 import { callCommand } from '../support/command.ts'
 
 /** What the specification does not have. */
-const ONLY_AS_SOLD: readonly ApiEndpoint[] = ['app_reviews/task_get/html']
+const ONLY_AS_SOLD: readonly ApiEndpoint[] = ['app_reviews/task_get/html', 'app_data/tasks_ready']
 
 let sandbox: Sandbox
 before(async () => {

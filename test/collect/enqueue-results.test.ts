@@ -23,10 +23,10 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-async function watchBothStores() {
-  await watchKeywords(world, ['yoga'])
-  await watchKeywords(world, ['yoga'], { store: 'android_store' })
-  await world.db.sql`
+async function watchBothStores(of = world) {
+  await watchKeywords(of, ['yoga'])
+  await watchKeywords(of, ['yoga'], { store: 'android_store' })
+  await of.db.sql`
     insert into app_watch (project, store, app_id, info, location_code, language_code)
     values ('fitness', 'ios_store', '1480010017', true, 2840, 'en'),
       ('fitness', 'android_store', 'com.unknown.app', true, 2840, 'en')`
@@ -70,6 +70,47 @@ describe('the ready lists', () => {
     await world.db.sql`update task set fetching_until = clock_timestamp()`
     await handOut(world, { client })
     assert.deepEqual(paths, [list, list])
+  })
+
+  test('of several functions are asked in one call where the service offers one list for all', async (t) => {
+    const sold = await createWorld({ sandbox: { deviations: ['endpoints'] } })
+    t.after(() => sold.close())
+    await watchBothStores(sold)
+    await buy(sold)
+    const { client, paths } = await tamper(t, sold, () => undefined)
+    assert.equal((await handOut(sold, { client })).length, 4)
+    assert.deepEqual(paths, ['/v3/app_data/tasks_ready'])
+  })
+
+  test('of each function are asked where there is no list for all, which a process finds out once', async (t) => {
+    await watchBothStores()
+    await buy(world)
+    const { client, paths } = await tamper(t, world, () => undefined)
+    assert.equal((await handOut(world, { client })).length, 4)
+    await world.db.sql`update task set fetching_until = null`
+    assert.equal((await handOut(world, { client })).length, 4)
+    const all = paths.filter((path) => path === '/v3/app_data/tasks_ready')
+    assert.deepEqual([all.length, paths.length], [1, 1 + 2 * 4])
+  })
+
+  test('of each function are asked where the list for all is full of what is not ours', async (t) => {
+    const sold = await createWorld({ sandbox: { deviations: ['endpoints'] } })
+    t.after(() => sold.close())
+    await watchBothStores(sold)
+    await buy(sold)
+    const { client, paths } = await tamper(t, sold, (path, body) => {
+      if (path !== '/v3/app_data/tasks_ready') return
+      const [row] = body.tasks[0].result
+      const id = (n: number) => `11081554-0696-0066-0000-${String(n).padStart(12, '0')}`
+      body.tasks[0].result = Array.from({ length: 1000 }, (_, n) => ({
+        ...row,
+        id: id(n),
+        tag: 'theirs',
+        endpoint_advanced: row.endpoint_advanced.replace(row.id, id(n)),
+      }))
+    })
+    assert.equal((await handOut(sold, { client })).length, 4)
+    assert.equal(paths.length, 5)
   })
 
   test('say where a result is fetched, and that path is followed', async (t) => {

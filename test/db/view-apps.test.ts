@@ -42,13 +42,13 @@ describe('app_change', () => {
       title: 'Yoga',
       description: 'Long',
       images: ['a', 'b'],
-      details: { developerUrl: 'x' },
+      details: { developerUrl: 'x', subtitle: 'Every morning' },
     })
     const now = await listing({
       title: 'Yoga+',
       description: 'Long',
       images: ['b'],
-      details: { developerUrl: 'y' },
+      details: { developerUrl: 'y', subtitle: 'Every day' },
     })
     await list.describeApp('1001', '2026-03-10 00:00+00', {
       ...old,
@@ -67,6 +67,7 @@ describe('app_change', () => {
       { ...from, field: 'developer_url', old_value: 'x', new_value: 'y' },
       { ...from, field: 'images', old_value: '["a", "b"]', new_value: '["b"]' },
       { ...from, field: 'price', old_value: '0', new_value: '1.99' },
+      { ...from, field: 'subtitle', old_value: 'Every morning', new_value: 'Every day' },
       { ...from, field: 'title', old_value: 'Yoga', new_value: 'Yoga+' },
       { ...from, field: 'version', old_value: '1.0', new_value: '1.1' },
     ])

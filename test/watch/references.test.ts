@@ -105,7 +105,19 @@ describe('the references', () => {
     }
     await loadReferences(world.db, stutter)
     assert.equal((await world.db.sql`select from location where store = 'ios_store'`).count, 1)
-    assert.equal((await world.db.sql`select from listing_category`).count, 1)
+    assert.equal((await world.db.sql`select from listing_category where store = 'ios_store'`).count, 1)
+  })
+
+  test('have the categories of listings of both stores where the service has them, and else miss none', async (t) => {
+    const sold = await createWorld({ sandbox: { deviations: ['endpoints'] } })
+    t.after(() => sold.close())
+    const storesOf = async ({ db, client }: World) => {
+      assert.deepEqual((await loadReferences(db, client)).missing, [])
+      const rows = await db.sql<{ store: string }[]>`select distinct store from listing_category order by 1`
+      return rows.map(({ store }) => store)
+    }
+    assert.deepEqual(await storesOf(sold), ['android_store', 'ios_store'])
+    assert.deepEqual(await storesOf(world), ['android_store'])
   })
 
   test('open the watches whose location was only a name', async () => {

@@ -43,7 +43,7 @@ export const category = pgTable(
   (t) => [primaryKey({ columns: [t.store, t.name] })],
 )
 
-/** Categories as a person reads them, with the number of apps listed in each (android_store). */
+/** Categories as a person reads them, with the number of apps listed in each. */
 export const listingCategory = pgTable(
   'listing_category',
   {

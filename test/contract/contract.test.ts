@@ -1,6 +1,8 @@
 /** Every row of the specification, through the client and with plain fetch, against the sandbox over HTTP. */
 
 import './account.ts'
+import './code-classes.ts'
+import './depths.ts'
 import './endpoints.ts'
 import './envelope.ts'
 import './errors.ts'

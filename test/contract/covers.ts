@@ -3,7 +3,10 @@
  * A row has two sides: the sandbox alone, asked with plain fetch, and the client, which asks the same sandbox.
  */
 
+import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { Deviation } from '../../src/sandbox/deviations.ts'
+import { isSold } from './form.ts'
 
 export const SIDES = ['fetch', 'client'] as const
 export type Side = (typeof SIDES)[number]
@@ -21,21 +24,39 @@ type Coverage = {
   readonly by: 'a test here' | Elsewhere | Nothing
 }
 
+/** The deviations that make a test untrue of the service as it is sold, on both sides or on one. */
+export type Otherwise = readonly Deviation[] | Partial<Record<Side, readonly Deviation[]>>
+
+const reasonsFor = (otherwise: Otherwise, side: Side): readonly Deviation[] => {
+  if (!isSold()) return []
+  return Array.isArray(otherwise)
+    ? otherwise
+    : ((otherwise as Partial<Record<Side, readonly Deviation[]>>)[side] ?? [])
+}
+
 /** In the order of registration; a row may be there more than once. */
 export const coverage: Coverage[] = []
 
-/** Registers the tests of a row under its name, or one that several rows share under theirs. */
+/**
+ * Registers the tests of a row under its name, or one that several rows share under theirs. A test that a deviation makes untrue has to
+ * fail as it is sold; what is true there has a row of its own in deviations.ts.
+ */
 export const covers = (
   rows: string | readonly string[],
   sentence: string,
   sides: Readonly<Record<Side, Check | Elsewhere | Nothing>>,
+  otherwise: Otherwise = [],
 ): void => {
   const names = [rows].flat()
   for (const side of SIDES) {
     const by = sides[side]
     const isHere = typeof by === 'function'
     for (const row of names) coverage.push({ row, side, by: isHere ? 'a test here' : by })
-    if (isHere) test(`${names.join(', ')}: ${sentence} (${side})`, async (t) => void (await by(t)))
+    if (!isHere) continue
+    const name = `${names.join(', ')}: ${sentence} (${side})`
+    const reasons = reasonsFor(otherwise, side)
+    if (reasons.length === 0) test(name, async (t) => void (await by(t)))
+    else test(`${name}: not with ${reasons.join(', ')}`, (t) => assert.rejects(async () => by(t)))
   }
 }
 

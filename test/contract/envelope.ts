@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import type { AnswerHead } from '../../src/service/transport.ts'
 import type { Json } from '../sandbox/caller.ts'
-import { covers } from './covers.ts'
+import { covers, type Otherwise } from './covers.ts'
 import { camel, timestamp, whole } from './fields.ts'
+import { byForm } from './form.ts'
 import { KINDS, type KindName, readingOf, sampleOf } from './samples.ts'
 import { openSharedWorld, openWorld, postAnswered, task, wireTask } from './world.ts'
 
@@ -81,8 +82,9 @@ const coverTask = (
   sentence: string,
   fits: (sent: Json, name: KindName) => void,
   ours: string,
+  otherwise: Otherwise = [],
 ): void => {
-  covers(`task.${field}`, sentence, {
+  const sides = {
     fetch: async () => {
       for (const name of kindNames) fits((await sampleOf(name)).task[field], name)
     },
@@ -91,7 +93,8 @@ const coverTask = (
         assert.deepEqual((await readingOf(name))[ours], (await sampleOf(name)).task[field], name)
       }
     },
-  })
+  }
+  covers(`task.${field}`, sentence, sides, otherwise)
 }
 
 coverTask('id', 'is a UUID', (id) => assert.match(id, UUID), 'id')
@@ -108,6 +111,8 @@ coverTask(
     assert.match(path.at(-1), UUID)
   },
   'path',
+  // The client gives it as the service does.
+  { client: ['paths'] },
 )
 covers('task.time', 'is a number of seconds with its unit', {
   fetch: async () => {
@@ -143,25 +148,31 @@ const ADDED = {
   api: () => 'app_data',
   function: ({ fn }: (typeof KINDS)[KindName]) => fn,
   se: ({ store }: (typeof KINDS)[KindName]) => store,
-  se_type: ({ fn }: (typeof KINDS)[KindName]) => (fn === 'app_searches' ? 'organic' : fn),
+  se_type: ({ fn }: (typeof KINDS)[KindName]) =>
+    fn === 'app_searches' ? 'organic' : byForm<string>(fn, 'organic'),
   device: () => 'desktop',
   os: () => 'windows',
 }
 for (const [field, expect] of Object.entries(ADDED)) {
-  covers(`task.data.${field}`, 'is added by the service, at posting and at fetching', {
-    fetch: async () => {
-      for (const name of kindNames) {
-        const { posted, task } = await sampleOf(name)
-        const expected = expect(KINDS[name])
-        assert.deepEqual([posted.tasks[0].data[field], task.data[field]], [expected, expected], name)
-      }
+  covers(
+    `task.data.${field}`,
+    'is added by the service, at posting and at fetching',
+    {
+      fetch: async () => {
+        for (const name of kindNames) {
+          const { posted, task } = await sampleOf(name)
+          const expected = expect(KINDS[name])
+          assert.deepEqual([posted.tasks[0].data[field], task.data[field]], [expected, expected], name)
+        }
+      },
+      client: async () => {
+        for (const name of kindNames) {
+          assert.equal((await readingOf(name)).data[camel(field)], expect(KINDS[name]), name)
+        }
+      },
     },
-    client: async () => {
-      for (const name of kindNames) {
-        assert.equal((await readingOf(name)).data[camel(field)], expect(KINDS[name]), name)
-      }
-    },
-  })
+    field === 'se' ? { client: ['paths'] } : [],
+  )
 }
 covers('task.data.tag', 'is the tag given at posting', {
   fetch: async () => {
@@ -240,14 +251,16 @@ covers('statement.timestamps_are_utc', 'whatever the time zone of the machine', 
     const world = await openWorld(t)
     world.clock.nowMs = Date.UTC(2026, 6, 1, 23, 59, 59, 999)
     await world.post(SEARCH_POST, [wireTask()])
+    world.later()
     const { tasks } = await world.get('/v3/app_data/ios_store/app_searches/tasks_ready')
     assert.equal(tasks[0].result[0].date_posted, '2026-07-01 23:59:59 +00:00')
     assert.ok(timestamp.fits((await sampleOf('iosSearches')).result.datetime))
   },
   client: async (t) => {
-    const { client, clock } = await openWorld(t)
+    const { client, clock, later } = await openWorld(t)
     clock.nowMs = Date.UTC(2026, 6, 1, 23, 59, 59, 999)
     await postAnswered(client, [task()])
+    later()
     const [row] = await client.listReady('ios_store', 'app_searches')
     assert.deepEqual(row?.datePosted, new Date('2026-07-01T23:59:59Z'))
   },

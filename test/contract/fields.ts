@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Json } from '../sandbox/caller.ts'
 import { openClient, plainBody, startWireServer } from '../service/wire-server.ts'
-import { covers } from './covers.ts'
+import { covers, type Otherwise } from './covers.ts'
 import { ROWS } from './rows.ts'
 import { KINDS, type KindName, readingOf, sampleOf } from './samples.ts'
 import { once, type World } from './world.ts'
@@ -152,14 +152,16 @@ export const coverFields = (
   prefix: string,
   sources: readonly Source[],
   fields: Readonly<Record<string, Value | Named>>,
+  otherwise: Otherwise = [],
 ): void => {
   const where = sources.map(({ of }) => of).join(' and ')
   for (const [field, given] of Object.entries(fields)) {
     const named: Named = 'what' in given ? [given, camel(field)] : given
-    covers(`${prefix}.${field}`, `is ${named[0].what} in ${where}`, {
+    const sides = {
       fetch: () => checkSent(sources, field, named[0]),
-      client: (t) => checkRead(t, sources, field, named),
-    })
+      client: (t: TestContext) => checkRead(t, sources, field, named),
+    }
+    covers(`${prefix}.${field}`, `is ${named[0].what} in ${where}`, sides, otherwise)
   }
 }
 
@@ -171,14 +173,15 @@ const fieldsOf = (prefix: string): string[] => {
   return [...new Set(own.map((field) => field.split('.')[0] ?? ''))].sort()
 }
 
-/** Records have every field that there is a row for, `less` some, and no other; the client loses none of them. */
+/** Records have every field that there is a row for, `less` some and with some `more`, and no other; the client loses none of them. */
 export const coverShape = (
   row: string | readonly string[],
   prefix: string,
   sources: readonly Source[],
   less: readonly string[] = [],
+  more: readonly string[] = [],
 ): void => {
-  const fields = fieldsOf(prefix).filter((field) => !less.includes(field))
+  const fields = [...fieldsOf(prefix).filter((field) => !less.includes(field)), ...more].sort()
   const where = sources.map(({ of }) => of).join(' and ')
   covers(row, `stands with ${fields.length} fields of ${prefix} and no others in ${where}`, {
     fetch: async () => {

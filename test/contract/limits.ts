@@ -6,8 +6,9 @@ import type { AppDataClient } from '../../src/service/client.ts'
 import type { TaskAnswer } from '../../src/service/post-tasks.ts'
 import { DAY_MS, type Json, MINUTE_MS, stamp } from '../sandbox/caller.ts'
 import { until } from '../sandbox/receiver.ts'
-import { covers, coversElsewhere } from './covers.ts'
-import { AMPLE, everyTest, once, openWorld, post, postAnswered, task, type World } from './world.ts'
+import { covers, coversElsewhere, type Otherwise } from './covers.ts'
+import { byForm } from './form.ts'
+import { AMPLE, everyTest, once, openWorld, post, postAnswered, task, type World, wireTask } from './world.ts'
 
 const DEFAULTS = Options.parse({})
 
@@ -36,10 +37,13 @@ const coverCalls = (rows: readonly string[], { option, value, paths, client }: C
         for (let served = 0; served < ALLOWED; served += 1) assert.equal((await call()).status_code, 20000)
         world.clock.nowMs += MINUTE_MS - 1
         const { status_code, status_message, tasks } = await call()
-        assert.deepEqual(
-          [status_code, status_message, tasks],
-          [40202, 'Rate limit per minute exceeded.', null],
+        const message = byForm(
+          'Rate limit per minute exceeded.',
+          'The rate-limit per minute has been exceeded.',
         )
+        assert.deepEqual([status_code, status_message], [40202, message])
+        // As it is sold, the refusal stands at one task as well.
+        assert.deepEqual(tasks?.map((each: Json) => each.status_code) ?? null, byForm(null, [40202]))
         world.clock.nowMs += 1
       }
     },
@@ -64,8 +68,15 @@ coverCalls(['limits.task_id_history'], {
   value: 10,
   paths: ['POST /v3/app_data/id_list'],
   client: async (client) => {
-    const now = new Date(Date.UTC(2026, 9, 15, 12))
-    await client.listTaskIds({ from: now, to: now, offset: 0, limit: 1, sort: 'asc', includeMetadata: false })
+    const past = new Date(Date.UTC(2026, 9, 15, 11))
+    await client.listTaskIds({
+      from: past,
+      to: past,
+      offset: 0,
+      limit: 1,
+      sort: 'asc',
+      includeMetadata: false,
+    })
   },
 })
 coverCalls(['notes.tasks_ready_limits'], {
@@ -89,7 +100,7 @@ covers('limits.api_calls_per_minute', 'a post that is refused has created nothin
     const world = await openWorld(t, { callsPerMinute: 1 })
     await world.get('/v3/appendix/errors')
     const { status_code, tasks } = await world.post('/v3/app_data/ios_store/app_searches/task_post', [{}])
-    assert.deepEqual([status_code, tasks], [40202, null])
+    assert.deepEqual([status_code, tasks?.length ?? null], [40202, byForm(null, 1)])
   },
   client: async (t) => {
     const { client } = await openWorld(t, { callsPerMinute: 1 })
@@ -168,11 +179,11 @@ coverRows(
   '/v3/app_data/id_list',
   ({ clock }, offset) => ({
     datetime_from: stamp(clock.nowMs - DAY_MS),
-    datetime_to: stamp(clock.nowMs),
+    datetime_to: stamp(clock.nowMs - byForm(0, 1000)),
     ...(offset > 0 && { offset }),
   }),
   ({ client, clock }, offset) => {
-    const range = { from: new Date(clock.nowMs - DAY_MS), to: new Date(clock.nowMs) }
+    const range = { from: new Date(clock.nowMs - DAY_MS), to: new Date(clock.nowMs - byForm(0, 1000)) }
     return client.listTaskIds({ ...range, offset, limit: 1000, sort: 'asc', includeMetadata: false })
   },
 )
@@ -204,15 +215,16 @@ covers(
   {
     fetch: async (t) => {
       const world = await openWorld(t, AMPLE)
-      const list = async (): Promise<Json[]> => (await world.get(READY)).tasks[0].result
+      const list = async (): Promise<Json[]> => (await world.get(READY)).tasks[0].result ?? []
       for (let count = 0; count < 10; count += 1) await postMany(world, `early.${count}`)
       await postMany(world, 'late')
+      world.later()
       const isLate = ({ tag }: Json) => tag.startsWith('late')
       const before = await list()
       assert.deepEqual([before.length, before.filter(isLate).length], [1000, 0])
       for (const { endpoint_advanced } of before.slice(0, 5)) await world.get(endpoint_advanced)
       assert.equal((await list()).filter(isLate).length, 5)
-      world.clock.nowMs += 3 * DAY_MS
+      world.clock.nowMs += 3 * DAY_MS - 1000
       assert.equal((await list()).length, 1000)
       world.clock.nowMs += 1
       assert.deepEqual(await list(), [])
@@ -236,36 +248,42 @@ const coverPurse = (
   purse: Purse,
   code: string,
   refill?: (world: World) => unknown,
+  otherwise: Otherwise = [],
 ): void => {
   const posted = ['a', 'b', 'c'].map((tag) => ({ tag }))
-  covers(row, sentence, {
-    fetch: async (t) => {
-      const world = await openWorld(t, purse)
-      const wire = posted.map((fields) => ({ ...fields, keyword: 'yoga', location_code: 2840 }))
-      const send = async (tasks: Json[]): Promise<string[]> =>
-        (await world.post(SEARCH_POST, tasks)).tasks.map(
-          (each: Json) => `${each.status_code} ${each.status_message} ${each.cost}`,
-        )
-      const created = '20100 Task Created. 0.0012'
-      assert.deepEqual(await send(wire), [created, created, `${code} 0`])
-      if (!refill) return
-      refill(world)
-      assert.deepEqual(await send(wire.slice(0, 1)), [created])
+  covers(
+    row,
+    sentence,
+    {
+      fetch: async (t) => {
+        const world = await openWorld(t, purse)
+        const wire = posted.map(wireTask)
+        const send = async (tasks: Json[]): Promise<string[]> =>
+          (await world.post(SEARCH_POST, tasks)).tasks.map(
+            (each: Json) => `${each.status_code} ${each.status_message} ${each.cost}`,
+          )
+        const created = '20100 Task Created. 0.0012'
+        assert.deepEqual(await send(wire), [created, created, `${code} 0`])
+        if (!refill) return
+        refill(world)
+        assert.deepEqual(await send(wire.slice(0, 1)), [created])
+      },
+      client: async (t) => {
+        const world = await openWorld(t, purse)
+        const answers = await postAnswered(world.client, posted.map(task))
+        const shown = ({ statusCode, message, costMicros }: TaskAnswer) =>
+          `${statusCode} ${message} ${costMicros}`
+        assert.deepEqual(answers.map(shown), [...Array(2).fill('20100 Task Created. 1200'), `${code} 0`])
+        if (!refill) return
+        refill(world)
+        assert.equal((await postAnswered(world.client, [task()]))[0]?.statusCode, 20100)
+      },
     },
-    client: async (t) => {
-      const world = await openWorld(t, purse)
-      const answers = await postAnswered(world.client, posted.map(task))
-      const shown = ({ statusCode, message, costMicros }: TaskAnswer) =>
-        `${statusCode} ${message} ${costMicros}`
-      assert.deepEqual(answers.map(shown), [...Array(2).fill('20100 Task Created. 1200'), `${code} 0`])
-      if (!refill) return
-      refill(world)
-      assert.equal((await postAnswered(world.client, [task()]))[0]?.statusCode, 20100)
-    },
-  })
+    otherwise,
+  )
 }
 const NO_FUNDS = '40210 Insufficient funds.'
-const DAY_SPENT = '40203 Cost limit per day exceeded.'
+const DAY_SPENT = byForm('40203 Cost limit per day exceeded.', '40203 The cost limit has been exceeded.')
 coverPurse(
   'notes.money',
   'the task that the balance does not pay is refused alone',
@@ -281,8 +299,11 @@ coverPurse(
   { costLimitPerDayUsd: 0.003 },
   DAY_SPENT,
   midnight,
+  ['no-limits'],
 )
-coverPurse('notes.day_of_the_limits', 'is that of UTC', { costLimitPerDayUsd: 0.003 }, DAY_SPENT, midnight)
+coverPurse('notes.day_of_the_limits', 'is that of UTC', { costLimitPerDayUsd: 0.003 }, DAY_SPENT, midnight, [
+  'no-limits',
+])
 coverPurse(
   'notes.per_minute_spending_limits',
   'hold like those of a day',
@@ -291,6 +312,7 @@ coverPurse(
   ({ clock }) => {
     clock.nowMs += MINUTE_MS
   },
+  ['no-limits'],
 )
 covers('notes.money', 'the call of an account that must pay first is refused whole, and nothing is lost', {
   fetch: async (t) => {

@@ -20,8 +20,9 @@ import {
   timestamp,
   whole,
 } from './fields.ts'
+import { byForm } from './form.ts'
 import { STORES } from './paths.ts'
-import { AMPLE, everyTest, once, openSharedWorld, openWorld, postOne, postWire } from './world.ts'
+import { AMPLE, everyTest, once, openSharedWorld, openWorld, postOne, postWire, presentOf } from './world.ts'
 
 // Ready lists
 
@@ -40,6 +41,7 @@ const openReady = once(async () => {
     await postOne(world.client, { subject, tag: `${store} ${fn}` }, [store, fn])
   }
   await postWire(world)
+  world.later()
   return world
 })
 const ready = listed('every ready list', openReady, {
@@ -68,25 +70,28 @@ for (const prefix of ['ready', 'tasks_ready']) {
     endpoint_html: [nullOr(path), 'htmlPath'],
   })
 }
+// What the client does not act on it gives as the service does.
+coverFields('tasks_ready', [ready], { se: oneOf(...STORES) }, { client: ['paths'] })
 coverFields('tasks_ready', [ready], {
-  se: oneOf(...STORES),
-  se_type: oneOf('organic', 'app_info', 'app_list', 'app_reviews'),
+  se_type: oneOf(...byForm(['organic', 'app_info', 'app_list', 'app_reviews'], ['organic'])),
   date_posted: timestamp,
   tag: nullOr(text),
 })
 for (const form of ['advanced', 'html'] as const) {
   covers(`ready.endpoint_${form}`, 'can be requested with GET as it is', {
-    fetch: async () => {
-      const world = await openSharedWorld()
+    fetch: async (t) => {
+      const world = await openWorld(t, AMPLE)
       const { id } = await postWire(world, {}, '/v3/app_data/android_store/app_searches/task_post')
+      world.later()
       const rows = (await world.get('/v3/app_data/android_store/app_searches/tasks_ready')).tasks[0].result
       const row = rows.find((each: Json) => each.id === id)
       const [fetched] = (await world.get(row[`endpoint_${form}`])).tasks
       assert.deepEqual([fetched.id, fetched.status_code], [id, 20000])
     },
-    client: async () => {
-      const { client } = await openSharedWorld()
+    client: async (t) => {
+      const { client, later } = await openWorld(t, AMPLE)
       const id = await postOne(client, {}, ['android_store', 'app_searches'])
+      later()
       const row = (await client.listReady('android_store', 'app_searches')).find((each) => each.id === id)
       const outcome = await client.getResult((form === 'html' ? row?.htmlPath : row?.path) ?? '')
       assert.ok(outcome.kind === 'done')
@@ -118,7 +123,12 @@ coverShape('reference.app_listings_categories.category', 'reference.app_listings
 
 coverFields('reference.languages', languages, {
   language_name: text,
-  language_code: { ...text, what: 'a code of ISO 639-1', fits: (sent) => /^[a-z]{2}$/.test(String(sent)) },
+  // As it is sold, some name a region.
+  language_code: {
+    ...text,
+    what: 'a code of ISO 639-1',
+    fits: (sent) => byForm(/^[a-z]{2}$/, /^[a-z]{2}(-[A-Z0-9]{2,3})?$/).test(String(sent)),
+  },
 })
 coverFields('reference.locations', [iosLocations, androidLocations], {
   location_code: whole,
@@ -197,12 +207,13 @@ coverFields('failed_task', [failures], {
   function: oneOf('pingback_url', 'postback_url', 'app_data/task_get/advanced'),
   error_code: whole,
   error_message: text,
-  http_url: text,
   http_method: oneOf('GET', 'POST'),
   http_code: oneOf(503, 200),
   http_time: number,
-  http_response: anyText,
+  http_response: byForm(anyText, nullOr(anyText)),
 })
+
+coverFields('failed_task', [failures], { http_url: text }, { client: ['paths'] })
 
 // The history of tasks
 
@@ -212,18 +223,19 @@ const openHistory = once(async () => {
   await postOne(world.client, { tag: 'failed', subject: 'xkcdqwrt zzgrblk' })
   world.clock.nowMs += 60_000
   await postOne(world.client, { tag: 'unfinished' })
+  world.later()
   return world
 })
 const history = listed('the history of tasks', openHistory, {
   fetch: async (world) => {
-    const [from, to] = [stamp(world.clock.nowMs - DAY_MS), stamp(world.clock.nowMs)]
+    const [from, to] = [stamp(world.clock.nowMs - DAY_MS), stamp(presentOf(world))]
     const fields = { datetime_from: from, datetime_to: to, include_metadata: true }
     return (await world.post('/v3/app_data/id_list', [fields])).tasks[0].result
   },
-  client: ({ client, clock }) =>
-    client.listTaskIds({
-      from: new Date(clock.nowMs - DAY_MS),
-      to: new Date(clock.nowMs),
+  client: (world) =>
+    world.client.listTaskIds({
+      from: new Date(world.clock.nowMs - DAY_MS),
+      to: new Date(presentOf(world)),
       offset: 0,
       limit: 1000,
       includeMetadata: true,
@@ -231,13 +243,21 @@ const history = listed('the history of tasks', openHistory, {
     }),
 })
 
+const isPostUrl = (sent: unknown): boolean =>
+  byForm(/^/, /^http:\/\/127\.0\.0\.1:\d+/).test(String(sent)) &&
+  String(sent).endsWith('/v3/app_data/ios_store/app_searches/task_post')
+
 coverShape('id_history.id', 'id_history', [history])
 coverFields('id_history', [history], {
   id: text,
-  url: oneOf('/v3/app_data/ios_store/app_searches/task_post'),
+  url: {
+    what: 'the path of the call, as it is sold with the host',
+    fits: isPostUrl,
+    read: (sent) => new URL(sent, 'http://127.0.0.1').pathname,
+  },
   datetime_posted: timestamp,
   datetime_done: nullOr(timestamp),
-  status: oneOf('20000', '40102', '40601'),
+  status: oneOf(...byForm(['20000', '40102', '40601'], ['Ok.', 'No Search Results.', 'Task Handed.'])),
   cost: [dollars, 'costMicros'],
-  metadata: { ...record, read: (sent) => sent },
 })
+coverFields('id_history', [history], { metadata: { ...record, read: (sent) => sent } }, { client: ['paths'] })

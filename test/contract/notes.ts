@@ -2,13 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { Options } from '../../src/sandbox/options.ts'
-import type { AppDataClient } from '../../src/service/client.ts'
-import { billingUnits, findRule } from '../../src/service/functions.ts'
 import type { Json } from '../sandbox/caller.ts'
 import { ask, envelope, taskWith } from '../service/wire-server.ts'
 import { covers, coversElsewhere } from './covers.ts'
+import { byForm } from './form.ts'
 import type { Store } from './paths.ts'
-import { openSharedWorld, openWorld, postAnswered, postOne, postWire, task, wireTask } from './world.ts'
+import { openSharedWorld, openWorld, postOne, postWire, wireTask } from './world.ts'
 
 const SEARCH = '/v3/app_data/ios_store/app_searches'
 
@@ -45,15 +44,21 @@ covers('notes.advanced_results_of_android_store', 'a ready list may offer pages 
       ['app_info', 'app_info', { app_id: 'com.ashlune.yoga' }],
     ] as const) {
       const base = `/v3/app_data/android_store/${fn}`
-      await postWire(world, subject, `${base}/task_post`)
+      await postWire(
+        world,
+        { keyword: fn === 'app_searches' ? 'yoga' : undefined, ...subject },
+        `${base}/task_post`,
+      )
+      world.later()
       const [row] = (await world.get(`${base}/tasks_ready`)).tasks[0].result
       assert.equal(row.endpoint_advanced === null, fn !== 'app_info')
       assert.equal((await world.get(row.endpoint_html)).tasks[0].result[0].type, type)
     }
   },
   client: async (t) => {
-    const { client } = await openWorld(t, { htmlOnly: true })
+    const { client, later } = await openWorld(t, { htmlOnly: true })
     await postOne(client, {}, ['android_store', 'app_searches'])
+    later()
     const [row] = await client.listReady('android_store', 'app_searches')
     assert.deepEqual([row?.kind, row?.path], ['html', row?.htmlPath])
     assert.equal((await client.getResult(row?.path ?? '')).kind, 'done')
@@ -79,6 +84,10 @@ covers('notes.tasks_ready_rows', 'need an id and one path, and nothing more', {
 
 // Results
 
+/** What the types of a store's items begin with. */
+const prefixOf = (store: Store): string =>
+  byForm<string>(store, store === 'ios_store' ? 'app_store' : 'google_play')
+
 /** All items of some searches and one chart of a store, so that every kind of item is among them. */
 const itemsOf = async (store: Store): Promise<Json[][]> => {
   const world = await openSharedWorld()
@@ -103,7 +112,7 @@ covers(
         const kinds = new Set<string>()
         for (const items of await itemsOf(store)) {
           for (const { type } of items) kinds.add(type)
-          const organic = items.filter(({ type }) => type === `${store}_search_organic`)
+          const organic = items.filter(({ type }) => type === `${prefixOf(store)}_search_organic`)
           const count = (list: Json[]) => list.map((_, index) => index + 1)
           assert.deepEqual(
             organic.map(({ rank_group }) => rank_group),
@@ -114,7 +123,10 @@ covers(
             count(items),
           )
         }
-        const expected = ['bundle', 'organic', 'paid'].map((kind) => `${store}_search_${kind}`)
+        // As it is sold, there are no others than organic ones.
+        const expected = byForm(['bundle', 'organic', 'paid'], ['organic']).map(
+          (kind) => `${prefixOf(store)}_search_${kind}`,
+        )
         assert.deepEqual([...kinds].sort(), expected)
       }
     },
@@ -150,10 +162,12 @@ covers('notes.app_list_advanced_result', 'a chart is a search with the collectio
   fetch: async () => {
     const world = await openSharedWorld()
     const base = '/v3/app_data/android_store/app_list'
-    const { id } = await postWire(world, { app_collection: 'topgrossing', depth: 40 }, `${base}/task_post`)
+    const chart = { keyword: undefined, app_collection: 'topgrossing', depth: 40 }
+    const { id } = await postWire(world, chart, `${base}/task_post`)
     const [{ keyword, items }] = (await world.get(`${base}/task_get/advanced/${id}`)).tasks[0].result
     assert.deepEqual([keyword, items.length], ['topgrossing', 40])
-    assert.ok(items.every(({ type }: Json) => type === 'android_store_list_organic'))
+    const type = byForm('android_store_list_organic', 'google_play_search_organic')
+    assert.ok(items.every((each: Json) => each.type === type))
   },
   client: async () => {
     const { client } = await openSharedWorld()
@@ -178,129 +192,6 @@ covers('notes.locations_of_android_store', 'a region names what it lies in', {
       [region?.locationName, region?.parentName],
       ['California,United States', 'United States'],
     )
-  },
-})
-
-// Depth and price by function
-
-/** Default, maximum and billing unit, and the price of a unit in dollars. */
-const DEPTHS = [
-  ['ios_store', 'app_searches', [100, 700, 100], 0.0012, { keyword: 'yoga' }],
-  ['android_store', 'app_searches', [30, 200, 30], 0.0012, { keyword: 'yoga' }],
-  ['android_store', 'app_list', [100, 200, 100], 0.0012, { app_collection: 'topgrossing' }],
-  ['ios_store', 'app_reviews', [50, 500, 50], 0.00075, { app_id: '1480010017' }],
-] as const
-const micros = (usd: number): number => Math.round(usd * 1_000_000)
-
-for (const [store, fn, [standard, maximum, unit], usd, subject] of DEPTHS) {
-  const path = `/v3/app_data/${store}/${fn}/task_post`
-  covers('notes.depth_rules', `${fn} of ${store} fetches ${standard}, at most ${maximum}`, {
-    fetch: async () => {
-      const world = await openSharedWorld()
-      assert.equal((await postWire(world, subject, path)).data.depth, standard)
-      assert.equal((await postWire(world, { ...subject, depth: maximum }, path)).status_code, 20100)
-      assert.equal((await postWire(world, { ...subject, depth: maximum + 1 }, path)).status_code, 40501)
-    },
-    client: async () => {
-      const rule = findRule(store, fn)
-      assert.deepEqual(
-        [rule?.defaultDepth, rule?.maximumDepth, rule?.billingUnitResults, rule?.unitCostMicros],
-        [standard, maximum, unit, micros(usd)],
-      )
-      assert.equal(rule?.source, fn === 'app_searches' && store === 'ios_store' ? 'spec' : 'assumed')
-      const { client } = await openSharedWorld()
-      const one = { subject: Object.values(subject)[0] ?? '' }
-      await postOne(client, { ...one, depth: maximum }, [store, fn])
-      await assert.rejects(postOne(client, { ...one, depth: maximum + 1 }, [store, fn]), /depth must be/)
-    },
-  })
-  covers('notes.rounding_of_the_billing_unit', `${fn} of ${store} costs $${usd} for each ${unit} begun`, {
-    fetch: async () => {
-      const world = await openSharedWorld()
-      for (const [depth, units] of [
-        [1, 1],
-        [unit, 1],
-        [unit + 1, 2],
-        [maximum, Math.ceil(maximum / unit)],
-      ] as const) {
-        const { cost } = await postWire(world, { ...subject, depth }, path)
-        assert.equal(micros(cost), units * micros(usd), `depth ${depth}`)
-      }
-    },
-    client: async () => {
-      const { client } = await openSharedWorld()
-      for (const depth of [1, unit, unit + 1, maximum]) {
-        const tasks = [task({ subject: Object.values(subject)[0] ?? '', depth })]
-        const [answer] = await postAnswered(client, tasks, [store, fn])
-        assert.equal(answer?.costMicros, billingUnits(store, fn, depth) * micros(usd))
-      }
-    },
-  })
-}
-covers('notes.depth_rules', 'app_info has none', {
-  fetch: async () => {
-    const path = '/v3/app_data/ios_store/app_info/task_post'
-    const { data, cost } = await postWire(await openSharedWorld(), { app_id: '1480010017' }, path)
-    assert.deepEqual([data.depth, cost], [undefined, 0.0006])
-  },
-  client: async () => {
-    const { client } = await openSharedWorld()
-    const deep = { subject: '1480010017', depth: 10 }
-    await assert.rejects(postOne(client, deep, ['ios_store', 'app_info']), /app_info of ios_store has none/)
-  },
-})
-covers('notes.task_post_of_android', 'a postback may hold pages, and each function has its own subject', {
-  fetch: async () => {
-    const world = await openSharedWorld()
-    const hook = { postback_url: 'http://127.0.0.1:9/', postback_data: 'html' }
-    const codeOf = async (kind: string, fields: Json): Promise<number> =>
-      (await postWire(world, { ...fields, ...hook }, `/v3/app_data/${kind}/task_post`)).status_code
-    assert.equal(await codeOf('android_store/app_searches', {}), 20100)
-    assert.equal(await codeOf('android_store/app_info', { app_id: 'com.ashlune.yoga' }), 20100)
-    assert.equal(await codeOf('android_store/app_list', { app_collection: 'topgrossing' }), 20100)
-    const chart = { app_collection: 'topgrossing', app_category: 'game' }
-    assert.equal(await codeOf('android_store/app_list', chart), 20100)
-    assert.equal(await codeOf('android_store/app_list', { ...chart, app_category: 'games' }), 40501)
-    assert.equal(await codeOf('android_store/app_list', { ...chart, app_collection: 'Top Free!' }), 40501)
-    assert.equal(await codeOf('android_store/app_searches', { location_code: 21137 }), 20100)
-    assert.equal(await codeOf('ios_store/app_reviews', { app_id: '1480010017' }), 40501)
-    for (const kind of ['android_store/app_info', 'android_store/app_list', 'ios_store/app_reviews']) {
-      assert.equal(await codeOf(kind, {}), 40501, `${kind} takes no keyword`)
-    }
-  },
-  client: async () => {
-    const { client } = await openSharedWorld()
-    const hook = { postbackUrl: 'http://127.0.0.1:9/', postbackData: 'html' } as const
-    await postOne(client, hook, ['android_store', 'app_searches'])
-    await postOne(client, { ...hook, subject: 'com.ashlune.yoga' }, ['android_store', 'app_info'])
-    const chart = { ...hook, subject: 'topgrossing', category: 'game' }
-    await postOne(client, chart, ['android_store', 'app_list'])
-    const reviews = { ...hook, subject: '1480010017' }
-    await assert.rejects(
-      postOne(client, reviews, ['ios_store', 'app_reviews']),
-      /postback_data must be advanced/,
-    )
-  },
-})
-covers('notes.priority', 'doubles the price of every function, and numbers may come back as text', {
-  fetch: async () => {
-    const world = await openSharedWorld()
-    const kinds = [...DEPTHS, ['ios_store', 'app_info', [], 0.0006, { app_id: '1480010017' }]] as const
-    for (const [store, fn, , usd, subject] of kinds) {
-      const path = `/v3/app_data/${store}/${fn}/task_post`
-      const depth = fn === 'app_info' ? {} : { depth: 1 }
-      const { cost } = await postWire(world, { ...subject, ...depth, priority: 2 }, path)
-      assert.equal(micros(cost), 2 * micros(usd))
-    }
-  },
-  client: async (t) => {
-    const texts = { depth: '300', location_code: '2840', priority: '2' }
-    const page = { items: [], items_count: '0', datetime: '2026-10-15 12:00:00 +00:00' }
-    const answer = envelope([taskWith([page], { data: texts })])
-    const look = (client: AppDataClient) => client.getAppSearches('ios_store', 'id-1')
-    const { value } = await ask(t, answer, look)
-    assert.ok(value.kind === 'done')
-    assert.deepEqual([value.data.depth, value.data.locationCode, value.data.priority], [300, 2840, 2])
   },
 })
 
@@ -359,11 +250,11 @@ covers('notes.pace_of_completion', 'is a second or two, and half of it for high 
     const { tasks } = await world.post(`${SEARCH}/task_post`, posted)
     const doneAfter = async (ms: number) => {
       world.clock.nowMs += ms
-      const rows: Json[] = (await world.get(`${SEARCH}/tasks_ready`)).tasks[0].result
+      const rows: Json[] = (await world.get(`${SEARCH}/tasks_ready`)).tasks[0].result ?? []
       const priorityOf = (id: string) => tasks.find((each: Json) => each.id === id).data.priority
       return rows.map(({ id }) => priorityOf(id))
     }
-    assert.ok((await doneAfter(4999)).every((priority) => priority === 2))
+    assert.ok((await doneAfter(4999 + byForm(0, 1000))).every((priority) => priority === 2))
     assert.equal((await doneAfter(1)).filter((priority) => priority === 2).length, 20)
     assert.equal((await doneAfter(5000)).length, 40)
   },

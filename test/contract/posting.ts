@@ -6,8 +6,19 @@ import type { TaskToPost } from '../../src/service/post-tasks.ts'
 import type { Json } from '../sandbox/caller.ts'
 import { covers } from './covers.ts'
 import { camel } from './fields.ts'
+import { byForm } from './form.ts'
 import type { Store } from './paths.ts'
-import { openSharedWorld, openWorld, post, postAnswered, postOne, postWire, task, wireTask } from './world.ts'
+import {
+  openSharedWorld,
+  openWorld,
+  post,
+  postAnswered,
+  postOne,
+  postWire,
+  readMoney,
+  task,
+  wireTask,
+} from './world.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Rule = {
@@ -92,14 +103,19 @@ coverRule('task_post.location_code', 'names the location where no name does', {
   takes: [{ location_code: 2276 }],
   refuses: [undefined, 1, 'US', '2840', 21137].map((location_code) => ({ location_code })),
 })
-coverRule('task_post.language_name', 'names the language in full, and may be left out', {
-  takes: [{ language_code: undefined, language_name: 'German' }, { language_code: undefined }],
-  refuses: [{ language_code: undefined, language_name: 'Klingon' }],
+const WITHOUT_LANGUAGE = { language_code: undefined }
+coverRule('task_post.language_name', 'names the language in full, and may be left out where it is not sold', {
+  takes: [{ language_code: undefined, language_name: 'German' }, ...byForm([WITHOUT_LANGUAGE], [])],
+  refuses: [{ language_code: undefined, language_name: 'Klingon' }, ...byForm([], [WITHOUT_LANGUAGE])],
 })
-coverRule('task_post.language_code', 'is one of the languages list, and may be left out', {
-  takes: [{ language_code: 'ja' }, { language_code: undefined }],
-  refuses: [{ language_code: 'xx' }, { language_code: 7 }],
-})
+coverRule(
+  'task_post.language_code',
+  'is one of the languages list, and may be left out where it is not sold',
+  {
+    takes: [{ language_code: 'ja' }, ...byForm([WITHOUT_LANGUAGE], [])],
+    refuses: [{ language_code: 'xx' }, { language_code: 7 }],
+  },
+)
 coverRule('task_post.priority', 'is 1 or 2', {
   takes: [{ priority: 1 }, { priority: 2 }, {}],
   refuses: [{ priority: 0 }, { priority: 3 }, { priority: 'high' }],
@@ -240,8 +256,7 @@ covers(
   {
     fetch: async (t) => {
       const world = await openWorld(t, { readyMs: 1000, balanceUsd: 1 })
-      const balance = async () =>
-        (await world.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money.balance
+      const balance = async () => (await readMoney(world)).balance
       await postWire(world, { keyword: 'xkcdqwrt zzgrblk', depth: 700 })
       assert.equal(await balance(), 1 - 0.0084)
       world.clock.nowMs += 1000

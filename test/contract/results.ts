@@ -21,6 +21,7 @@ import {
   whole,
   within,
 } from './fields.ts'
+import { byForm } from './form.ts'
 import { type KindName, readingOf, sampleOf } from './samples.ts'
 
 const resultOf = (name: KindName): ResultSource => within(name, (result) => [result])
@@ -79,10 +80,14 @@ const ANDROID_FIELDS = [
   ...['videos', 'genres', 'tags'],
 ]
 coverShape('app_info.app_id', 'app_info', infos.map(resultOf), ['item'])
-coverShape('app_info.items', 'app_info.item', [iosApp], ANDROID_FIELDS)
+coverShape('app_info.items', 'app_info.item', [iosApp], ANDROID_FIELDS, byForm([], ['subtitle']))
 coverShape('app_info.items', 'app_info.item', androidApps, IOS_FIELDS)
-coverFields('app_info.item', [iosApp], { type: oneOf('ios_store_info_organic') })
-coverFields('app_info.item', androidApps, { type: oneOf('android_store_info_organic') })
+coverFields('app_info.item', [iosApp], {
+  type: oneOf(byForm('ios_store_info_organic', 'app_store_info_organic')),
+})
+coverFields('app_info.item', androidApps, {
+  type: oneOf(byForm('android_store_info_organic', 'google_play_info_organic')),
+})
 coverFields('app_info.item', apps, {
   rank_group: oneOf(1),
   rank_absolute: oneOf(1),
@@ -98,7 +103,8 @@ coverFields('app_info.item', apps, {
   developer: text,
   developer_id: text,
   developer_url: text,
-  released_date: timestamp,
+  // As it is sold, those of the ios_store have none.
+  released_date: byForm(timestamp, nullOr(timestamp)),
   last_update_date: timestamp,
   update_notes: anyText,
   images: listOf(text),
@@ -151,26 +157,33 @@ coverFields('searches', rankings.map(resultOf), {
   ...PLACE,
   check_url: nullOr(text),
   datetime: timestamp,
-  se_results_count: [whole, 'resultsCount'],
+  // As it is sold, a search of the android_store gives 0 beside its items, which says nothing.
+  se_results_count: [{ ...whole, read: (sent) => byForm(sent, sent || null) }, 'resultsCount'],
   items_count: whole,
 })
 const ANDROID_RANKED = ['developer', 'developer_url']
 coverShape('searches.keyword', 'searches', rankings.map(resultOf), ['item'])
 coverShape('searches.items', 'searches.item', [organic('iosSearches')], ANDROID_RANKED)
 coverShape('searches.items', 'searches.item', [organic('androidSearches'), organic('androidList')])
-coverFields('searches.item', [organic('iosSearches')], { type: oneOf('ios_store_search_organic') })
-coverFields('searches.item', [organic('androidSearches')], { type: oneOf('android_store_search_organic') })
-coverFields('searches.item', [organic('androidList')], { type: oneOf('android_store_list_organic') })
+coverFields('searches.item', [organic('iosSearches')], {
+  type: oneOf(byForm('ios_store_search_organic', 'app_store_search_organic')),
+})
+coverFields('searches.item', [organic('androidSearches')], {
+  type: oneOf(byForm('android_store_search_organic', 'google_play_search_organic')),
+})
+coverFields('searches.item', [organic('androidList')], {
+  type: oneOf(byForm('android_store_list_organic', 'google_play_search_organic')),
+})
 coverFields('searches.item', rankings.map(organic), {
   rank_group: [whole, 'rank'],
   rank_absolute: [whole, 'absolute'],
-  position: oneOf('left'),
+  position: oneOf(...byForm(['left'], ['left', 'right'])),
   app_id: text,
   title: text,
   url: text,
   icon: text,
-  reviews_count: whole,
-  rating: record,
+  reviews_count: byForm(whole, nullOr(whole)),
+  rating: byForm(record, nullOr(record)),
   is_free: flag,
   price: record,
 })
@@ -196,11 +209,11 @@ coverRecords('reviews.rating', [inside(resultOf('iosReviews'), 'rating')], RATIN
 coverShape('reviews.app_id', 'reviews', [resultOf('iosReviews')], ['item'])
 coverShape('reviews.items', 'reviews.item', [reviews])
 coverFields('reviews.item', [reviews], {
-  type: oneOf('ios_store_reviews_search'),
+  type: oneOf(byForm('ios_store_reviews_search', 'app_store_reviews_search')),
   rank_group: whole,
   rank_absolute: whole,
   position: oneOf('left'),
-  version: text,
+  version: byForm(text, nullOr(text)),
   timestamp,
   id: text,
   title: text,

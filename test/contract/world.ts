@@ -1,5 +1,6 @@
 /** A sandbox over HTTP and the two who ask it: plain fetch, and the client, which has the sandbox's clock. */
 
+import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import type { OptionsInput } from '../../src/sandbox/options.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
@@ -8,12 +9,15 @@ import type { PostOutcome, TaskAnswer, TaskToPost } from '../../src/service/post
 import type { AnswerHead } from '../../src/service/transport.ts'
 import { type Caller, type Json, type Owner, openSandbox, USA } from '../sandbox/caller.ts'
 import { openClient, testClock } from '../service/wire-server.ts'
+import { byForm, inForm, isSold, storeNames } from './form.ts'
 import type { Store } from './paths.ts'
 
 export type World = Caller & {
   client: AppDataClient
   /** What the client was told of answers, the last one at the end. */
   heads: AnswerHead[]
+  /** Lets a second pass, after which every list knows what was done, in both forms of the service. */
+  later(): void
 }
 
 /** Limits that a test may forget, except those that it sets. */
@@ -21,17 +25,35 @@ export const AMPLE = { callsPerMinute: 100_000, readyListsPerMinute: 100_000, id
 
 /** Starts a sandbox whose tasks are done at once, and a client of it; both end with their owner. */
 export const openWorld = async (owner: Owner, options: OptionsInput = {}): Promise<World> => {
-  const caller = await openSandbox(owner, { readyMs: 0, ...options })
+  const caller = inForm(await openSandbox(owner, { readyMs: 0, asSold: isSold(), ...options }))
   const { login = 'sandbox', password = 'sandbox' } = options
   const heads: AnswerHead[] = []
   const client = openClient(owner, caller.url, {
     login,
     password,
+    ...storeNames(),
     clock: { ...testClock(), wallMs: () => caller.clock.nowMs },
     onAnswer: (head) => heads.push(head),
   })
-  return { ...caller, client, heads }
+  const later = () => {
+    caller.clock.nowMs += 1000
+  }
+  return { ...caller, client, heads, later }
 }
+
+/** The limits, statistics, money and prices of an account: as it is sold, two of them stand beside the rates. */
+export const ratesOf = (record: Json): Json => {
+  if (!isSold()) return record.rates
+  assert.deepEqual(Object.keys(record.rates), ['limits', 'statistics'])
+  return { ...record.rates, money: record.money, price: record.price }
+}
+
+/** The money of the account, by plain fetch. */
+export const readMoney = async (caller: Caller): Promise<Json> =>
+  ratesOf((await caller.get('/v3/appendix/user_data')).tasks[0].result[0]).money
+
+/** The last second that a list may end with. */
+export const presentOf = ({ clock }: Caller): number => clock.nowMs - byForm(0, 1000)
 
 const ends: (() => unknown)[] = []
 after(async () => {

@@ -1,0 +1,17 @@
+/** Every row of the specification that holds for the service as it is sold, and what is otherwise there. */
+
+import './play-as-sold.ts'
+import './account.ts'
+import './code-classes.ts'
+import './depths.ts'
+import './endpoints.ts'
+import './envelope.ts'
+import './errors.ts'
+import './events.ts'
+import './limits.ts'
+import './lists.ts'
+import './notes-money.ts'
+import './notes.ts'
+import './posting.ts'
+import './queries.ts'
+import './results.ts'

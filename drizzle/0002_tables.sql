@@ -31,6 +31,16 @@ DROP INDEX "chart_watch_same_row_twice";
 --> statement-breakpoint
 ALTER TABLE "app_watch" ALTER COLUMN "reviews_depth" DROP DEFAULT;
 --> statement-breakpoint
+ALTER TABLE "charged_price" ADD COLUMN "unit_results" integer;
+--> statement-breakpoint
+ALTER TABLE "charged_price" ADD COLUMN "is_doubted" boolean DEFAULT false NOT NULL;
+--> statement-breakpoint
+ALTER TABLE "charged_price" ADD COLUMN "service_id" text;
+--> statement-breakpoint
+ALTER TABLE "charged_price" ADD COLUMN "learned_at" timestamp (6) with time zone DEFAULT clock_timestamp() NOT NULL;
+--> statement-breakpoint
+ALTER TABLE "charged_price" ADD COLUMN "is_told" boolean DEFAULT false NOT NULL;
+--> statement-breakpoint
 ALTER TABLE "chart_watch" ADD COLUMN "age_rating" text;
 --> statement-breakpoint
 ALTER TABLE "review" ADD COLUMN "helpful_count" integer;

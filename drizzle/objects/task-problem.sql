@@ -33,6 +33,20 @@ join target g on g.id = c.target_id
 where c.kind = 'duplicate'
 group by g.id, c.slot, c.service_id
 union all
+-- Of a unit for a week: from then on it is what the service bills by.
+select c.learned_at, 'price', c.store, c.function, null, null, null, null, null, c.service_id, null,
+  case when c.is_doubted then format('The service took %s a unit%s, and its price list says %s. The next task is bought alone and at the '
+      'price of the list, and the nightly audit compares what was taken.', dollars(c.unit_micros), at.priority, dollars(u.listed_micros))
+    when c.unit_results is not null and c.unit_micros <= u.listed_micros then format('The service bills %s results as one unit, and not %s: '
+      'budgets, plans and refunds go by that now.', c.unit_results, u.stated_results)
+    else format('The service takes %s a unit%s, and its price list says %s: budgets and plans go by what it takes. Ask the service why.',
+      dollars(c.unit_micros), at.priority, dollars(u.listed_micros)) end
+from charged_price c
+join unit_price u using (store, function, priority)
+cross join lateral (select case c.priority when 2 then ' at priority 2' else '' end as priority) at
+where c.charged_at > now() - interval '8 days'
+  and (c.is_doubted or c.unit_micros > u.listed_micros or c.unit_results is not null and c.learned_at > now() - interval '7 days')
+union all
 select coalesce(t.overdue_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id, t.service_id, t.status_code, format('It was posted at %s, and %s. It stays open and is asked for by its id.',
     to_char(t.posted_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
@@ -64,12 +78,12 @@ from task t
 join target g on g.id = t.target_id
 where t.state = 'collected' and t.problem is not null;
 comment on view task_problem is
-  'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, overdue, listed as failed by the service, or stored without all that was asked for.';
+  'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, charged otherwise than stated, overdue, listed as failed by the service, or stored without all that was asked for.';
 comment on column task_problem.at is 'When it happened; of an overdue task since when.';
-comment on column task_problem.kind is 'failed, rejected, unknown, duplicate, overdue, service_failure or incomplete.';
+comment on column task_problem.kind is 'failed, rejected, unknown, duplicate, price, overdue, service_failure or incomplete.';
 comment on column task_problem.store is 'ios_store or android_store.';
 comment on column task_problem.function is 'app_searches, app_info, app_list or app_reviews.';
-comment on column task_problem.subject is 'The keyword, the id of the app, or the collection of a chart; null for a whole post.';
+comment on column task_problem.subject is 'The keyword, the id of the app, or the collection of a chart; null for a whole post, and for a price.';
 comment on column task_problem.location_code is 'The code of the location at the service.';
 comment on column task_problem.language_code is 'The language code.';
 comment on column task_problem.slot is 'When the measurement was due; null for a whole post.';

@@ -1,28 +1,44 @@
--- As the plan reserves it: the greatest of the specification, the account's price list, and what was charged last (spec: rates.price).
+-- As the plan reserves it: the greatest of the specification, the account's price list, and what was charged
+-- last (spec: rates.price). A charge counts for eight days, so that one of a weekly measurement counts until
+-- the next one, and a wrong one not for ever; and not at all while it is doubted. The billing unit is that of
+-- the last charge: the service changes it.
 create or replace view unit_price as
-select v.store, v.function, y.priority::smallint as priority, v.unit_results,
-  greatest(v.unit_micros * y.priority, (l.price ->> 'normalMicros')::bigint * y.priority,
-    case y.priority when 2 then (l.price ->> 'highMicros')::bigint end, c.unit_micros) as unit_micros
+select v.store, v.function, y.priority::smallint as priority,
+  coalesce(u.unit_results, v.unit_results) as unit_results,
+  greatest(v.unit_micros * y.priority, l.normal_micros * y.priority, case y.priority when 2 then l.high_micros end,
+    case when not c.is_doubted then c.unit_micros end) as unit_micros,
+  v.unit_results as stated_results,
+  coalesce(case y.priority when 2 then l.high_micros end, l.normal_micros * y.priority, v.unit_micros * y.priority)
+    as listed_micros
 from (values
-  ('ios_store', 'app_searches', 100, 1200::bigint), ('ios_store', 'app_info', 1, 600), ('ios_store', 'app_list', 100, 1200),
-  ('ios_store', 'app_reviews', 50, 750),
-  ('android_store', 'app_searches', 30, 1200), ('android_store', 'app_info', 1, 600), ('android_store', 'app_list', 100, 1200),
-  ('android_store', 'app_reviews', 150, 750)
+  {{function_rules}}
 ) v (store, function, unit_results, unit_micros)
 cross join (values (1), (2)) y (priority)
 left join lateral (
-  select p.price
+  select (p.price ->> 'normalMicros')::bigint as normal_micros, (p.price ->> 'highMicros')::bigint as high_micros
   from (select u.prices from account_usage u order by u.fetched_at desc limit 1) latest
   cross join lateral jsonb_array_elements(latest.prices) p (price)
   where p.price ->> 'function' = v.function
   limit 1
 ) l on true
-left join charged_price c on c.store = v.store and c.function = v.function and c.priority = y.priority;
+left join charged_price c on c.store = v.store and c.function = v.function and c.priority = y.priority
+  and c.charged_at > (select now() - interval '8 days')
+left join lateral (
+  select o.unit_results from charged_price o
+  where o.store = v.store and o.function = v.function and not o.is_doubted
+    and o.charged_at > (select now() - interval '8 days')
+  order by o.charged_at desc limit 1
+) u on true;
 comment on view unit_price is
   'What a billing unit of each function costs, as it is reserved.';
 comment on column unit_price.store is 'ios_store or android_store.';
 comment on column unit_price.function is 'app_searches, app_list, app_info or app_reviews.';
 comment on column unit_price.priority is '1, or 2 at twice the price.';
-comment on column unit_price.unit_results is 'How many results a billing unit pays for.';
+comment on column unit_price.unit_results is
+  'How many results a billing unit pays for, as the service charged last.';
 comment on column unit_price.unit_micros is 'Its price in millionths of a dollar.';
+comment on column unit_price.stated_results is
+  'How many results a billing unit pays for, as the service states it.';
+comment on column unit_price.listed_micros is
+  'What a unit costs by the account''s price list, in millionths of a dollar; else by the specification.';
 grant select on unit_price to storerank_editor, storerank_reader;

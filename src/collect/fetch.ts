@@ -9,7 +9,7 @@ import {
 } from '../errors.ts'
 import type { FetchItem } from '../ledger/hand-out.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { billingUnits, hasForm, type ResultForm, type Store } from '../service/functions.ts'
+import { hasForm, type ResultForm, type Store } from '../service/functions.ts'
 import { describeRefused } from '../service/refused-items.ts'
 import {
   type AppReviewsResult,
@@ -40,9 +40,8 @@ export interface RawPage {
 interface Done {
   readonly item: FetchItem
   readonly statusCode: number
-  /** Billing units of the depth that was asked for, and of the results that came. */
-  readonly unitsPosted: number
-  readonly unitsReturned: number
+  /** How many results came, by which is refunded; null where nothing says so, or nothing is billed by it. */
+  readonly resultsReturned: number | null
   /** The raw pages, where they are wanted or nothing else is offered. */
   readonly html: RawPages | null
   /** Which items of it could not be read; null when all could. */
@@ -264,19 +263,16 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome, findKnown =
 }
 
 function readDone(item: FetchItem, statusCode: number, result: unknown, findKnown: FindKnown): Fetched {
-  const unitsOf = (count: number) => billingUnits(item.store, item.function, count)
-  const unitsPosted = unitsOf(item.depth ?? 1)
-  const done = { item, statusCode, unitsPosted, html: null }
+  const done = { item, statusCode, resultsReturned: null, html: null }
   if (item.kind === 'html' && result !== null) {
     const { html, incomplete } = readPages(result)
     // Pages do not say how many results they hold, so no refund is known.
-    return { ...done, kind: 'pages', html, unitsReturned: unitsPosted, incomplete, problem: incomplete }
+    return { ...done, kind: 'pages', html, incomplete, problem: incomplete }
   }
   /** The service bills what it returned: items of every type, and an app twice that it names twice. */
   const countReturned = (read: Pick<RankedSearch, 'itemsCount' | 'refused'> | null) => {
     const incomplete = read === null ? null : describeRefused(read.refused, read.itemsCount)
-    const unitsReturned = Math.min(unitsOf(read?.itemsCount ?? 0), unitsPosted)
-    return { ...done, unitsReturned, incomplete, problem: incomplete }
+    return { ...done, resultsReturned: read?.itemsCount ?? 0, incomplete, problem: incomplete }
   }
   switch (item.function) {
     case 'app_searches':
@@ -286,7 +282,7 @@ function readDone(item: FetchItem, statusCode: number, result: unknown, findKnow
     }
     case 'app_info': {
       const info = result === null ? null : withinPresent(parseInfoResult(withParsedItems(result)))
-      return { ...done, kind: 'snapshot', info, unitsReturned: unitsPosted, incomplete: null, problem: null }
+      return { ...done, kind: 'snapshot', info, incomplete: null, problem: null }
     }
     case 'app_reviews': {
       const reviews =

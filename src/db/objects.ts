@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
+import { FUNCTION_RULES } from '../service/functions.ts'
 import { ROLES } from './roles.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -36,7 +37,9 @@ const CANNOT_REPLACE = ['42P16', '42P13']
 /** @throws Error when a file of order.txt is missing or holds what cannot be replaced */
 export function readObjects(folder: string): Objects {
   const names = readFileSync(join(folder, 'order.txt'), 'utf8').trim().split('\n')
-  const texts = names.map((name) => readFileSync(join(folder, `${name}.sql`), 'utf8'))
+  const texts = names.map((name) =>
+    readFileSync(join(folder, `${name}.sql`), 'utf8').replace('{{function_rules}}', listFunctionRules),
+  )
   const distributed = readFileSync(join(folder, '../distributed.sql'), 'utf8')
   const asked = ['tables', 'queries'].map((name) =>
     readFileSync(join(folder, `../distributed-${name}.sql`), 'utf8'),
@@ -50,6 +53,19 @@ export function readObjects(folder: string): Objects {
     distributed: definitionsOf(split(distributed)),
     grants: parts.filter((text) => text.startsWith('grant ')),
   }
+}
+
+/**
+ * The rows of FUNCTION_RULES: store, function, results in a billing unit, and what that costs in
+ * micro-dollars.
+ */
+function listFunctionRules(): string {
+  const rows = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
+    Object.entries(rules).map(
+      ([fn, rule]) => `('${store}', '${fn}', ${rule.billingUnitResults}, ${rule.unitCostMicros}::bigint)`,
+    ),
+  )
+  return rows.join(',\n  ')
 }
 
 /** A definition or grant begins at the margin. No line inside of one begins with these words at the margin. */

@@ -13,9 +13,8 @@ export interface Capture {
   /** When the store was asked; null: now. */
   readonly capturedAt: Date | null
   readonly checkUrl: string | null
-  /** Billing units of what was asked, and of what came back: the difference is refunded (spec: Task posting, rule 3). */
-  readonly unitsPosted: number
-  readonly unitsReturned: number
+  /** How many results came: the billing units that did not are refunded. Null: nothing is. */
+  readonly resultsReturned: number | null
   /** Raw pages, kept beside the capture. */
   readonly pages: readonly RawPage[]
   /** What is missing in spite of the capture, as a sentence; null when nothing is. */
@@ -27,13 +26,13 @@ export function columnsOf(tx: Transaction, captures: readonly Capture[]) {
   return tx`
     ${captures.map((capture) => capture.serviceId)}::text[], ${captures.map((capture) => capture.statusCode)}::int[],
     ${captures.map((capture) => capture.capturedAt?.toISOString() ?? null)}::timestamptz[], ${captures.map((capture) => capture.checkUrl)}::text[],
-    ${captures.map((capture) => capture.unitsPosted)}::int[], ${captures.map((capture) => capture.unitsReturned)}::int[],
+    ${captures.map((capture) => capture.resultsReturned)}::int[],
     ${captures.map((capture) => capture.problem)}::text[]`
 }
 
 /** The names of `columnsOf`. */
 export function captureColumns(tx: Transaction) {
-  return tx`service_id, status_code, captured_at, check_url, units_posted, units_returned, problem`
+  return tx`service_id, status_code, captured_at, check_url, results_returned, problem`
 }
 
 /**

@@ -85,8 +85,7 @@ function captureOf(
     statusCode: fetched.statusCode,
     capturedAt: result?.datetime ?? null,
     checkUrl: result?.checkUrl ?? null,
-    unitsPosted: fetched.unitsPosted,
-    unitsReturned: fetched.unitsReturned,
+    resultsReturned: fetched.resultsReturned,
     pages: fetched.html?.pages ?? [],
     problem: fetched.problem,
   }

@@ -27,6 +27,11 @@ export async function adjustCharges(tx: Transaction): Promise<number> {
       on conflict (service_id, kind, project_id) do update set amount_micros = excluded.amount_micros
       returning service_id
     ),
+    -- What was learned of a charge that was too high is doubted until another one says the same.
+    doubted as (
+      update charged_price c set is_doubted = true, is_told = false
+      from due where c.service_id = due.service_id and due.difference < 0 and due.due_micros <> due.booked_micros
+    ),
     moved as (
       select project_id, at, 'adjustment' as kind, due_micros - booked_micros as micros from due where due_micros <> booked_micros
     ),

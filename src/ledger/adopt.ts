@@ -3,9 +3,9 @@
  * recorded once per service id and moves no state backwards. Facts need no token; decisions do.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
-import { FUNCTION_RULES, type FunctionRule } from '../service/functions.ts'
 import { TIMINGS } from '../timings.ts'
 import { booked, freed } from './money.ts'
+import { learnedPrices } from './prices.ts'
 import type { TaskTag } from './tag.ts'
 
 export interface CreatedTask extends TaskTag {
@@ -20,11 +20,6 @@ export interface Evidence {
   /** Second service ids of a task: paid twice, and shown in `task_problem`. */
   readonly duplicates: number
 }
-
-/** Results in a billing unit, by store and function. */
-const UNITS = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
-  Object.entries<FunctionRule>(rules).map(([fn, rule]) => ({ store, fn, results: rule.billingUnitResults })),
-)
 
 /**
  * Records created tasks: sets the service id, charges each payer, and ends the reservation. The charge counts on the day of the
@@ -124,27 +119,6 @@ function known(tx: Transaction, created: readonly CreatedTask[]) {
         k.state = 'dropped' and exists (
           select from task o where o.target_id = k.target_id and o.slot = k.slot and o.state <> 'dropped') as has_successor
       from fact f join task k on k.id = f.task_id
-    )`
-}
-
-/** `learned`: upserts what a billing unit was charged at, where it has changed. The next plans and claims reserve no less. */
-function learnedPrices(tx: Transaction) {
-  return tx`
-    told as (
-      select distinct on (t.store, t.function, f.priority) t.store, t.function, f.priority,
-        ceil(f.told_micros::numeric / greatest(1, ceil(coalesce(f.depth, 1)::numeric / u.results)))::bigint as unit_micros
-      from known f join target t on t.id = f.target_id
-      join unnest(${UNITS.map((unit) => unit.store)}::text[], ${UNITS.map((unit) => unit.fn)}::text[],
-        ${UNITS.map((unit) => unit.results)}::int[]) as u (store, function, results) using (store, function)
-      where f.told_micros is not null
-      order by t.store, t.function, f.priority, unit_micros desc
-    ),
-    learned as (
-      insert into charged_price (store, function, priority, unit_micros)
-      select store, function, priority, unit_micros from told
-      except
-      select store, function, priority, unit_micros from charged_price
-      on conflict (store, function, priority) do update set unit_micros = excluded.unit_micros, charged_at = clock_timestamp()
     )`
 }
 

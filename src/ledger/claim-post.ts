@@ -262,6 +262,29 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
   return row?.fits ?? true
 }
 
+/**
+ * Leaves one task in the post, the most urgent one, because its price is doubted: the next sweep packs the
+ * others again.
+ */
+export async function keepOneTask(tx: Transaction, postId: string): Promise<void> {
+  await tx`
+    update task k set post_id = null
+    where k.post_id = ${postId} and k.state = (select 'planned') and k.id <> (
+      select id from task where post_id = ${postId} and state = (select 'planned')
+      order by priority desc, planned_at, id limit 1)`
+}
+
+/** Which posts of a store and function a runner is sending, or have lost their answer. */
+export async function readPostsInFlight(
+  tx: Transaction,
+  { store, function: fn }: Pick<PostToClaim, 'store' | 'function'>,
+): Promise<{ readonly sending: number; readonly unknown: number }> {
+  const [row] = await tx<{ sending: number; unknown: number }[]>`
+    select count(*) filter (where state = 'sending') as sending, count(*) filter (where state = 'unknown') as unknown
+    from post where state in ('sending', 'unknown') and store = ${store} and function = ${fn}`
+  return row ?? { sending: 0, unknown: 0 }
+}
+
 /** Settles the post if it has no `planned` task. Returns whether it had none. */
 export async function settleEmptyPost(tx: Transaction, postId: string): Promise<boolean> {
   const rows = await tx`

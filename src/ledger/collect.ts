@@ -6,11 +6,12 @@ import type { Transaction } from '../db/database.ts'
 import { booked, type Fragment } from './money.ts'
 
 /**
- * Ends the task of each result as `collected`, and refunds the billing units that were paid for and not returned, split like the
- * charge (spec: Task posting, rule 3). Tasks are locked in the order of their ids, so that two batches that share tasks cannot
+ * Ends the task of each result as `collected`, and refunds the billing units that were paid for and not
+ * returned, split like the charge (spec: Task posting, rule 3). The unit is the one by which the service
+ * bills now. Tasks are locked in the order of their ids, so that two batches that share tasks cannot
  * deadlock. A result whose task is not `posted` is not in `collected`, so a result is stored once.
  *
- * Takes `result` (service_id, status_code, problem, units_posted, units_returned); gives `collected` (id, service_id,
+ * Takes `result` (service_id, status_code, problem, results_returned); gives `collected` (id, service_id,
  * target_id, slot, depth), one row for each result to be stored.
  */
 export function collectTasks(tx: Transaction): Fragment {
@@ -25,12 +26,21 @@ export function collectTasks(tx: Transaction): Fragment {
         problem = r.problem, fetching_until = null
       from open o join result r using (service_id)
       where k.id = o.id
-      returning k.id, k.service_id, k.target_id, k.slot, k.depth, r.units_posted, r.units_posted - r.units_returned as units_back
+      returning k.id, k.service_id, k.target_id, k.slot, k.depth, r.results_returned
+    ),
+    billed as (
+      select k.*, u.units as units_posted,
+        u.units - greatest(1, ceil(k.results_returned::numeric / p.unit_results)) as units_back
+      from collected k join target t on t.id = k.target_id
+      join unit_price p on p.store = t.store and p.function = t.function and p.priority = 1
+      cross join lateral (select task_price(k.depth, p.unit_results, 1) as units) u
+      where k.results_returned < k.depth
     ),
     paid as (
-      select k.*, c.project_id, (sum(c.amount_micros) over same_task)::bigint * k.units_back / k.units_posted as back_micros,
+      select k.*, c.project_id,
+        floor((sum(c.amount_micros) over same_task) * k.units_back / k.units_posted)::bigint as back_micros,
         row_number() over (same_task order by c.project_id) as place, (count(*) over same_task)::int as payers
-      from collected k join charge c on c.service_id = k.service_id and c.kind = 'charge'
+      from billed k join charge c on c.service_id = k.service_id and c.kind = 'charge'
       where k.units_back > 0
       window same_task as (partition by c.service_id)
     ),

@@ -15,14 +15,17 @@ import {
   dropStaleTasks,
   dropTasksOverBudget,
   holdPost,
+  keepOneTask,
   lockPlannedTasks,
   type PostToClaim,
+  readPostsInFlight,
   renewReservations,
   reviewPost,
   settleEmptyPost,
   startSending,
 } from '../ledger/claim-post.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
+import { readPriceKnowledge } from '../ledger/prices.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import { formatTag } from '../ledger/tag.ts'
 import type { Secret } from '../secret.ts'
@@ -50,8 +53,16 @@ export type Claim =
   | { readonly kind: 'taken' }
   /** Every task of it was dropped: too late, unwatched, or no money left. */
   | { readonly kind: 'empty' }
-  /** The service says that posting is in major outage, or this database is older than what was bought: the post stays ready. */
+  /**
+   * The post stays ready: posting is in major outage, the database is older than what was bought, or a price
+   * is not known.
+   */
   | { readonly kind: 'held' }
+  /**
+   * A task was charged much more than is known: the account's price list is read again before the next one is
+   * bought.
+   */
+  | { readonly kind: 'price_doubted' }
 
 export interface ClaimOptions {
   readonly budget: DayAndMonthBudget
@@ -115,7 +126,8 @@ async function claimLocked(
     await holdPost(tx, postId, describeOutage(outage))
     return { kind: 'held' }
   }
-  if (await awaitsFirstPrice(tx, postId)) return { kind: 'wait', waitMs: FIRST_PRICE_WAIT_MS }
+  const held = await awaitPrice(tx, { ...post, id: postId })
+  if (held !== null) return held
   const verdict = await fitTasks(tx, { ...post, id: postId, payers }, options.budget)
   if (verdict !== null) return verdict
 
@@ -152,17 +164,31 @@ async function fitTasks(
 }
 
 /**
- * Whether another post of the same store and function is being sent while no task of them was ever charged. The price list may say
- * less than what is charged, so only one post at a time finds out.
+ * While it is not known what a function of a store costs, one post of it is in flight: the price list may say
+ * less than what is charged. One whose answer was lost is in flight until it is found, or proved to be
+ * missing. While its price is doubted, that post has one task.
+ * @returns why the post is not sent now; null when it may be
  */
-async function awaitsFirstPrice(tx: Transaction, postId: string): Promise<boolean> {
-  const [row] = await tx<{ awaits: boolean }[]>`
-    select exists (
-      select from post mine join post other using (store, function)
-      where mine.id = ${postId} and other.state = 'sending'
-        and not exists (select from charged_price c where c.store = mine.store and c.function = mine.function)
-    ) as awaits`
-  return row?.awaits ?? false
+async function awaitPrice(
+  tx: Transaction,
+  post: Pick<PostToClaim, 'id' | 'store' | 'function'>,
+): Promise<Claim | null> {
+  const price = await readPriceKnowledge(tx, post)
+  if (price.isKnown) return null
+  const { sending, unknown } = await readPostsInFlight(tx, post)
+  if (unknown > 0) {
+    await holdPost(
+      tx,
+      post.id,
+      `What the service takes for ${post.function} of the ${post.store} is not known yet, and the answer that would say so was lost: ` +
+        'nothing more of it is bought until the service lists those tasks, or lacks them for sure.',
+    )
+    return { kind: 'held' }
+  }
+  if (sending > 0) return { kind: 'wait', waitMs: FIRST_PRICE_WAIT_MS }
+  if (price.isListOld) return { kind: 'price_doubted' }
+  if (price.isDoubted) await keepOneTask(tx, post.id)
+  return null
 }
 
 function toPost(

@@ -2,10 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { recordAccountUsage } from '../account/usage.ts'
 import { endCall, waitForPermit } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
 import { AccountError, RejectedError, StorerankError, UnavailableError } from '../errors.ts'
 import { holdPost } from '../ledger/claim-post.ts'
+import { tellPrices } from '../ledger/prices.ts'
 import { releasePost } from '../ledger/release.ts'
 import { logDuplicates, logFailedTasks } from '../ledger/task-log.ts'
 import { adviseOnRefusal } from '../service/account-advice.ts'
@@ -41,10 +43,14 @@ const SETTLE_ATTEMPTS = 5
 export async function workPost(deps: PostDeps, postId: string, signal: AbortSignal): Promise<PostResult> {
   for (;;) {
     signal.throwIfAborted()
-    await checkOrHold(deps, postId, signal)
+    await holdOnTrouble(deps, postId, () => checkForRestore(deps.db, deps.client, signal))
     const claim = await claimOrRelease(deps, postId)
     if (claim.kind === 'wait') {
       await waitForPermit(deps.db, claim.waitMs, signal)
+      continue
+    }
+    if (claim.kind === 'price_doubted') {
+      await holdOnTrouble(deps, postId, () => recordAccountUsage(deps.db, deps.client))
       continue
     }
     if (claim.kind !== 'claimed') return { kind: 'nothing' }
@@ -55,10 +61,13 @@ export async function workPost(deps: PostDeps, postId: string, signal: AbortSign
   }
 }
 
-/** While the service's list cannot be read the post stays ready, and says why: nothing else tells that the service is away. */
-async function checkOrHold({ db, client }: PostDeps, postId: string, signal: AbortSignal): Promise<void> {
+/**
+ * While the service cannot be asked the post stays ready, and says why: nothing else tells that the service
+ * is away.
+ */
+async function holdOnTrouble({ db }: PostDeps, postId: string, ask: () => Promise<unknown>): Promise<void> {
   try {
-    await checkForRestore(db, client, signal)
+    await ask()
   } catch (error) {
     if (error instanceof StorerankError) await holdPost(db.sql, postId, error.message)
     throw error
@@ -137,6 +146,7 @@ async function settleOutcome(deps: PostDeps, post: ClaimedPost, outcome: PostOut
         )
       }
       await logTasks(deps, post.postId, answers, settled)
+      if (settled.created > 0) await tellPrices(deps.db.sql, deps.log)
       if (settled.released > 0) throwForRefusedTasks(answers)
       return { kind: 'settled', ...settled }
     } catch (error) {

@@ -110,6 +110,7 @@ export async function readProblemCounts({ sql }: Database): Promise<ProblemCount
       union all (select 'task_problem', kind from task_problem where kind = 'rejected' limit ${most})
       union all (select 'task_problem', kind from task_problem where kind = 'unknown' limit ${most})
       union all (select 'task_problem', kind from task_problem where kind = 'duplicate' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'price' limit ${most})
       union all (select 'task_problem', kind from task_problem where kind = 'overdue' limit ${most})
       union all (select 'task_problem', kind from task_problem where kind = 'service_failure' limit ${most})
       union all (select 'task_problem', kind from task_problem where kind = 'incomplete' limit ${most})

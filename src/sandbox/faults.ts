@@ -88,6 +88,10 @@ const FAULTS = {
   webhookLost: Fault,
   /** A webhook is sent twice. */
   webhookTwice: Fault,
+  /** The answer to a POST says that a task cost 5,000 times what it did; id_list is right. */
+  wrongCost: Fault,
+  /** A task costs ten times what the price list says. */
+  dearTask: Fault,
 }
 
 /** Everything that may go wrong. Milliseconds and shares as each kind says. */
@@ -114,8 +118,13 @@ export type FaultKind = keyof typeof FAULTS
 
 export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[]
 
-/** All but bursts: where one task in twenty begins one, nothing is ever done. */
-const MOMENTARY_KINDS = FAULT_KINDS.filter((kind) => kind !== 'storeBurst')
+/**
+ * What `all` stands for. Not bursts: where one task in twenty begins one, nothing is ever done. Nor wrong
+ * money, with which the books of a caller are right only when it has compared them.
+ */
+export const FAULTS_OF_ALL = FAULT_KINDS.filter(
+  (kind) => !['storeBurst', 'wrongCost', 'dearTask'].includes(kind),
+)
 
 /** Kinds that strike a whole call, in this order: the first one wins. */
 const CALL_KINDS = [
@@ -157,7 +166,7 @@ export const parseFaults = (text: string): FaultSettings => {
   const pairs = text.split(',').flatMap((pair): [string, number][] => {
     const [kind = '', rate = ''] = pair.split('=').map((part) => part.trim())
     const value = rate === '' ? Number.NaN : Number(rate)
-    return kind === 'all' ? MOMENTARY_KINDS.map((each) => [each, value]) : [[kind, value]]
+    return kind === 'all' ? FAULTS_OF_ALL.map((each) => [each, value]) : [[kind, value]]
   })
   return FaultSettings.parse(Object.fromEntries(pairs))
 }

@@ -31,6 +31,10 @@ export type PostingService = {
   makeId: MakeId
 }
 
+/** How many times as much as the list says a dear task costs, and as it cost an answer says that it did. */
+const DEAR_TIMES = 10
+const WRONG_TIMES = 5000
+
 /** When a stuck task is done: the last moment that a date can name. */
 const NEVER_MS = 8.64e15
 
@@ -248,7 +252,8 @@ const createTask = (
     depth,
     ...course,
   }
-  const priceMicros = (results: number) => priceTaskMicros(offer, fields.priority, results)
+  const times = service.faults.strikes('dearTask', postPath(offer)) ? DEAR_TIMES : 1
+  const priceMicros = (results: number) => times * priceTaskMicros(offer, fields.priority, results)
   const costMicros = priceMicros(depth)
   // A task that fails is charged in full, and one that is never done finds nothing out.
   const hasResult = course.failure === undefined && course.doneAtMs !== NEVER_MS
@@ -277,6 +282,8 @@ export const buildTaskTaker = (offer: Offer, service: PostingService) => {
   return (posted: readonly unknown[], nowMs: number): TaskAnswer[] => {
     const created: PostedTask[] = []
     let costMicros = 0
+    const tellCost = (micros: number) =>
+      service.faults.strikes('wrongCost', postPath(offer)) ? WRONG_TIMES * micros : micros
     const takeTask = (given: unknown, index: number): TaskAnswer => {
       const parameters = isRecord(given) ? given : {}
       const refuse = (code: Code, message?: string): TaskAnswer => ({
@@ -297,7 +304,7 @@ export const buildTaskTaker = (offer: Offer, service: PostingService) => {
       costMicros += task.costMicros
       created.push(task)
       const data = echoTask(offer, parameters, resolveTask(offer, task))
-      return { id: task.id, code: 20100, costMicros: task.costMicros, data, result: null }
+      return { id: task.id, code: 20100, costMicros: tellCost(task.costMicros), data, result: null }
     }
     const answers = posted.map(takeTask)
     service.tasks.post(created)

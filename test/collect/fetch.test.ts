@@ -65,7 +65,7 @@ describe('the meaning of an answer', () => {
     assert.equal(failed(40501), 'failed')
   })
 
-  test('is a measurement of nothing with 40102, billed as one unit of the two asked for', () => {
+  test('is a measurement of nothing with 40102, in which no result came', () => {
     const done = {
       kind: 'done',
       serviceId: 'a',
@@ -76,7 +76,7 @@ describe('the meaning of an answer', () => {
     } as const
     const fetched = readOutcome(ITEM, done)
     assert.ok(fetched.kind === 'ranking' && fetched.search === null)
-    assert.deepEqual([fetched.unitsPosted, fetched.unitsReturned], [2, 1])
+    assert.equal(fetched.resultsReturned, 0)
   })
 })
 
@@ -101,27 +101,26 @@ describe('what came back is billed', () => {
     ...fields,
   })
   const hundred = Array.from({ length: 100 }, (_, index) => item(index + 1))
-  const unitsOf = (items: readonly unknown[], itemsCount: number | null = items.length, depth = 300) => {
+  const countOf = (items: readonly unknown[], itemsCount: number | null = items.length) => {
     const done = { kind: 'done', serviceId: 'a', tag: null, statusCode: 20000, rawBytes: 0 } as const
     const result = { items, items_count: itemsCount }
-    const fetched = readOutcome({ ...ITEM, depth }, { ...done, result })
+    const fetched = readOutcome(ITEM, { ...done, result })
     assert.ok(fetched.kind === 'ranking')
-    return [fetched.unitsPosted, fetched.unitsReturned]
+    return fetched.resultsReturned
   }
 
   test('by items of every type, an app twice, and what could not be read', () => {
-    assert.deepEqual(unitsOf(hundred), [3, 1])
-    assert.deepEqual(unitsOf([...hundred, { type: 'ios_store_search_paid' }]), [3, 2])
-    assert.deepEqual(unitsOf([...hundred, item(101, { app_id: 1001 })]), [3, 2])
-    assert.deepEqual(unitsOf([...hundred, null]), [3, 2])
+    assert.equal(countOf(hundred), 100)
+    assert.equal(countOf([...hundred, { type: 'ios_store_search_paid' }]), 101)
+    assert.equal(countOf([...hundred, item(101, { app_id: 1001 })]), 101)
+    assert.equal(countOf([...hundred, null]), 101)
   })
 
-  test('by what the service counts, where that is more, and never as more than was asked for', () => {
-    assert.deepEqual(unitsOf(hundred, 101), [3, 2])
-    assert.deepEqual(unitsOf(hundred, 7), [3, 1])
-    assert.deepEqual(unitsOf(hundred, null), [3, 1])
-    assert.deepEqual(unitsOf(hundred, 9_999), [3, 3])
-    assert.deepEqual(unitsOf([...hundred, { type: 'ios_store_search_paid' }], 101, 100), [1, 1])
+  test('by what the service counts, where that is more', () => {
+    assert.equal(countOf(hundred, 101), 101)
+    assert.equal(countOf(hundred, 7), 100)
+    assert.equal(countOf(hundred, null), 100)
+    assert.equal(countOf(hundred, 9_999), 9_999)
   })
 })
 

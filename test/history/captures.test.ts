@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { insertRankings } from '../../src/history/rankings.ts'
+import { billingUnits } from '../../src/service/functions.ts'
 import { readSpendDifferences, recount } from '../support/ledger.ts'
 import { buy, clear, collect, fetchItems, handOut, store, tamper, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -40,7 +41,9 @@ async function readOurCosts(): Promise<Map<string, number>> {
 }
 
 /** A posted task for each bill, `task 0` and on, charged to as many projects as pay it. */
-async function chargeTasks(bills: readonly { chargedMicros: number; payers: number }[]): Promise<void> {
+async function chargeTasks(
+  bills: readonly { chargedMicros: number; payers: number; depth: number }[],
+): Promise<void> {
   const { sql } = world.db
   await sql`insert into project (name) select 'p' || n from generate_series(1, 6) n`
   await sql`select ensure_history_partitions('2026-03-10', '2026-03-10')`
@@ -49,13 +52,13 @@ async function chargeTasks(bills: readonly { chargedMicros: number; payers: numb
     select 'ios_store', 'app_searches', 'word ' || n, 2840, 'en' from generate_series(1, ${bills.length}::int) n`
   await sql`
     with bill as (
-      select 'task ' || (n - 1) as service_id, charged, payers, t.id as target_id
-      from unnest(${bills.map((one) => one.chargedMicros)}::bigint[], ${bills.map((one) => one.payers)}::int[])
-        with ordinality b (charged, payers, n)
+      select 'task ' || (n - 1) as service_id, charged, payers, depth, t.id as target_id
+      from unnest(${bills.map((one) => one.chargedMicros)}::bigint[], ${bills.map((one) => one.payers)}::int[],
+        ${bills.map((one) => one.depth)}::int[]) with ordinality b (charged, payers, depth, n)
       join target t on t.subject = 'word ' || n
     ), posted as (
       insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, service_id)
-      select target_id, '2026-03-10', '2026-03-11', 'posted', 100, 1, charged,
+      select target_id, '2026-03-10', '2026-03-11', 'posted', depth, 1, charged,
         array(select id from project order by id limit bill.payers), service_id
       from bill
       returning target_id, service_id, payers
@@ -150,8 +153,8 @@ describe('refunds', () => {
     const bill = fc.record({
       chargedMicros: fc.integer({ min: 0, max: 20_000_000 }),
       payers: fc.integer({ min: 1, max: 6 }),
-      unitsPosted: fc.integer({ min: 1, max: 24 }),
-      unitsReturned: fc.integer({ min: 1, max: 24 }),
+      depth: fc.integer({ min: 1, max: 2400 }),
+      results: fc.integer({ min: 0, max: 2500 }),
     })
     await fc.assert(
       fc.asyncProperty(fc.array(bill, { minLength: 1, maxLength: 40 }), async (bills) => {
@@ -161,8 +164,7 @@ describe('refunds', () => {
           statusCode: 20000,
           capturedAt: null,
           checkUrl: null,
-          unitsPosted: one.unitsPosted,
-          unitsReturned: Math.min(one.unitsPosted, one.unitsReturned),
+          resultsReturned: one.results,
           pages: [],
           problem: null,
           resultsCount: null,
@@ -175,10 +177,11 @@ describe('refunds', () => {
         const refunds = await world.db.sql<{ serviceId: string; micros: number; most: number }[]>`
           select service_id as "serviceId", sum(amount_micros)::bigint as micros, max(amount_micros) as most
           from charge where kind = 'refund' group by 1`
-        const expected = bills.flatMap(({ chargedMicros }, i) => {
-          const { serviceId, unitsPosted, unitsReturned } = captures[i]!
-          const micros = Math.floor((chargedMicros * (unitsPosted - unitsReturned)) / unitsPosted)
-          return micros === 0 ? [] : [[serviceId, -micros]]
+        const expected = bills.flatMap(({ chargedMicros, depth, results }, i) => {
+          const posted = billingUnits('ios_store', 'app_searches', depth)
+          const returned = Math.min(posted, billingUnits('ios_store', 'app_searches', results))
+          const micros = Math.floor((chargedMicros * (posted - returned)) / posted)
+          return micros === 0 ? [] : [[`task ${i}`, -micros]]
         })
         assert.deepEqual(refunds.map(({ serviceId, micros }) => [serviceId, micros]).sort(), expected.sort())
         assert.ok(refunds.every(({ most }) => most <= 0))

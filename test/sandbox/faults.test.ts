@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import {
   FAULT_KINDS,
+  FAULTS_OF_ALL,
   type FaultKind,
   FaultSettings,
   type FaultSettingsInput,
@@ -178,6 +179,32 @@ describe('failures of the store', () => {
   })
 })
 
+describe('faults of money', () => {
+  const costs = (tasks: readonly Json[]) => tasks.map((one) => one.cost)
+  const listed = async (caller: Caller) => {
+    const range = {
+      datetime_from: stamp(caller.clock.nowMs - DAY_MS),
+      datetime_to: stamp(caller.clock.nowMs),
+    }
+    return (await caller.post('/v3/app_data/id_list', range)).tasks[0].result.map((row: Json) => row.cost)
+  }
+
+  test('an answer says 5,000 times what a task cost, and the books are right', async (t) => {
+    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { wrongCost: { times: 1 } } })
+    assert.deepEqual(costs(await postTasks(caller, [task(), task()])), [6, 0.0012])
+    assert.equal(await readBalance(caller), 1000 - 0.0012 * 2)
+    assert.deepEqual(await listed(caller), [0.0012, 0.0012])
+  })
+
+  test('a task costs ten times what the list says, in the books too, and what is lacking is refunded so', async (t) => {
+    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { dearTask: { times: 1 } } })
+    const [dear] = await postTasks(caller, [task({ keyword: 'xqzvbnk', depth: 300 })])
+    assert.equal(dear.cost, 0.036)
+    assert.deepEqual(await listed(caller), [0.012])
+    assert.equal(await readBalance(caller), 1000 - 0.012)
+  })
+})
+
 describe('faults of webhooks', () => {
   const open = async (t: Parameters<typeof openSandbox>[0], faults: FaultSettingsInput) => {
     const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...ample, faults }), await openReceiver(t)]
@@ -258,8 +285,8 @@ describe('the control of the faults', () => {
     assert.deepEqual(parseFaults('http500=0.05, slow=1'), FaultSettings.parse({ http500: 0.05, slow: 1 }))
     const all = parseFaults('all=0.05,slow=0')
     assert.deepEqual(all.slow, { rate: 0 })
-    assert.equal(all.storeBurst, undefined)
-    const others = FAULT_KINDS.filter((kind) => kind !== 'slow' && kind !== 'storeBurst')
+    for (const kind of ['storeBurst', 'wrongCost', 'dearTask'] as const) assert.equal(all[kind], undefined)
+    const others = FAULTS_OF_ALL.filter((kind) => kind !== 'slow')
     for (const kind of others) assert.deepEqual(all[kind], { rate: 0.05 })
     assert.equal(parseFaults('{"clockOffsetMs":-5}').clockOffsetMs, -5)
     for (const text of ['', 'all', 'all=', 'reset=x', 'nothing=1', 'reset=2', '{']) {

@@ -1,13 +1,18 @@
-/** What the service says of itself: reference lists and the state of the account. */
+/**
+ * What the service says of itself, and what it charges: reference lists, prices, and the state of the
+ * account.
+ */
 import { sql } from 'drizzle-orm'
 import {
   bigint,
+  boolean,
   index,
   integer,
   jsonb,
   pgTable,
   primaryKey,
   real,
+  smallint,
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core'
@@ -74,6 +79,34 @@ export const accountUsage = pgTable('account_usage', {
   /** [{store|null, function, normalMicros, highMicros}] as the price list said. */
   prices: jsonb('prices').notNull(),
 })
+
+/**
+ * What the service charged for a billing unit last: its price list may say less, and the unit be another one.
+ * Rows are rewritten by every charge that says something else, and count for eight days.
+ */
+export const chargedPrice = pgTable(
+  'charged_price',
+  {
+    store: text('store').notNull(),
+    function: text('function').notNull(),
+    priority: smallint('priority').notNull(),
+    unitMicros: micros('unit_micros').notNull(),
+    /** Results in a billing unit, where the charges fit another one than is stated. */
+    unitResults: integer('unit_results'),
+    /**
+     * One task alone was charged more than ten times what is known. It does not count before another one was.
+     */
+    isDoubted: boolean('is_doubted').notNull().default(false),
+    /** Of the dearest task that was charged so. */
+    serviceId: text('service_id'),
+    chargedAt: instant('charged_at').notNull().default(clock),
+    /** Since when it says so. */
+    learnedAt: instant('learned_at').notNull().default(clock),
+    /** The log has told of it. */
+    isTold: boolean('is_told').notNull().default(false),
+  },
+  (t) => [primaryKey({ columns: [t.store, t.function, t.priority] })],
+)
 
 /** The one account whose results this database holds. */
 export const serviceAccount = pgTable(

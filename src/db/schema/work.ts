@@ -284,19 +284,6 @@ export const restoreCheck = pgTable(
   () => [check('restore_check_has_one_row', sql`only_one`)],
 )
 
-/** What the service charged for a billing unit last: its price list may say less. */
-export const chargedPrice = pgTable(
-  'charged_price',
-  {
-    store: text('store').notNull(),
-    function: text('function').notNull(),
-    priority: smallint('priority').notNull(),
-    unitMicros: micros('unit_micros').notNull(),
-    chargedAt: instant('charged_at').notNull().default(clock),
-  },
-  (t) => [primaryKey({ columns: [t.store, t.function, t.priority] })],
-)
-
 /** A due slot that the budget did not reach: recorded once, lifted when money comes, a gap when the slot ends. */
 export const budgetCut = pgTable(
   'budget_cut',

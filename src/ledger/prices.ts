@@ -1,0 +1,126 @@
+/**
+ * What the service charges, compared with what it states: a billing unit or a price that does not fit is
+ * learned, told once, and reserved from then on (`unit_price`).
+ */
+import type { SqlRunner, Transaction } from '../db/database.ts'
+import type { Logger } from '../log.ts'
+import type { Fragment } from './money.ts'
+
+/** What costs more times as much as is known is believed when a second charge says the same. */
+const DOUBTED_FROM_TIMES = 10
+
+/**
+ * `learned`: upserts what a billing unit was charged at, where it has changed or was last confirmed an hour
+ * ago. Stands behind
+ * `known`.
+ *
+ * - The tasks of one function and priority fit one billing unit when each cost is a whole number of units at
+ * the listed price.
+ *   That is the known unit where it fits, and else the least that does: it reserves the most at other depths.
+ * - Costs that fit no unit are a price: the dearest of them.
+ * - A task that costs more than DOUBTED_FROM_TIMES as much as is known says nothing beside others that do
+ * not. When it is
+ *   alone, its price is doubted until a second charge is as dear: one wrong number must not keep a function
+ * from being bought.
+ */
+export function learnedPrices(tx: Transaction): Fragment {
+  return tx`
+    told as (
+      select u.store, u.function, u.priority, u.unit_results, u.stated_results, u.listed_micros,
+        f.service_id, f.told_micros, f.depth,
+        f.told_micros > ${DOUBTED_FROM_TIMES} * task_price(f.depth, u.unit_results, u.unit_micros) as is_outlier,
+        ceil(f.told_micros::numeric / task_price(f.depth, u.unit_results, 1))::bigint as unit_micros,
+        case when f.told_micros % l.micros = 0 and f.told_micros / l.micros between 1 and f.depth
+          then f.told_micros / l.micros end as units
+      from known f join target t on t.id = f.target_id
+      join unit_price u on u.store = t.store and u.function = t.function and u.priority = f.priority
+      cross join lateral (select nullif(u.listed_micros, 0) as micros) l
+      where f.told_micros is not null
+    ),
+    usual as (
+      select * from (
+        select *, bool_and(is_outlier) over (partition by store, function, priority) as are_all_outliers
+        from told
+      ) t
+      where are_all_outliers or not is_outlier
+    ),
+    judged as (
+      select store, function, priority, unit_results, stated_results, listed_micros,
+        max(unit_micros) as dearest_micros,
+        (array_agg(service_id order by unit_micros desc))[1] as service_id,
+        bool_and(is_outlier) and count(*) = 1 as is_doubted,
+        case when bool_and(units is not null) then max(ceil(depth::numeric / units))::int end as least_results,
+        -- A single unit may be of any size.
+        min(case when units > 1 then ceil(depth::numeric / (units - 1))::int - 1 end) as most_results
+      from usual group by 1, 2, 3, 4, 5, 6
+    ),
+    fitted as (
+      select *, case
+        when unit_results between least_results and coalesce(most_results, unit_results) then unit_results
+        when least_results <= coalesce(most_results, least_results) then least_results end as fitting_results
+      from judged
+    ),
+    learned as (
+      insert into charged_price as c (
+        store, function, priority, unit_micros, unit_results, service_id, is_doubted)
+      select store, function, priority,
+        case when fitting_results is null then dearest_micros else listed_micros end,
+        nullif(coalesce(fitting_results, unit_results), stated_results), service_id, is_doubted
+      from fitted order by store, function, priority
+      on conflict (store, function, priority) do update set unit_micros = excluded.unit_micros,
+        unit_results = excluded.unit_results, service_id = excluded.service_id,
+        is_doubted = excluded.is_doubted and not c.is_doubted, charged_at = clock_timestamp(),
+        learned_at = case when ${isSame(tx)} then c.learned_at else clock_timestamp() end,
+        is_told = c.is_told and ${isSame(tx)}
+      where not ${isSame(tx)} or c.charged_at < clock_timestamp() - interval '1 hour'
+    )`
+}
+
+/** Whether the row says already what is charged now. */
+function isSame(tx: Transaction): Fragment {
+  return tx`(c.unit_micros, c.unit_results, c.is_doubted) is not distinct from (
+    excluded.unit_micros, excluded.unit_results, excluded.is_doubted and not c.is_doubted)`
+}
+
+/**
+ * Logs what the service was found to charge otherwise than it states, once, in the words of `task_problem`.
+ * What cannot be read is left out: the view has it.
+ */
+export async function tellPrices(sql: SqlRunner, log: Logger): Promise<void> {
+  try {
+    const rows = await sql<{ store: string; function: string; message: string }[]>`
+      with told as (
+        update charged_price set is_told = true where not is_told returning store, function
+      )
+      select distinct p.store, p.function, p.message
+      from told join task_problem p using (store, function) where p.kind = 'price'`
+    for (const { message, ...of } of rows)
+      log.warn({ ...of, problem: message }, 'charged otherwise than stated')
+  } catch (error) {
+    log.debug({ err: error }, 'what was charged otherwise than stated could not be read')
+  }
+}
+
+export interface PriceKnowledge {
+  /** A charge of the last days said what it costs, and none is doubted. */
+  readonly isKnown: boolean
+  /** One task alone was charged much more than is known. */
+  readonly isDoubted: boolean
+  /** And the account's price list was not read since. */
+  readonly isListOld: boolean
+}
+
+/** What is known of the price of a function in a store. */
+export async function readPriceKnowledge(
+  sql: SqlRunner,
+  { store, function: fn }: { readonly store: string; readonly function: string },
+): Promise<PriceKnowledge> {
+  const [row] = await sql<PriceKnowledge[]>`
+    select count(*) > 0 and not coalesce(bool_or(c.is_doubted), false) as "isKnown",
+      coalesce(bool_or(c.is_doubted), false) as "isDoubted",
+      coalesce(bool_or(c.is_doubted and not exists (
+        select from account_usage u where u.fetched_at > c.charged_at)), false) as "isListOld"
+    from charged_price c
+    where c.store = ${store} and c.function = ${fn} and c.charged_at > now() - interval '8 days'`
+  return row ?? { isKnown: false, isDoubted: false, isListOld: false }
+}

@@ -1,0 +1,280 @@
+/**
+ * What the service charges is compared with what it states: units and prices are learned, doubted, corrected,
+ * and forgotten.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { Writable } from 'node:stream'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { pino } from 'pino'
+import { auditPosted } from '../../src/audit/audit.ts'
+import { adoptTasks } from '../../src/ledger/adopt.ts'
+import { parseTag } from '../../src/ledger/tag.ts'
+import { claimPost } from '../../src/post/claim.ts'
+import { sweepPosts } from '../../src/post/sweep.ts'
+import {
+  answered,
+  answerOf,
+  clientThat,
+  countStates,
+  depsOf,
+  planPost,
+  planPosts,
+  readMoney,
+  readOwnBooks,
+  watch,
+  work,
+} from '../post/posting.ts'
+import { emptyTables } from '../support/database.ts'
+import { putFaults } from '../support/faults.ts'
+import { readSpendDifferences } from '../support/ledger.ts'
+import { collect, watch as watchAny } from '../support/stages.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+let world: World
+before(async () => {
+  world = await createWorld({ sandbox: { deviations: ['units'] } })
+})
+after(() => world.close())
+beforeEach(async () => {
+  await putFaults(world.sandboxUrl, {})
+  await emptyTables(world.db.sql)
+  // What was bought before is forgotten, and must not be recovered.
+  await world.db.sql`
+    update ledger set is_apart = true, installation = substr(replace(gen_random_uuid()::text, '-', ''), 1, 12)`
+})
+
+/** What a unit of the searches of the ios_store costs, and how many results it has. */
+async function readUnit(fn = 'app_searches'): Promise<{ results: number; micros: number }> {
+  const [row] = await world.db.sql<{ results: number; micros: number }[]>`
+    select unit_results as results, unit_micros as micros from unit_price
+    where store = 'ios_store' and function = ${fn} and priority = 1`
+  assert.ok(row !== undefined)
+  return { ...row }
+}
+
+const readTold = async () =>
+  (await world.db.sql<{ message: string }[]>`select message from task_problem where kind = 'price'`).map(
+    ({ message }) => message,
+  )
+
+/** Buys one search after the other; the service says that it cost so much. */
+async function buyAt(keyword: string, costMicros: number): Promise<void> {
+  const postId = await planPost(world, [keyword])
+  const client = clientThat(world, [], ({ tags }) =>
+    answered(tags.map((tag) => ({ ...answerOf(tag, 20100), costMicros }))),
+  )
+  await work(world, postId, { client })
+}
+
+/** Buys searches of these depths in one post; the service says what each cost. */
+async function chargeTasks(tasks: readonly { depth: number; costMicros: number }[]): Promise<void> {
+  for (const [n, { depth }] of tasks.entries()) await watch(world, [`keyword ${n}`], { depth })
+  const [postId] = await planPosts(world)
+  const claim = await claimPost(world.db, postId ?? '', randomUUID(), {
+    ...depsOf(world),
+    budget: { maxDayMicros: 1e12, maxMonthMicros: null },
+  })
+  assert.ok(claim.kind === 'claimed')
+  const created = claim.post.tasks.map(({ tag, subject }) => {
+    const parsed = parseTag(tag)
+    assert.ok(parsed !== null)
+    return { ...parsed, serviceId: tag, costMicros: tasks[Number(subject.split(' ')[1])]?.costMicros ?? null }
+  })
+  await world.db.begin((tx) => adoptTasks(tx, created, 60_000))
+}
+
+describe('a billing unit that the service has changed', () => {
+  test('is learned by the first charge, told once, and used for plans and refunds, so that the books agree', async () => {
+    await watchAny(world, 'app_watch', {
+      app_id: '1480010017',
+      store: 'ios_store',
+      info: false,
+      reviews: true,
+      reviews_depth: 100,
+    })
+    const lines: string[] = []
+    const log = pino(
+      { level: 'warn' },
+      new Writable({ write: (line, _, done) => done(void lines.push(String(line))) }),
+    )
+    const [postId] = await planPosts(world)
+    assert.deepEqual(await readMoney(world.db), { reserved: 1500 })
+    await work(world, postId ?? '', { log })
+    assert.deepEqual(await readMoney(world.db), { charge: 3000 })
+    assert.deepEqual(await readUnit('app_reviews'), { results: 25, micros: 750 })
+    const said =
+      'The service bills 25 results as one unit, and not 50: budgets, plans and refunds go by that now.'
+    assert.deepEqual(await readTold(), [said])
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).problem),
+      [said],
+    )
+    await watchAny(world, 'app_watch', {
+      app_id: '1480010018',
+      store: 'ios_store',
+      info: false,
+      reviews: true,
+      reviews_depth: 60,
+    })
+    const [next] = await planPosts(world)
+    assert.deepEqual(await readMoney(world.db), { charge: 3000, reserved: 2250 })
+    await work(world, next ?? '', { log })
+    assert.equal(lines.length, 1)
+    await collect(world)
+    const { charge = 0, refund = 0 } = await readMoney(world.db)
+    const books = await readOwnBooks(world)
+    assert.equal(
+      charge + refund,
+      books.reduce((sum, { costMicros }) => sum + costMicros, 0),
+    )
+    assert.deepEqual(await readSpendDifferences(world.db.sql), [])
+  })
+
+  test('is one by which each charge is right, whatever it is and whatever was asked for', async () => {
+    const depths = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 12, max: 300 }), depths, async (unit, wanted) => {
+        await emptyTables(world.db.sql)
+        const tasks = wanted.map((depth) => ({ depth, costMicros: Math.ceil(depth / unit) * 1200 }))
+        await chargeTasks(tasks)
+        const learned = await readUnit()
+        for (const { depth, costMicros } of tasks) {
+          assert.equal(Math.ceil(depth / learned.results) * learned.micros, costMicros)
+        }
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  test('is not made up where a charge fits the unit that is known, and forgotten where it fits again', async () => {
+    await chargeTasks([{ depth: 50, costMicros: 1200 }])
+    assert.deepEqual(await readUnit(), { results: 100, micros: 1200 })
+    await emptyTables(world.db.sql)
+    await chargeTasks([{ depth: 100, costMicros: 4800 }])
+    assert.deepEqual(await readUnit(), { results: 25, micros: 1200 })
+    await watch(world, ['another'], { depth: 100 })
+    await buyAt('yoga', 1200)
+    assert.deepEqual(await readUnit(), { results: 100, micros: 1200 })
+  })
+})
+
+describe('a price', () => {
+  test('that fits no unit is that of the dearest task, and told with what the list says', async () => {
+    await chargeTasks([
+      { depth: 300, costMicros: 3600 },
+      { depth: 300, costMicros: 3900 },
+    ])
+    assert.deepEqual(await readUnit(), { results: 100, micros: 1300 })
+    assert.deepEqual(await readTold(), [
+      'The service takes $0.0013 a unit, and its price list says $0.0012: budgets and plans go by what it takes. Ask the service why.',
+    ])
+  })
+
+  test('that was charged counts for eight days', async () => {
+    await chargeTasks([{ depth: 100, costMicros: 1900 }])
+    assert.equal((await readUnit()).micros, 1900)
+    await world.db.sql`update charged_price set charged_at = charged_at - interval '8 days'`
+    assert.equal((await readUnit()).micros, 1200)
+    assert.deepEqual(await readTold(), [])
+  })
+
+  test('of one task among others that cost what is known says nothing', async () => {
+    await chargeTasks([
+      { depth: 100, costMicros: 1200 },
+      { depth: 100, costMicros: 6_000_000 },
+      { depth: 100, costMicros: 6_000_000 },
+    ])
+    assert.deepEqual(await readUnit(), { results: 100, micros: 1200 })
+    assert.deepEqual(await readTold(), [])
+  })
+})
+
+describe('one answer with a wrong cost', () => {
+  /** Plans posts of several tasks, of which the first one costs $6 by its answer. */
+  async function buyWithWrongCost(): Promise<void> {
+    await putFaults(world.sandboxUrl, { wrongCost: { times: 1 } })
+    await work(world, await planPost(world, ['yoga']))
+    assert.deepEqual(await readMoney(world.db), { charge: 6_000_000 })
+  }
+  const generous = { budget: { maxDayMicros: 1e9, maxMonthMicros: null } }
+
+  test('stops nothing: the price list is read again, and one task is bought at its price before the others', async () => {
+    await buyWithWrongCost()
+    assert.equal((await readUnit()).micros, 1200)
+    assert.match(
+      (await readTold()).join(),
+      /^The service took \$6\.00 a unit, and its price list says \$0\.0012\. The next task/,
+    )
+    await watch(world, ['pilates', 'running', 'rowing'])
+    const [postId] = await planPosts(world)
+    // The budget of the day is used up by the wrong charge, until the audit has corrected it.
+    assert.deepEqual(postId, undefined)
+    const ample = { ...world.settings, budget: { ...generous.budget, maxRunMicros: null } }
+    const [next] = await planPosts({ ...world, settings: ample })
+    assert.equal((await world.db.sql`select from account_usage`).count, 0)
+    await work(world, next ?? '', generous)
+    assert.equal((await world.db.sql`select from account_usage`).count, 1)
+    assert.deepEqual(await countStates(world.db), { planned: 2, posted: 2 })
+    assert.deepEqual(await readTold(), [])
+    const posts: string[] = []
+    await sweepPosts(world.db, async (_, ids) => void posts.push(...ids))
+    for (const id of posts) await work(world, id, generous)
+    assert.deepEqual(await countStates(world.db), { posted: 4 })
+    assert.deepEqual(await readMoney(world.db), { charge: 6_003_600 })
+  })
+
+  test('is believed when a second one says the same, and corrected with its charge', async () => {
+    await buyWithWrongCost()
+    await putFaults(world.sandboxUrl, { wrongCost: { times: 1 } })
+    const ample = { ...world.settings, budget: { ...generous.budget, maxRunMicros: null } }
+    await watch(world, ['pilates'])
+    const [postId] = await planPosts({ ...world, settings: ample })
+    await work(world, postId ?? '', generous)
+    assert.equal((await readUnit()).micros, 6_000_000)
+    await collect(world)
+    const range = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() + 60_000) }
+    const options = { overdueAfterMs: 60_000, signal: AbortSignal.timeout(60_000) }
+    const { adjusted } = await auditPosted(world.db, world.client, range, options)
+    assert.equal(adjusted, 2)
+    assert.equal((await readUnit()).micros, 1200)
+    await watch(world, ['running'])
+    assert.equal((await planPosts(world)).length, 1)
+    assert.deepEqual(await readSpendDifferences(world.db.sql), [])
+  })
+})
+
+describe('while the price of a function is not known', () => {
+  test('a post whose answer was lost is the one in flight, and the others say what they wait for', async () => {
+    await putFaults(world.sandboxUrl, { dearTask: {}, lost: { path: 'task_post' } })
+    const first = await planPost(world, ['yoga'])
+    const second = await planPost(world, ['pilates'])
+    await work(world, first)
+    const [unknown] = await world.db.sql`select state from post where id = ${first}`
+    assert.equal(unknown?.state, 'unknown')
+    assert.deepEqual(await work(world, second), { kind: 'nothing' })
+    const [held] = await world.db.sql`select state, problem from post where id = ${second}`
+    assert.equal(held?.state, 'ready')
+    assert.match(held?.problem, /^What the service takes for app_searches of the ios_store is not known yet/)
+    assert.equal((await readOwnBooks(world)).length, 1)
+    // Another function is no concern of it.
+    await putFaults(world.sandboxUrl, {})
+    await watch(world, ['yoga'], { store: 'android_store' })
+    const [other] = await planPosts(world)
+    assert.equal((await work(world, other ?? '')).kind, 'settled')
+    // Found in the service's list, and what it cost is known.
+    const [task] = await world.db.sql`select id, attempt from task where post_id = ${first}`
+    const [entry] = (await readOwnBooks(world)).filter(({ tag }) => tag.startsWith(task?.id))
+    const found = { ...parseTag(entry?.tag ?? null)!, serviceId: entry?.id ?? '', costMicros: 12_000 }
+    await world.db.begin((tx) => adoptTasks(tx, [found], 60_000))
+    await world.db.sql`update post set state = 'settled' where id = ${first}`
+    assert.deepEqual(
+      await claimPost(world.db, second, randomUUID(), {
+        ...depsOf(world),
+        budget: { maxDayMicros: 20_000, maxMonthMicros: null },
+      }),
+      { kind: 'empty' },
+    )
+  })
+})

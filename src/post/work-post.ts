@@ -15,6 +15,7 @@ import type { AppDataClient } from '../service/client.ts'
 import type { PostOutcome, TaskAnswer } from '../service/post-tasks.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import { type Claim, type ClaimedPost, type ClaimOptions, claimPost } from './claim.ts'
+import { readNotOffered } from './not-offered.ts'
 import { checkForRestore } from './restored.ts'
 import { type Settled, settlePost } from './settle.ts'
 
@@ -91,7 +92,8 @@ async function claimOrRelease(deps: PostDeps, postId: string): Promise<Claim> {
 }
 
 async function sendPost(deps: PostDeps, post: ClaimedPost): Promise<PostOutcome> {
-  const outcome = await deps.client.postTasks(post.store, post.function, post.tasks, post.send)
+  const sent = await deps.client.postTasks(post.store, post.function, post.tasks, post.send)
+  const outcome = await readNotOffered(deps.db.sql, post, sent)
   await endCall(deps.db, post.callId, {
     ...('httpStatus' in outcome && outcome.httpStatus !== undefined
       ? { httpStatus: outcome.httpStatus }

@@ -19,7 +19,7 @@ export const isSold = (): boolean => chosen === 'as sold'
 /** What is expected in each form, where they differ. */
 export const byForm = <Value>(specified: Value, sold: Value): Value => (isSold() ? sold : specified)
 
-const SEGMENTS = { ios_store: 'apple', android_store: 'google' } as const
+export const SEGMENTS = { ios_store: 'apple', android_store: 'google' } as const
 const NAMES = Object.entries(SEGMENTS)
 
 /** What the client is told of the names. */

@@ -1,0 +1,302 @@
+/** Rows of the service as it is sold: each single way in which it differs from its specification, by itself. */
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { DAY_MS, fetchTask, type Json, listReady, postTasks, stamp, USA } from '../sandbox/caller.ts'
+import { deviates, untestedDeviations } from './deviates.ts'
+import { postAnswered, postOne, task } from './world.ts'
+
+const SEARCH = { keyword: 'yoga', location_code: USA, language_code: 'en' }
+const APPLE = { store: 'apple' }
+/** Found by nobody. */
+const NOTHING = 'xkcdqwrt zzgrblk'
+
+const rowOf = async (world: Parameters<typeof postTasks>[0], path: string): Promise<Json> =>
+  (await world.get(path)).tasks[0].result?.[0]
+const rangeBefore = (nowMs: number, ms = 0) => ({
+  datetime_from: stamp(nowMs - DAY_MS),
+  datetime_to: stamp(nowMs - ms),
+})
+const queryBefore = (nowMs: number, ms = 0) => ({
+  from: new Date(nowMs - DAY_MS),
+  to: new Date(nowMs - ms),
+  offset: 0,
+  limit: 1000,
+  sort: 'asc' as const,
+  includeMetadata: true,
+})
+
+// Names
+
+deviates('paths', 'the stores are apple and google wherever a path is taken or given', {
+  fetch: async (world) => {
+    const [{ id, data, path }] = await postTasks(world, [SEARCH], APPLE)
+    assert.deepEqual([data.se, path[2]], ['apple', 'apple'])
+    const [row] = await listReady(world, APPLE)
+    const fetched = `/v3/app_data/apple/app_searches/task_get/advanced/${id}`
+    assert.deepEqual([row.se, row.endpoint_advanced], ['apple', fetched])
+    assert.equal((await world.get(fetched)).tasks[0].status_code, 20000)
+    const [listed] = (await world.post('/v3/app_data/id_list', rangeBefore(world.clock.nowMs))).tasks[0]
+      .result
+    assert.equal(listed.url, `${world.url}/v3/app_data/apple/app_searches/task_post`)
+    for (const store of ['ios_store', 'android_store']) {
+      assert.equal((await world.fetch(`/v3/app_data/${store}/categories`)).status, 404)
+    }
+  },
+  client: async (client, { clock }) => {
+    const id = await postOne(client)
+    const [row] = await client.listReady('ios_store', 'app_searches')
+    assert.equal(row?.id, id)
+    assert.equal((await client.getResult(row?.path ?? '')).kind, 'done')
+    const [listed] = await client.listTaskIds(queryBefore(clock.nowMs))
+    assert.equal(listed?.url, '/v3/app_data/ios_store/app_searches/task_post')
+    assert.ok((await client.listCategories('android_store')).length > 0)
+  },
+})
+deviates('ids', 'ids are groups of digits and twelve of chance, and no UUIDs', {
+  fetch: async (world) => {
+    const posted = await postTasks(world, [SEARCH, SEARCH])
+    for (const { id } of posted) assert.match(id, /^10151200-\d{4}-\d{4}-0000-[0-9a-f]{12}$/)
+    assert.notEqual(posted[0].id, posted[1].id)
+    assert.equal((await fetchTask(world, posted[0].id)).status_code, 20000)
+    const [resent] = (await world.post('/v3/appendix/webhook_resend', [{ id: posted[0].id }])).tasks
+    assert.equal(resent.status_code, 40503, 'its id is read')
+  },
+  client: async (client) => {
+    const id = await postOne(client)
+    assert.match(id, /^10151200-/)
+    assert.equal((await client.getAppSearches('ios_store', id)).kind, 'done')
+    const [answer] = await client.resendWebhooks([id])
+    assert.deepEqual([answer?.id, answer?.statusCode], [id, 40503])
+  },
+})
+deviates('types', 'items are of app_store and google_play, charts like searches, and there are no others', {
+  fetch: async (world) => {
+    for (const [store, name, subject, type] of [
+      ['ios_store', 'app_searches', { keyword: 'puzzle' }, 'app_store_search_organic'],
+      ['android_store', 'app_searches', { keyword: 'puzzle' }, 'google_play_search_organic'],
+      ['android_store', 'app_list', { app_collection: 'topgrossing' }, 'google_play_search_organic'],
+      ['ios_store', 'app_info', { app_id: '1480010017' }, 'app_store_info_organic'],
+      ['android_store', 'app_info', { app_id: 'com.ashlune.yoga' }, 'google_play_info_organic'],
+      ['ios_store', 'app_reviews', { app_id: '1480010017' }, 'app_store_reviews_search'],
+    ] as const) {
+      const [{ id, data }] = await postTasks(world, [{ ...SEARCH, keyword: undefined, ...subject }], {
+        store,
+        name,
+      })
+      const { items } = (await fetchTask(world, id, { store, name })).result[0]
+      assert.deepEqual([...new Set(items.map((item: Json) => item.type))], [type])
+      assert.equal(data.se_type, 'organic')
+    }
+  },
+  client: async (client) => {
+    const found = await client.getAppSearches('ios_store', await postOne(client, { subject: 'puzzle' }))
+    assert.ok(found.kind === 'done' && found.result)
+    assert.deepEqual([found.result.items.length, found.result.items.at(-1)?.rank], [100, 100])
+    const kind = ['android_store', 'app_list'] as const
+    const chart = await client.getAppList(
+      'android_store',
+      await postOne(client, { subject: 'topgrossing' }, kind),
+    )
+    assert.ok(chart.kind === 'done' && chart.result)
+    assert.equal(chart.result.items.at(-1)?.rank, 100)
+  },
+})
+deviates('nulls', 'what the specification always gives may be null, and an item may stand at the right', {
+  fetch: async (world) => {
+    const searched = async (store: string): Promise<Json> => {
+      const [{ id }] = await postTasks(world, [{ ...SEARCH, depth: 100 }], { store })
+      return (await fetchTask(world, id, { store })).result[0]
+    }
+    const [ios, android] = [await searched('ios_store'), await searched('android_store')]
+    assert.deepEqual([ios.check_url, android.se_results_count], [null, 0])
+    for (const { items } of [ios, android]) {
+      assert.deepEqual([...new Set(items.map(({ position }: Json) => position))].sort(), ['left', 'right'])
+    }
+    assert.ok(
+      android.items.some(({ rating, reviews_count: count }: Json) => rating === null && count === null),
+    )
+    assert.ok(android.items.every(({ price }: Json) => price.currency === null))
+    const info = { name: 'app_info' }
+    const [{ id }] = await postTasks(world, [{ ...SEARCH, keyword: undefined, app_id: '1480010017' }], info)
+    assert.equal((await fetchTask(world, id, info)).result[0].items[0].released_date, null)
+  },
+  client: async (client) => {
+    const kind = ['android_store', 'app_searches'] as const
+    const outcome = await client.getAppSearches('android_store', await postOne(client, { depth: 100 }, kind))
+    assert.ok(outcome.kind === 'done' && outcome.result)
+    assert.deepEqual([outcome.result.items.length, outcome.result.refused], [100, []])
+    assert.equal(outcome.result.resultsCount, null)
+    assert.ok(outcome.result.items.some(({ rating }) => rating === null))
+  },
+})
+
+// Lists
+
+deviates('statuses', 'id_list gives messages, and what the service added to the parameters', {
+  fetch: async (world) => {
+    await postTasks(world, [
+      { ...SEARCH, tag: 'mine' },
+      { ...SEARCH, keyword: NOTHING },
+    ])
+    const query = { ...rangeBefore(world.clock.nowMs), include_metadata: true }
+    const rows: Json[] = (await world.post('/v3/app_data/id_list', query)).tasks[0].result
+    assert.deepEqual(rows.map(({ status }) => status).sort(), ['No Search Results.', 'Ok.'])
+    const added = { api: 'app_data', function: 'app_searches', se: 'ios_store', se_type: 'organic' }
+    const mine = rows.find(({ metadata }) => metadata.tag === 'mine')
+    assert.deepEqual(mine.metadata, { ...added, ...SEARCH, tag: 'mine' })
+  },
+  client: async (client, { clock }) => {
+    const id = await postOne(client, { tag: 'mine' })
+    const [row] = await client.listTaskIds(queryBefore(clock.nowMs))
+    assert.deepEqual([row?.id, row?.tag, row?.status], [id, 'mine', 'Ok.'])
+  },
+})
+deviates('strict-present', 'the end of id_list lies before the present second of the service', {
+  fetch: async (world) => {
+    world.clock.nowMs += 3900
+    const ask = async (ms: number) => {
+      const query = rangeBefore(world.clock.nowMs - 900, ms)
+      const [{ status_code, status_message }] = (await world.post('/v3/app_data/id_list', query)).tasks
+      return `${status_code} ${status_message}`
+    }
+    const refusal = "40501 Invalid Field: 'datetime_to - must be earlier than present date'."
+    assert.deepEqual([await ask(-1000), await ask(0), await ask(1000)], [refusal, refusal, '20000 Ok.'])
+  },
+  client: async (client, { clock }) => {
+    await assert.rejects(client.listTaskIds(queryBefore(clock.nowMs)), {
+      code: 'rejected',
+      statusCode: 40501,
+    })
+    assert.deepEqual(await client.listTaskIds(queryBefore(clock.nowMs, 1000)), [])
+  },
+})
+deviates('lagging-ready', 'a task is listed a second after it is done, and an empty list is null', {
+  fetch: async (world) => {
+    const readyRows = async () =>
+      (await world.get('/v3/app_data/ios_store/app_searches/tasks_ready')).tasks[0]
+    const [{ id }] = await postTasks(world, [SEARCH])
+    world.clock.nowMs += 999
+    const { result, result_count, status_code } = await readyRows()
+    assert.deepEqual([result, result_count, status_code], [null, 0, 20000])
+    world.clock.nowMs += 1
+    assert.deepEqual(
+      (await readyRows()).result.map((row: Json) => row.id),
+      [id],
+    )
+  },
+  client: async (client, { clock }) => {
+    const id = await postOne(client)
+    assert.equal((await client.listReady('ios_store', 'app_searches')).length, 0)
+    clock.nowMs += 1000
+    assert.equal((await client.listReady('ios_store', 'app_searches'))[0]?.id, id)
+  },
+})
+deviates('errors-7-days', 'what failed is listed for seven days', {
+  fetch: async (world) => {
+    await postTasks(world, [{ ...SEARCH, keyword: NOTHING }])
+    const listed = async () => (await world.post('/v3/app_data/errors', {})).tasks[0].result.length
+    world.clock.nowMs += 7 * DAY_MS
+    assert.equal(await listed(), 1)
+    world.clock.nowMs += 1
+    assert.equal(await listed(), 0)
+  },
+  client: async (client, { clock }) => {
+    const id = await postOne(client, { subject: NOTHING })
+    clock.nowMs += 6 * DAY_MS
+    const [failed] = await client.listFailedTasks({ from: new Date(clock.nowMs - 7 * DAY_MS) })
+    assert.equal(failed?.id, id)
+  },
+})
+deviates('all-apis', 'the status names APIs that are not ours, one of them in trouble', {
+  fetch: async (world) => {
+    const rows: Json[] = (await world.get('/v3/appendix/status')).tasks[0].result
+    assert.deepEqual(
+      rows.map(({ api, status }) => `${api} ${status}`),
+      ['serp ok', 'keywords_data partial_outage', 'on_page ok', 'app_data ok', 'appendix ok'],
+    )
+  },
+  client: async (client) => {
+    const ours = (await client.getStatus()).find(({ api }) => api === 'app_data')
+    assert.equal(ours?.status, 'ok')
+  },
+})
+deviates('many-locations', 'the android_store has about 100,000 locations, and takes each of them', {
+  fetch: async (world) => {
+    const body = await (await world.fetch('/v3/app_data/android_store/locations')).text()
+    const rows: Json[] = JSON.parse(body).tasks[0].result
+    assert.ok(rows.length > 95_000 && rows.length < 105_000, String(rows.length))
+    assert.ok(body.length > 14_000_000 && body.length < 20_000_000, String(body.length))
+    const city = rows.at(-1)
+    assert.equal(new Set(rows.map(({ location_code: code }) => code)).size, rows.length)
+    assert.equal(new Set(rows.map(({ location_name: name }) => name)).size, rows.length)
+    const store = { store: 'android_store' }
+    const [byCode] = await postTasks(world, [{ ...SEARCH, location_code: city.location_code }], store)
+    const named = { keyword: 'yoga', language_code: 'en', location_name: city.location_name }
+    const [byName] = await postTasks(world, [named], store)
+    assert.deepEqual([byCode.status_code, byName.data.location_code], [20100, city.location_code])
+    assert.equal((await rowOf(world, '/v3/app_data/ios_store/locations')).location_type, 'Country')
+  },
+  client: async (client) => {
+    const rows = await client.listLocations('android_store')
+    assert.ok(rows.length > 95_000)
+    const city = rows.at(-1)
+    assert.ok(city?.parentName)
+    await postOne(client, { locationCode: city.locationCode }, ['android_store', 'app_searches'])
+  },
+})
+
+// Posting
+
+deviates('languages', 'a language is needed but for searches of the android_store, and some name a region', {
+  fetch: async (world) => {
+    const { language_code: _, ...without } = SEARCH
+    const [refused] = await postTasks(world, [without])
+    assert.equal(`${refused.status_code} ${refused.status_message}`, "40501 Invalid Field: 'language_name'.")
+    const android = { store: 'android_store' }
+    const [free, regional] = await postTasks(
+      world,
+      [without, { ...SEARCH, language_code: 'es-419' }],
+      android,
+    )
+    assert.deepEqual([free.status_code, regional.status_code], [20100, 20100])
+    const [elsewhere] = await postTasks(world, [{ ...SEARCH, language_code: 'es-419' }])
+    assert.equal(elsewhere.status_code, 40501)
+  },
+  client: async (client) => {
+    const codes = (await client.listLanguages('android_store')).map(({ languageCode }) => languageCode)
+    for (const code of ['en', 'zh-CN', 'es-419']) assert.ok(codes.includes(code))
+    await postOne(client, { languageCode: 'zh-CN' }, ['android_store', 'app_searches'])
+    const { languageCode: _, ...without } = task()
+    const [answer] = await postAnswered(client, [without])
+    assert.equal(answer?.statusCode, 40501)
+  },
+})
+deviates('units', 'reviews of the ios_store are 25 by default, and billed per 25', {
+  fetch: async (world) => {
+    const reviews = { ...SEARCH, keyword: undefined, app_id: '1480010017' }
+    const name = { name: 'app_reviews' }
+    const posted = await postTasks(
+      world,
+      [reviews, { ...reviews, depth: 26 }, { ...reviews, depth: 500 }],
+      name,
+    )
+    assert.deepEqual(
+      posted.map(({ cost, data }) => [data.depth, cost]),
+      [
+        [25, 0.00075],
+        [26, 0.0015],
+        [500, 0.015],
+      ],
+    )
+  },
+  client: async (client) => {
+    const tasks = [task({ subject: '1480010017', depth: 26 })]
+    const [answer] = await postAnswered(client, tasks, ['ios_store', 'app_reviews'])
+    assert.equal(answer?.costMicros, 1500)
+  },
+})
+
+describe('the deviations', () => {
+  test('each have a test of both sides', () => assert.deepEqual(untestedDeviations(), []))
+})

@@ -16,13 +16,8 @@ const FORMS: Record<string, readonly string[]> = {
 const LISTS = ['errors', 'languages', 'locations', 'categories'] as const
 const MINUTES_PER_DAY = 1440
 
-/** Calls of the appendix, by their names in the statistics and in the tables of the service as it is sold. */
-const APPENDIX_CALLS = {
-  user_data: 'user_data',
-  appendix_errors: 'errors',
-  status: 'status',
-  webhook_resend: 'webhook_resend',
-}
+/** Calls of the appendix count into `total`; as it is sold, two of them stand in a table of their own. */
+const APPENDIX_CALLS = ['user_data', 'appendix_errors', 'status', 'webhook_resend'] as const
 
 /** The sums of a table. */
 type Totals = { all: number; appData: number; appendix: number }
@@ -39,9 +34,7 @@ const zipForms = (name: string, numberOf: (name: string) => number) => ({
 const layOutOthers = (numberOf: (name: string) => number, { appendix }: Totals) => ({
   serp: { task_post: 0, tasks_ready: 0, task_get: { advanced: 0, html: 0, regular: 0 } },
   total_serp: 0,
-  appendix: Object.fromEntries(
-    Object.entries(APPENDIX_CALLS).map(([name, shown]) => [shown, numberOf(name)]),
-  ),
+  appendix: { user_data: numberOf('user_data'), errors: numberOf('appendix_errors') },
   total_appendix: appendix,
 })
 
@@ -77,7 +70,7 @@ const showCallLimits = ({ limits }: Calls, deviations: Deviations) => {
 const showCallStatistics = (calls: Calls, nowMs: number, deviations: Deviations) => {
   const show = (tally: Calls['perDay'], value: string) => {
     const all = tally.total(nowMs)
-    const appendix = Object.keys(APPENDIX_CALLS).reduce((sum, name) => sum + tally.amount(name, nowMs), 0)
+    const appendix = APPENDIX_CALLS.reduce((sum, name) => sum + tally.amount(name, nowMs), 0)
     const totals = { all, appData: all - appendix, appendix }
     return { ...layOut((name) => tally.amount(name, nowMs), totals, deviations), value }
   }
@@ -141,8 +134,9 @@ const showListingPrices = () => {
 }
 
 const showPrices = (deviations: Deviations) => ({
-  appendix: { errors: FREE, status: FREE, user_data: FREE, webhook_resend: FREE },
-  ...(deviations.has('money-beside-rates') && { serp: { task_post: SERP_PRICE, tasks_ready: FREE } }),
+  ...(deviations.has('money-beside-rates')
+    ? { appendix: { errors: FREE, user_data: FREE }, serp: { task_post: SERP_PRICE, tasks_ready: FREE } }
+    : { appendix: { errors: FREE, status: FREE, user_data: FREE, webhook_resend: FREE } }),
   app_data: {
     ...Object.fromEntries(Object.entries(FORMS).map(([name, forms]) => [name, showPostPrices(name, forms)])),
     ...Object.fromEntries([...LISTS, 'id_list'].map((name) => [name, FREE])),

@@ -36,7 +36,7 @@ export type { Language, ListingCategory, Location } from './service/references.t
 export * from './service/results.ts'
 export { decideRetry, type Failure, type RetryDecision } from './service/retry.ts'
 export { classifyCall, classifyStatus, type StatusClass } from './service/status-codes.ts'
-export { MAX_TASK_ID_ROWS, type TaskIdQuery, type TaskIdRow } from './service/task-ids.ts'
+export { type ListEnd, MAX_TASK_ID_ROWS, type TaskIdQuery, type TaskIdRow } from './service/task-ids.ts'
 export type { TaskEcho, TaskOutcome } from './service/task-outcome.ts'
 export type { ResultAddress, ResultOutcome, TaskAddress } from './service/task-result.ts'
 export type {

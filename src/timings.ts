@@ -15,6 +15,8 @@ export const TIMINGS = {
   refusalPauseMs: 60_000,
   /** Before a result is asked for again of a server in trouble. */
   troublePauseMs: 60_000,
+  /** What was posted so short a time ago may not be listed yet: the service refuses a range that ends at its present (docs/service.md: end of id_list). */
+  unlistedMs: 4_000,
   /** Before the first repetition of asking for a result that could not be read; each next pause is twice as long. */
   unusablePauseMs: 60_000,
 

@@ -96,12 +96,12 @@ export async function auditPosted(
   range: Range,
   options: AuditOptions,
 ): Promise<Audited> {
-  const present = await client.readServiceTime()
+  const { present, listedTo } = await client.readListEnd()
   const [clock] = await db.sql<{ aheadMs: number }[]>`
     select extract(epoch from ${present}::timestamptz - clock_timestamp())::float8 * 1000 as "aheadMs"`
   const listedRange = {
     from: new Date(range.from.getTime() - EDGE_MS),
-    to: new Date(Math.min(range.to.getTime() + EDGE_MS, present.getTime())),
+    to: new Date(Math.min(range.to.getTime() + EDGE_MS, listedTo.getTime())),
   }
   const history = await scanTaskHistory(client, listedRange, keepListed, options)
   if (!history.isComplete) {

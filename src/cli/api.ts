@@ -64,15 +64,17 @@ function prepareCall({ endpoint, store }: ApiOptions, fields: Fields): Call {
     case 'app_listings/categories':
       return (client) => client.listListingCategories(store ?? 'android_store')
     case 'id_list': {
+      const [from, to] = [fields.instant('datetime_from'), fields.instant('datetime_to')]
       const query = {
-        from: fields.instant('datetime_from') ?? new Date(Date.now() - DAY_MS),
-        to: fields.instant('datetime_to') ?? new Date(),
         limit: fields.number('limit') ?? 1000,
         offset: fields.number('offset') ?? 0,
         sort: fields.oneOf('sort', ['asc', 'desc']) ?? 'asc',
         includeMetadata: fields.oneOf('include_metadata', ['true', 'false']) === 'true',
       }
-      return (client) => client.listTaskIds(query)
+      return async (client) => {
+        const end = to ?? (await client.readListEnd()).listedTo
+        return client.listTaskIds({ ...query, from: from ?? new Date(end.getTime() - DAY_MS), to: end })
+      }
     }
     case 'app_data/tasks_ready':
       return listAllReady

@@ -6,11 +6,13 @@ import { type AttachedSandbox, attachSandbox } from './sandbox-process.ts'
 export interface ServiceAccess extends AttachedSandbox {
   /** What its paths call the stores; without it, as its host is known to. */
   readonly stores?: StoreNames
+  /** What was posted so short a time ago may not be listed yet; without it, as for an account. */
+  readonly unlistedMs?: number
 }
 
 /** @param onStart called when a sandbox must be started, which takes a second or two */
 export async function openService({ service, home }: Config, onStart = () => {}): Promise<ServiceAccess> {
-  if (service === null) return attachSandbox({ home, onStart })
+  if (service === null) return { ...(await attachSandbox({ home, onStart })), unlistedMs: 0 }
   const { url, login, password, stores } = service
   const named = stores === null ? {} : { stores }
   return { url, login, ...named, password: password.reveal(), dispose: async () => {} }

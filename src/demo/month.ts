@@ -94,7 +94,7 @@ async function liveOneDay(context: MonthContext, day: StoryDay, isFirst: boolean
   const runner = 'demo'
   const gate = createCallGate(db, { ...context.settings, runner }, signal)
   const { url, login, password } = context.sandbox
-  const client = new AppDataClient({ baseUrl: url, login, password, gate })
+  const client = new AppDataClient({ baseUrl: url, login, password, unlistedMs: 0, gate })
   const queue = await openQueue(context.url, context.log)
   const secret = randomBytes(24).toString('hex')
   const settings = { ...context.settings, postbackUrl: new Secret(`http://127.0.0.1/${secret}`) }

@@ -1,5 +1,6 @@
 /** `unknown`: posts whose answer is overdue or incomplete, until the service has forgotten their tags. */
 import type { SqlRunner, Transaction } from '../db/database.ts'
+import { TIMINGS } from '../timings.ts'
 import { settleKnownPosts } from './adopt.ts'
 import { lockTasksOfPosts } from './lock.ts'
 import { booked, freed } from './money.ts'
@@ -26,10 +27,10 @@ export async function markUnknown(tx: Transaction, postId: string, problem: stri
   await tx`update post set state = 'unknown', problem = ${problem} where id = ${postId}`
 }
 
-/** How many posts are unknown, and until when. */
+/** How many posts are unknown, and until when: a scan proves nothing of the last seconds (docs/protocol.md: Where the list ends). */
 export async function readUnknownPosts(sql: SqlRunner, quietMs: number): Promise<UnknownPosts> {
   const [row] = await sql<UnknownPosts[]>`
-    select count(*) as "unknownPosts", max(send_before + make_interval(secs => ${quietMs / 1000})) as "waitsUntil"
+    select count(*) as "unknownPosts", max(send_before + make_interval(secs => ${(quietMs + TIMINGS.unlistedMs) / 1000})) as "waitsUntil"
     from post where state = 'unknown'`
   return row ?? { unknownPosts: 0, waitsUntil: null }
 }

@@ -26,12 +26,15 @@ const RECOVERY_LOCK = 'job recover'
 /** The list is compared again after this time, because two copies of one database may work at once. */
 const CHECK_AGAIN_MINUTES = 60
 
-/** Whether the service's list was compared with this very database within so many minutes. */
-export async function isChecked(sql: SqlRunner, withinMinutes = CHECK_AGAIN_MINUTES): Promise<boolean> {
+/** Whether the service's list was compared with this very database within so many minutes; null: ever. */
+export async function isChecked(
+  sql: SqlRunner,
+  withinMinutes: number | null = CHECK_AGAIN_MINUTES,
+): Promise<boolean> {
   const [row] = await sql<{ checked: boolean }[]>`
     select exists (
       select from restore_check c
-      where c.checked_at > clock_timestamp() - make_interval(mins => ${withinMinutes})
+      where (c.checked_at > clock_timestamp() - make_interval(mins => ${withinMinutes}::int)) is not false
         and c.server_started_at = pg_postmaster_start_time() and c.written_by = c.xmin::text
         and c.database = (select d.oid::bigint from pg_database d where d.datname = current_database())
     ) as checked`

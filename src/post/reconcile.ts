@@ -52,6 +52,8 @@ export async function reconcileUnknownPosts(
     return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0 }
   }
   const { postIds } = unknown
+  // What was posted after this is not listed yet: for the proof the scan ends there (docs/protocol.md: Where the list ends).
+  const scannedTo = new Date(unknown.to.getTime() - client.unlistedMs)
   const scan = await scanUntilNow(client, unknown, options)
   const found = await keepUncharged(db.sql, scan.found)
   const reconciled = await db.begin(async (tx) => {
@@ -63,7 +65,7 @@ export async function reconcileUnknownPosts(
     const evidence = await adoptTasks(tx, found, options.overdueAfterMs)
     await tx`select id from post where id = any(${postIds}) order by id for update`
     await settleKnownPosts(tx, postIds)
-    const released = scan.isComplete ? await releaseMissing(tx, postIds, unknown.to, options.quietMs) : 0
+    const released = scan.isComplete ? await releaseMissing(tx, postIds, scannedTo, options.quietMs) : 0
     return { ...evidence, released, ...(await readUnknownPosts(tx, options.quietMs)) }
   })
   if (reconciled.duplicates > 0) await logDuplicates(db.sql, options.log, found)
@@ -80,8 +82,8 @@ async function scanUntilNow(
   range: Range,
   { signal, waitsForLimit }: ScanOptions,
 ): Promise<TaskHistory<CreatedTask>> {
-  const to = await client.readServiceTime()
-  const aheadMs = to.getTime() - range.to.getTime()
+  const { present, listedTo } = await client.readListEnd()
+  const aheadMs = present.getTime() - range.to.getTime()
   const from = new Date(range.from.getTime() + aheadMs)
-  return scanTaskHistory(client, { from, to }, toCreated, { signal, waitsForLimit })
+  return scanTaskHistory(client, { from, to: listedTo }, toCreated, { signal, waitsForLimit })
 }

@@ -19,7 +19,7 @@ import { readPostedTask } from '../service/posted-task.ts'
 import type { TaskIdRow } from '../service/task-ids.ts'
 import { type ReconcileOptions, reconcileUnknownPosts } from './reconcile.ts'
 import { rangeSinceLastCharge } from './restored.ts'
-import { EDGE_MS, type Range, scanTaskHistory, slicesOf } from './task-history.ts'
+import { EDGE_MS, type Range, scanTaskHistory, slicesOf, waitUntilListed } from './task-history.ts'
 
 export interface RecoverOptions extends ReconcileOptions {
   /** Tells of progress: up to when the list is read, and how many tasks were adopted. */
@@ -49,7 +49,7 @@ const SLICE_TASKS = 500
 
 /**
  * Reads the list from the last charge of the ledger to the present and adopts what is missing. Posts whose answer was lost before the copy
- * was made are reconciled first. When a task is younger than the quiet time, the list is read again after that time, because a post of
+ * was made are reconciled first. What another copy has posted until now is listed when the reading begins. When a task is younger than the quiet time, the list is read again after that time, because a post of
  * another copy may still arrive.
  * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws. What was adopted stays.
  */
@@ -62,6 +62,7 @@ export async function recoverForgottenTasks(
   const sinceCharge = await rangeSinceLastCharge(client, state)
   const from = state.recoverFrom ?? sinceCharge.from
   await advanceRecovery(db.sql, from)
+  await waitUntilListed(client, options.signal)
   await settleUnknownPosts(db, client, options)
   const total = { recovered: 0, duplicates: 0, netMicros: 0 }
   // They have no charge, so each reading of the list finds them again.
@@ -70,8 +71,8 @@ export async function recoverForgottenTasks(
   let begin = from
   let newestMs = 0
   for (;;) {
-    const present = await client.readServiceTime()
-    const end = new Date(Math.min(present.getTime(), begin.getTime() + pieceMs))
+    const { listedTo } = await client.readListEnd()
+    const end = new Date(Math.min(listedTo.getTime(), begin.getTime() + pieceMs))
     const piece = await recoverPiece(db, client, state.installation, { from: begin, to: end }, options)
     total.recovered += piece.recovered
     total.duplicates += piece.duplicates
@@ -81,13 +82,13 @@ export async function recoverForgottenTasks(
     pieceMs = piece.rows < FEW_ROWS ? Math.min(pieceMs * 2, LONGEST_PIECE_MS) : FIRST_PIECE_MS
     newestMs = Math.max(newestMs, piece.newestMs)
     const quietAtMs = newestMs + options.quietMs
-    if (end < present) begin = end
-    else if (quietAtMs <= present.getTime()) {
+    if (end < listedTo) begin = end
+    else if (quietAtMs <= listedTo.getTime()) {
       await advanceRecovery(db.sql, null)
       await recordCheck(db.sql)
       return { from, to: end, ...total, unreadable: unreadable.size }
     } else {
-      await sleep(quietAtMs - present.getTime(), undefined, { signal: options.signal })
+      await sleep(quietAtMs - listedTo.getTime(), undefined, { signal: options.signal })
       begin = new Date(newestMs - EDGE_MS)
     }
     await advanceRecovery(db.sql, begin)

@@ -25,6 +25,7 @@ import {
   scanNewestTasks,
   slicesOf,
   TAGS_KNOWN_DAYS,
+  waitUntilListed,
 } from './task-history.ts'
 
 const DAY_MS = 86_400_000
@@ -80,6 +81,8 @@ function checkOnce(db: Database, client: AppDataClient, signal?: AbortSignal): P
 async function check(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
   const state = await readRestoreState(db.sql)
   if (state.recoverFrom !== null) return
+  // Another copy may have posted until a moment ago, when this one took its place: nothing is clean before that is listed.
+  if (!(await isChecked(db.sql, null))) await waitUntilListed(client, signal)
   const range = await rangeSinceLastCharge(client, state)
   const isForgotten =
     state.lastChargeAt === null
@@ -89,13 +92,13 @@ async function check(db: Database, client: AppDataClient, signal?: AbortSignal):
   else await recordCheck(db.sql)
 }
 
-/** From the last charge to the present, by the clock of the service. */
+/** From the last charge to the end of the list, by the clock of the service. */
 export async function rangeSinceLastCharge(
   client: AppDataClient,
   { lastChargeAt, now }: Pick<RestoreState, 'lastChargeAt' | 'now'>,
 ): Promise<Range> {
-  const to = await client.readServiceTime()
-  const aheadMs = to.getTime() - now.getTime()
+  const { present, listedTo: to } = await client.readListEnd()
+  const aheadMs = present.getTime() - now.getTime()
   const oldestMs = to.getTime() - TAGS_KNOWN_DAYS * DAY_MS
   const sinceMs = lastChargeAt === null ? oldestMs : lastChargeAt.getTime() + aheadMs - EDGE_MS
   return { from: new Date(Math.min(to.getTime(), Math.max(oldestMs, sinceMs))), to }

@@ -55,7 +55,7 @@ const SECOND_MS = 1000
  * Reads all tasks that were posted within the range. A task that finishes while the pages are read moves to another page, so a
  * pass may miss it. The number of tasks in the range does not change: the scan is complete when it has seen as many different
  * ids as one pass counted rows.
- * @param range by the clock of the service; it refuses an end later than its own present
+ * @param range by the clock of the service; it ends at `listedTo` at the latest
  * @param keep takes from a row what the caller needs, so that the parameters of 200,000 tasks are not held in memory; null drops
  *   the row
  * @throws what `listTaskIds` throws
@@ -163,6 +163,14 @@ async function whenAllowed<Read>(read: () => Promise<Read>, signal?: AbortSignal
 
 function readPage(client: AppDataClient, range: Range, sort: Sort, offset: number): Promise<TaskIdRow[]> {
   return client.listTaskIds({ ...range, offset, limit: MAX_TASK_ID_ROWS, includeMetadata: true, sort })
+}
+
+/**
+ * Waits until all that was posted before this call can be listed.
+ * @param signal ends the wait
+ */
+export async function waitUntilListed({ unlistedMs }: AppDataClient, signal?: AbortSignal): Promise<void> {
+  if (unlistedMs > 0) await sleep(unlistedMs, undefined, { signal })
 }
 
 /** As many rows at once as a statement takes. */

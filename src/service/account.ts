@@ -18,7 +18,7 @@ import type { Transport } from './transport.ts'
 export interface UsagePeriod {
   /** Which period statistics are of, `yyyy-MM-dd` or `yyyy-MM-dd HH:mm`; null for limits. */
   readonly period: string | null
-  /** Of everything; null when not known. A limit of 0 is none, and null (docs/service.md: limits of 0). */
+  /** Of everything; null when not known. A limit of 0 is none, and null (docs/service.md: limits of the account). */
   readonly total: number | null
   /** Of the app_data API alone; null when not known. */
   readonly totalAppData: number | null

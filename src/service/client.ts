@@ -34,7 +34,7 @@ import {
   parseHtmlResult,
   parseReviewsResult,
 } from './results.ts'
-import { listTaskIds, type TaskIdQuery, type TaskIdRow } from './task-ids.ts'
+import { type ListEnd, listTaskIds, readListEnd, type TaskIdQuery, type TaskIdRow } from './task-ids.ts'
 import { getParsed, type TaskOutcome } from './task-outcome.ts'
 import { getResult, type ResultAddress, type ResultOutcome } from './task-result.ts'
 import { type SendWindow, Transport, type TransportOptions } from './transport.ts'
@@ -103,6 +103,10 @@ export class AppDataClient {
 
   // History
 
+  /** What was posted so short a time ago may not be listed yet, in milliseconds. */
+  readonly unlistedMs: number
+  /** Asks for the present of the service, and up to when its list of tasks can be asked now. */
+  readonly readListEnd: () => Promise<ListEnd>
   /** Lists one page of the account's tasks, finished or not; 10 calls a minute. */
   readonly listTaskIds: (query: TaskIdQuery) => Promise<TaskIdRow[]>
   /** Lists one page of what failed of late, tasks and webhooks. */
@@ -142,6 +146,8 @@ export class AppDataClient {
     this.getStatus = () => getStatus(transport)
     this.listErrors = () => listErrors(transport)
     this.readServiceTime = () => readServiceTime(transport)
+    this.unlistedMs = transport.unlistedMs
+    this.readListEnd = () => readListEnd(transport)
     this.listTaskIds = (query) => listTaskIds(transport, query)
     this.listFailedTasks = (query) => listFailedTasks(transport, query)
     this.resendWebhooks = (taskIds) => resendWebhooks(transport, taskIds)

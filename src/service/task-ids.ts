@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 
+import { readServiceTime } from './diagnostics.ts'
 import { pathOfUrl } from './dialect.ts'
 import { readTag } from './envelope.ts'
 import {
@@ -26,11 +27,12 @@ export const MAX_TASK_ID_ROWS = 1000
 const MONTH_DAYS = 31
 const HALF_YEAR_DAYS = 184
 const DAY_MS = 86_400_000
+const SECOND_MS = 1000
 
 export interface TaskIdQuery {
   /** Range of the time of posting, to the second: fractions are cut off. */
   readonly from: Date
-  /** Not later than the service's now. */
+  /** Some seconds before the service's present, as `readListEnd` says. */
   readonly to: Date
   /** Rows to skip. */
   readonly offset: number
@@ -100,6 +102,23 @@ const taskIdRow = z
 function readMetadata(value: unknown): TaskIdRow['metadata'] {
   const metadata = cutDepth(value)
   return isObject(metadata) ? metadata : null
+}
+
+/** By the clock of the service, to the second. */
+export interface ListEnd {
+  readonly present: Date
+  /** What was posted before it can be listed now; what was posted later cannot yet. */
+  readonly listedTo: Date
+}
+
+/**
+ * Up to when the list can be asked: `unlistedMs` before the service's present at the most. The service refuses a range that ends at its present
+ * or after it (docs/service.md: end of id_list), and its clocks differ a little. The present is cut to the second, which counts as one of it.
+ * @throws what `readServiceTime` throws
+ */
+export async function readListEnd(transport: Transport): Promise<ListEnd> {
+  const present = await readServiceTime(transport)
+  return { present, listedTo: new Date(present.getTime() - Math.max(0, transport.unlistedMs - SECOND_MS)) }
 }
 
 const fields = z.object({ limit: rowLimit(MAX_TASK_ID_ROWS), offset: rowOffset })

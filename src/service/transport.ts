@@ -62,6 +62,8 @@ export interface TransportOptions {
   readonly maxConcurrent?: number
   /** From the start of one exchange to the last byte of its answer. Default 25 s. */
   readonly timeoutMs?: number
+  /** What was posted so short a time ago may not be listed yet. Default 4 s; 0 for a service that lists it. */
+  readonly unlistedMs?: number
   readonly clock?: Clock
   /** Told of every answer of a POST of tasks, and of every other one that was not an error; for logs. */
   readonly onAnswer?: (answer: AnswerHead) => void
@@ -123,6 +125,8 @@ export class Transport {
   readonly #pool: Pool
   /** How paths of the service name the stores. */
   readonly dialect: Dialect
+  /** What was posted so short a time ago may not be listed yet. */
+  readonly unlistedMs: number
   readonly #pathPrefix: string
   readonly #headers: Readonly<Record<string, string>>
   readonly #gate: CallGate
@@ -150,6 +154,7 @@ export class Transport {
       bodyTimeout: 0,
     })
     this.dialect = dialectOf(url, options.stores)
+    this.unlistedMs = options.unlistedMs ?? TIMINGS.unlistedMs
     this.#pathPrefix = url.pathname.replace(/\/+$/, '')
     this.#headers = {
       authorization: basicAuthorization(options.login, options.password),

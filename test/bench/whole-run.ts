@@ -91,7 +91,13 @@ async function runLifted(db: Database, url: string): Promise<number> {
   const log = pino({ level: 'silent' })
   const settings = { ...SETTINGS, callsPerMinute: CALLS_PER_MINUTE }
   const gate = createCallGate(db, { ...settings, runner: 'bench' }, signal)
-  const client = new AppDataClient({ baseUrl: url, login: 'sandbox', password: 'sandbox', gate })
+  const client = new AppDataClient({
+    baseUrl: url,
+    login: 'sandbox',
+    password: 'sandbox',
+    unlistedMs: 0,
+    gate,
+  })
   const queue = await openQueue(db.url, log)
   const context = { db, client, queue, settings, runner: 'bench', log, signal }
   const { outstanding } = await runCycle(context, await startRunner(context, []), JOBS, {

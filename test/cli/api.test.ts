@@ -43,6 +43,27 @@ describe('storerank api', () => {
     )
   })
 
+  test('lists tasks up to where the list ends, by the names of the service as it is sold', async () => {
+    const sold = await startSandbox({ readyMs: 0, asSold: true })
+    try {
+      const account = {
+        APP_DATA_LOGIN: 'sandbox',
+        APP_DATA_PASSWORD: 'sandbox',
+        APP_DATA_STORES: 'apple,google',
+      }
+      const { code, stdout, stderr } = await callCommand(['api', 'id_list', '--json'], {
+        env: { ...account, APP_DATA_URL: sold.url },
+      })
+      assert.deepEqual([code, JSON.parse(stdout)], [0, []], stderr)
+      const locations = await callCommand(['api', 'locations', '--json'], {
+        env: { ...account, APP_DATA_URL: sold.url },
+      })
+      assert.equal(JSON.parse(locations.stdout)[0].locationType, 'Country', locations.stderr)
+    } finally {
+      await sold.close()
+    }
+  })
+
   test('knows which store has what', async () => {
     const list = await post('app_list/task_post', 'app_collection=topselling_free', 'app_category=game')
     assert.equal((await api('app_list/task_get/advanced', [`id=${list}`])).code, 0)
@@ -75,7 +96,8 @@ describe('storerank api', () => {
         ...(endpoint.includes('task_get') || endpoint.endsWith('resend') ? [`id=${unknown}`] : []),
       ]
       const { stderr } = await api(endpoint, fields, store ? { store } : {})
-      assert.match(stderr, new RegExp(`^${asked.replace('{id}', unknown)}: \\d{5} `))
+      // Where the list ends is asked of the service first.
+      assert.match(stderr, new RegExp(`^${asked.replace('{id}', unknown)}: \\d{5} `, 'm'))
     }
     const known = [...called, ...ONLY_AS_SOLD].sort()
     assert.deepEqual(known, [...API_ENDPOINTS].sort(), 'every name is one of them')

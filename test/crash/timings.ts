@@ -12,6 +12,7 @@ const SHORTER: Timings = {
   rateLimitPauseMs: 1_000,
   refusalPauseMs: 1_000,
   troublePauseMs: 500,
+  unlistedMs: 2_000,
   unusablePauseMs: 500,
   idleInTransactionMs: 3_000,
   ledgerLockMs: 1_500,

@@ -3,21 +3,29 @@ import { createServer, request as forward } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { AppDataClient } from '../../src/service/client.ts'
+import { LOGIN } from '../support/world.ts'
 
 export interface LossyProxy {
   /** `answer`: the service gets the POST and its answer is lost; `request`: it never gets it. */
   lose: 'nothing' | 'answer' | 'request'
-  /** POSTs of tasks that came this far. */
+  /** Such POSTs that came this far. */
   readonly posts: number
   readonly url: string
   readonly client: AppDataClient
 }
 
-/** Ends with the test. */
-export async function startLossyProxy(t: TestContext, sandboxUrl: string): Promise<LossyProxy> {
+/**
+ * Ends with the test.
+ * @param what how the path of a POST ends that it may lose
+ */
+export async function startLossyProxy(
+  t: TestContext,
+  sandboxUrl: string,
+  what = '/task_post',
+): Promise<LossyProxy> {
   const proxy = { lose: 'nothing' as LossyProxy['lose'], posts: 0 }
   const server = createServer((request, response) => {
-    const isPost = request.url?.endsWith('/task_post') ?? false
+    const isPost = request.url?.endsWith(what) ?? false
     if (isPost) proxy.posts += 1
     if (isPost && proxy.lose === 'request') {
       request.on('end', () => request.socket.destroy()).resume()
@@ -36,7 +44,7 @@ export async function startLossyProxy(t: TestContext, sandboxUrl: string): Promi
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const client = new AppDataClient({ baseUrl: url, login: 'sandbox', password: 'sandbox' })
+  const client = new AppDataClient({ ...LOGIN, baseUrl: url })
   t.after(async () => {
     await client.close()
     server.closeAllConnections()

@@ -101,7 +101,10 @@ test('a task of which the list does not say what it measured counts once, howeve
   const offsets: number[] = []
   let asked = 0
   const silent = replaceCalls(world.client, {
-    readServiceTime: async () => new Date(slot.getTime() + (readTo < slot ? 0 : 60_000)),
+    readListEnd: async () => {
+      const present = new Date(slot.getTime() + (readTo < slot ? 0 : 60_000))
+      return { present, listedTo: present }
+    },
     listTaskIds: async ({ from, to, offset }) => {
       asked += 1
       if (asked % 2 === 1) throw new RateLimitedError('Other programs have read the list.', 1)

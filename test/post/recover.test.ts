@@ -25,6 +25,7 @@ import { findPrograms, restoreCopy } from '../support/copy.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { readSpendDifferences, rememberPrices } from '../support/ledger.ts'
 import { workUntilSent } from '../support/stages.ts'
+import { LOGIN } from '../support/world.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
 
 const DAY_MS = 86_400_000
@@ -49,7 +50,7 @@ beforeEach(async () => {
     readyListsPerMinute: 1000,
     idListsPerMinute: 1000,
   })
-  client = new AppDataClient({ baseUrl: sandbox.url, login: 'sandbox', password: 'sandbox' })
+  client = new AppDataClient({ ...LOGIN, baseUrl: sandbox.url })
 })
 
 afterEach(async () => {

@@ -25,7 +25,7 @@ test('a post says why it waits while the list of tasks before it cannot be read,
   const postId = await planPost(world, ['yoga'])
   const failing = (error: Error) => ({
     client: replaceCalls(world.client, {
-      readServiceTime: async () => {
+      readListEnd: async () => {
         throw error
       },
     }),

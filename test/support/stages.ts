@@ -18,7 +18,7 @@ import { planDueTasks } from '../../src/plan/plan.ts'
 import { workPost } from '../../src/post/work-post.ts'
 import { AppDataClient } from '../../src/service/client.ts'
 import { emptyTables } from './database.ts'
-import type { World } from './world.ts'
+import { LOGIN, type World } from './world.ts'
 
 /** What a stage works with, where it is not the world's own. */
 export interface Instead {
@@ -175,7 +175,7 @@ export async function tamper(
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const client = new AppDataClient({ baseUrl, login: 'sandbox', password: 'sandbox' })
+  const client = new AppDataClient({ ...LOGIN, baseUrl })
   t.after(async () => {
     await client.close()
     server.closeAllConnections()

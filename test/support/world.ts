@@ -11,6 +11,7 @@ import { openQueue } from '../../src/queue/queue.ts'
 import type { OptionsInput } from '../../src/sandbox/options.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { AppDataClient } from '../../src/service/client.ts'
+import type { TransportOptions } from '../../src/service/transport.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { rememberPrices } from './ledger.ts'
 
@@ -35,12 +36,17 @@ export interface WorldOptions {
   readonly sandbox?: OptionsInput
   readonly settings?: Partial<Config>
   readonly now?: string
+  /** How clients of the world differ. */
+  readonly client?: Partial<TransportOptions>
   /** Instead of a fresh one; closing the world drops it. */
   readonly database?: TestDatabase
 }
 
 /** The ready list may be asked as often as a test likes; what a test is about it sets itself. */
 const SANDBOX: OptionsInput = { readyMs: 0, readyListsPerMinute: 1000, idListsPerMinute: 1000 }
+
+/** The sandbox lists tasks up to its present, as it is specified. */
+export const LOGIN = { login: 'sandbox', password: 'sandbox', unlistedMs: 0 } as const
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const database = options.database ?? (await createTestDatabase())
@@ -52,7 +58,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const sandbox = await startSandbox({ ...SANDBOX, ...options.sandbox })
   const settings = { ...readConfig({}), ...options.settings }
   const db = openDatabase(database.url)
-  const client = new AppDataClient({ baseUrl: sandbox.url, login: 'sandbox', password: 'sandbox' })
+  const client = new AppDataClient({ ...LOGIN, baseUrl: sandbox.url, ...options.client })
   await rememberPrices(db.sql)
   const runners: WorldRunner[] = []
   return {
@@ -70,6 +76,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
           ...settings,
           ...changes.settings,
         },
+        options.client,
       )
       runners.push(runner)
       return runner
@@ -89,12 +96,13 @@ async function openRunner(
   serviceUrl: string,
   runner: string,
   settings: Config,
+  options: Partial<TransportOptions> = {},
 ): Promise<WorldRunner> {
   const stopping = new AbortController()
   const log = pino({ level: 'silent' })
   const db = openDatabase(url, { name: runner })
   const gate = createCallGate(db, { ...settings, runner }, stopping.signal)
-  const client = new AppDataClient({ baseUrl: serviceUrl, login: 'sandbox', password: 'sandbox', gate })
+  const client = new AppDataClient({ ...LOGIN, baseUrl: serviceUrl, gate, ...options })
   const queue = await openQueue(url, log)
   let stopped: Promise<void> | undefined
   const stop = async () => {

@@ -47,6 +47,8 @@ ALTER TABLE "review" ADD COLUMN "helpful_count" integer;
 --> statement-breakpoint
 ALTER TABLE "review" ADD COLUMN "responses" jsonb;
 --> statement-breakpoint
+ALTER TABLE "task" ADD COLUMN "not_before" timestamp (6) with time zone;
+--> statement-breakpoint
 CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(age_rating, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
 --> statement-breakpoint
 ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_bands_1_to_1000" CHECK ((coalesce(threshold_11_to_30, 1) between 1 and 1000 and coalesce(threshold_beyond, 1) between 1 and 1000) is not false or refuse('alert_rule', 'bands_1_to_1000', array[project, name], to_jsonb(threshold_11_to_30), to_jsonb(threshold_beyond)));

@@ -20,6 +20,13 @@ export const TIMINGS = {
   /** Before the first repetition of asking for a result that could not be read; each next pause is twice as long. */
   unusablePauseMs: 60_000,
 
+  /**
+   * Before a task that the store failed is posted again, and before it is after that; at most half of what is
+   * left of its slot. Failures of the store come in bursts of minutes to hours.
+   */
+  firstAttemptPauseMs: 5 * 60_000,
+  secondAttemptPauseMs: 2 * 60 * 60_000,
+
   /** A transaction whose runner was frozen must not hold its row locks for ever. */
   idleInTransactionMs: 30_000,
   /** Longer than any holder of the ledger's lock needs for one piece. Then the waiting transaction gives up, and names the holder. */

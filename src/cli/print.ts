@@ -5,6 +5,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { getBorderCharacters, table } from 'table'
 import { toPrintable } from '../log.ts'
+import { formatCount } from '../report/words.ts'
 
 export { formatCount, formatMicros } from '../report/words.ts'
 
@@ -190,4 +191,13 @@ export function wrapToWidth(text: string, maxWidth: number): string {
     }
   }
   return [...lines, line.trimEnd()].join('\n')
+}
+
+/** Of tasks that wait for another attempt, without a full stop. */
+export function describeAttempts(waiting: number, nextAt: Date | null): string {
+  const [wait, first] =
+    waiting === 1
+      ? ['1 task that the store failed waits', '']
+      : [`${formatCount(waiting)} tasks that the store failed wait`, 'the first ']
+  return `${wait} for another attempt${nextAt === null ? '' : `, ${first}at ${formatInstant(nextAt)}`}`
 }

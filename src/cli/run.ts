@@ -20,7 +20,7 @@ import type { Secret } from '../secret.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
 import type { CommandContext, CommandOptions, JobName } from './command.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
-import { formatCount, formatInstant } from './print.ts'
+import { describeAttempts, formatCount, formatInstant } from './print.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { printRunReport } from './run-report.ts'
 import { openWorkSession, type WorkSession } from './session.ts'
@@ -224,9 +224,10 @@ function createPhases(progress: Progress) {
 
 /** What a run that ended still waits for; null when nothing is outstanding. */
 export function describeWaiting(outstanding: Outstanding): string | null {
-  const { planned, posting, posted, unknownPosts, waitsUntil } = outstanding
+  const { planned, posting, posted, unknownPosts, waitsUntil, waiting, nextAttemptAt } = outstanding
   const parts = [
     planned > 0 ? `${formatCount(planned)} tasks are planned and not posted` : null,
+    waiting > 0 ? `${describeAttempts(waiting, nextAttemptAt)}; a run after that posts them` : null,
     posted > 0
       ? `${formatCount(posted)} tasks are paid for and not yet collected; the next run collects them`
       : null,

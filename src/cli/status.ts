@@ -4,6 +4,7 @@ import { describeOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { readUnknownPosts } from '../ledger/posts.ts'
+import { readWaitingAttempts } from '../ledger/task-failures.ts'
 import { redactSecrets, toPrintable } from '../log.ts'
 import { type Figures, type MonitorSettings, readFigures } from '../monitor/figures.ts'
 import { findTroubles, type Trouble } from '../monitor/troubles.ts'
@@ -14,7 +15,7 @@ import type { CommandContext, CommandOptions } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
 import { describeDatabaseTrouble } from './database-trouble.ts'
 import { describeFailure } from './failure.ts'
-import { formatInstant, formatMicros, printJson, printTable, type Row } from './print.ts'
+import { describeAttempts, formatInstant, formatMicros, printJson, printTable, type Row } from './print.ts'
 
 const PROBLEMS_SHOWN = 20
 
@@ -77,7 +78,17 @@ async function readOutstandingOf(
   { work: { planned, posting, posted }, outage, restoreHold }: Figures,
   quietMs: number,
 ): Promise<Outstanding> {
-  return { planned, posting, posted, ...(await readUnknownPosts(db.sql, quietMs)), outage, restoreHold }
+  const waits = await readWaitingAttempts(db.sql)
+  const unknown = await readUnknownPosts(db.sql, quietMs)
+  return {
+    planned: Math.max(0, planned - waits.waiting),
+    posting,
+    posted,
+    ...waits,
+    ...unknown,
+    outage,
+    restoreHold,
+  }
 }
 
 function monitorSettings({ config: { budget, callsPerMinute } }: CommandContext): MonitorSettings {
@@ -135,7 +146,8 @@ function printStatus(status: Status, context: CommandContext): void {
   section('Jobs', runs, '')
   const backlog = status.backlog.map((line) => ({ ...line, state: BACKLOG_WORDS[line.state] }))
   section('Backlog', backlog, 'Nothing is outstanding.')
-  const { unknownPosts, waitsUntil, outage } = status.outstanding
+  const { waiting, nextAttemptAt, unknownPosts, waitsUntil, outage } = status.outstanding
+  if (waiting > 0) stdout.write(`${describeAttempts(waiting, nextAttemptAt)}.\n`)
   if (unknownPosts > 0) {
     stdout.write(
       `${unknownPosts} posts are unknown: their answer was lost. They are looked for at the service, and released at ${waitsUntil === null ? 'the next scan' : formatInstant(waitsUntil)} at the earliest.\n`,

@@ -92,17 +92,22 @@ export function totals(sql: SqlRunner): Fragment {
 }
 
 /**
- * Packs `planned` tasks without a post into new posts, the highest priority first: they were released, or left their post. The caller
- * holds the ledger's lock, so that two transactions never pack the same task.
+ * Packs `planned` tasks without a post into new posts, the highest priority first: they were released, left
+ * their post, or have waited for another attempt. The caller holds the ledger's lock, so that two
+ * transactions never pack the same task.
  * @returns the ids of the new posts, the most urgent first
  */
 export async function packTasks(tx: Transaction): Promise<string[]> {
   await tx`
-    select from task where state = 'planned' and post_id is null and slot_ends_at > storerank_now() order by id for update`
+    select from task
+    where state = 'planned' and post_id is null and slot_ends_at > storerank_now()
+      and (not_before <= storerank_now()) is not false
+    order by id for update`
   const rows = await tx<{ id: string }[]>`
     with unpacked as materialized (
       select k.id, k.priority, k.planned_at, k.target_id, k.slot_ends_at from task k
       where k.state = 'planned' and k.post_id is null and k.slot_ends_at > storerank_now()
+        and (k.not_before <= storerank_now()) is not false
     ),
     waiting as (
       select k.id, k.priority, k.planned_at, k.slot_ends_at, t.store, t.function,

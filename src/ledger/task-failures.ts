@@ -120,6 +120,9 @@ export async function postAgain(
       update task k set state = 'planned', attempt = k.attempt + 1, post_id = null, service_id = null, posted_at = null,
         overdue_at = null, ask_at = null, fetching_until = null, unusable_answers = 0, status_code = f.status_code,
         reserved_at = storerank_now(), problem = explain_status(f.status_code, f.message),
+        not_before = storerank_now() + least((k.slot_ends_at - storerank_now()) / 2, case k.charged_posts
+          when 1 then make_interval(secs => ${TIMINGS.firstAttemptPauseMs / 1000}::float8)
+          when 2 then make_interval(secs => ${TIMINGS.secondAttemptPauseMs / 1000}::float8) end),
         estimate_micros = coalesce((
           select sum(c.amount_micros) from charge c where c.service_id = o.old_id and c.kind = 'charge'), k.estimate_micros)
       from (select id, service_id as old_id from task where service_id = any(${failed.map((result) => result.serviceId)})) o,
@@ -138,6 +141,21 @@ export async function postAgain(
     failed.filter((result) => !reposted.has(result.serviceId)),
   )
   return reposted.size
+}
+
+export interface WaitingAttempts {
+  /** Tasks that the store failed, and that are posted again later. */
+  readonly waiting: number
+  /** When the first of them is; null without any. */
+  readonly nextAttemptAt: Date | null
+}
+
+/** What waits for another attempt. Counted among the planned tasks of `open_work` too. */
+export async function readWaitingAttempts(sql: SqlRunner): Promise<WaitingAttempts> {
+  const [row] = await sql<WaitingAttempts[]>`
+    select count(*) as waiting, min(not_before) as "nextAttemptAt" from task
+    where state = 'planned' and post_id is null and not_before > storerank_now()`
+  return row ?? { waiting: 0, nextAttemptAt: null }
 }
 
 /**

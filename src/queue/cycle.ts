@@ -11,6 +11,7 @@ import { isOutage } from '../db/outage.ts'
 import { AccountError, StorerankError, UnavailableError } from '../errors.ts'
 import { readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
+import { readWaitingAttempts, type WaitingAttempts } from '../ledger/task-failures.ts'
 import { refuseRestored } from '../post/restored.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { MAX_READY_ROWS } from '../service/ready-list.ts'
@@ -19,7 +20,8 @@ import { BUSY, executeJob, type Job, type JobContext, type JobSummary } from './
 import type { Runner } from './runner.ts'
 
 /** What is not done yet. */
-export interface Outstanding extends UnknownPosts {
+export interface Outstanding extends UnknownPosts, WaitingAttempts {
+  /** Without those that wait for another attempt. */
   readonly planned: number
   readonly posting: number
   readonly posted: number
@@ -288,7 +290,7 @@ export function pauseBetweenLists(listedMs: readonly number[], awaited: number, 
 
 /**
  * When the service refuses the account, or is in outage, what is planned waits for another run; what is paid for is still
- * collected.
+ * collected. What waits for another attempt, for hours perhaps, is posted by the next run.
  */
 function isDone({ planned, posting, posted, outage, restoreHold }: Outstanding, runner: Runner): boolean {
   const isHeld = runner.refusal !== null || outage !== null || restoreHold !== null
@@ -301,10 +303,20 @@ export async function readOutstanding(db: Database, quietMs: number): Promise<Ou
     select sum(count) filter (where kind = 'planned')::bigint as planned, sum(count) filter (where kind = 'posting')::bigint as posting,
       sum(count) filter (where kind = 'posted')::bigint as posted
     from open_work where kind in ('planned', 'posting', 'posted')`
+  const { planned, posting, posted } = { planned: 0, posting: 0, posted: 0, ...row }
+  const waits = await readWaitingAttempts(db.sql)
   const unknown = await readUnknownPosts(db.sql, quietMs)
   const outage = await readPostingOutage(db.sql)
   const restoreHold = await readRestoreHold(db.sql)
-  return { planned: 0, posting: 0, posted: 0, ...row, ...unknown, outage, restoreHold }
+  return {
+    planned: Math.max(0, planned - waits.waiting),
+    posting,
+    posted,
+    ...waits,
+    ...unknown,
+    outage,
+    restoreHold,
+  }
 }
 
 /** Two cycles at once: the second waits for the first one's plan, and then shares its work. */

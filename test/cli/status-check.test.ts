@@ -10,6 +10,7 @@ import { startSandbox } from '../../src/sandbox/server.ts'
 import { callCommand, makeCommandHome } from '../support/command.ts'
 import { restoreCopy } from '../support/copy.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { endAttemptPauses } from '../support/ledger.ts'
 
 const LOGIN = 'operator@example.com'
 const PASSWORD = 'hush'
@@ -115,7 +116,10 @@ test('recover says what it charged, and which results cannot be had any more', a
   t.after(() => restored.drop())
   await setFaults({ storeError: { rate: 1 } })
   await watch(2, 2)
-  assert.equal((await call(['run'], original)).code, 0)
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    assert.equal((await call(['run'], original)).code, 0)
+    await endAttemptPauses(original.sql)
+  }
   await setFaults({})
   await watch(3, 4)
   assert.equal((await call(['run'], original)).code, 0)

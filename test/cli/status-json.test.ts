@@ -71,8 +71,9 @@ async function fill({ sql }: TestDatabase): Promise<void> {
     [posted, 'posted'],
   ] as const) {
     await sql`
-      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, post_id)
-      select ${target ?? 0}, now(), now() + interval '1 day', ${state}, 1, 1200, array[id], ${state === 'posting' ? (post?.id ?? '') : null}
+      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, post_id, not_before)
+      select ${target ?? 0}, now(), now() + interval '1 day', ${state}, 1, 1200, array[id], ${state === 'posting' ? (post?.id ?? '') : null},
+        case ${state}::text when 'planned' then now() + interval '1 hour' end
       from project`
   }
   await sql`

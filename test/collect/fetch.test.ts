@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { readOutcome } from '../../src/collect/fetch.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { AppDataClient } from '../../src/service/client.ts'
-import { readReservations, readSpendDifferences } from '../support/ledger.ts'
+import { endAttemptPauses, readReservations, readSpendDifferences } from '../support/ledger.ts'
 import {
   askedEnough,
   buy,
@@ -179,6 +179,9 @@ describe('a task', () => {
         [{ attempt, micros: 3600 }],
       )
       await buy(world)
+      assert.equal((await readTask()).state, 'planned')
+      await endAttemptPauses(world.db.sql)
+      await buy(world)
     }
     const last = await collect(world, { client })
     assert.deepEqual([last.postedAgain, last.failed], [0, 1])
@@ -206,6 +209,7 @@ describe('a task', () => {
   test('that the store failed once is measured by the second attempt', async (t) => {
     const { client } = await tamper(t, world, refusal(40101, 'Internal SE server error.'))
     await collect(world, { client })
+    await endAttemptPauses(world.db.sql)
     await buy(world)
     assert.equal((await collect(world)).stored, 1)
     const [row] = await world.db.sql`select outcome from rank_history`

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { countStates, readMoney } from '../post/posting.ts'
+import { endAttemptPauses } from '../support/ledger.ts'
 import { askedEnough, buy, clear, collect, collectPaused, tamper, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { bend, buyTasks, openReceiver } from './receiving.ts'
@@ -120,6 +121,7 @@ describe('a paid task whose answer cannot be used', () => {
     await collectPaused(world, { client })
     change = { status_code: 40101, result: null }
     assert.equal((await collectPaused(world, { client })).postedAgain, 1)
+    await endAttemptPauses(world.db.sql)
     await buy(world)
     change = { status_code: 40501, result: null }
     await collect(world, { client })

@@ -14,6 +14,8 @@ const SHORTER: Timings = {
   troublePauseMs: 500,
   unlistedMs: 2_000,
   unusablePauseMs: 500,
+  firstAttemptPauseMs: 1_000,
+  secondAttemptPauseMs: 3_000,
   idleInTransactionMs: 3_000,
   ledgerLockMs: 1_500,
   leaseMs: 6_000,

@@ -13,7 +13,7 @@ import { FAULTS_OF_ALL } from '../../src/sandbox/faults.ts'
 import { Secret } from '../../src/secret.ts'
 import { openReceiver } from '../collect/receiving.ts'
 import { askSandbox, countStates, readMoney, readOwnBooks, watch } from '../post/posting.ts'
-import { readSpendDifferences } from '../support/ledger.ts'
+import { endAttemptPauses, readSpendDifferences } from '../support/ledger.ts'
 import { createWorld, type World, type WorldRunner } from '../support/world.ts'
 
 const KEYWORDS = 1_200
@@ -55,6 +55,7 @@ async function letTimePass(): Promise<void> {
   await world.db.sql`
     update task set fetching_until = least(fetching_until, clock_timestamp()), ask_at = least(ask_at, clock_timestamp())
     where state = 'posted'`
+  await endAttemptPauses(world.db.sql)
 }
 
 type Open = Record<'planned' | 'posting' | 'posted', number>

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { compressBody } from '../../src/collect/kept-body.ts'
 import { deferResults, failResults, postAgain, rejectResults } from '../../src/ledger/task-failures.ts'
 import { countWaiting } from '../post/posting.ts'
-import { readReservations } from '../support/ledger.ts'
+import { endAttemptPauses, readReservations } from '../support/ledger.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
@@ -66,6 +66,7 @@ describe('a task that the store failed', () => {
     assert.deepEqual(told.sort(), [0, 1])
     assert.equal(await again(3), 0)
     assert.equal((await readTask()).attempt, 2)
+    await endAttemptPauses(world.db.sql)
     await buy(world)
     assert.equal(await again(3), 0)
     assert.equal((await readTask()).state, 'posted')
@@ -91,6 +92,7 @@ describe('a task that the store failed', () => {
         return row?.waiting === 1
       })
       assert.equal(await again(3, second?.serviceId), 1)
+      await endAttemptPauses(world.db.sql)
       await buy(world)
       return { late }
     })

@@ -8,7 +8,13 @@ import { lockLedger } from '../../src/ledger/lock.ts'
 import { parseTag, type TaskTag } from '../../src/ledger/tag.ts'
 import { postAgain } from '../../src/ledger/task-failures.ts'
 import { claimPost } from '../../src/post/claim.ts'
-import { readReservations, readSpendDifferences, recount, setTimeZone } from '../support/ledger.ts'
+import {
+  endAttemptPauses,
+  readReservations,
+  readSpendDifferences,
+  recount,
+  setTimeZone,
+} from '../support/ledger.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 import {
   answered,
@@ -123,6 +129,7 @@ describe('a claim', () => {
     const posted = await world.db.sql<{ serviceId: string }[]>`select service_id as "serviceId" from task`
     const failed = posted.map(({ serviceId }) => ({ serviceId, statusCode: 40101, message: 'It failed.' }))
     assert.equal(await world.db.begin((tx) => postAgain(tx, failed, 3)), 2)
+    await endAttemptPauses(world.db.sql)
     assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
     const budget = { maxDayMicros: 1200, maxMonthMicros: null, maxRunMicros: null }
     const [again] = await planPosts(world)

@@ -23,7 +23,7 @@ import { AppDataClient } from '../../src/service/client.ts'
 import type { TaskIdRow } from '../../src/service/task-ids.ts'
 import { findPrograms, restoreCopy } from '../support/copy.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { readSpendDifferences, rememberPrices } from '../support/ledger.ts'
+import { endAttemptPauses, readSpendDifferences, rememberPrices } from '../support/ledger.ts'
 import { workUntilSent } from '../support/stages.ts'
 import { LOGIN } from '../support/world.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
@@ -292,6 +292,7 @@ describe('a database that was restored from an older copy', () => {
         { id: string }[]
       >`select id from task where state = 'planned' and attempt = 2`
       assert.ok(again !== undefined)
+      await endAttemptPauses(db.sql)
       const postIds: string[] = []
       await sweepPosts(db, async (_tx, ids) => void postIds.push(...ids))
       await post(db, postIds)

@@ -51,6 +51,11 @@ export async function readSpendDifferences(sql: SqlRunner | postgres.Sql): Promi
   return [...(await sql<object[]>`select * from spend_difference order by scope, begins_at, kind`)]
 }
 
+/** What waits for another attempt does so no longer. */
+export async function endAttemptPauses(sql: SqlRunner | postgres.Sql): Promise<void> {
+  await sql`update task set not_before = null where state = 'planned' and not_before is not null`
+}
+
 /** As if the service had said before what it takes: posts of one kind are then sent side by side from the first one on. */
 export async function rememberPrices(sql: SqlRunner | postgres.Sql): Promise<void> {
   await sql`

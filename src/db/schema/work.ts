@@ -118,6 +118,10 @@ export const task = pgTable(
     endpoint: smallint('endpoint'),
     /** Posts of it that the service charged. */
     chargedPosts: smallint('charged_posts').notNull().default(0),
+    /**
+     * It is in no post before: the store failed it, and another attempt at once would most likely fail too.
+     */
+    notBefore: instant('not_before'),
     postId: uuid('post_id'),
     serviceId: text('service_id'),
     postedAt: instant('posted_at'),

@@ -81,7 +81,7 @@ ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_html_only_of_android_store
 --> statement-breakpoint
 ALTER TABLE "rank_weight" ADD CONSTRAINT "rank_weight_rank_1_to_1000" CHECK ((rank between 1 and 1000) is not false or refuse('rank_weight', 'rank_1_to_1000', array[curve, rank::text], to_jsonb(rank)));
 --> statement-breakpoint
-ALTER TABLE "target" ADD CONSTRAINT "target_function_known" CHECK (function in ('app_searches', 'app_info', 'app_list', 'app_reviews'));
+ALTER TABLE "target" ADD CONSTRAINT "target_function_known" CHECK (function in ('app_searches', 'app_info', 'app_list', 'app_reviews', 'app_listings'));
 --> statement-breakpoint
 -- An account without limits says 0 in each of them.
 update account_usage set day_limit_micros = nullif(day_limit_micros, 0), minute_limit_micros = nullif(minute_limit_micros, 0),

@@ -25,6 +25,13 @@ export {
   type Store,
 } from './service/functions.ts'
 export {
+  type Listing,
+  type ListingOutcome,
+  type ListingQuery,
+  type ListingSearchResult,
+  parseListingResult,
+} from './service/listings.ts'
+export {
   MAX_TASKS_PER_POST,
   type PostOutcome,
   type TaskAnswer,

@@ -25,6 +25,7 @@ export const API_ENDPOINTS = [
   'languages',
   'categories',
   'app_listings/categories',
+  'app_listings/search/live',
   'id_list',
   'app_data/tasks_ready',
   'app_data/errors',

@@ -55,6 +55,19 @@ export class Fields {
     )
   }
 
+  /** A list, as JSON. */
+  json(name: string): readonly unknown[] | undefined {
+    const value = this.text(name)
+    if (value === undefined) return undefined
+    try {
+      const list: unknown = JSON.parse(value)
+      if (Array.isArray(list)) return list
+    } catch {}
+    throw new ConfigurationError(
+      `${name} must be a list as JSON, such as ["item.rating.value",">",4]; it is ${JSON.stringify(value)}.`,
+    )
+  }
+
   oneOf<Value extends string>(name: string, values: readonly Value[]): Value | undefined {
     const value = this.text(name)
     const known = values.find((allowed) => allowed === value)

@@ -1,6 +1,6 @@
 /**
  * `storerank api <endpoint> [field=value…]`: one call of the service by hand. It opens no database: what is posted here
- * is charged to the account, but counts in no budget and no history of ours.
+ * is charged to the account, but counts in no budget and no history of ours. The search in listings alone is bought through the ledger.
  */
 import { randomUUID } from 'node:crypto'
 import { ConfigurationError, RejectedError } from '../errors.ts'
@@ -15,20 +15,36 @@ import {
 import type { PostOutcome, TaskToPost } from '../service/post-tasks.ts'
 import type { ReadyList } from '../service/ready-list.ts'
 import type { AnswerHead } from '../service/transport.ts'
-import { isTaskEndpoint, type TaskEndpoint } from './api-endpoints.ts'
+import { type ApiEndpoint, isTaskEndpoint, type TaskEndpoint } from './api-endpoints.ts'
 import { Fields } from './api-fields.ts'
 import type { ApiOptions, CommandContext } from './command.ts'
 import { formatMicros, printJson, printTable, type Row } from './print.ts'
+import { searchByHand } from './search-listings.ts'
 import { openService } from './service-access.ts'
 
 const POSTED_WITHIN_MS = 10_000
 const DAY_MS = 86_400_000
 
-export async function run(
-  options: ApiOptions,
-  context: Pick<CommandContext, 'config' | 'stdout' | 'stderr'>,
-): Promise<number> {
-  const { config, stdout, stderr } = context
+export async function run(options: ApiOptions, context: CommandContext): Promise<number> {
+  const value = await callByHand(options, context)
+  if (options.json) printJson(value, context)
+  else show(value, context)
+  return isFailure(value) ? 1 : 0
+}
+
+async function callByHand({ endpoint, ...options }: ApiOptions, context: CommandContext): Promise<unknown> {
+  if (endpoint === 'app_listings/search/live') return searchByHand({ endpoint, ...options }, context)
+  if (options.project !== undefined) {
+    throw new ConfigurationError(
+      `--project is of app_listings/search/live alone: ${endpoint} counts in no budget.`,
+    )
+  }
+  return callService({ endpoint, ...options }, context)
+}
+
+type ServiceCall = ApiOptions & { readonly endpoint: Exclude<ApiEndpoint, 'app_listings/search/live'> }
+
+async function callService(options: ServiceCall, { config, stderr }: CommandContext): Promise<unknown> {
   const fields = new Fields(options.endpoint, options.fields)
   const call = prepareCall(options, fields)
   fields.refuseRest()
@@ -39,10 +55,7 @@ export async function run(
     onAnswer: (answer) => stderr.write(`${describeAnswer(answer)}\n`),
   })
   try {
-    const value = await call(client)
-    if (options.json) printJson(value, { stdout })
-    else show(value, { stdout })
-    return isFailure(value) ? 1 : 0
+    return await call(client)
   } finally {
     await client.close()
     await dispose()
@@ -51,7 +64,7 @@ export async function run(
 
 type Call = (client: AppDataClient) => Promise<unknown>
 
-function prepareCall({ endpoint, store }: ApiOptions, fields: Fields): Call {
+function prepareCall({ endpoint, store }: ServiceCall, fields: Fields): Call {
   if (isTaskEndpoint(endpoint)) return prepareTaskCall(endpoint, store, fields)
   const either = store ?? 'ios_store'
   switch (endpoint) {

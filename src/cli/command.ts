@@ -31,6 +31,8 @@ export interface ApiOptions {
   readonly endpoint: ApiEndpoint
   /** `name=value`, named as in the specification. */
   readonly fields: readonly string[]
+  /** Which project pays; app_listings/search/live alone. */
+  readonly project?: string
   /** Default: android_store for charts and raw pages, which the specification has of no other store; else ios_store. */
   readonly store?: Store
   readonly json: boolean

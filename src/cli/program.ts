@@ -3,9 +3,8 @@ import { Command, Option } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { MONTH_DAYS } from '../demo/days.ts'
 import { ConfigurationError } from '../errors.ts'
-import type { Store } from '../service/functions.ts'
 import { addAlerts } from './alert-commands.ts'
-import { API_ENDPOINTS, type ApiEndpoint } from './api-endpoints.ts'
+import { addApi } from './api-command.ts'
 import { type CommandOptions, type Host, type Invoke, JOB_NAMES, type JobName } from './command.ts'
 import {
   collect,
@@ -13,7 +12,6 @@ import {
   collectJobs,
   parseDay,
   parseEncoding,
-  parseEndpoint,
   parseEvery,
   parseListen,
   parsePriority,
@@ -357,29 +355,7 @@ function addServers(program: Command, invoke: Invoke) {
     .action((options) => invoke('migrate', options))
   addExample(migrate, 'storerank migrate')
   addInit(program, invoke)
-  addApi(program, invoke)
-}
-
-function addApi(program: Command, invoke: Invoke) {
-  const api = program
-    .command('api')
-    .description(
-      'call one endpoint of the service by hand; what it posts is charged, and counts in no budget here',
-    )
-    .argument('<endpoint>', 'one of those below', parseEndpoint)
-    .argument('[field=value...]', 'fields by their names in the specification, such as keyword=yoga')
-    .addOption(
-      new Option('--store <store>', 'where both stores have it').choices(['ios_store', 'android_store']),
-    )
-    .option('--json', 'print JSON instead of tables', false)
-    .action((endpoint: ApiEndpoint, fields: readonly string[], flags: { store?: Store; json: boolean }) =>
-      invoke('api', { endpoint, fields, ...flags }),
-    )
-  api.addHelpText('after', `\nEndpoints:\n  ${API_ENDPOINTS.join('\n  ')}`)
-  addExample(
-    api,
-    'storerank api app_searches/task_post keyword=yoga location_code=2840 language_code=en --json',
-  )
+  addApi(program, invoke, addExample)
 }
 
 function addInit(program: Command, invoke: Invoke) {

@@ -52,11 +52,15 @@ export async function adoptTasks(
     ),
     adopted as (
       update task k set service_id = f.service_id, posted_at = clock_timestamp(), charged_posts = k.charged_posts + 1,
-        endpoint = (select endpoint_of(t.store, t.function) from target t where t.id = f.target_id),
-        state = case when f.is_reserved or (k.state = 'dropped' and not f.has_successor) then 'posted' else k.state end,
-        ended_at = case when k.state = 'dropped' and not f.has_successor then null else k.ended_at end,
+        endpoint = f.endpoint,
+        state = case when f.endpoint is null then 'collected' when f.is_reserved or (k.state = 'dropped' and not f.has_successor) then 'posted'
+          else k.state end,
+        ended_at = case when f.endpoint is null then clock_timestamp() when k.state = 'dropped' and not f.has_successor then null else k.ended_at end,
         -- Why it was refused before.
-        problem = case when k.state in ('planned', 'posting') and k.status_code is null then null else k.problem end,
+        problem = case
+          when f.endpoint is null and not exists (select from post p where p.id = k.post_id and p.state = 'sending')
+            then 'It was charged, and its answer was lost.'
+          when k.state in ('planned', 'posting') and k.status_code is null then null else k.problem end,
         overdue_at = late.at, ask_at = late.at
       from known f cross join lateral (
         select clock_timestamp() + make_interval(secs =>
@@ -114,6 +118,8 @@ function known(tx: Transaction, created: readonly CreatedTask[]) {
     known as materialized (
       select f.task_id, f.service_id, f.told_micros, k.target_id, k.slot, k.priority, k.depth, k.payers, k.estimate_micros,
         k.reserved_at, k.state in ('planned', 'posting') as is_reserved,
+        -- Null for a call that is answered at once (src/ledger/live-call.ts): its answer came, or it is lost.
+        (select endpoint_of(t.store, t.function) from target t where t.id = k.target_id) as endpoint,
         coalesce(f.told_micros, k.estimate_micros) as cost_micros,
         f.service_id = coalesce(k.service_id, first_value(f.service_id) over (partition by f.task_id order by f.place)) as is_own,
         k.state = 'dropped' and exists (

@@ -3,7 +3,7 @@
  * holds the ledger's lock; src/post/claim.ts calls them in order.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
-import type { ServiceFunction, Store } from '../service/functions.ts'
+import type { LISTING_SEARCH, ServiceFunction, Store } from '../service/functions.ts'
 import { booked, type Fragment, freed, reserved } from './money.ts'
 import type { TagOrigin } from './tag.ts'
 
@@ -27,7 +27,7 @@ export async function holdPost(sql: SqlRunner, postId: string, problem: string):
 export interface PostToClaim {
   readonly id: string
   readonly store: Store
-  readonly function: ServiceFunction
+  readonly function: ServiceFunction | typeof LISTING_SEARCH
   readonly payers: readonly number[]
 }
 

@@ -98,6 +98,7 @@ export async function listOutstandingEndpoints(sql: SqlRunner): Promise<Endpoint
     )
     select t.store, t.function from awaited a join target t on t.id = a.target_id
     union
-    select store, function from post where state = 'unknown'
+    -- A search in listings has no ready list.
+    select store, function from post where state = 'unknown' and endpoint_of(store, function) is not null
     order by 1, 2`
 }

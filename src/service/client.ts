@@ -11,6 +11,7 @@ import {
 } from './diagnostics.ts'
 import { type FailedTask, type FailedTaskQuery, listFailedTasks } from './failed-tasks.ts'
 import type { ServiceFunction, Store } from './functions.ts'
+import { type ListingOutcome, type ListingQuery, searchListings } from './listings.ts'
 import { type PostOutcome, postTasks, type TaskToPost } from './post-tasks.ts'
 import { commonReadyList, listReady, type ReadyList } from './ready-list.ts'
 import {
@@ -62,6 +63,10 @@ export class AppDataClient {
     tasks: readonly TaskToPost[],
     send: SendWindow,
   ) => Promise<PostOutcome>
+  /**
+   * Searches the service's own database of listings, at most once; it is charged when it is answered. `parseListingResult` reads the result.
+   */
+  readonly searchListings: (store: Store, query: ListingQuery, send: SendWindow) => Promise<ListingOutcome>
   /** Lists up to 1,000 tasks that are done and not fetched yet, oldest first; 20 calls a minute. */
   readonly listReady: (store: Store, fn: ServiceFunction) => Promise<ReadyList>
   /** As `listReady`, of all functions of both stores at once; null where the service does not offer that. */
@@ -127,6 +132,7 @@ export class AppDataClient {
   constructor(options: TransportOptions) {
     const transport = new Transport(options)
     this.postTasks = (...post) => postTasks(transport, ...post)
+    this.searchListings = (...search) => searchListings(transport, ...search)
     this.listReady = (...list) => listReady(transport, ...list)
     this.listAllReady = commonReadyList(transport)
     this.getResult = (...fetch) => getResult(transport, ...fetch)

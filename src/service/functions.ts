@@ -7,6 +7,8 @@ export type Store = 'ios_store' | 'android_store'
 /** All functions of which tasks are posted. Both stores have each of them. */
 export const SERVICE_FUNCTIONS = ['app_searches', 'app_info', 'app_list', 'app_reviews'] as const
 export type ServiceFunction = (typeof SERVICE_FUNCTIONS)[number]
+/** The search in listings, which is paid for and answered at once: no task of it is posted. */
+export const LISTING_SEARCH = 'app_listings'
 /** Structured, or the store's raw pages. */
 export type ResultForm = 'advanced' | 'html'
 /** 1 normal, 2 high: twice the price (spec: Task posting; rates.price). */

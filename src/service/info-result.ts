@@ -249,7 +249,15 @@ export function parseAppInfoResult(result: unknown): AppInfoResult {
 }
 
 function readApp(item: unknown, index: number): AppInfo {
-  const at = ['items', index]
+  return parseListedApp(item, ['items', index])
+}
+
+/**
+ * Reads one app.
+ * @param at path of the item in the answer
+ * @throws UnreadableError with the path of the field that breaks the contract
+ */
+export function parseListedApp(item: unknown, at: readonly PropertyKey[]): AppInfo {
   const id = isOrganic(item) ? readAppId(item.app_id, storeOfType(item.type)) : null
   if (id === null) throw unreadable([...at, 'app_id'], APP_ID_RULE)
   return { appId: id, ...readWith(app, item, at) }

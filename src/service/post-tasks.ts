@@ -121,6 +121,20 @@ function refuseLocally(schema: z.ZodType, task: WireTask): TaskAnswer | null {
 
 /** What an exchange says about the tasks that it posted. */
 function readPostOutcome(result: ExchangeResult, envelope: Envelope | null): PostOutcome {
+  const whole = readCallOutcome(result, envelope)
+  if (whole !== null || envelope === null) return whole ?? { kind: 'unknown', reason: 'there is no answer' }
+  const answers = envelope.tasks.map(toAnswer).filter((answer) => answer !== null)
+  if (answers.length > 0)
+    return { kind: 'answered', answers, httpStatus: 200, statusCode: envelope.statusCode }
+  const reason = `the answer names no task of ours: ${envelope.statusCode} ${envelope.message}`
+  return { kind: 'unknown', reason, httpStatus: 200 }
+}
+
+/** What an exchange says of a paid call as a whole; null when its answer, which is HTTP 200 then, speaks of each task. */
+export function readCallOutcome(
+  result: ExchangeResult,
+  envelope: Envelope | null,
+): Exclude<PostOutcome, { kind: 'answered' }> | null {
   if (result.kind === 'late') return { kind: 'not_sent', reason: result.reason }
   if (result.kind === 'broken') {
     if (!result.begun) return { kind: 'not_sent', reason: result.reason }
@@ -134,10 +148,7 @@ function readPostOutcome(result: ExchangeResult, envelope: Envelope | null): Pos
   if (envelope === null) {
     return { kind: 'unknown', reason: 'the body is not a JSON answer of the service', httpStatus }
   }
-  const answers = envelope.tasks.map(toAnswer).filter((answer) => answer !== null)
-  if (answers.length > 0) return { kind: 'answered', answers, httpStatus, statusCode: envelope.statusCode }
-  const reason = `the answer names no task of ours: ${envelope.statusCode} ${envelope.message}`
-  return { kind: 'unknown', reason, httpStatus }
+  return null
 }
 
 const HTTP_REFUSALS = { 401: 'account', 402: 'money', 404: 'not_found' } as const
@@ -145,7 +156,7 @@ const HTTP_REFUSALS = { 401: 'account', 402: 'money', 404: 'not_found' } as cons
 function readRefusal(
   result: Extract<ExchangeResult, { kind: 'answered' }>,
   envelope: Envelope | null,
-): PostOutcome | null {
+): Extract<PostOutcome, { kind: 'refused' }> | null {
   const { httpStatus } = result
   const statusCode = envelope?.statusCode ?? httpStatus * 100
   const message = envelope?.message || `HTTP ${httpStatus}`

@@ -3,15 +3,22 @@
 import { z } from 'zod'
 
 import { joinCategory } from './chart-category.ts'
-import { textIfReadable } from './fields.ts'
-import { findRule, type Priority, SERVICE_FUNCTIONS, type ServiceFunction, type Store } from './functions.ts'
+import { cleanText, isObject, textIfReadable } from './fields.ts'
+import {
+  findRule,
+  LISTING_SEARCH,
+  type Priority,
+  SERVICE_FUNCTIONS,
+  type ServiceFunction,
+  type Store,
+} from './functions.ts'
 import { decodeKeyword } from './keyword.ts'
 import type { TaskIdRow } from './task-ids.ts'
 
 export interface PostedTask {
   readonly store: Store
-  readonly function: ServiceFunction
-  /** The keyword as a person types it, the app's id, or the collection. */
+  readonly function: ServiceFunction | typeof LISTING_SEARCH
+  /** The keyword as a person types it, the app's id, the collection, or what a search in listings asked for. */
   readonly subject: string
   /** Of a chart, with the age that it is for. */
   readonly category: string | null
@@ -24,6 +31,7 @@ export interface PostedTask {
 const POST_PATH = /^\/v3\/app_data\/(ios_store|android_store)\/(\w+)\/task_post$/
 /** No keyword, app id or collection is longer as posted. */
 const MAX_SUBJECT_CHARACTERS = 2100
+const MAX_QUERY_CHARACTERS = 500
 
 /** The service may give a number as text. */
 const wholeNumber = z.coerce.number().int().positive()
@@ -43,8 +51,33 @@ const parameters = z.object({
   depth: wholeNumber.nullable().catch(null),
 })
 
+const LIVE_PATH = /^\/v3\/app_data\/(ios_store|android_store)\/app_listings\/search\/live$/
+/** What an answer adds to the parameters of a search in listings. */
+const NO_QUERY = ['api', 'function', 'se', 'se_type', 'tag']
+
+/** What a search in listings asks for, in words. */
+export function describeQuery(wire: Readonly<Record<string, unknown>>): string {
+  const asked = Object.entries(wire).filter(([field, value]) => value != null && !NO_QUERY.includes(field))
+  const words = asked.map(
+    ([field, value]) => `${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  return cleanText(words.join(' ') || 'all', MAX_QUERY_CHARACTERS)
+}
+
+/** A search in listings has no place and no language. */
+function readLiveCall({ url, metadata }: Pick<TaskIdRow, 'url' | 'metadata'>): PostedTask | null {
+  const [, store] = LIVE_PATH.exec(url ?? '') ?? []
+  if (store === undefined || !isObject(metadata)) return null
+  const none = { category: null, locationCode: 0, languageCode: '', priority: 1, depth: null } as const
+  return { store: store as Store, function: LISTING_SEARCH, subject: describeQuery(metadata), ...none }
+}
+
 /** Null when the row does not say what was asked for, such as a task that is older than a month. */
-export function readPostedTask({ url, metadata }: Pick<TaskIdRow, 'url' | 'metadata'>): PostedTask | null {
+export function readPostedTask(row: Pick<TaskIdRow, 'url' | 'metadata'>): PostedTask | null {
+  return readLiveCall(row) ?? readTask(row)
+}
+
+function readTask({ url, metadata }: Pick<TaskIdRow, 'url' | 'metadata'>): PostedTask | null {
   const [, store, name] = POST_PATH.exec(url ?? '') ?? []
   const fn = SERVICE_FUNCTIONS.find((known) => known === name)
   const parsed = parameters.safeParse(metadata)

@@ -5,9 +5,14 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import type { Store } from '../../src/service/functions.ts'
 import { NOTED_PATHS, PATHS, STORES } from '../contract/paths.ts'
 import { callCommand } from '../support/command.ts'
+import { createTestDatabase } from '../support/database.ts'
 
 /** What the specification does not have. */
-const ONLY_AS_SOLD: readonly ApiEndpoint[] = ['app_reviews/task_get/html', 'app_data/tasks_ready']
+const ONLY_AS_SOLD: readonly ApiEndpoint[] = [
+  'app_reviews/task_get/html',
+  'app_data/tasks_ready',
+  'app_listings/search/live',
+]
 
 let sandbox: Sandbox
 before(async () => {
@@ -101,6 +106,36 @@ describe('storerank api', () => {
     }
     const known = [...called, ...ONLY_AS_SOLD].sort()
     assert.deepEqual(known, [...API_ENDPOINTS].sort(), 'every name is one of them')
+  })
+
+  test('buys a search in listings through the budget of a project', async (t) => {
+    const [sold, database] = [await startSandbox({ deviations: ['endpoints'] }), await createTestDatabase()]
+    t.after(() => sold.close())
+    t.after(() => database.drop())
+    const env = {
+      APP_DATA_URL: sold.url,
+      APP_DATA_LOGIN: 'sandbox',
+      APP_DATA_PASSWORD: 'sandbox',
+      DATABASE_URL: database.url,
+    }
+    const search = (...args: string[]) => callCommand(['api', 'app_listings/search/live', ...args], { env })
+    const { code, stdout } = await search('--project', 'research', 'title=yoga', 'limit=3', '--json')
+    assert.deepEqual([code, JSON.parse(stdout).items.length, JSON.parse(stdout).costMicros], [0, 3, 10_300])
+    const [charge] = await database.sql`select project, usd::float8 from charge_line`
+    assert.deepEqual(charge, { project: 'research', usd: 0.0103 })
+
+    const poor = await callCommand(
+      ['api', 'app_listings/search/live', '--project', 'research', 'title=yoga'],
+      {
+        env: { ...env, MAX_USD_PER_DAY: '0.02' },
+      },
+    )
+    assert.deepEqual([poor.code, /Nothing was sent\. Raise the budget/.test(poor.stderr)], [3, true])
+    assert.match((await search('title=yoga')).stderr, /Say which project pays for the search/)
+    const wrong = await search('--project', 'research', 'filters=rating>4')
+    assert.match(wrong.stderr, /filters must be a list as JSON/)
+    const other = await callCommand(['api', 'languages', '--project', 'x'], { env })
+    assert.match(other.stderr, /--project is of app_listings\/search\/live alone/)
   })
 
   test('names every endpoint in its help', async () => {

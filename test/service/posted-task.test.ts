@@ -54,6 +54,23 @@ test('the age of a chart is a part of its category, as a target has it', () => {
   assert.deepEqual([splitCategory('game'), splitCategory(null)], [{ category: 'game' }, {}])
 })
 
+test('a search in listings is read back by what it asked for', () => {
+  const read = readPostedTask({
+    url: '/v3/app_data/android_store/app_listings/search/live',
+    metadata: {
+      title: 'yoga',
+      filters: ['item.rating.value', '>', 4],
+      limit: null,
+      tag: 'a.1',
+      se: 'google',
+    },
+  })
+  assert.deepEqual(
+    [read?.store, read?.function, read?.subject],
+    ['android_store', 'app_listings', 'title=yoga filters=["item.rating.value",">",4]'],
+  )
+})
+
 test('a row that does not say what was asked for is not guessed at', () => {
   const { keyword: _, ...without } = metadata
   for (const row of [

@@ -40,7 +40,11 @@ export const target = pgTable(
     checkUrl: text('check_url'),
   },
   () => [
-    check('target_function_known', sql`function in ('app_searches', 'app_info', 'app_list', 'app_reviews')`),
+    // app_listings is a search in the service's database of listings: paid for, asked for by hand, and of no watch.
+    check(
+      'target_function_known',
+      sql`function in ('app_searches', 'app_info', 'app_list', 'app_reviews', 'app_listings')`,
+    ),
     check('target_category_of_charts', sql`category is null or function = 'app_list'`),
     // The expression is that of the column keyword of the rank views, so that they use the index.
     index('target_by_keyword').using('hash', sql`(case function when 'app_searches' then subject end)`),

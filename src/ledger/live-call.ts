@@ -1,0 +1,67 @@
+/**
+ * A call that is paid for and answered at once: the search in listings. In the ledger it is a task of a post of its own, so that budgets,
+ * reservation, charge, a lost answer, the audit and a restored copy of the database are those of every task. No watch asks for it: one that was
+ * not made is never posted again (`dropStaleTasks`). Its result is for the one who asked, so that it is `collected` once it is charged.
+ */
+import type { Transaction } from '../db/database.ts'
+import { LISTING_SEARCH, type Store } from '../service/functions.ts'
+import type { PostToClaim } from './claim-post.ts'
+import { booked, freed, reserved } from './money.ts'
+
+export interface LiveCall {
+  readonly store: Store
+  /** What it asks for, in words. */
+  readonly subject: string
+  /** The one that pays; a new one is made. */
+  readonly project: string
+  /** The most that it may cost. */
+  readonly estimateMicros: number
+}
+
+/** No place and no language: a listing is of the whole store. */
+const NO_LOCATION = 0
+const NO_LANGUAGE = ''
+
+/** Makes the task and its post, with the money reserved. The caller holds the ledger's lock, and tests the budgets next. */
+export async function planCall(
+  tx: Transaction,
+  { store, subject, project, estimateMicros }: LiveCall,
+): Promise<PostToClaim> {
+  await tx`insert into project (name) values (${project}) on conflict (name) do nothing`
+  const [made] = await tx<{ id: string; payers: number[] }[]>`
+    with target as materialized (
+      select target_of(${store}, ${LISTING_SEARCH}, ${subject}, ${NO_LOCATION}, ${NO_LANGUAGE}) as id
+    ),
+    slot as (
+      -- The tag has it in whole seconds, and no two searches for the same have one.
+      select greatest(date_trunc('second', storerank_now()), max(k.slot) + interval '1 second') as at
+      from target t left join task k on k.target_id = t.id
+    ),
+    made as (
+      insert into post (store, function, slots_end_at) select ${store}, ${LISTING_SEARCH}, at + interval '1 hour' from slot
+      returning id
+    ),
+    inserted as (
+      insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers, reserved_at, post_id)
+      select t.id, s.at, s.at + interval '1 hour', 1, ${estimateMicros}::bigint, array[p.id], storerank_now(), m.id
+      from target t, slot s, made m, project p where p.name = ${project}
+      returning payers, estimate_micros, reserved_at
+    ),
+    moved as (${reserved(tx, 'inserted')}),
+    ${booked(tx)}
+    select m.id, i.payers from made m, inserted i`
+  if (made === undefined) throw new Error('The project of a search is gone.')
+  return { ...made, store, function: LISTING_SEARCH }
+}
+
+/** Takes a call out that was not sent: no byte of its tag has left. */
+export async function dropCall(tx: Transaction, postId: string): Promise<void> {
+  await tx`
+    with deleted as (
+      delete from task k where k.post_id = ${postId} and k.state = (select 'posting')
+      returning k.payers, k.estimate_micros, k.reserved_at
+    ),
+    moved as (${freed(tx, 'deleted')}),
+    ${booked(tx)}
+    select`
+}

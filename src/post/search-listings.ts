@@ -1,0 +1,206 @@
+/**
+ * Searches in the service's database of listings, for the one who waits for the answer: through the budgets, the ledger and the call window
+ * like everything that is bought (docs/protocol.md: Facts and decisions). It is sent at most once.
+ */
+import { randomUUID } from 'node:crypto'
+import { recordAccountUsage } from '../account/usage.ts'
+import { askForPermit, type CallWindowOptions, endCall, PERMIT_VALID_MS } from '../db/call-window.ts'
+import type { Database, Transaction } from '../db/database.ts'
+import { AccountError, RateLimitedError, RejectedError, UnavailableError } from '../errors.ts'
+import { adoptTasks, settleKnownPosts } from '../ledger/adopt.ts'
+import {
+  applyMinuteSpendLimit,
+  type DayAndMonthBudget,
+  reviewPost,
+  startSending,
+} from '../ledger/claim-post.ts'
+import { dropCall, planCall } from '../ledger/live-call.ts'
+import { lockTasksOfPosts, withLedgerLock } from '../ledger/lock.ts'
+import { markUnknown } from '../ledger/posts.ts'
+import { formatTag, type TaskTag } from '../ledger/tag.ts'
+import { failRefusedTasks } from '../ledger/task-failures.ts'
+import type { PriceEntry } from '../service/account.ts'
+import { adviseOnRefusal } from '../service/account-advice.ts'
+import type { AppDataClient } from '../service/client.ts'
+import type { Store } from '../service/functions.ts'
+import {
+  DEFAULT_LISTINGS,
+  LISTING_PRICES,
+  type ListingOutcome,
+  type ListingQuery,
+  type ListingSearchResult,
+  parseListingResult,
+} from '../service/listings.ts'
+import { describeQuery } from '../service/posted-task.ts'
+import type { SendWindow } from '../service/transport.ts'
+import { TIMINGS } from '../timings.ts'
+import { refuseRestored } from './restored.ts'
+
+export interface SearchDeps {
+  readonly db: Database
+  readonly client: AppDataClient
+  readonly budget: DayAndMonthBudget
+  readonly window: CallWindowOptions
+}
+
+export interface Search {
+  readonly store: Store
+  readonly query: Omit<ListingQuery, 'tag'>
+  /** The one that pays. */
+  readonly project: string
+}
+
+export interface SearchAnswer extends ListingSearchResult {
+  /** Micro-dollars; the most that it may cost, where the answer does not say. */
+  readonly costMicros: number
+}
+
+/**
+ * @throws AccountError when no budget has room for it, or the account has no money; RateLimitedError when the call window or the account's
+ *   minute is full; RejectedError when the service refuses the search; UnavailableError when its answer was lost; UnreadableError
+ */
+export async function searchListings(
+  deps: SearchDeps,
+  search: Search,
+  signal?: AbortSignal,
+): Promise<SearchAnswer> {
+  const { db, client } = deps
+  await refuseRestored(db, client, signal)
+  await recordAccountUsage(db, client)
+  const { prices } = await client.getUserData()
+  const estimateMicros = estimate(prices, search.query.limit ?? DEFAULT_LISTINGS)
+  const call = await withLedgerLock(db, 'A search in listings', (tx) =>
+    begin(tx, deps, search, estimateMicros),
+  )
+  const outcome = await client.searchListings(search.store, { ...search.query, tag: call.tag }, call.send)
+  await endCall(db, call.callId, describeEnd(outcome))
+  await db.begin((tx) => settle(tx, call, outcome))
+  if (outcome.kind !== 'done') throw failureOf(outcome, estimateMicros)
+  return { ...parseListingResult(outcome.result), costMicros: outcome.costMicros ?? estimateMicros }
+}
+
+/** Pure: the most that a search costs, by the price list and what is known. */
+export function estimate(prices: readonly PriceEntry[], limit: number): number {
+  const listed = (costType: string, known: number) =>
+    prices
+      .filter((entry) => entry.call === 'app_listings.search.live' && entry.costType === costType)
+      .reduce((most, entry) => Math.max(most, entry.costMicros), known)
+  return (
+    listed('per_request', LISTING_PRICES.callMicros) +
+    limit * listed('per_result', LISTING_PRICES.resultMicros)
+  )
+}
+
+interface BegunCall {
+  readonly postId: string
+  readonly task: TaskTag
+  readonly tag: string
+  readonly callId: number
+  readonly send: SendWindow
+}
+
+/** Plans it, tests the budgets and claims it: nothing of it stays when one of these refuses. */
+async function begin(
+  tx: Transaction,
+  { budget, window }: SearchDeps,
+  { store, query, project }: Search,
+  estimateMicros: number,
+): Promise<BegunCall> {
+  const subject = describeQuery({ ...query })
+  const post = await planCall(tx, { store, subject, project, estimateMicros })
+  if ((await reviewPost(tx, post, budget)).isOverBudget) {
+    throw new AccountError(
+      `The search may cost $${estimateMicros / 1_000_000}, which is more than is left: of MAX_USD_PER_DAY or MAX_USD_PER_MONTH, of the budget of ${JSON.stringify(project)}, or of the account. Nothing was sent. Raise the budget, or ask for fewer listings with limit=….`,
+      'account_money',
+    )
+  }
+  if (!(await applyMinuteSpendLimit(tx, post.id)))
+    throw wait('what the account may spend in a minute is used up', 60_000)
+  const send = {
+    deadlineMs: performance.now() + PERMIT_VALID_MS,
+    wallDeadlineMs: Date.now() + PERMIT_VALID_MS,
+  }
+  const permit = await askForPermit(tx, 'task_post', `/v3/app_data/${store}/app_listings/search/live`, window)
+  if ('waitMs' in permit) throw wait('the calls of this minute are used up', permit.waitMs)
+  const [task] = await startSending(tx, post.id, {
+    token: randomUUID(),
+    runner: window.runner,
+    sendWithinMs: PERMIT_VALID_MS,
+    answerWithinMs: PERMIT_VALID_MS + TIMINGS.callTimeoutMs,
+  })
+  if (task === undefined) throw new Error('A task that was just made is gone.')
+  const { id: taskId, attempt, installation, slot, slotEndsAt } = task
+  const tag = formatTag({ taskId, attempt, installation, slot, slotEndsAt })
+  return { postId: post.id, task: { taskId, attempt }, tag, callId: permit.callId, send }
+}
+
+function wait(reason: string, retryAfterMs: number): RateLimitedError {
+  return new RateLimitedError(`The search was not sent: ${reason}. Try again in a minute.`, retryAfterMs)
+}
+
+/** The answer is a fact, whoever records it; that nothing was made is proven by the outcome. */
+async function settle(tx: Transaction, { postId, task }: BegunCall, outcome: ListingOutcome): Promise<void> {
+  await lockTasksOfPosts(tx, [postId], [task.taskId])
+  switch (outcome.kind) {
+    case 'done': {
+      const { serviceId, costMicros } = outcome
+      await adoptTasks(tx, [{ ...task, serviceId, costMicros }], 0)
+      break
+    }
+    case 'not_sent':
+      await dropCall(tx, postId)
+      break
+    case 'failed':
+    case 'refused':
+      await failRefusedTasks(tx, postId, [
+        { ...task, statusCode: outcome.statusCode, message: outcome.message },
+      ])
+      break
+    case 'unknown':
+      await markUnknown(tx, postId, `The answer was lost: ${outcome.reason}.`)
+  }
+  await settleKnownPosts(tx, [postId])
+}
+
+function describeEnd(outcome: ListingOutcome) {
+  const { httpStatus, statusCode, reason } = outcome as {
+    httpStatus?: number
+    statusCode?: number
+    reason?: string
+  }
+  return {
+    ...(httpStatus !== undefined && { httpStatus }),
+    ...(statusCode !== undefined && { statusCode }),
+    ...(reason !== undefined && { error: reason }),
+  }
+}
+
+function failureOf(outcome: Exclude<ListingOutcome, { kind: 'done' }>, estimateMicros: number): Error {
+  switch (outcome.kind) {
+    case 'not_sent':
+      return new UnavailableError(`The search was not sent: ${outcome.reason}.`)
+    case 'unknown':
+      return new UnavailableError(
+        `The answer to the search was lost (${outcome.reason}). Whether it was charged is not known: $${estimateMicros / 1_000_000} stays reserved until \`storerank start\` or \`storerank run\` has found it in the service's list, or proven that it is not there.`,
+      )
+    case 'failed':
+      return new RejectedError(
+        `The service refused the search: ${outcome.message} (${outcome.statusCode}).`,
+        outcome.statusCode,
+      )
+    case 'refused': {
+      const { cause, statusCode, message } = outcome
+      const said = `The service refused the search: ${message} (${statusCode}).`
+      if (cause === 'rate_limit') return new RateLimitedError(said, outcome.retryAfterMs ?? 60_000)
+      if (cause === 'not_found')
+        return new RejectedError(
+          `${said} It does not offer it, or APP_DATA_URL or APP_DATA_STORES is wrong.`,
+          statusCode,
+        )
+      return new AccountError(
+        `${said} ${adviseOnRefusal(statusCode)}`,
+        cause === 'money' ? 'account_money' : 'account',
+      )
+    }
+  }
+}

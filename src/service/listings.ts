@@ -1,0 +1,221 @@
+/**
+ * The search in the service's own database of listings: a paid call that is answered at once (docs/service.md: search in listings). Nothing
+ * here or below repeats it. It is priced per call and per result, so its cost is known when it is answered.
+ */
+
+import { z } from 'zod'
+import { parseBody } from './answer.ts'
+import type { Envelope } from './envelope.ts'
+import {
+  optionalCode,
+  optionalCount,
+  orNull,
+  readWith,
+  wireRecord,
+  wireText,
+  wireTimestamp,
+} from './fields.ts'
+import { LISTING_SEARCH, type Store } from './functions.ts'
+import { type AppInfo, parseListedApp } from './info-result.ts'
+import { type PostOutcome, readCallOutcome } from './post-tasks.ts'
+import { type RefusedItem, readItems } from './refused-items.ts'
+import { checkRequest, rowLimit, rowOffset } from './requests.ts'
+import { classifyStatus } from './status-codes.ts'
+import type { SendWindow, Transport } from './transport.ts'
+
+/** What is searched for; at least nothing, which is every listing. */
+export interface ListingQuery {
+  /** Ours, at most 255 characters, never used twice. */
+  readonly tag: string
+  /** Words in the title, at most 200 characters. */
+  readonly title?: string
+  /** Words in the description, at most 200 characters. */
+  readonly description?: string
+  /** At most 10, by the names of `listListingCategories`. */
+  readonly categories?: readonly string[]
+  /** At most 8, such as `['item.rating.value', '>', 4]`, with `and` or `or` between. */
+  readonly filters?: readonly unknown[]
+  /** At most 3, such as `item.installs_count,desc`. */
+  readonly orderBy?: readonly string[]
+  /** Listings to give, at most 1,000: they are what costs. Default 100. */
+  readonly limit?: number
+  /** Listings to skip. Default 0. */
+  readonly offset?: number
+  /** As the answer before it gave it, to go on behind many. */
+  readonly offsetToken?: string
+}
+
+/** One listing: an app as its page was read last. */
+export interface Listing {
+  /** Id of the app in the store. */
+  readonly appId: string
+  /** Domain of the store; null when missing. */
+  readonly seDomain: string | null
+  /** As in the locations list; null when missing. */
+  readonly locationCode: number | null
+  /** As in the languages list; null when missing. */
+  readonly languageCode: string | null
+  /** Where a person can check the data; null when missing. */
+  readonly checkUrl: string | null
+  /** When the page was read, UTC; null when missing. */
+  readonly timeUpdate: Date | null
+  /** What the page said. */
+  readonly item: AppInfo
+}
+
+/** What a search in listings found. */
+export interface ListingSearchResult {
+  /** Listings that there are; null when missing. */
+  readonly totalCount: number | null
+  /** Listings that the service counts in this answer; null when missing. */
+  readonly count: number | null
+  /** Listings that were skipped; null when missing. */
+  readonly offset: number | null
+  /** With it a search goes on behind this answer; null at the end. */
+  readonly offsetToken: string | null
+  /** In the order sent. */
+  readonly items: readonly Listing[]
+  /** Listings that break the contract, and are therefore not in `items`. */
+  readonly refused: readonly RefusedItem[]
+}
+
+export type ListingOutcome =
+  /** Nothing was searched, and nothing charged; or whether it was is unknown. */
+  | Exclude<PostOutcome, { kind: 'answered' }>
+  /** The service refused this search by a code of its own, and charged nothing. */
+  | {
+      readonly kind: 'failed'
+      readonly statusCode: number
+      readonly message: string
+      readonly httpStatus: number
+    }
+  | {
+      readonly kind: 'done'
+      /** The service's own. */
+      readonly serviceId: string
+      /** 20000, or 40102 when nothing was found. */
+      readonly statusCode: number
+      readonly httpStatus: number
+      /** What it cost, micro-dollars; null when the answer does not say. */
+      readonly costMicros: number | null
+      /** `result[0]` as sent, which `parseListingResult` reads. */
+      readonly result: unknown
+    }
+
+/** Prices of the service as it is sold; below them nothing is reserved. */
+export const LISTING_PRICES = { callMicros: 10_000, resultMicros: 100 } as const
+export const DEFAULT_LISTINGS = 100
+const MAX_LISTINGS = 1000
+
+const words = wordsUpTo(200).optional()
+const request = z.object({
+  tag: wordsUpTo(255),
+  title: words,
+  description: words,
+  categories: listUpTo(10),
+  filters: z.array(z.unknown()).optional(),
+  order_by: listUpTo(3),
+  limit: rowLimit(MAX_LISTINGS),
+  offset: rowOffset,
+  offset_token: z.string().optional(),
+})
+
+/**
+ * Searches once.
+ * @throws ConfigurationError for a query that breaks a rule, before anything is sent
+ */
+export async function searchListings(
+  transport: Transport,
+  store: Store,
+  query: ListingQuery,
+  send: SendWindow,
+): Promise<ListingOutcome> {
+  const path = `/v3/app_data/${store}/${LISTING_SEARCH}/search/live`
+  const { orderBy: order_by, offsetToken: offset_token, ...rest } = query
+  const wire = { ...rest, order_by, offset_token }
+  checkRequest(request, wire, `POST ${path}`)
+  const answered = await transport.postOnce(path, JSON.stringify([wire]), send)
+  const envelope = answered.kind === 'answered' ? parseBody(answered.body) : null
+  if (answered.kind === 'answered' && envelope !== null) {
+    transport.announce({ method: 'POST', path }, answered.httpStatus, envelope)
+  }
+  return readCallOutcome(answered, envelope) ?? readOutcome(envelope as Envelope)
+}
+
+/** What an answer with HTTP 200 says of its one task. */
+function readOutcome(envelope: Envelope): ListingOutcome {
+  const [task] = envelope.tasks
+  const { statusCode, message } = task ?? envelope
+  switch (classifyStatus(statusCode)) {
+    case 'ok':
+    case 'no_results': {
+      const { id = null, costMicros = null, result } = task ?? {}
+      if (id === null) return unknown('the answer has no id')
+      return {
+        kind: 'done',
+        serviceId: id,
+        statusCode,
+        httpStatus: 200,
+        costMicros,
+        result: Array.isArray(result) ? result[0] : null,
+      }
+    }
+    case 'rejected':
+    case 'money':
+    case 'account':
+    case 'rate_limited':
+    case 'too_many_at_once':
+      return { kind: 'failed', statusCode, message, httpStatus: 200 }
+    default:
+      return unknown(`${statusCode} ${message}`)
+  }
+}
+
+function unknown(reason: string): ListingOutcome {
+  return { kind: 'unknown', reason, httpStatus: 200 }
+}
+
+const name = wireText(500)
+
+const page = wireRecord({
+  total_count: optionalCount,
+  count: optionalCount,
+  offset: optionalCount,
+  offset_token: wireText(10_000),
+  items: z.array(z.unknown()).nullish().transform(orNull),
+})
+
+const listing = wireRecord({
+  se_domain: name,
+  location_code: optionalCode,
+  language_code: name,
+  check_url: wireText(2_000),
+  time_update: wireTimestamp,
+  item: z.unknown(),
+})
+
+/**
+ * Reads `result[0]` of a search in listings; null, which is that nothing was found, is an empty result.
+ * @throws UnreadableError with the path of the field that breaks the contract, also when no listing can be read
+ */
+export function parseListingResult(result: unknown): ListingSearchResult {
+  const { items, ...head } = readWith(page, result ?? {})
+  return {
+    ...head,
+    ...readItems(items ?? [], (value, index) => {
+      const { item, ...place } = readWith(listing, value, ['items', index])
+      const app = parseListedApp(item, ['items', index, 'item'])
+      return { appId: app.appId, ...place, item: app }
+    }),
+  }
+}
+
+function wordsUpTo(characters: number) {
+  const rule = `must be text of 1 to ${characters} characters`
+  return z.string(rule).min(1, rule).max(characters, rule)
+}
+
+function listUpTo(length: number) {
+  const rule = `must be 1 to ${length} texts`
+  return z.array(z.string(rule), rule).min(1, rule).max(length, rule).readonly().optional()
+}

@@ -128,11 +128,15 @@ function readOutcome(reply: Reply, what: string): FetchedTask {
     case 'pending':
       return { kind: 'pending', statusCode }
     case 'store_failed':
+      // The caller pays for another attempt, so the task itself has to say so.
+      if (task !== null) return { kind: 'failed', statusCode, message }
+      break
     case 'rejected':
       return { kind: 'failed', statusCode, message }
     case 'ok':
     case 'no_results':
       if (task !== null) return readDone(task, rawBytes, what)
+      break
   }
   throw new UnavailableError(
     `${what} was answered with ${statusCode} ${message}, which says nothing about the task.`,

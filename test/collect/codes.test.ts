@@ -51,6 +51,16 @@ test('a task that fails each time fails after so many attempts as are allowed, a
   assert.deepEqual({ ...gap }, { gap: 'failed', reason: '40103: Task execution failed.' })
 })
 
+test('a failure of the store that no task stands below is not paid for again', async (t) => {
+  await watchKeywords(world, ['yoga'])
+  await buy(world)
+  const failing = await tamper(t, world, (path, body) => {
+    if (path.includes('/task_get/')) Object.assign(body, { status_code: 40103, tasks: null })
+  })
+  assert.equal((await collect(world, failing)).later, 1)
+  assert.deepEqual(await countStates(world.db), { posted: 1 })
+})
+
 for (const code of [40105, 40199, 40205, 40299, 40506]) {
   test(`${code} at one task ends that task within the day, and blames no account`, async (t) => {
     await watchKeywords(world, ['yoga'])

@@ -1,14 +1,19 @@
 -- The past day by `(select clock_timestamp() …)`: a volatile function in a comparison is no condition of an index.
 create or replace view job_outcome as
-select j.job, last.state, last.at, last.error, success.at as last_success_at, day.done, day.failed, day.missed
+select j.job, last.state, last.at, last.error, success.at as last_success_at, day.done, day.failed, day.missed,
+  owed.since as owed_since
 from known_job j
 left join lateral (
   select r.state, coalesce(r.ended_at, r.started_at, r.slot) as at, r.error from job_run r
   where r.job = j.job and r.state in ('done', 'failed') order by r.slot desc limit 1
 ) last on true
 left join lateral (
-  select r.ended_at as at from job_run r where r.job = j.job and r.state = 'done' order by r.slot desc limit 1
+  select r.ended_at as at, r.slot from job_run r where r.job = j.job and r.state = 'done' order by r.slot desc limit 1
 ) success on true
+cross join lateral (
+  select min(r.slot) as since from job_run r
+  where r.job = j.job and r.state <> 'done' and r.slot > coalesce(success.slot, '-infinity')
+) owed
 cross join lateral (
   select count(*) filter (where r.state = 'done') as done, count(*) filter (where r.state = 'failed') as failed,
     count(*) filter (where r.state = 'missed') as missed
@@ -23,4 +28,5 @@ comment on column job_outcome.last_success_at is 'When its last successful run e
 comment on column job_outcome.done is 'Runs of the past 24 hours that succeeded.';
 comment on column job_outcome.failed is 'Those that failed.';
 comment on column job_outcome.missed is 'Those that no runner was there for.';
+comment on column job_outcome.owed_since is 'When the first run after the last success was due; null when none was.';
 grant select on job_outcome to storerank_editor, storerank_reader;

@@ -1,7 +1,7 @@
 /**
- * Where alerts may be sent. The rows of alert_channel are written by people who need not be the operator, so that an address of the
- * operator's own network has to be allowed by name. A name is looked up once, and the connection goes to the address that was checked: what
- * a name server says a moment later changes nothing.
+ * Where alerts may be sent. The rows of alert_channel are written by people who need not be the operator, so
+ * that an address of the operator's own network has to be allowed by name. A name is looked up once, and the
+ * connection goes to the address that was checked: what a name server says a moment later changes nothing.
  */
 import { lookup as lookUp } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
@@ -25,7 +25,10 @@ for (const [address, bits] of [
 ] as const) {
   INTERNAL.addSubnet(address, bits, 'ipv4')
 }
-/** Outside of these, an IPv6 address is not of the internet: loopback, link-local, private, multicast, mapped and translated ones. */
+/**
+ * Outside of these, an IPv6 address is not of the internet: loopback, link-local, private, multicast, mapped
+ * and translated ones.
+ */
 const GLOBAL = new BlockList()
 GLOBAL.addSubnet('2000::', 3, 'ipv6')
 /** Documentation, tunnels and translations, which hold other addresses. */
@@ -57,7 +60,8 @@ export interface CheckedAddress {
 /**
  * @param allowedHosts names and addresses that the operator allows although they are private
  * @param resolve for tests: what a name server says
- * @throws ConfigurationError when nothing may be sent there; it never shows the address, which may be a secret
+ * @throws ConfigurationError when nothing may be sent there; it never shows the address, which may be a
+ *   secret
  */
 export function checkAddress(
   text: string,

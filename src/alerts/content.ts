@@ -1,10 +1,6 @@
 /** What a message says, as data: made at the first attempt, and the same at each one after it. */
-import type { Fragment } from 'postgres'
-import type { Transaction } from '../db/database.ts'
+import { dayOf, describeEvent } from './describe.ts'
 import type { EventRow, Severity } from './event.ts'
-import { dayOf, describeEvent } from './words.ts'
-
-export type { EventRow, Severity } from './event.ts'
 
 /** A line of a message. */
 export interface Line {
@@ -50,68 +46,43 @@ export interface Content {
   readonly rest: number
 }
 
+/** A message on its way. */
+export interface Outgoing {
+  /** The same at each attempt. */
+  readonly id: string
+  readonly content: Content
+  readonly attachment: { readonly filename: string; readonly content: string } | null
+}
+
 const GRAVITY: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, info: 2 }
 
-/** The events of a message, in the order of their slots. */
-export async function readEvents(tx: Transaction, messageId: string): Promise<EventRow[]> {
-  return readWhere(tx, tx`h.message_id = ${messageId} and e.held_back is null` as Fragment)
-}
-
-/** What the rules of a project found in its last days, but for what is held back though it has a channel; in the order of their slots. */
-export async function readLatestEvents(tx: Transaction, project: string, days: number): Promise<EventRow[]> {
-  return readWhere(
-    tx,
-    tx`h.project = ${project} and h.slot > storerank_now() - make_interval(days => ${days}::integer)
-      and coalesce(e.held_back, 'channel') = 'channel'` as Fragment,
-  )
-}
-
-/** Events `e`, with their names `h`. */
-async function readWhere(tx: Transaction, condition: Fragment): Promise<EventRow[]> {
-  return tx<EventRow[]>`
-    select h.event_id as id, h.rule_id as "ruleId", e.subject, h.rule, h.kind, h.severity, h.slot, h.store, h.keyword, h.collection,
-      h.category, h.location, h.language, h.app_id as "appId", h.app, h.rival_id as "rivalId", h.rival, h.before, h.after, h.compared_slot as "comparedSlot",
-      h.depth, h.depth_before as "depthBefore", h.check_url as "checkUrl", h.detail,
-      p.timezone, (extract(epoch from r.cooldown) * 1000)::float8 as "cooldownMs", told.slot as "toldSlot"
-    from alert_history h
-    join alert_event e on e.id = h.event_id
-    join alert_rule r on r.id = h.rule_id
-    join project p on p.name = r.project
-    left join lateral (
-      select max(o.slot) as slot from alert_event o join alert_message m on m.id = o.message_id
-      where o.rule_id = e.rule_id and o.subject = e.subject and o.held_back is null and m.state = 'delivered' and o.slot <= e.slot
-    ) told on r.cooldown > interval '0' or e.detail ? 'over'
-    where ${condition}
-    order by h.slot, h.event_id`
-}
-
 /**
- * Pure: which events are told, and which are within the cooldown of one that was delivered, or that the same message tells before them. That
- * something is over is told where its beginning was, within the cooldown too.
+ * Pure: which events are told, and which are within the cooldown of one that was delivered, or that the same
+ * message tells before them. That something is over is told where its beginning was, within the cooldown too.
  * @param events in the order of their slots
  */
-export function chooseTold<
+export function applyCooldowns<
   E extends Pick<
     EventRow,
     'ruleId' | 'subject' | 'slot' | 'comparedSlot' | 'detail' | 'cooldownMs' | 'toldSlot'
   >,
->(events: readonly E[]): { readonly told: E[]; readonly cooling: E[]; readonly unbegun: E[] } {
+>(events: readonly E[]): { readonly told: E[]; readonly suppressed: E[]; readonly endsWithoutStart: E[] } {
   const last = new Map<string, number>()
   const told: E[] = []
-  const cooling: E[] = []
-  const unbegun: E[] = []
+  const suppressed: E[] = []
+  const endsWithoutStart: E[] = []
   for (const event of events) {
     const key = `${event.ruleId} ${event.subject}`
     const before = last.get(key) ?? event.toldSlot?.getTime() ?? Number.NEGATIVE_INFINITY
-    if (event.detail.over === true && before !== event.comparedSlot?.getTime()) unbegun.push(event)
+    if (event.detail.over === true && before !== event.comparedSlot?.getTime()) endsWithoutStart.push(event)
     else if (event.detail.over !== true && event.slot.getTime() - before < event.cooldownMs)
-      cooling.push(event)
+      suppressed.push(event)
     else {
       told.push(event)
       last.set(key, event.slot.getTime())
     }
   }
-  return { told, cooling, unbegun }
+  return { told, suppressed, endsWithoutStart }
 }
 
 /** Pure: the gravest first, then the latest; as many lines as the channel wants, and a count of the rest. */
@@ -149,12 +120,4 @@ function toLine(event: EventRow): Line {
     check_url: event.checkUrl,
     detail: event.detail,
   }
-}
-
-/** A message on its way. */
-export interface Outgoing {
-  /** The same at each attempt. */
-  readonly id: string
-  readonly content: Content
-  readonly attachment: { readonly filename: string; readonly content: string } | null
 }

@@ -1,13 +1,15 @@
 /**
- * Delivers the messages of a channel, in their order and each at least once: a message is tried again until the receiver takes it, or for
- * three days, and no sooner than it asks. A receiver that wants no more messages has its channel disabled. While one waits, those behind it
- * wait too, so that a cooldown is used up only by what was delivered. Channels do not wait for one another.
+ * Delivers the messages of a channel, in their order and each at least once: a message is tried again until
+ * the receiver takes it, or for three days, and no sooner than it asks. A receiver that wants no more
+ * messages has its channel disabled. While one waits, those behind it wait too, so that a cooldown is used up
+ * only by what was delivered. Channels do not wait for one another.
  */
 import type { Logger } from 'pino'
 import type { Database, Transaction } from '../db/database.ts'
 import { RateLimitedError, RejectedError, StorerankError } from '../errors.ts'
-import { type Content, chooseTold, type EventRow, readEvents, toLines } from './content.ts'
+import { applyCooldowns, type Content, toLines } from './content.ts'
 import { readDigest, writePage } from './digest.ts'
+import { type EventRow, readEvents } from './event.ts'
 import { send } from './send.ts'
 import type { AlertSettings, Channel } from './settings.ts'
 
@@ -33,7 +35,10 @@ interface Message {
 const LONGEST_PAUSE_MINUTES = 60
 /** Of what a receiver may ask for. */
 const LONGEST_WISH_MS = 24 * 3_600_000
-/** A page that cannot be made, or is too large for the server of the mail, keeps the message and those behind it for a few minutes alone. */
+/**
+ * A page that cannot be made, or is too large for the server of the mail, keeps the message and those behind
+ * it for a few minutes alone.
+ */
 const ATTEMPTS_WITH_PAGE = 3
 /** One job delivers so many at most; the next run of `alerts` enqueues another. */
 const MESSAGES_PER_JOB = 100
@@ -80,7 +85,9 @@ async function deliverMessage(
   return 'delivered'
 }
 
-/** What is not of the receiver is a fault of storerank: it must not keep the channel waiting without a word. */
+/**
+ * What is not of the receiver is a fault of storerank: it must not keep the channel waiting without a word.
+ */
 async function recordRefusal(
   { db, log }: DeliveryDeps,
   channel: Channel,
@@ -120,16 +127,19 @@ async function readNext({ sql }: Pick<Database, 'sql'>, channelId: number): Prom
   return row?.isDue ? row : null
 }
 
-/** Writes down what the message says, before it is sent for the first time; null when cooldowns hold all of it back. */
+/**
+ * Writes down what the message says, before it is sent for the first time; null when cooldowns hold all of it
+ * back.
+ */
 async function composeMessage(db: Database, channel: Channel, message: Message): Promise<Content | null> {
   const digest =
     message.digestAt === null || message.project === null
       ? null
       : await readDigest(db, message.project, channel.digest === 'weekly' ? 7 : 1)
   return db.begin(async (tx) => {
-    const { told, cooling, unbegun } = chooseTold(await readEvents(tx, message.id))
-    await holdBack(tx, cooling, 'cooldown')
-    await holdBack(tx, unbegun, 'beginning')
+    const { told, suppressed, endsWithoutStart } = applyCooldowns(await readEvents(tx, message.id))
+    await holdBack(tx, suppressed, 'cooldown')
+    await holdBack(tx, endsWithoutStart, 'beginning')
     if (told.length === 0 && digest === null) {
       await tx`update alert_message set state = 'empty', ended_at = clock_timestamp() where id = ${message.id}`
       return null
@@ -181,7 +191,10 @@ async function recordFailure(
   return row?.isDead ?? false
 }
 
-/** The message waits until the channel is enabled again. An address that a person has changed since it was read stays. */
+/**
+ * The message waits until the channel is enabled again. An address that a person has changed since it was
+ * read stays.
+ */
 async function disableChannel(
   { sql }: Pick<Database, 'sql'>,
   { id, address }: Channel,

@@ -1,18 +1,26 @@
 /**
- * Rules are looked at in SQL. The measurements that no rule has seen are deleted from `alert_due` in the transaction that writes what the
- * rules find in them, so that a runner that is killed loses nothing and repeats nothing; (rule, subject, slot) is unique.
+ * Rules are looked at in SQL. The measurements that no rule has seen are deleted from `alert_due` in the
+ * transaction that writes what the rules find in them, so that a runner that is killed loses nothing and
+ * repeats nothing; (rule, subject, slot) is unique.
  */
-import type { Fragment } from 'postgres'
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { withoutNestedLoops } from '../db/joins.ts'
 import type { OverallBudget } from '../plan/admission.ts'
-import { APP_KINDS, pages } from './apps.ts'
-import { daysOf, readAsked } from './asked.ts'
-import { comparable, DAY_KINDS } from './days.ts'
-import { pairs } from './pairs.ts'
-import { RANK_KINDS } from './ranks.ts'
-import { type AlertProject, type Asked, type DueScope, joinAll } from './scope.ts'
-import { SERVICE_KINDS } from './service.ts'
+import { type AlertKind, PARAMETERS, PROJECT, type Source } from './kinds/kind.ts'
+import { KINDS } from './kinds/kinds.ts'
+
+export interface AlertProject {
+  readonly id: number
+  readonly name: string
+  readonly timezone: string
+  readonly enabled: boolean
+}
+
+/** The slot of what is due, as Postgres writes it. */
+export interface DueScope {
+  readonly project: AlertProject
+  readonly slot: string
+}
 
 /** A collection that is not over is waited for so long, so that one message tells of all of it. */
 const PATIENCE_MINUTES = 30
@@ -24,7 +32,10 @@ export async function readAlertProjects({ sql }: Pick<Database, 'sql'>): Promise
     where exists (select from alert_rule r where r.project = p.name) order by p.name`
 }
 
-/** The oldest slot of a project that has something due; null when there is none, or its collection is not over. */
+/**
+ * The oldest slot of a project that has something due; null when there is none, or its collection is not
+ * over.
+ */
 export async function readDueSlot(
   { sql }: { readonly sql: SqlRunner },
   project: AlertProject,
@@ -39,32 +50,21 @@ export async function readDueSlot(
 }
 
 /** Evaluates one slot of a project, and returns how many events are new. */
-export async function evaluateSlot(tx: Transaction, scope: DueScope): Promise<number> {
-  const { project, slot } = scope
-  const [row] = await tx<{ targetIds: string | null }[]>`
+export async function evaluateSlot(tx: Transaction, { project, slot }: DueScope): Promise<number> {
+  const [row] = await tx<{ targets: string | null }[]>`
     with looked as (
-      delete from alert_due where project_id = ${project.id} and slot = ${slot}::timestamptz returning target_ids
+      delete from alert_due where project_id = ${project.id} and slot = ${slot}::timestamptz
+      returning target_ids
     )
-    select array_agg(target_id)::text as "targetIds" from looked, unnest(target_ids) target_id`
-  const asked = await readAsked(tx, project)
-  // As Postgres writes them: 100,000 numbers need not be read here. One that was noted twice is in it twice.
-  const due =
-    tx`due as materialized (select unnest(${row?.targetIds ?? '{}'}::text::integer[]) as target_id)` as Fragment
-  const choose = (queries: typeof RANK_KINDS) =>
-    Object.entries(queries).flatMap(([kind, query]) =>
-      asked.kinds.has(kind) ? [query(tx, scope, asked)] : [],
-    )
-  const [ofApps, ofDay] = [choose(APP_KINDS), choose(DAY_KINDS)]
-  const ofLists = [...choose(RANK_KINDS), ...ofDay]
-  let events = 0
-  if (ofApps.length > 0) events += await insertEvents(tx, asked, [due, pages(tx, scope)], ofApps)
-  if (ofLists.length > 0) {
-    // The planner estimates a common table expression at one row, so that sorting seems to cost nothing.
-    await tx`select set_config('work_mem', '64MB', true), set_config('enable_sort', 'off', true)`
-    const parts = [due, pairs(tx, scope, asked), ...(ofDay.length > 0 ? [comparable(tx, asked)] : [])]
-    events += await withoutNestedLoops(tx, () => insertEvents(tx, asked, parts, ofLists))
-  }
-  return events
+    select array_agg(distinct target_id)::text as targets from looked, unnest(target_ids) target_id`
+  // As Postgres writes them: 100,000 numbers need not be read here.
+  const targets = row?.targets ?? '{}'
+  // The planner estimates a common table expression at one row, so that sorting seems to cost nothing.
+  await tx`select set_config('work_mem', '64MB', true), set_config('enable_sort', 'off', true)`
+  return evaluate(tx, project, 'slot', (kinds) => {
+    const asked = kinds.some(({ isOfDay }) => isOfDay) ? null : targets
+    return [project.name, slot, targets, asked]
+  })
 }
 
 /** What goes by the clock, and not by a measurement. */
@@ -73,42 +73,71 @@ export async function evaluateService(
   project: AlertProject,
   budget: OverallBudget,
 ): Promise<number> {
-  const asked = await readAsked(tx, project)
-  const queries = Object.entries(SERVICE_KINDS).flatMap(([kind, query]) =>
-    asked.kinds.has(kind) ? [query(tx, project, budget)] : [],
-  )
-  return queries.length === 0 ? 0 : insertEvents(tx, asked, [], queries)
+  return evaluate(tx, project, 'clock', () => [project.name, budget.maxDayMicros, budget.maxMonthMicros])
+}
+
+type Values = readonly (string | number | null)[]
+
+/** @returns how many events are new */
+async function evaluate(
+  tx: Transaction,
+  project: AlertProject,
+  by: Source['by'],
+  valuesFor: (kinds: readonly AlertKind[]) => Values,
+): Promise<number> {
+  const rows = await tx<{ kind: string }[]>`
+    select distinct kind from alert_rule where project = ${project.name} and enabled`
+  const used = new Set(rows.map(({ kind }) => kind))
+  const kinds = KINDS.filter(({ name, source }) => source.by === by && used.has(name))
+  let events = 0
+  for (const [source, together] of Map.groupBy(kinds, ({ source }) => source)) {
+    const insert = (some: readonly AlertKind[]) => insertEvents(tx, source, some, valuesFor(some))
+    if (source.shared !== null) events += await withoutNestedLoops(tx, () => insert(together))
+    else for (const kind of together) events += await insert([kind])
+  }
+  return events
 }
 
 /**
- * An event that lies between the two ends of a comparison, in the same direction, has told it already: a competitor that overtook an own app
- * did so whichever way that moved since. In the order of slots: what comes late is told of its own slot. `offset 0` has it looked up by its key: else the planner reads all events that there ever were.
+ * An event that lies between the two ends of a comparison, in the same direction, has told it already: a
+ * competitor that overtook an own app did so whichever way that moved since. In the order of slots: what
+ * comes late is told of its own slot. `offset 0` has it looked up by its key.
  */
 async function insertEvents(
   tx: Transaction,
-  { rules }: Asked,
-  parts: readonly Fragment[],
-  queries: readonly Fragment[],
+  { by, shared }: Source,
+  kinds: readonly AlertKind[],
+  values: Values,
 ): Promise<number> {
-  const rows = await tx`
-    with rule as materialized (
-      select r.*, ${daysOf(tx)} as days, n.scope
-      from unnest(${[...rules.keys()]}::bigint[], ${[...rules.values()]}::integer[]) n (id, scope)
-      join alert_rule r on r.id = n.id and r.enabled
-    )${parts.length === 0 ? tx`` : parts.map((part) => tx`, ${part}`)},
-    found (rule_id, subject, slot, compared_slot, target_id, app, rival, before, after, detail) as (${joinAll(tx, queries)})
-    insert into alert_event (rule_id, subject, slot, compared_slot, kind, severity, target_id, app, rival, before, after, detail)
-    select f.rule_id, f.subject, f.slot, f.compared_slot, r.kind, case when f.detail ? 'over' then 'info' else r.severity end, f.target_id, f.app, f.rival, f.before, f.after, f.detail
+  const isOneOf = (some: readonly AlertKind[]) => `r.kind = any('{${some.map(({ name }) => name)}}')`
+  const rows = kinds.map(({ select }) => `select to_jsonb(k) as row from (${select}) k`)
+  const { count } = await tx.unsafe(
+    `with parameter as (select ${PARAMETERS[by]}),
+    rule as materialized (
+      select r.*, ${isOneOf(kinds.filter(({ isOfDay }) => isOfDay))} as is_of_day,
+        case r.compared_with when '1 day' then 1 when '7 days' then 7 when '30 days' then 30 end as days
+      from alert_rule r where r.project = ${PROJECT} and r.enabled and ${isOneOf(kinds)}
+    )${shared === null ? '' : `,${shared}`},
+    found as (
+      select e.* from (${rows.join(' union all ')}) k
+      cross join lateral jsonb_populate_record(null::alert_event, k.row) e
+    )
+    insert into alert_event (
+      rule_id, subject, slot, compared_slot, kind, severity, target_id, app, rival, before, after, detail)
+    select f.rule_id, f.subject, f.slot, f.compared_slot, r.kind,
+      case when f.detail ? 'over' then 'info' else r.severity end, f.target_id, f.app, f.rival, f.before,
+      f.after, coalesce(f.detail, '{}')
     from found f
     join rule r on r.id = f.rule_id
     where not exists (
       select from alert_event e
       where e.rule_id = f.rule_id and e.subject = f.subject and e.slot > f.compared_slot and e.slot < f.slot
-        and (r.kind = 'overtaken' or sign(coalesce(e.after, 1000000) - coalesce(e.before, 1000000))
+        and (f.rival is not null or sign(coalesce(e.after, 1000000) - coalesce(e.before, 1000000))
           = sign(coalesce(f.after, 1000000) - coalesce(f.before, 1000000)))
       offset 0
     )
-    on conflict (rule_id, subject, slot) do nothing
-    returning id`
-  return rows.length
+    on conflict (rule_id, subject, slot) do nothing`,
+    [...values],
+  )
+  return count
 }

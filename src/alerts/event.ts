@@ -1,4 +1,5 @@
-/** An event as messages tell of it. */
+/** Events with the names that they are told by. */
+import type { Transaction } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
 
 export type Severity = 'info' | 'warning' | 'critical'
@@ -34,4 +35,51 @@ export interface EventRow {
   readonly cooldownMs: number
   /** The slot of the last event of the same rule and subject that was delivered before it. */
   readonly toldSlot: Date | null
+}
+
+/** As the sentence of its kind tells it: names in a line, and what it is compared with. */
+export interface ToldEvent extends EventRow {
+  readonly app: string
+  readonly rival: string
+  /** `, compared with 2026-03-08`; empty where nothing is. */
+  readonly since: string
+}
+
+/** The events of a message, in the order of their slots. */
+export async function readEvents(tx: Transaction, messageId: string): Promise<EventRow[]> {
+  const events = await tx<{ id: number }[]>`
+    select id from alert_event where message_id = ${messageId} and held_back is null`
+  return readNamed(tx, events)
+}
+
+/**
+ * What the rules of a project found in its last days, but for what is held back though it has a channel; in
+ * the order of their slots.
+ */
+export async function readLatestEvents(tx: Transaction, project: string, days: number): Promise<EventRow[]> {
+  const events = await tx<{ id: number }[]>`
+    select e.id from alert_event e join alert_rule r on r.id = e.rule_id
+    where r.project = ${project} and e.slot > storerank_now() - make_interval(days => ${days}::integer)
+      and coalesce(e.held_back, 'channel') = 'channel'`
+  return readNamed(tx, events)
+}
+
+async function readNamed(tx: Transaction, events: readonly { readonly id: number }[]): Promise<EventRow[]> {
+  return tx<EventRow[]>`
+    select h.event_id as id, h.rule_id as "ruleId", e.subject, h.rule, h.kind, h.severity, h.slot, h.store,
+      h.keyword, h.collection, h.category, h.location, h.language, h.app_id as "appId", h.app,
+      h.rival_id as "rivalId", h.rival, h.before, h.after, h.compared_slot as "comparedSlot", h.depth,
+      h.depth_before as "depthBefore", h.check_url as "checkUrl", h.detail, p.timezone,
+      (extract(epoch from r.cooldown) * 1000)::float8 as "cooldownMs", told.slot as "toldSlot"
+    from alert_history h
+    join alert_event e on e.id = h.event_id
+    join alert_rule r on r.id = h.rule_id
+    join project p on p.name = r.project
+    left join lateral (
+      select max(o.slot) as slot from alert_event o join alert_message m on m.id = o.message_id
+      where o.rule_id = e.rule_id and o.subject = e.subject and o.held_back is null
+        and m.state = 'delivered' and o.slot <= e.slot
+    ) told on r.cooldown > interval '0' or e.detail ? 'over'
+    where h.event_id = any(${events.map(({ id }) => id)}::bigint[])
+    order by h.slot, h.event_id`
 }

@@ -1,9 +1,10 @@
 /**
- * Events become messages: one for all that an evaluation found for a channel, or one at the hour of a digest. By the state of the tables
- * alone, so that a runner that was killed between finding and gathering leaves nothing behind.
+ * Events become messages: one for all that an evaluation found for a channel, or one at the hour of a digest.
+ * By the state of the tables alone, so that a runner that was killed between finding and gathering leaves
+ * nothing behind.
  */
 import type { Transaction } from '../db/database.ts'
-import type { AlertProject } from './scope.ts'
+import type { AlertProject } from './evaluate.ts'
 
 /** Gathers what waits in a project. An event without a channel that is enabled is held back for good. */
 export async function gatherMessages(tx: Transaction, project: AlertProject): Promise<void> {
@@ -36,7 +37,10 @@ export async function gatherMessages(tx: Transaction, project: AlertProject): Pr
     where e.id = u.id`
 }
 
-/** The latest hour of each digest that has passed, once: of several that passed while nothing ran, one message tells all. */
+/**
+ * The latest hour of each digest that has passed, once: of several that passed while nothing ran, one message
+ * tells all.
+ */
 async function openDigests(tx: Transaction, project: AlertProject): Promise<string[]> {
   const rows = await tx<{ id: string }[]>`
     insert into alert_message (channel_id, project_id, digest_at)
@@ -44,8 +48,9 @@ async function openDigests(tx: Transaction, project: AlertProject): Promise<stri
     from alert_channel c
     cross join lateral (select storerank_now() at time zone ${project.timezone}::text as now) l
     cross join lateral (
-      select date_trunc(case c.digest when 'weekly' then 'week' else 'day' end, l.now - make_interval(hours => c.hour))
-        + make_interval(hours => c.hour) as local
+      select make_interval(hours => c.hour) + date_trunc(
+        case c.digest when 'weekly' then 'week' else 'day' end, l.now - make_interval(hours => c.hour)
+      ) as local
     ) h
     cross join lateral (select h.local at time zone ${project.timezone}::text as at) d
     where ${project.enabled} and c.enabled and c.digest <> 'instant' and d.at >= c.created_at

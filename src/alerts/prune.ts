@@ -11,8 +11,9 @@ export interface PrunedAlerts {
 }
 
 /**
- * Deletes events that no cooldown and no comparison looks at any more, and messages that ended and have none left. The latest event of each
- * rule and subject stays, however old: it says that what is still so was told already.
+ * Deletes events that no cooldown and no comparison looks at any more, and messages that ended and have none
+ * left. The latest event of each rule and subject stays, however old: it says that what is still so was told
+ * already.
  */
 export async function pruneAlerts(db: Database, signal?: AbortSignal): Promise<PrunedAlerts> {
   const keep = db.sql`make_interval(days => ${KEEP_DAYS})`

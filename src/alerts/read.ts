@@ -1,7 +1,7 @@
 /** What `storerank alerts` shows: rules with their last event. */
 import type { Database } from '../db/database.ts'
-import type { EventRow } from './content.ts'
-import { dayOf } from './words.ts'
+import { dayOf } from './describe.ts'
+import type { EventRow } from './event.ts'
 
 export interface RuleRow {
   readonly project: string
@@ -19,13 +19,14 @@ export interface RuleRow {
 
 export async function readRules({ sql }: Pick<Database, 'sql'>): Promise<RuleRow[]> {
   const rows = await sql<(Omit<RuleRow, 'day'> & Pick<EventRow, 'detail' | 'timezone'>)[]>`
-    select r.project, p.timezone, r.name as rule, r.kind, r.severity, r.channel, r.enabled, coalesce(n.events, 0) as events, last.slot as last,
-      last.state, coalesce(last.detail, '{}') as detail
+    select r.project, p.timezone, r.name as rule, r.kind, r.severity, r.channel, r.enabled,
+      coalesce(n.events, 0) as events, last.slot as last, last.state, coalesce(last.detail, '{}') as detail
     from alert_rule r
     join project p on p.name = r.project
     left join (select rule_id, count(*) as events from alert_event group by rule_id) n on n.rule_id = r.id
     left join lateral (
-      select h.slot, h.state, h.detail from alert_history h where h.rule_id = r.id order by h.slot desc, h.event_id desc limit 1
+      select h.slot, h.state, h.detail from alert_history h where h.rule_id = r.id
+      order by h.slot desc, h.event_id desc limit 1
     ) last on true
     order by r.project, r.name`
   return rows.map(({ timezone, detail, ...row }) => ({

@@ -1,7 +1,8 @@
 /** A message as each kind of channel takes it. Pure. */
 import { html } from 'hono/html'
 import { countOf } from '../report/words.ts'
-import type { Content, Line, Severity } from './content.ts'
+import type { Content, Line } from './content.ts'
+import type { Severity } from './event.ts'
 
 const MARKS: Readonly<Record<Severity, string>> = { critical: 'CRITICAL', warning: 'Warning', info: 'Info' }
 /** Slack's own limits: of a header, and of a text in a block. */
@@ -38,7 +39,10 @@ export function renderSlack(content: Content, id?: string): string {
 
 const SLACK_MARKS: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** What Slack's mark-up takes for its own is escaped; what is longer than `most` ends with an ellipsis, and within no character. */
+/**
+ * What Slack's mark-up takes for its own is escaped; what is longer than `most` ends with an ellipsis, and
+ * within no character.
+ */
 function escapeSlack(text: string, most = Number.POSITIVE_INFINITY): string {
   let escaped = ''
   for (const character of text) {

@@ -1,10 +1,18 @@
-/** One look of a runner at all rules: evaluates what is due, gathers messages, and enqueues the channels that have some to deliver. */
+/**
+ * One look of a runner at all rules: evaluates what is due, gathers messages, and enqueues the channels that
+ * have some to deliver.
+ */
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { OverallBudget } from '../plan/admission.ts'
-import { evaluateService, evaluateSlot, readAlertProjects, readDueSlot } from './evaluate.ts'
+import {
+  type AlertProject,
+  evaluateService,
+  evaluateSlot,
+  readAlertProjects,
+  readDueSlot,
+} from './evaluate.ts'
 import { gatherMessages, readChannelsToServe } from './gather.ts'
-import type { AlertProject } from './scope.ts'
 import { checkChannel } from './send.ts'
 import type { AlertSettings, Channel } from './settings.ts'
 
@@ -29,7 +37,8 @@ export interface AlertRun {
 
 /**
  * Each slot of a project is one transaction, and so is gathering its messages.
- * @throws what went wrong in the first project that could not be looked at, after all others were looked at and their channels enqueued
+ * @throws what went wrong in the first project that could not be looked at, after all others were looked at
+ *   and their channels enqueued
  */
 export async function runAlerts(deps: AlertDeps): Promise<AlertRun> {
   const { db, signal } = deps
@@ -87,7 +96,8 @@ async function gather({ db }: AlertDeps, project: AlertProject): Promise<number>
 /** Writes down what the channels lack in the environment of this runner. */
 async function checkChannels({ db, settings }: AlertDeps): Promise<void> {
   const channels = await db.sql<Channel[]>`
-    select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines", report, digest
+    select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines",
+      report, digest
     from alert_channel where enabled`
   const problems = channels.flatMap((channel) => {
     try {
@@ -100,13 +110,18 @@ async function checkChannels({ db, settings }: AlertDeps): Promise<void> {
   })
   await db.sql`
     with problem as (
-      select * from unnest(${problems.map(({ id }) => id)}::bigint[], ${problems.map(({ problem }) => problem)}::text[]) as p (id, problem)
+      select * from unnest(
+        ${problems.map(({ id }) => id)}::bigint[], ${problems.map(({ problem }) => problem)}::text[]
+      ) as p (id, problem)
     ),
     mended as (
       delete from alert_channel_problem o using alert_channel c
-      where c.id = o.channel_id and (o.kind = 'channel_settings' or c.enabled) and c.id not in (select id from problem)
+      where c.id = o.channel_id and (o.kind = 'channel_settings' or c.enabled)
+        and c.id not in (select id from problem)
     )
-    insert into alert_channel_problem as o (channel_id, problem) select c.id, p.problem from problem p join alert_channel c on c.id = p.id
-    on conflict (channel_id) do update set kind = excluded.kind, problem = excluded.problem, seen_at = clock_timestamp()
+    insert into alert_channel_problem as o (channel_id, problem)
+    select c.id, p.problem from problem p join alert_channel c on c.id = p.id
+    on conflict (channel_id)
+      do update set kind = excluded.kind, problem = excluded.problem, seen_at = clock_timestamp()
     where o.problem <> excluded.problem`
 }

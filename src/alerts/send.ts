@@ -1,4 +1,7 @@
-/** One attempt to hand a message to a receiver: bounded in time and size, to an address that was checked, following no redirect. */
+/**
+ * One attempt to hand a message to a receiver: bounded in time and size, to an address that was checked,
+ * following no redirect.
+ */
 import { Webhook } from 'standardwebhooks'
 import { Agent, type Dispatcher, request } from 'undici'
 import {
@@ -22,8 +25,9 @@ const GONE = 410
 
 /**
  * @returns whom the receiver took the message not for, as a sentence; null when it took it for all
- * @throws ConfigurationError when the channel cannot be sent to as it is set up; UnavailableError when the receiver did not take it;
- *   RateLimitedError when it says when to try again; RejectedError when it wants no more messages. None names a secret.
+ * @throws ConfigurationError when the channel cannot be sent to as it is set up; UnavailableError when the
+ *   receiver did not take it; RateLimitedError when it says when to try again; RejectedError when it wants no
+ *   more messages. None names a secret.
  */
 export async function send(
   channel: Channel,
@@ -45,7 +49,8 @@ export async function send(
 }
 
 /**
- * What keeps a channel from being sent to, as far as its settings say, without asking any name server or receiver.
+ * What keeps a channel from being sent to, as far as its settings say, without asking any name server or
+ * receiver.
  * @throws ConfigurationError with what to set
  */
 export function checkChannel(channel: Channel, settings: AlertSettings): void {
@@ -116,7 +121,10 @@ async function post(
   }
 }
 
-/** As Standard Webhooks has it: 2xx is taken, 410 wants no more, and what else there is may say when to try again. */
+/**
+ * As Standard Webhooks has it: 2xx is taken, 410 wants no more, and what else there is may say when to try
+ * again.
+ */
 function refuse({ statusCode, headers }: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>): void {
   if (statusCode >= 200 && statusCode < 300) return
   const answered = `The receiver answered HTTP ${statusCode}`

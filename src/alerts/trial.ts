@@ -1,11 +1,12 @@
 /**
- * What the rules would have told over the past days, sending nothing: the same statements on temporary tables of the same names, which hide
- * the real ones, in a transaction that is rolled back. What goes by the clock (money, jobs, the service) is not tried.
+ * What the rules would have told over the past days, sending nothing: the same statements on temporary tables
+ * of the same names, which hide the real ones, in a transaction that is rolled back. What goes by the clock
+ * (money, jobs, the service) is not tried.
  */
 import type { Database, Transaction } from '../db/database.ts'
-import { chooseTold, type EventRow, type Line, readEvents, toLines } from './content.ts'
-import { evaluateSlot, readAlertProjects } from './evaluate.ts'
-import type { AlertProject } from './scope.ts'
+import { applyCooldowns, type Line, toLines } from './content.ts'
+import { type AlertProject, evaluateSlot, readAlertProjects } from './evaluate.ts'
+import { type EventRow, readEvents } from './event.ts'
 
 export interface TrialDay {
   readonly project: string
@@ -54,13 +55,17 @@ async function tryProject(
   signal: AbortSignal,
 ): Promise<TrialDay[]> {
   const slots = await tx<{ slot: string; day: string }[]>`
-    select distinct h.slot::text as slot, to_char(h.slot at time zone ${project.timezone}::text, 'YYYY-MM-DD') as day, h.slot as at
+    select distinct h.slot::text as slot, h.slot as at,
+      to_char(h.slot at time zone ${project.timezone}::text, 'YYYY-MM-DD') as day
     from watch_period p
     join (
-      select target_id, slot, gap from ranking_row where slot > storerank_now() - make_interval(days => ${days}::integer)
+      select target_id, slot, gap from ranking_row
+      where slot > storerank_now() - make_interval(days => ${days}::integer)
       union all
-      select target_id, slot, gap from app_snapshot where slot > storerank_now() - make_interval(days => ${days}::integer)
-    ) h on h.target_id = p.target_id and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
+      select target_id, slot, gap from app_snapshot
+      where slot > storerank_now() - make_interval(days => ${days}::integer)
+    ) h on h.target_id = p.target_id
+      and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
     where p.project = ${project.name} and p.ended_at is null
     order by at`
   const toldSlots = new Map<string, Date>()
@@ -70,11 +75,16 @@ async function tryProject(
     const found = await trySlot(tx, project, slot)
     if (found.length === 0) continue
     const keyOf = ({ ruleId, subject }: EventRow) => `${ruleId} ${subject}`
-    const { told, cooling } = chooseTold(
+    const { told, suppressed } = applyCooldowns(
       found.map((event) => ({ ...event, toldSlot: toldSlots.get(keyOf(event)) ?? null })),
     )
     for (const event of told) toldSlots.set(keyOf(event), event.slot)
-    results.push({ project: project.name, day, lines: toLines(told, ALL_LINES).lines, held: cooling.length })
+    results.push({
+      project: project.name,
+      day,
+      lines: toLines(told, ALL_LINES).lines,
+      held: suppressed.length,
+    })
   }
   return results
 }
@@ -87,7 +97,8 @@ async function trySlot(tx: Transaction, project: AlertProject, slot: string): Pr
     where p.project = ${project.name} and p.ended_at is null and p.target_id is not null
       and (exists (select from ranking_row r where r.target_id = p.target_id and r.slot = ${slot}::timestamptz
           and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap))
-        or exists (select from app_snapshot s where s.target_id = p.target_id and s.slot = ${slot}::timestamptz
+        or exists (
+          select from app_snapshot s where s.target_id = p.target_id and s.slot = ${slot}::timestamptz
           and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, s.gap)))
     having count(*) > 0`
   const [message] = await tx<{ id: string }[]>`

@@ -1,6 +1,6 @@
 /** `storerank alerts`: the rules and their last events; what they would have told; a test of a channel; and what was given up, again. */
+import { findKind } from '../alerts/kinds/kinds.ts'
 import { type RuleRow, readRules } from '../alerts/read.ts'
-import { SERVICE_KINDS } from '../alerts/service.ts'
 import { type TrialDay, tryRules } from '../alerts/trial.ts'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
@@ -120,7 +120,9 @@ function showTrial(
         rule,
         kind,
         events:
-          kind in SERVICE_KINDS ? 'not tried' : (counts.get(JSON.stringify([project, rule]))?.length ?? 0),
+          findKind(kind)?.source.by === 'clock'
+            ? 'not tried'
+            : (counts.get(JSON.stringify([project, rule]))?.length ?? 0),
       })),
     ['project', 'rule', 'kind', 'events'].map((key) => ({ key })),
     { stdout },

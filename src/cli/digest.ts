@@ -1,6 +1,7 @@
 /** `storerank digest`: what a digest of the last days would say. */
-import { readLatestEvents, toLines } from '../alerts/content.ts'
+import { toLines } from '../alerts/content.ts'
 import { readDigest } from '../alerts/digest.ts'
+import { readLatestEvents } from '../alerts/event.ts'
 import { renderText } from '../alerts/render.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import { ConfigurationError } from '../errors.ts'

@@ -1,8 +1,8 @@
 /** What a message says of an event, as a person reads it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { EventRow } from '../../src/alerts/content.ts'
-import { dayOf, describeEvent } from '../../src/alerts/words.ts'
+import { dayOf, describeEvent } from '../../src/alerts/describe.ts'
+import type { EventRow } from '../../src/alerts/event.ts'
 
 const SLOT = new Date('2026-03-09T00:00:00Z')
 const EVENT: EventRow = {

@@ -6,9 +6,9 @@
  */
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import type { AlertProject } from '../../src/alerts/evaluate.ts'
 import { evaluateSlot, readAlertProjects, readDueSlot } from '../../src/alerts/evaluate.ts'
 import { gatherMessages } from '../../src/alerts/gather.ts'
-import type { AlertProject } from '../../src/alerts/scope.ts'
 import { analyzeGrownTables } from '../../src/db/analyze.ts'
 import type { Database, Transaction } from '../../src/db/database.ts'
 import { type Bar, printBars } from './bars.ts'

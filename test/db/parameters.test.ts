@@ -17,11 +17,12 @@ async function linesOf(pattern: string, says: RegExp): Promise<string[]> {
   return found.sort()
 }
 
-test('the program runs text as SQL for migrations, Citus, the queue, imports, dumps, trials and the demo, and for a person: `storerank sql`, `storerank export`', async () => {
+test('the program runs text as SQL for migrations, Citus, the queue, imports, dumps, the kinds of alerts, trials and the demo, and for a person: `storerank sql`, `storerank export`', async () => {
   const lines = await linesOf('{src,jobs}/**/*.ts', /\.(unsafe|file|execute)\b|\bsql\.raw\b/)
   assert.deepEqual(
     [...new Set(lines.map((line) => line.split(':')[0]))],
     [
+      'src/alerts/evaluate.ts',
       'src/alerts/trial.ts',
       'src/cli/sql-hint.ts',
       'src/cli/sql.ts',

@@ -1,0 +1,51 @@
+/** What an event says, in one line. */
+import { STORE_NAMES } from '../report/words.ts'
+import type { EventRow } from './event.ts'
+import { findKind } from './kinds/kinds.ts'
+import { nameOf } from './words.ts'
+
+/** `yoga (iOS, United States, en): Ashlune fell from 3 to 22 (of 100), compared with 2026-03-03.` */
+export function describeEvent(event: EventRow): string {
+  const { app, comparedSlot, kind, rival } = event
+  const text = findKind(kind)?.sentence({
+    ...event,
+    app: app === null ? 'The app' : nameOf(app),
+    rival: rival === null ? '' : nameOf(rival),
+    since: comparedSlot === null ? '' : `, compared with ${dayOf(event, comparedSlot)}`,
+  })
+  const where = describePlace(event)
+  const line = where === '' ? (text ?? kind).replace(/^the /, 'The ') : `${where}: ${text ?? kind}`
+  return line.replace(/\s+/g, ' ')
+}
+
+/** The list, or the app of a page, with the place; of a day only the store. */
+function describePlace({
+  app,
+  category,
+  collection,
+  keyword,
+  kind,
+  language,
+  location,
+  store,
+}: EventRow): string {
+  const place = [store === null ? null : STORE_NAMES[store], location, language]
+    .filter((part) => part !== null)
+    .join(', ')
+  const list = keyword ?? (collection && [collection, category].filter(Boolean).join(', '))
+  if (list) return `${nameOf(list)} (${place})`
+  if (findKind(kind)?.isOfDay) return place
+  return app === null || place === '' ? '' : `${nameOf(app)} (${place})`
+}
+
+/**
+ * The day of an instant: of slots in UTC, and where the event is of a day or of a budget of the project, in
+ * its time zone.
+ */
+export function dayOf(
+  { kind, detail, timezone }: Pick<EventRow, 'kind' | 'detail' | 'timezone'>,
+  at: Date,
+): string {
+  const isOfProject = findKind(kind)?.isOfDay || String(detail.budget ?? '').endsWith(' of the project')
+  return at.toLocaleDateString('sv-SE', { timeZone: isOfProject ? timezone : 'UTC' })
+}

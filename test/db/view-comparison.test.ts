@@ -1,0 +1,93 @@
+/** Two times of a project are compared like for like: over the lists that both have measured, however they came and went. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+
+let list: Watchlist
+before(async () => {
+  list = await createWatchlist()
+})
+after(() => list.drop())
+beforeEach(async () => {
+  await list.clear()
+  await list.setNow('2026-03-01 06:00+00')
+})
+
+const slotOf = (day: number, hour = 0) => `2026-03-0${day} ${String(hour).padStart(2, '0')}:00+00`
+
+/** Each line as `keyword app before→after change`, of a list without an app whether it is compared. */
+async function compare(slot: string, fields: { back?: string; tag?: string; targets?: number[] } = {}) {
+  const { back = '24 hours', tag = null, targets = null } = fields
+  const rows = await list.sql<{ line: string }[]>`
+    select concat_ws(' ', t.subject, to_char(c.slot, 'DD HH24'), case when c.app is null then c.is_compared::text
+      else c.app_id || ' ' || coalesce(c.rank_before::text, '-') || '→' || coalesce(c.rank::text, '-') || ' ' || c.change end) as line
+    from rank_comparison('fitness', ${slot}, ${back}::interval, in_tag => ${tag}, in_targets => ${targets}) c
+    join target t on t.id = c.target_id
+    order by 1`
+  return rows.map(({ line }) => line)
+}
+
+test('a list is compared where both times were measured whole, and an app where both say where it stands', async () => {
+  await list.addApp()
+  for (const keyword of ['both', 'gap now', 'gap then', 'part'])
+    await list.addKeyword({ keyword, depth: 3, ...(keyword === 'part' ? { tags: ['core'] } : {}) })
+  for (const keyword of ['both', 'gap now', 'part'])
+    await list.capture(keyword, slotOf(1), ['1001', '7', '8'])
+  await list.leaveGap('gap then', slotOf(1), 'failed')
+  await list.setNow('2026-03-02 06:00+00')
+  await list.capture('both', slotOf(2), ['7', '8', '9'], { depth: 3 })
+  await list.leaveGap('gap now', slotOf(2), 'budget')
+  await list.capture('gap then', slotOf(2), ['1001'])
+  await list.capture('part', slotOf(2), ['7', '8'], { reason: '1 item could not be read' })
+  const both = ['both 02 00 1001 1→- -3', 'both 02 00 true']
+  assert.deepEqual(await compare(slotOf(2)), [
+    ...both,
+    'gap now false',
+    'gap then 02 00 false',
+    'part 02 00 false',
+  ])
+  assert.deepEqual(await compare(slotOf(2), { tag: 'core' }), ['part 02 00 false'])
+  const [target] = await list.sql`select id from target where subject = 'both'`
+  assert.deepEqual(await compare(slotOf(2), { targets: [target?.id] }), both)
+  // Of the whole list and of the app: weight × weight(rank), where both were measured whole.
+  const worths = await list.sql`
+    select app_id, round(sum(worth)::numeric, 2) as worth, round(sum(worth_before)::numeric, 2) as worth_before
+    from rank_comparison('fitness', ${slotOf(2)}) group by 1 order by 1`
+  assert.deepEqual(
+    [...worths],
+    [
+      { app_id: '1001', worth: null, worth_before: '1.00' },
+      { app_id: null, worth: '1.83', worth_before: '1.83' },
+    ],
+  )
+})
+
+test('a list is compared at the same hour, by its last measurement of the day of the project', async () => {
+  await list.addApp()
+  await list.addKeyword({ every: '6 hours' })
+  await list.sql`update project set timezone = 'Asia/Tokyo'`
+  await list.capture('yoga', slotOf(1, 6), ['7', '1001'])
+  await list.capture('yoga', slotOf(1, 12), ['1001'])
+  await list.setNow('2026-03-02 20:00+00')
+  await list.capture('yoga', slotOf(2, 6), ['1001'])
+  await list.leaveGap('yoga', slotOf(2, 12), 'failed')
+  assert.deepEqual(await compare(slotOf(2, 12)), ['yoga 02 06 1001 2→1 1', 'yoga 02 06 true'])
+  await list.capture('yoga', slotOf(2, 18), ['1001'])
+  // In Tokyo it is the next day.
+  assert.deepEqual(await compare(slotOf(2, 18)), ['yoga 02 18 false'])
+})
+
+test('what was not asked for at both times is not missed', async () => {
+  await list.addApp()
+  await list.addKeyword({ keyword: 'daily' })
+  await list.addKeyword({ keyword: 'weekly', every: '7 days' })
+  await list.addKeyword({ keyword: 'ended' })
+  await list.setNow('2026-03-02 06:00+00')
+  await list.addKeyword({ keyword: 'new' })
+  await list.sql`update keyword_watch set enabled = false where keyword = 'ended'`
+  assert.deepEqual(await compare(slotOf(2)), ['daily false'])
+  // What was measured before it ended counts.
+  await list.capture('ended', slotOf(1), ['1001'])
+  await list.capture('ended', slotOf(2), ['1001'])
+  assert.deepEqual(await compare(slotOf(2)), ['daily false', 'ended 02 00 1001 1→1 0', 'ended 02 00 true'])
+})

@@ -116,3 +116,12 @@ test('the books are compared by scope and day: what is lacking on one day and to
     },
   ])
 })
+
+test('a project that was copied without triggers has the days of its time zone from the next plan on', async () => {
+  await planning.db.sql`delete from money_zone`
+  await planning.db.sql`update project set timezone = 'Pacific/Kiritimati'`
+  assert.equal((await planning.plan()).planned, 5)
+  await planning.watch('a', ['swimming'])
+  assert.equal((await planning.plan()).planned, 0)
+  assert.deepEqual(await readSpendDifferences(planning.db.sql), [])
+})

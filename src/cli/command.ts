@@ -107,7 +107,12 @@ export interface CommandOptions {
     readonly deviation?: readonly Deviation[]
   }
   /** `days` of the month; `folder` holds its database. */
-  demo: { readonly folder?: string; readonly seed?: number; readonly days: number }
+  demo: {
+    readonly folder?: string
+    readonly seed?: number
+    readonly days: number
+    readonly asSold: boolean
+  }
   migrate: { readonly distribute?: boolean }
   connect: { readonly print: boolean }
   dump: { readonly file: string }

@@ -8,6 +8,7 @@ import { migrate } from '../db/migrate.ts'
 import { liveThrough, type MonthContext } from '../demo/month.ts'
 import { EVENTS, type StoryDay, tellStory } from '../demo/story.ts'
 import { writeReports } from '../report/write-reports.ts'
+import { STORES_AS_SOLD } from '../service/dialect.ts'
 import type { CommandContext, CommandOptions } from './command.ts'
 import { openDemoFolder, show } from './demo-folder.ts'
 import { type DemoSummary, printDemo, readDemo } from './demo-report.ts'
@@ -32,7 +33,7 @@ export async function run(options: CommandOptions['demo'], caller: CommandContex
   try {
     if (demo.wasInterrupted) progress.done('an earlier demo was interrupted here; it begins anew')
     const story = tellStory(options.days)
-    await make(demo.url, folder, story, options.seed ?? DEFAULT_SEED, context, progress)
+    await make(demo.url, folder, story, options, context, progress)
     const summary = await writePages(demo.url, folder, context)
     await demo.finish()
     progress.done(`a month in ${Math.round((performance.now() - began) / 1000)} s`)
@@ -56,17 +57,17 @@ async function make(
   url: string,
   folder: string,
   story: readonly StoryDay[],
-  seed: number,
+  { seed = DEFAULT_SEED, asSold }: CommandOptions['demo'],
   context: CommandContext,
   progress: Progress,
 ): Promise<void> {
   await migrate(url)
   const db = openDatabase(url, { maxConnections: 1 })
   await claimDatabaseFor(db, 'the sandbox').finally(() => db.close())
-  const sandbox = await startPrivateSandbox(folder, { ...SANDBOX, seed, events: [...EVENTS] })
+  const sandbox = await startPrivateSandbox(folder, { ...SANDBOX, seed, asSold, events: [...EVENTS] })
   const month: MonthContext = {
     url,
-    sandbox,
+    sandbox: asSold ? { ...sandbox, stores: STORES_AS_SOLD } : sandbox,
     jobs: JOBS,
     settings: { ...context.config, reports: null },
     log: context.log,

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { MONTH_DAYS } from '../demo/days.ts'
 import { ConfigurationError } from '../errors.ts'
+import { DEVIATIONS } from '../sandbox/deviations.ts'
 import { addAlerts } from './alert-commands.ts'
 import { addApi } from './api-command.ts'
 import { type CommandOptions, type Host, type Invoke, JOB_NAMES, type JobName } from './command.ts'
@@ -331,12 +332,10 @@ function addServers(program: Command, invoke: Invoke) {
     .option('--events <file>', 'JSON of what happens to apps and when: launches, releases, climbs and falls')
     .option('--faults <faults>', 'trouble by kind and rate: http500=0.05,slow=0.1, all=0.05, or JSON')
     .option('--as-sold', 'be the service as it is sold, where that differs from its specification')
-    .option(
-      '--deviation <name>',
-      'be so in one way (repeatable): paths, ids, types, units, no-limits, …',
-      collectDeviations,
-    )
+    .option('--deviation <name>', 'be so in one way, of those below (repeatable)', collectDeviations)
     .action((options: CommandOptions['sandbox']) => invoke('sandbox', options))
+  const ways = Object.entries(DEVIATIONS).map(([name, sentence]) => `  ${name.padEnd(19)} ${sentence}`)
+  sandbox.addHelpText('after', `\nDeviations:\n${ways.join('\n')}`)
   addExample(sandbox, 'storerank sandbox --port 8080 --ready-ms 500')
 
   const demo = program
@@ -345,6 +344,7 @@ function addServers(program: Command, invoke: Invoke) {
     .option('--folder <folder>', 'where it lives (default: .storerank-demo)')
     .option('--seed <number>', 'the same seed gives the same month', wholeNumber(0, 2 ** 31 - 1))
     .option('--days <number>', 'only its first days', wholeNumber(1, MONTH_DAYS), MONTH_DAYS)
+    .option('--as-sold', 'against the service as it is sold, instead of its specification', false)
     .action((options: CommandOptions['demo']) => invoke('demo', options))
   addExample(demo, 'storerank demo --seed 7')
 

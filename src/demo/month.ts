@@ -18,13 +18,20 @@ import { type Runner, startRunner } from '../queue/runner.ts'
 import type { FaultSettingsInput } from '../sandbox/faults.ts'
 import { Secret } from '../secret.ts'
 import { AppDataClient } from '../service/client.ts'
+import type { StoreNames } from '../service/dialect.ts'
 import { setBusinessTime } from './business-time.ts'
 import type { StoryDay } from './story.ts'
 
 export interface MonthContext {
   /** A database of its own, migrated; the sessions of each day end with it. */
   readonly url: string
-  readonly sandbox: { readonly url: string; readonly login: string; readonly password: string }
+  readonly sandbox: {
+    readonly url: string
+    readonly login: string
+    readonly password: string
+    /** What it calls the stores; left out: as the specification does. */
+    readonly stores?: StoreNames
+  }
   readonly jobs: readonly Job[]
   readonly settings: Config
   readonly log: Logger
@@ -93,8 +100,10 @@ async function liveOneDay(context: MonthContext, day: StoryDay, isFirst: boolean
   const db = openDatabase(context.url)
   const runner = 'demo'
   const gate = createCallGate(db, { ...context.settings, runner }, signal)
-  const { url, login, password } = context.sandbox
-  const client = new AppDataClient({ baseUrl: url, login, password, unlistedMs: 0, gate })
+  const { url, ...access } = context.sandbox
+  // The specification's list of tasks ends at the present; as it is sold, some seconds before.
+  const listEnd = access.stores === undefined ? { unlistedMs: 0 } : {}
+  const client = new AppDataClient({ baseUrl: url, ...access, ...listEnd, gate })
   const queue = await openQueue(context.url, context.log)
   const secret = randomBytes(24).toString('hex')
   const settings = { ...context.settings, postbackUrl: new Secret(`http://127.0.0.1/${secret}`) }

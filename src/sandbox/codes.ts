@@ -52,7 +52,9 @@ const SPECIFIED = {
   50401: '3rd Party API Service Timeout.',
 } as const
 
-/** Any code that the sandbox may answer with: those of the specification, and one of a service as it is sold. */
+/**
+ * Any code that the sandbox may answer with: those of the specification, and one of a service as it is sold.
+ */
 export type Code = keyof typeof SPECIFIED | 40506
 
 /** Those of the service as it is sold. */

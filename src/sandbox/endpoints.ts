@@ -39,7 +39,10 @@ export type Service = {
   makeId: MakeId
 }
 
-/** One call that was let through: parameters from the path, `body` read from JSON, and the address that was called. */
+/**
+ * One call that was let through: parameters from the path, `body` read from JSON, and the address that was
+ * called.
+ */
 type Call = { id: string; country: string; body: unknown; nowMs: number; origin: string }
 
 /** `countAs` is its name in the statistics, `window` a limit of its own. */

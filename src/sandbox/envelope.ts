@@ -7,8 +7,8 @@ import { toUsd } from './prices.ts'
 export const VERSION = '0.1.20261101'
 
 /**
- * What one task of an answer says; `message` extends or replaces the code's own. A silent error is one that the
- * envelope does not count.
+ * What one task of an answer says; `message` extends or replaces the code's own. A silent error is one that
+ * the envelope does not count.
  */
 export type TaskAnswer = {
   id: string

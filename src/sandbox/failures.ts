@@ -1,4 +1,7 @@
-/** The failed tasks of the past 24 hours, or 7 days (spec: Failed tasks): tasks that ended with an error, and webhooks. */
+/**
+ * The failed tasks of the past 24 hours, or 7 days (spec: Failed tasks): tasks that ended with an error, and
+ * webhooks.
+ */
 
 import { z } from 'zod'
 import type { Deviations } from './deviations.ts'
@@ -19,7 +22,10 @@ const Query = z.object({
 })
 type Query = z.output<typeof Query>
 
-/** The tasks, the offers that they are of, and how they are shown. `origin` is the address of the service, as called. */
+/**
+ * The tasks, the offers that they are of, and how they are shown. `origin` is the address of the service, as
+ * called.
+ */
 type TaskSource = {
   tasks: Tasks
   offers: readonly Offer[]

@@ -70,13 +70,15 @@ const FAULTS = {
   /** A task ends with 40101, charged in full. */
   storeError: Fault,
   /**
-   * A task begins a burst: it and every other that is done within `ms` (default five minutes) ends with 40101, charged in full,
-   * and the envelope counts no error.
+   * A task begins a burst: it and every other that is done within `ms` (default five minutes) ends with
+   * 40101, charged in full, and the envelope counts no error.
    */
   storeBurst: Fault,
   /** A task ends with 40103, charged in full. */
   executionFailed: Fault,
-  /** A task that finds nothing or something ends with 40501 "No Search Results.", and is charged for one unit. */
+  /**
+   * A task that finds nothing or something ends with 40501 "No Search Results.", and is charged for one unit.
+   */
   nothingFound: Fault,
   /** A row of the ready list stands there twice. */
   duplicateRow: Fault,
@@ -227,7 +229,10 @@ export class Faults {
     return true
   }
 
-  /** Whether a task that is posted at a path and done at a moment falls into a burst of the store, or begins one. */
+  /**
+   * Whether a task that is posted at a path and done at a moment falls into a burst of the store, or begins
+   * one.
+   */
   isInBurst(path: string, doneAtMs: number): boolean {
     const { path: only = '', ms = BURST_MS } = this.#settings.storeBurst ?? {}
     if (path.includes(only) && doneAtMs >= this.#burst.fromMs && doneAtMs < this.#burst.toMs) return true

@@ -12,7 +12,10 @@ const ACCOUNT_DIGITS = '1535'
 
 const digits = (number: number): string => String(number % 10_000).padStart(4, '0')
 
-/** `11081554-1535-0066-0000-27e68ec15871`: month, day, hour and minute, groups of digits, and twelve of chance. */
+/**
+ * `11081554-1535-0066-0000-27e68ec15871`: month, day, hour and minute, groups of digits, and twelve of
+ * chance.
+ */
 const makeSoldId: MakeId = (nowMs, functionName) => {
   const minute = new Date(nowMs).toISOString().slice(5, 16).replaceAll(/\D/g, '')
   return [

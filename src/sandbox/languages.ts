@@ -27,8 +27,8 @@ const SPECIFIED = readNames(NAMES)
 
 /** As it is sold, the android_store tells some languages apart by region. */
 const REGIONAL = readNames(`
-zh-CN Chinese (Simplified), zh-TW Chinese (Traditional), es-419 Spanish (Latin America), pt-BR Portuguese (Brazil),
-fr-CA French (Canada)`)
+zh-CN Chinese (Simplified), zh-TW Chinese (Traditional), es-419 Spanish (Latin America),
+pt-BR Portuguese (Brazil), fr-CA French (Canada)`)
 const SOLD_ANDROID = [...SPECIFIED.filter(({ language_code }) => language_code !== 'zh'), ...REGIONAL]
 
 /** The languages list of a store. */

@@ -1,4 +1,6 @@
-/** Filters and orders of the search in listings: `["item.rating.value", ">", 3]`, joined by `and` and `or`. */
+/**
+ * Filters and orders of the search in listings: `["item.rating.value", ">", 3]`, joined by `and` and `or`.
+ */
 
 import { z } from 'zod'
 import type { showInfoItem } from './listing.ts'

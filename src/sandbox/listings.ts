@@ -1,6 +1,6 @@
 /**
- * The search in the service's own database of listings, as it is sold: answered at once, and charged by call and by
- * result. What was found stands in id_list like a task that is done.
+ * The search in the service's own database of listings, as it is sold: answered at once, and charged by call
+ * and by result. What was found stands in id_list like a task that is done.
  */
 
 import { z } from 'zod'

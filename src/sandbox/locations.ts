@@ -1,7 +1,7 @@
 /**
- * The places that the service knows: countries for both stores, and some states for android_store; as it is sold, many
- * regions and cities.
- * Russia and Belarus are unsupported (spec: Reference records) and therefore stand in no list.
+ * The places that the service knows: countries for both stores, and some states for android_store; as it is
+ * sold, many regions and cities. Russia and Belarus are unsupported (spec: Reference records) and therefore
+ * stand in no list.
  */
 
 import type { Deviations } from './deviations.ts'
@@ -87,7 +87,10 @@ const states: Location[] = STATES.map(([name, iso, code]) => {
   }
 })
 
-/** Invented regions and cities in each country: with them the list of the android_store has about 100,000 rows. */
+/**
+ * Invented regions and cities in each country: with them the list of the android_store has about 100,000
+ * rows.
+ */
 const REGIONS_PER_COUNTRY = 20
 const CITIES_PER_REGION = 28
 const FIRST_REGION_CODE = 9_000_000

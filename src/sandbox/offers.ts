@@ -13,7 +13,10 @@ export type Form = 'advanced' | 'html'
 /** How many results a task may ask for: the default, the maximum, and how many are billed together. */
 type DepthRule = { default: number; max: number; billedPer: number }
 
-/** What a result says that it is of, by function; in the specification it is the search type of the task as well. */
+/**
+ * What a result says that it is of, by function; in the specification it is the search type of the task as
+ * well.
+ */
 export const RESULT_TYPES: Record<TaskFunction, string> = {
   app_searches: 'organic',
   app_info: 'app_info',
@@ -21,7 +24,9 @@ export const RESULT_TYPES: Record<TaskFunction, string> = {
   app_reviews: 'app_reviews',
 }
 
-/** An offer without a depth rule gives one result. `segment` is the name of its store in paths and in `se`. */
+/**
+ * An offer without a depth rule gives one result. `segment` is the name of its store in paths and in `se`.
+ */
 export type Offer = {
   store: Store
   segment: string
@@ -92,7 +97,10 @@ export const segmentOf = (store: Store, deviations: Deviations): string => {
 export const seTypeOf = (taskFunction: TaskFunction, deviations: Deviations): string =>
   deviations.has('types') ? 'organic' : RESULT_TYPES[taskFunction]
 
-/** What a service sells. With `htmlOnly`, searches and charts of android_store come as html only (spec: Endpoints). */
+/**
+ * What a service sells. With `htmlOnly`, searches and charts of android_store come as html only (spec:
+ * Endpoints).
+ */
 export const listOffers = (deviations: Deviations, htmlOnly = false): Offer[] =>
   [...SPECIFIED, ...(deviations.has('endpoints') ? SOLD_BESIDE : [])].map((kind) => {
     const isHtmlOnly = htmlOnly && kind.store === 'android_store' && kind.function !== 'app_info'

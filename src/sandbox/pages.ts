@@ -63,8 +63,9 @@ export const writeReviewsPages = (app: App, reviews: ReturnType<typeof listRevie
     const shown = reviews.slice(page * REVIEWS_PER_PAGE, (page + 1) * REVIEWS_PER_PAGE)
     const texts = shown.map(
       (review) =>
-        `<article data-review="${escapeHtml(review.id)}"><span aria-label="Rated ${review.rating.value} stars out of five">` +
-        `</span><time>${review.timestamp}</time><p>${escapeHtml(review.review_text)}</p></article>`,
+        `<article data-review="${escapeHtml(review.id)}">` +
+        `<span aria-label="Rated ${review.rating.value} stars out of five"></span>` +
+        `<time>${review.timestamp}</time><p>${escapeHtml(review.review_text)}</p></article>`,
     )
     return wrapPage(app.title, view, `<h1>${escapeHtml(app.title)}</h1>\n${texts.join('\n')}`)
   })

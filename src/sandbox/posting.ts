@@ -47,7 +47,10 @@ const APP_ID: Record<Store, RegExp> = {
   android_store: /^[a-zA-Z]\w*(\.[a-zA-Z]\w*)+$/,
 }
 
-/** Names of collections are words such as topselling_free: the specification takes any, and charts.ts says what it holds. */
+/**
+ * Names of collections are words such as topselling_free: the specification takes any, and charts.ts says
+ * what it holds.
+ */
 const COLLECTION = /^[a-z][a-z0-9_]{0,99}$/
 
 /** Age groups of the category family, as it is sold. */

@@ -149,6 +149,9 @@ const showInfo = (question: Question, catalogue: Catalogue, app: App, deviations
   }
 }
 
+/** What is added to the address of an app for its reviews. */
+const ALL_REVIEWS = { ios_store: '?see-all=reviews', android_store: '&showAllReviews=true' }
+
 const showReviews = (question: Question, app: App, deviations: Deviations) => {
   const view = viewOf(question)
   const items = listReviews(app, question.doneAtMs, question, deviations)
@@ -156,7 +159,7 @@ const showReviews = (question: Question, app: App, deviations: Deviations) => {
     app_id: app.id,
     type: 'app_reviews',
     ...frameOf(question),
-    check_url: `${appUrl(question.store, app, view)}${question.store === 'ios_store' ? '?see-all=reviews' : '&showAllReviews=true'}`,
+    check_url: appUrl(question.store, app, view) + ALL_REVIEWS[question.store],
     datetime: formatTimestamp(question.doneAtMs),
     title: describeApp(question.store, app, view).title,
     rating: showRating(app, view.day),
@@ -254,7 +257,10 @@ const buildAnswers = (
   }
 }
 
-/** The answers made last without real apps and events: sandboxes of one seed and one form in one process share them. */
+/**
+ * The answers made last without real apps and events: sandboxes of one seed and one form in one process share
+ * them.
+ */
 const invented = remember<Answers>(2)
 
 /** Opens both stores of a seed, with real apps for the ios_store if there are any, and with what happens to apps of both. */

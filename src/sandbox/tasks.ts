@@ -115,8 +115,8 @@ export class Tasks {
   }
 
   /**
-   * The tasks of some offers that are done and not fetched, those done first in front, bounded in number and age. Those
-   * done after `doneByMs` are left out.
+   * The tasks of some offers that are done and not fetched, those done first in front, bounded in number and
+   * age. Those done after `doneByMs` are left out.
    */
   listReady(offers: readonly Offer[], nowMs: number, doneByMs: number): readonly Task[] {
     const oldestMs = nowMs - READY_LIST_DAYS * DAY_MS

@@ -49,7 +49,10 @@ const SENDERS: Record<CallFault, Sender> = {
   slow: (reply, _trouble, _wrap, body) => sendJson(reply, body),
 }
 
-/** `work` does what the call asks for, and gives the body that it should get. `closing` ends the waiting of slow answers. */
+/**
+ * `work` does what the call asks for, and gives the body that it should get. `closing` ends the waiting of
+ * slow answers.
+ */
 type TroubledCall = { work: () => string; refuse: (code: Code) => string; closing: AbortSignal }
 
 /** Answers in trouble. */

@@ -9,7 +9,8 @@ import type { Store } from './functions.ts'
 export type StoreNames = Readonly<Record<Store, string>>
 
 const SPECIFIED: StoreNames = { ios_store: 'ios_store', android_store: 'android_store' }
-const SOLD: StoreNames = { ios_store: 'apple', android_store: 'google' }
+/** Those of the service as it is sold. */
+export const STORES_AS_SOLD: StoreNames = { ios_store: 'apple', android_store: 'google' }
 
 /** DataForSEO's dummy data: every task has the same id, so that nothing can be followed there. */
 export const DUMMY_HOST = 'sandbox.dataforseo.com'
@@ -28,7 +29,7 @@ export interface Dialect {
  * @param names what a person set; without it, those of the specification, except at the hosts where the service is known to be sold
  */
 export function dialectOf(baseUrl: URL, names?: StoreNames): Dialect {
-  const theirs = names ?? (HOSTS_AS_SOLD.includes(baseUrl.hostname) ? SOLD : SPECIFIED)
+  const theirs = names ?? (HOSTS_AS_SOLD.includes(baseUrl.hostname) ? STORES_AS_SOLD : SPECIFIED)
   const ours = Object.fromEntries(Object.entries(theirs).map(([store, name]) => [name, store]))
   return { toService: (path) => renameStore(path, theirs), toOurs: (path) => renameStore(path, ours) }
 }

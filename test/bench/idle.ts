@@ -12,13 +12,21 @@ import { openQueue } from '../../src/queue/queue.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { startScheduler } from '../../src/queue/scheduler.ts'
 import { AppDataClient } from '../../src/service/client.ts'
+import { STORES_AS_SOLD } from '../../src/service/dialect.ts'
 import { printBars } from './bars.ts'
 import { withDatabase } from './database.ts'
 import { startSandbox } from './sandbox.ts'
 import { readServerLoad } from './server-load.ts'
 import { SETTINGS } from './settings.ts'
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '2' } } })
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '2' },
+    'as-sold': { type: 'boolean', default: false },
+  },
+})
+const AS_SOLD = values['as-sold']
+const ACCESS = { login: 'sandbox', password: 'sandbox', ...(AS_SOLD && { stores: STORES_AS_SOLD }) }
 const MINUTES = Number(values.minutes)
 const MINUTE_MS = 60_000
 const SHOWN = 12
@@ -46,8 +54,8 @@ await withDatabase(async (db) => {
   const { signal } = stopping
   const log = pino({ level: 'silent' })
   const gate = createCallGate(db, { ...SETTINGS, runner: 'bench' }, signal)
-  const service = await startSandbox()
-  const client = new AppDataClient({ baseUrl: service.url, login: 'sandbox', password: 'sandbox', gate })
+  const service = await startSandbox({ asSold: AS_SOLD })
+  const client = new AppDataClient({ baseUrl: service.url, ...ACCESS, gate })
   const queue = await openQueue(db.url, log)
   await db.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)

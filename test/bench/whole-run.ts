@@ -17,6 +17,7 @@ import { openQueue } from '../../src/queue/queue.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { CALL_LIMITS } from '../../src/sandbox/limits.ts'
 import { AppDataClient } from '../../src/service/client.ts'
+import { STORES_AS_SOLD } from '../../src/service/dialect.ts'
 import { MAX_READY_ROWS } from '../../src/service/ready-list.ts'
 import { TIMINGS } from '../../src/timings.ts'
 import { printBars } from './bars.ts'
@@ -29,11 +30,17 @@ const { values } = parseArgs({
     keywords: { type: 'string', default: '5000' },
     ready: { type: 'string', default: '2000' },
     lifted: { type: 'boolean', default: false },
+    'as-sold': { type: 'boolean', default: false },
   },
 })
 const KEYWORDS = Number(values.keywords)
 /** How long the longest task takes at the service; the shortest takes half. */
 const READY_MS = Number(values.ready)
+const ACCESS = {
+  login: 'sandbox',
+  password: 'sandbox',
+  ...(values['as-sold'] ? { stores: STORES_AS_SOLD } : { unlistedMs: 0 }),
+}
 /** More than any machine makes. */
 const LIFTED_CALLS = 1_000_000
 const CALLS_PER_MINUTE = values.lifted ? LIFTED_CALLS : CALL_LIMITS.callsPerMinute
@@ -76,6 +83,7 @@ async function runCommand(db: Database, url: string): Promise<number> {
     APP_DATA_LOGIN: 'sandbox',
     APP_DATA_PASSWORD: 'sandbox',
     MAX_USD_PER_DAY: '1000',
+    ...(values['as-sold'] && { APP_DATA_STORES: Object.values(STORES_AS_SOLD).join() }),
   }
   const child = spawn(process.execPath, [COMMAND, 'run', '--wait', '30m'], {
     env,
@@ -91,13 +99,7 @@ async function runLifted(db: Database, url: string): Promise<number> {
   const log = pino({ level: 'silent' })
   const settings = { ...SETTINGS, callsPerMinute: CALLS_PER_MINUTE }
   const gate = createCallGate(db, { ...settings, runner: 'bench' }, signal)
-  const client = new AppDataClient({
-    baseUrl: url,
-    login: 'sandbox',
-    password: 'sandbox',
-    unlistedMs: 0,
-    gate,
-  })
+  const client = new AppDataClient({ baseUrl: url, ...ACCESS, gate })
   const queue = await openQueue(db.url, log)
   const context = { db, client, queue, settings, runner: 'bench', log, signal }
   const { outstanding } = await runCycle(context, await startRunner(context, []), JOBS, {
@@ -111,7 +113,8 @@ async function runLifted(db: Database, url: string): Promise<number> {
 }
 
 await withDatabase(async (db) => {
-  const sandbox = await startSandbox({ readyMs: READY_MS, callsPerMinute: CALLS_PER_MINUTE })
+  const asSold = values['as-sold']
+  const sandbox = await startSandbox({ readyMs: READY_MS, callsPerMinute: CALLS_PER_MINUTE, asSold })
   await db.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select 'bench', 'ios_store', 'yoga ' || n, 2840, 'en' from generate_series(1, ${KEYWORDS}::int) n`
@@ -133,7 +136,7 @@ await withDatabase(async (db) => {
     select count(*) as captures from ranking where gap is null`
   const least = leastSeconds(KEYWORDS, made.resultMs)
   printBars(
-    `storerank run of ${KEYWORDS} keywords${values.lifted ? ', calls a minute lifted' : ''} (ended with ${exitCode})`,
+    `storerank run of ${KEYWORDS} keywords${asSold ? ' as it is sold' : ''}${values.lifted ? ', calls a minute lifted' : ''} (ended with ${exitCode})`,
     [
       { what: 'results stored', value: stored?.captures ?? 0, unit: '', atLeast: KEYWORDS },
       { what: 'calls', value: made.calls, unit: '' },

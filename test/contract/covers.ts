@@ -38,8 +38,8 @@ const reasonsFor = (otherwise: Otherwise, side: Side): readonly Deviation[] => {
 export const coverage: Coverage[] = []
 
 /**
- * Registers the tests of a row under its name, or one that several rows share under theirs. A test that a deviation makes untrue has to
- * fail as it is sold; what is true there has a row of its own in deviations.ts.
+ * Registers the tests of a row under its name, or one that several rows share under theirs. A test that a
+ * deviation makes untrue has to fail as it is sold; what is true there has a row of its own in deviations.ts.
  */
 export const covers = (
   rows: string | readonly string[],

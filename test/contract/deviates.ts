@@ -1,6 +1,7 @@
 /**
- * Ties each test to the deviation that it is about: the service in its specification's form but for this one way, asked by plain fetch
- * and by the client. docs/service.md has a row for each, which names its test by these words.
+ * Ties each test to the deviation that it is about: the service in its specification's form but for this one
+ * way, asked by plain fetch and by the client. docs/service.md has a row for each, which names its test by
+ * these words.
  */
 
 import { type TestContext, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** Rows of the service as it is sold, further: the account, its codes, and the endpoints that the specification does not have. */
+/**
+ * Rows of the service as it is sold, further: the account, its codes, and the endpoints that the
+ * specification does not have.
+ */
 
 import assert from 'node:assert/strict'
 import { type Caller, fetchTask, type Json, postTasks, stamp, USA } from '../sandbox/caller.ts'

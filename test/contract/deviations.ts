@@ -1,4 +1,6 @@
-/** Rows of the service as it is sold: each single way in which it differs from its specification, by itself. */
+/**
+ * Rows of the service as it is sold: each single way in which it differs from its specification, by itself.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -173,7 +173,10 @@ const fieldsOf = (prefix: string): string[] => {
   return [...new Set(own.map((field) => field.split('.')[0] ?? ''))].sort()
 }
 
-/** Records have every field that there is a row for, `less` some and with some `more`, and no other; the client loses none of them. */
+/**
+ * Records have every field that there is a row for, `less` some and with some `more`, and no other; the
+ * client loses none of them.
+ */
 export const coverShape = (
   row: string | readonly string[],
   prefix: string,

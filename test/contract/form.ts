@@ -1,6 +1,7 @@
 /**
- * In which form the sandbox of the contract is the service: that of the specification, or as it is sold. In the second the paths have
- * other names, which are put right on the way out and back, so that a row says the same of both.
+ * In which form the sandbox of the contract is the service: that of the specification, or as it is sold. In
+ * the second the paths have other names, which are put right on the way out and back, so that a row says the
+ * same of both.
  */
 
 import type { Caller, Json } from '../sandbox/caller.ts'

@@ -26,7 +26,10 @@ const LISTED_MS = byForm(DAY_MS, 7 * DAY_MS)
 
 // What failed
 
-/** Four tasks that found nothing, an hour apart, the oldest as long ago as the list goes, and one webhook that nobody took. */
+/**
+ * Four tasks that found nothing, an hour apart, the oldest as long ago as the list goes, and one webhook that
+ * nobody took.
+ */
 const openFailed = once(async () => {
   const world = await openWorld(everyTest, AMPLE)
   const startMs = world.clock.nowMs

@@ -1,4 +1,7 @@
-/** Holds the table of docs/service.md on the service as it is sold together with the sandbox's deviations and faults, and the tests. */
+/**
+ * Holds the table of docs/service.md on the service as it is sold together with the sandbox's deviations and
+ * faults, and the tests.
+ */
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'

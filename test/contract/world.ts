@@ -41,7 +41,9 @@ export const openWorld = async (owner: Owner, options: OptionsInput = {}): Promi
   return { ...caller, client, heads, later }
 }
 
-/** The limits, statistics, money and prices of an account: as it is sold, two of them stand beside the rates. */
+/**
+ * The limits, statistics, money and prices of an account: as it is sold, two of them stand beside the rates.
+ */
 export const ratesOf = (record: Json): Json => {
   if (!isSold()) return record.rates
   assert.deepEqual(Object.keys(record.rates), ['limits', 'statistics'])

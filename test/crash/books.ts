@@ -2,6 +2,7 @@
  * Three books that know nothing of each other: what the sandbox wrote down, our money and tasks, our history. The sandbox's is
  * read past all of our code, put into a table beside ours, and compared there.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type postgres from 'postgres'
 import type { Random } from '../support/random.ts'
 import type { SandboxServer } from './servers.ts'
@@ -36,6 +37,7 @@ const PAGE = 1000
 const COMPARED_AT_MOST = 30_000
 const AT_ONCE = 16
 const SAMPLE = 3
+const LIST_LAG_MS = 1000
 const DAY_MS = 86_400_000
 
 export interface Books {
@@ -63,7 +65,7 @@ export async function compareBooks(
     ...(await countHistory(sql)),
     chargedTwice: await count(CHARGED_TWICE),
     lost: await count(LOST),
-    madeUp: (await count(WITHOUT_PAYMENT)) + (await countWrongRanks(sql, sandbox.url, random)),
+    madeUp: (await count(WITHOUT_PAYMENT)) + (await countWrongRanks(sql, sandbox, random)),
     moneyDiffers: (await count(MONEY_DIFFERS)) + (await count(TOTALS_DIFFER)) + (await count(LEDGER_DIFFERS)),
     overBudget: (await count(OVER_PROJECT_BUDGET)) + (await count(OVER_ALL, world.maxDayMicros)),
     overCallLimit: overCallLimit.length,
@@ -96,11 +98,13 @@ interface BookRow {
  * of the book alone where we know nothing. A tag is claimed once.
  */
 async function copyBook(sql: postgres.Sql, { url, clockOffsetMs }: SandboxServer): Promise<void> {
-  const sandboxNowMs = Date.now() + clockOffsetMs
+  // As it is sold, the list ends before the present second.
+  await sleep(LIST_LAG_MS)
+  const listedToMs = Date.now() + clockOffsetMs - LIST_LAG_MS
   const rows: BookRow[] = []
   const range = {
-    datetime_from: stamp(sandboxNowMs - DAY_MS),
-    datetime_to: stamp(sandboxNowMs),
+    datetime_from: stamp(listedToMs - DAY_MS),
+    datetime_to: stamp(listedToMs),
     sort: 'asc',
   }
   for (let offset = 0; ; offset += PAGE) {
@@ -110,13 +114,14 @@ async function copyBook(sql: postgres.Sql, { url, clockOffsetMs }: SandboxServer
     rows.push(...page)
     if (page.length < PAGE) break
   }
+  const statuses = rows.map((row) => readStatus(row.status))
   await sql`
     create table crash_book as
     select b.service_id, b.task_id, b.attempt, b.cost_micros, b.status, coalesce(k.target_id, c.target_id) as target_id,
       coalesce(k.slot, c.slot, 'infinity') as slot, coalesce(m.claimed_at, c.at) as claimed_at
     from unnest(${rows.map((row) => row.id)}::text[], ${rows.map((row) => row.metadata.tag.split('.')[0] ?? '')}::uuid[],
       ${rows.map((row) => Number(row.metadata.tag.split('.')[1]))}::int[],
-      ${rows.map((row) => Math.round(row.cost * 1_000_000))}::bigint[], ${rows.map((row) => row.status)}::text[])
+      ${rows.map((row) => Math.round(row.cost * 1_000_000))}::bigint[], ${statuses}::text[])
       as b (service_id, task_id, attempt, cost_micros, status)
     left join task k on k.id = b.task_id
     left join lateral (
@@ -126,6 +131,11 @@ async function copyBook(sql: postgres.Sql, { url, clockOffsetMs }: SandboxServer
       select max(at) as claimed_at from crash_claim where task_id = b.task_id and attempt = b.attempt) m on true`
   await sql`create index on crash_book (service_id)`
   await sql`create index on crash_book (target_id, slot)`
+}
+
+/** As it is sold, the status is a message. */
+function readStatus(status: string): string {
+  return status === 'Internal SE Server Error.' ? '40101' : status
 }
 
 /** What the service failed by itself (40101) may be bought again, three times in all. */
@@ -256,7 +266,7 @@ interface Stored {
 }
 
 /** Asks the sandbox again for the results of what we stored, and counts those that say something else. */
-async function countWrongRanks(sql: postgres.Sql, sandboxUrl: string, random: Random): Promise<number> {
+async function countWrongRanks(sql: postgres.Sql, sandbox: SandboxServer, random: Random): Promise<number> {
   const all = await sql<(Stored & { place: number })[]>`
     select t.subject, array(select coalesce(a.app_id, '') from unnest(r.app_ids) with ordinality i (id, n)
         left join app a on a.id = i.id order by i.n) as ids,
@@ -268,7 +278,7 @@ async function countWrongRanks(sql: postgres.Sql, sandboxUrl: string, random: Ra
   let wrong = 0
   const work = async () => {
     for (let one = compared.pop(); one !== undefined; one = compared.pop()) {
-      if (!(await isTrue(one, sandboxUrl))) wrong += 1
+      if (!(await isTrue(one, sandbox))) wrong += 1
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
@@ -280,11 +290,12 @@ interface SearchAnswer {
   readonly items: readonly { readonly type: string; readonly rank_group: number; readonly app_id: string }[]
 }
 
-async function isTrue(stored: Stored, sandboxUrl: string): Promise<boolean> {
+async function isTrue(stored: Stored, { url, isSold }: SandboxServer): Promise<boolean> {
+  const store = isSold ? 'apple' : 'ios_store'
   for (const id of stored.serviceIds) {
     const result = await ask<SearchAnswer[] | null>(
-      sandboxUrl,
-      `app_data/ios_store/app_searches/task_get/advanced/${id}`,
+      url,
+      `app_data/${store}/app_searches/task_get/advanced/${id}`,
     )
     const given = result?.[0]
     const organic = (given?.items ?? []).filter((item) => item.type.endsWith('_organic'))

@@ -31,6 +31,8 @@ interface Options {
   readonly minutes: number
   readonly guardOff: GuardName | null
   readonly scenario: GuardName | null
+  /** The sandbox plays the service as it is sold. */
+  readonly asSold: boolean
   readonly logFile: string | null
 }
 
@@ -59,6 +61,7 @@ const HELP = `usage: npm run crash -- [options]
   --seed N          repeat the choices of an earlier run, not its timing
   --guard-off NAME  the story of a guard without it: must not be clean
   --scenario NAME   the same story with the guard: must be clean
+  --as-sold         the service as it is sold, instead of its specification
   --log FILE        what the runners write
 
 guards: ${Object.keys(GUARDS).join(', ')}
@@ -104,6 +107,7 @@ function readOptions(args: string[]): Options | null {
         minutes: { type: 'string' },
         'guard-off': { type: 'string' },
         scenario: { type: 'string' },
+        'as-sold': { type: 'boolean', default: false },
         log: { type: 'string' },
       },
     })
@@ -119,6 +123,7 @@ function readOptions(args: string[]): Options | null {
       minutes: number(values.minutes, isGuarded ? 1 : 2 + Math.ceil(kills / 10)),
       guardOff: (values['guard-off'] ?? null) as GuardName | null,
       scenario: (values['guard-off'] ?? values.scenario ?? null) as GuardName | null,
+      asSold: values['as-sold'],
       logFile: values.log ?? null,
     }
     const isKnown = guards.length < 2 && guards.every((name) => Object.hasOwn(GUARDS, name))
@@ -157,9 +162,11 @@ async function run(options: Options): Promise<boolean> {
   return isClean(findings)
 }
 
-function describe({ scenario, guardOff, kills, tasks, runners, keywords }: Options): string {
-  if (scenario !== null) return `scenario ${scenario}, its guard ${guardOff === null ? 'on' : 'off'}`
-  return `${kills} blows, ${tasks} tasks, ${runners} runners, ${keywords} keywords`
+function describe({ scenario, guardOff, kills, tasks, runners, keywords, asSold }: Options): string {
+  const service = asSold ? ', the service as it is sold' : ''
+  if (scenario !== null)
+    return `scenario ${scenario}, its guard ${guardOff === null ? 'on' : 'off'}${service}`
+  return `${kills} blows, ${tasks} tasks, ${runners} runners, ${keywords} keywords${service}`
 }
 
 type Stage = Awaited<ReturnType<typeof openStage>>
@@ -184,14 +191,14 @@ function playScenario(name: GuardName, stage: Stage): Promise<Runner[]> {
 }
 
 /** Everything that the runners work with, and what starts them. */
-async function openStage({ seed, keywords, scenario, guardOff, logFile }: Options, random: Random) {
+async function openStage({ seed, keywords, scenario, guardOff, asSold, logFile }: Options, random: Random) {
   const { readyMs = READY_MS, callsPerWindow = CALLS_PER_WINDOW } =
     scenario === null ? {} : SCENARIOS[scenario]
   const drawSkew = () => (scenario === null ? random.between(-MOST_SKEW_MS, MOST_SKEW_MS) : 0)
   await shareCompiled()
   const postgres = await startPostgres()
   cleanups.push(postgres.stop)
-  const sandbox = await startSandboxProcess({ seed, readyMs, clockOffsetMs: drawSkew() })
+  const sandbox = await startSandboxProcess({ seed, readyMs, asSold, clockOffsetMs: drawSkew() })
   cleanups.push(sandbox.stop)
   const wire = await startWire(sandbox.url, random.fork())
   cleanups.unshift(wire.close)
@@ -208,6 +215,7 @@ async function openStage({ seed, keywords, scenario, guardOff, logFile }: Option
   cleanups.push(() => closeSync(logFd))
   const env = {
     ...makeSettings({ world, wire, callsPerWindow, scenario }),
+    ...(asSold ? { APP_DATA_STORES: 'apple,google' } : {}),
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
     ...(scenario === null ? { POSTBACK_URL: drawPostbackUrl() } : {}),
     ...(guardOff === null ? {} : { CRASH_GUARD_OFF: guardOff }),

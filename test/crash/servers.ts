@@ -32,6 +32,8 @@ export type SandboxFaults = Readonly<Record<string, number | Readonly<Record<str
 export interface SandboxServer extends Server {
   /** Its clock against that of this machine. */
   readonly clockOffsetMs: number
+  /** Whether it plays the service as it is sold. */
+  readonly isSold: boolean
   /** Replaces its troubles; returns how often each of those before has struck. */
   setFaults(faults: SandboxFaults): Promise<Record<string, number>>
 }
@@ -121,6 +123,8 @@ export interface SandboxOptions {
   /** How long the longest task takes. */
   readonly readyMs: number
   readonly clockOffsetMs: number
+  /** Plays the service as it is sold, instead of its specification. */
+  readonly asSold?: boolean
   /** What the account has paid in; left out: as the sandbox has it. */
   readonly balanceUsd?: number
 }
@@ -130,6 +134,7 @@ export async function startSandboxProcess({
   seed,
   readyMs,
   clockOffsetMs,
+  asSold = false,
   balanceUsd,
 }: SandboxOptions): Promise<SandboxServer> {
   const folder = await mkdtemp(join(tmpdir(), 'storerank-crash-sandbox-'))
@@ -146,6 +151,7 @@ export async function startSandboxProcess({
     statusPerMinute: UNLIMITED,
     requestsInFlight: UNLIMITED,
     webhookTimeoutMs: WEBHOOK_TIMEOUT_MS,
+    asSold,
     balanceUsd,
     faults: { clockOffsetMs },
   }
@@ -167,6 +173,7 @@ export async function startSandboxProcess({
   return {
     url,
     clockOffsetMs,
+    isSold: asSold,
     stop,
     setFaults: async (faults) => {
       const headers = { 'content-type': 'application/json', ...SANDBOX_LOGIN }

@@ -1,7 +1,7 @@
 /**
- * Compares an answer on the wire with the object that the service's official client makes of it, by what that client
- * declares: a field that it does not know, one of another type than it says, one that it loses, and one that it knows
- * and was not sent.
+ * Compares an answer on the wire with the object that the service's official client makes of it, by what that
+ * client declares: a field that it does not know, one of another type than it says, one that it loses, and
+ * one that it knows and was not sent.
  */
 
 import assert from 'node:assert/strict'
@@ -14,7 +14,10 @@ const MODELS = join(dirname(fileURLToPath(import.meta.resolve('dataforseo-client
 // biome-ignore lint/suspicious/noExplicitAny: the answers of the wire are looked into by hand here.
 type Json = any
 
-/** What is wrong with an answer, by the path of the field; `absent` are those that are known and were not sent. */
+/**
+ * What is wrong with an answer, by the path of the field; `absent` are those that are known and were not
+ * sent.
+ */
 export interface Disagreement {
   readonly wrong: string[]
   readonly absent: Set<string>

@@ -1,6 +1,7 @@
 /**
- * Compares an answer of the service with what the client makes of it, field by field: every field that was sent is found again under our
- * name for it, or stands among those that are left out by decision, with the reason.
+ * Compares an answer of the service with what the client makes of it, field by field: every field that was
+ * sent is found again under our name for it, or stands among those that are left out by decision, with the
+ * reason.
  */
 
 import assert from 'node:assert/strict'

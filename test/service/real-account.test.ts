@@ -1,4 +1,7 @@
-/** The account in the form of the service as it is sold, read by the client number by number, where the answer stands beside the project. */
+/**
+ * The account in the form of the service as it is sold, read by the client number by number, where the answer
+ * stands beside the project.
+ */
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'

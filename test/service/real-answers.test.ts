@@ -1,6 +1,6 @@
 /**
- * Answers in the form of the service as it is sold, read by the client field by field. They belong to no part of the project: they are
- * read where they stand beside it.
+ * Answers in the form of the service as it is sold, read by the client field by field. They belong to no part
+ * of the project: they are read where they stand beside it.
  */
 
 import assert from 'node:assert/strict'

@@ -1,6 +1,7 @@
 /**
  * The example watchlist of a first run, as files that `storerank import` reads: two projects, both stores, keywords that are hard to spell,
- * and one each of what else can be watched: a chart, the reviews of an app, the raw pages of a search.
+ * and one each of what else can be watched: a chart, the reviews of an app, the raw pages of a search. Nothing in it is of the service as it is
+ * sold alone, because a first run has the sandbox in the form of the specification.
  */
 import type { Database } from '../db/database.ts'
 import { importWatches, waitForImports } from './import.ts'
@@ -36,8 +37,8 @@ learning,android_store,2840,en,multiplication,
 learning,android_store,2840,en,learn japanese,
 `
 
-const CHARTS = `project,collection,category,location_code,language_code
-learning,topselling_free,education,2840,en
+const CHARTS = `project,store,collection,category,location_code,language_code
+learning,android_store,topselling_free,education,2840,en
 `
 
 const APPS = `project,store,app_id,role,location_code,language_code,info,reviews

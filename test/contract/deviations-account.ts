@@ -4,9 +4,10 @@
  */
 
 import assert from 'node:assert/strict'
+import { parseListingResult } from '../../src/service/listings.ts'
 import { type Caller, fetchTask, type Json, postTasks, stamp, USA } from '../sandbox/caller.ts'
 import { deviates } from './deviates.ts'
-import { postAnswered, postOne, task } from './world.ts'
+import { postOne } from './world.ts'
 
 const PLACE = { location_code: USA, language_code: 'en' }
 const SEARCH = { keyword: 'yoga', ...PLACE }
@@ -287,7 +288,13 @@ deviates('endpoints', 'the search in listings answers at once, for a price per c
         ['per_result', 100],
       ],
     )
-    const [answer] = await postAnswered(client, [task()])
-    assert.equal(answer?.statusCode, 20100)
+    const query = { tag: 'a search', title: 'yoga', orderBy: ['item.rating.value,desc'], limit: 10 }
+    const found = await client.searchListings('android_store', query, {
+      deadlineMs: Number.POSITIVE_INFINITY,
+    })
+    assert.ok(found.kind === 'done')
+    const { items, totalCount, refused } = parseListingResult(found.result)
+    assert.deepEqual([found.costMicros, items.length, refused.length], [11_000, 10, 0])
+    assert.ok((totalCount ?? 0) > 10 && items.every(({ appId, item }) => appId === item.appId))
   },
 })

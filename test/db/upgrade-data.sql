@@ -13,8 +13,13 @@ insert into location (store, code, name) values ('ios_store', 2840, 'United Stat
 insert into app_watch (project, store, app_id, role, info, reviews, location_code, language_code) values
   ('fitness', 'ios_store', '1001', 'own', true, true, 2840, 'en'),
   ('fitness', 'ios_store', '1002', 'competitor', false, false, null, null);
+insert into app_watch (project, store, app_id, reviews, location_code, language_code) values
+  ('fitness', 'android_store', 'com.acme.yoga', true, 2840, 'en');
 insert into chart_watch (project, collection, location_code, language_code) values
   ('fitness', 'topselling_free', 2840, 'en');
+insert into chart_watch (project, store, collection, category, age_rating, depth, location_code, language_code) values
+  ('fitness', 'ios_store', 'top_free_ios', null, null, 1000, 2840, 'en'),
+  ('fitness', 'android_store', 'topgrossing', 'family', 'ages_6_8', 200, 2840, 'en');
 update project set enabled = false where name = 'asleep';
 update app set title = 'Yoga ' || app_id where store = 'ios_store';
 
@@ -24,8 +29,11 @@ select id, '2026-03-10', '2026-03-10 00:05+00', 100, 2, array(select a.id from a
 from target where function = 'app_searches' and subject = 'yoga';
 insert into ranking (target_id, slot, gap, reason)
 select id, '2026-03-10', 'budget', null from target where subject = 'calm';
+insert into ranking (target_id, slot, captured_at, depth, app_ids)
+select id, '2026-03-10', '2026-03-10 00:05+00', 1000, array(select a.id from app a where a.store = 'ios_store' order by a.id)
+from target where subject = 'top_free_ios';
 insert into listing (hash, title, description, details) values
-  ('\x01', 'Yoga', 'Breathe in.', '{}'), ('\x02', 'Yoga', 'Breathe out.', '{}');
+  ('\x01', 'Yoga', 'Breathe in.', '{"subtitle": "Every day"}'), ('\x02', 'Yoga', 'Breathe out.', '{"subtitle": "Every morning"}');
 insert into app_snapshot (target_id, slot, captured_at, app, found, rating, version, price_micros, currency, listing_hash)
 select t.id, slot, slot, a.id, true, 4.5, version, 0, 'USD', hash
 from target t, app a, (values
@@ -34,6 +42,11 @@ where t.function = 'app_info' and a.app_id = '1001';
 insert into page (target_id, slot, number, html_gzip) select id, '2026-03-10', 1, '\x00' from target where subject = 'calm';
 insert into review (app, review_id, location_code, language_code, rating, title, text, first_seen_at, last_seen_at)
 select id, 'r1', 2840, 'en', 5, 'Good', 'Very good.', '2026-03-10', '2026-03-10' from app where app_id = '1001';
+insert into review (app, review_id, location_code, language_code, rating, text, helpful_count, responses, first_seen_at, last_seen_at)
+select id, 'r2', 2840, 'en', 2, 'It stops.', 3, '[{"author": "Acme", "title": null, "text": "Mended.", "timestamp": "2026-03-10T09:00:00.000Z"}]',
+  '2026-03-10', '2026-03-10' from app where app_id = 'com.acme.yoga';
+-- A search in listings.
+insert into target (store, function, subject, location_code, language_code) values ('ios_store', 'app_listings', 'title=yoga', 0, '');
 
 insert into post (id, store, function, state, send_before, answer_before, problem) values
   ('00000000-0000-7000-8000-000000000001', 'ios_store', 'app_searches', 'unknown', '2026-03-11 00:01+00', '2026-03-11 00:02+00', 'No answer came.'),
@@ -45,7 +58,8 @@ select ('00000000-0000-7000-8001-00000000000' || n)::uuid, t.id, '2026-03-11', '
 from (values
   (1, 'app_searches', 'yoga', 'posting', uuid '00000000-0000-7000-8000-000000000001', null, null::timestamptz, null),
   (2, 'app_info', '1001', 'collected', '00000000-0000-7000-8000-000000000002', 's-2', '2026-03-11 00:05+00', null),
-  (3, 'app_list', 'topselling_free', 'failed', null, 's-3', '2026-03-11 00:06+00', 'The service gave up.')
+  (3, 'app_list', 'topselling_free', 'failed', null, 's-3', '2026-03-11 00:06+00', 'The service gave up.'),
+  (4, 'app_listings', 'title=yoga', 'collected', null, 's-4', '2026-03-11 00:07+00', null)
 ) v (n, function, subject, state, post, service_id, ended_at, problem)
 join target t on t.function = v.function and t.subject = v.subject;
 insert into charge (kind, at, project_id, amount_micros, target_id, slot, service_id)

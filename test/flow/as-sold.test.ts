@@ -131,10 +131,28 @@ test('what was measured stands in the history as that of any service does', asyn
     ['android_store measured', 'ios_store measured'],
   )
   assert.ok(apps.every(({ title }) => title !== null))
-  const [reviews] = await world.db.sql`select count(distinct store)::int as stores from app_review`
-  assert.equal(reviews?.stores, 2)
+  const reviews = await world.db.sql`
+    select store, count(helpful_count) > 0 as "saysHelp", count(response) > 0 as "hasAnswers" from app_review group by 1 order by 1`
+  assert.deepEqual(
+    [...reviews],
+    [
+      { store: 'android_store', saysHelp: true, hasAnswers: true },
+      { store: 'ios_store', saysHelp: false, hasAnswers: false },
+    ],
+  )
+  const subtitles = await world.db.sql`select from listing where details ->> 'subtitle' <> ''`
+  assert.equal(subtitles.length, 1)
   const [pages] = await world.db.sql`select count(*)::int as pages from page`
   assert.ok(pages?.pages > 0)
+})
+
+test('the newest reviews were asked for, and one list for what was ready of all functions', async () => {
+  const { rows } = await readTheirBooks()
+  const orders = rows.flatMap(({ metadata }) => (metadata as { sort_by?: string } | null)?.sort_by ?? [])
+  assert.deepEqual(orders.sort(), ['most_recent', 'newest'])
+  const lists = await world.db.sql<{ path: string }[]>`
+    select distinct path from api_call where kind = 'tasks_ready'`
+  assert.ok(lists.some(({ path }) => path === '/v3/app_data/tasks_ready'))
 })
 
 test('no call was refused', async () => {

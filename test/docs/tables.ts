@@ -4,6 +4,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { JOBS } from '../../jobs/index.ts'
+import { COMMAND_GROUPS, type Command } from '../../src/cli/command.ts'
+import { loadCommands } from '../../src/cli/main.ts'
+import { toFlag } from '../../src/cli/program.ts'
 import { listSettings } from '../../src/setting.ts'
 import { GROUPS } from '../../src/settings.ts'
 
@@ -13,10 +17,14 @@ export interface Table {
   /** Its place in the page is between `<!-- name: … -->` and `<!-- /name -->`. */
   readonly name: string
   readonly page: string
-  readonly draw: () => string
+  readonly draw: () => string | Promise<string>
 }
 
-export const TABLES: readonly Table[] = [{ name: 'settings', page: 'docs/operations.md', draw: drawSettings }]
+export const TABLES: readonly Table[] = [
+  { name: 'commands', page: 'README.md', draw: drawCommands },
+  { name: 'settings', page: 'docs/operations.md', draw: drawSettings },
+  { name: 'jobs', page: 'docs/operations.md', draw: drawJobs },
+]
 
 /** @throws Error when the page has no such place */
 export function readTable({ name, page }: Table): { text: string; replace(table: string): string } {
@@ -48,4 +56,29 @@ function drawSettings(): string {
 
 function quote(text: string | undefined): string {
   return text ? `\`${text}\`` : ''
+}
+
+async function drawCommands(): Promise<string> {
+  const commands = await loadCommands()
+  const rows = COMMAND_GROUPS.flatMap((group) =>
+    commands.filter((each) => each.group === group).flatMap((each) => listRows(each)),
+  )
+  return drawRows(['command', 'does', 'options'], rows)
+}
+
+function listRows(command: Command, before = ''): string[][] {
+  const { name, summary, options = {}, arguments: given = {}, commands = [] } = command
+  const words = [before + name, ...Object.values(given).map(({ form = '' }) => form.replace('...', '…'))]
+  const flags = Object.keys(options).map((key) => quote(toFlag(key)))
+  return [
+    [quote(words.join(' ')), summary, flags.join(' ')],
+    ...commands.flatMap((inner) => listRows(inner, `${before}${name} `)),
+  ]
+}
+
+function drawJobs(): string {
+  return drawRows(
+    ['job', 'wakes (cron, UTC)', 'does'],
+    JOBS.map(({ name, cron, description }) => [quote(name), quote(cron), description]),
+  )
 }

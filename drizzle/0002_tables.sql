@@ -5,13 +5,33 @@ CREATE TABLE "money_zone" (
 	CONSTRAINT "money_zone_project_id_since_pk" PRIMARY KEY("project_id","since")
 );
 --> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_kind_of_rule";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_keyword_and_tag_only_of_ranks";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_store_and_app_not_of_money_and_service";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_app_and_role_only_of_kinds_of_apps";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_direction_only_of_moves";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_threshold_of_kind";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_threshold_in_range_of_kind";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_bands_only_of_rank_moved";
+--> statement-breakpoint
 ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_bands_1_to_700";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_top_of_kind";
 --> statement-breakpoint
 ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_top_1_to_700";
 --> statement-breakpoint
-ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_base_1_to_700";
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_compared_with_only_of_comparing_kinds";
 --> statement-breakpoint
-ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_threshold_in_range_of_kind";
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_best_and_base_only_of_rank_moved";
+--> statement-breakpoint
+ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_base_1_to_700";
 --> statement-breakpoint
 ALTER TABLE "app_watch" DROP CONSTRAINT "app_watch_html_only_with_info_of_android_store";
 --> statement-breakpoint
@@ -56,14 +76,6 @@ ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_bands_1_to_1000" CHECK ((coa
 ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_top_1_to_1000" CHECK ((top between 1 and 1000) is not false or refuse('alert_rule', 'top_1_to_1000', array[project, name], to_jsonb(top)));
 --> statement-breakpoint
 ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_base_1_to_1000" CHECK ((base between 1 and 1000) is not false or refuse('alert_rule', 'base_1_to_1000', array[project, name], to_jsonb(base)));
---> statement-breakpoint
-ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_threshold_in_range_of_kind" CHECK ((case kind
-        when 'rank_moved' then threshold between 1 and 1000
-        when 'not_measured' then threshold between 1 and 366
-        when 'rating_below' then threshold between 1 and 5
-        when 'rating_dropped' then threshold between 0.01 and 4
-        when 'review_low' then threshold between 1 and 5
-        else threshold > 0 and threshold <= 1000000 end) is not false or refuse('alert_rule', 'threshold_in_range_of_kind', array[project, name], to_jsonb(threshold), to_jsonb(kind)));
 --> statement-breakpoint
 ALTER TABLE "app_watch" ADD CONSTRAINT "app_watch_html_only_with_info_or_reviews_of_android_store" CHECK ((not html or ((info or reviews) and store = 'android_store')) is not false or refuse('app_watch', 'html_only_with_info_or_reviews_of_android_store', array[project, store, app_id], to_jsonb(info), to_jsonb(reviews), to_jsonb(store)));
 --> statement-breakpoint

@@ -67,17 +67,17 @@ comment on table alert_rule is 'What a project is told of, and through which cha
 comment on column alert_rule.id is 'The number of the rule.';
 comment on column alert_rule.project is 'The project.';
 comment on column alert_rule.name is 'The name of the rule, once in each project.';
-comment on column alert_rule.kind is 'rank_moved, top_crossed, overtaken, not_measured, visibility_moved, share_of_voice_moved, top_count_moved, new_app, rating_below, rating_dropped, review_low, listing_changed, budget_used, balance_low, job_late or outage.';
+comment on column alert_rule.kind is 'What it tells of: the view alert_kind has all kinds, and which columns each takes.';
 comment on column alert_rule.store is 'Only this store; null: both.';
 comment on column alert_rule.app_id is 'Only this app of the project, own or competitor; null: those of role.';
 comment on column alert_rule.role is 'Whose apps, where app_id is null: own, competitor or any.';
 comment on column alert_rule.keyword is 'Only this keyword; null: all keywords and charts.';
 comment on column alert_rule.tag is 'Only keywords and charts with this tag; null: all.';
 comment on column alert_rule.direction is 'Only what rose (up: a better rank, more visibility, into the top) or fell (down); any: both.';
-comment on column alert_rule.threshold is 'From where on it is told: places (rank_moved, where the better rank is 1 to 10), days (not_measured, balance_low), percent (visibility_moved, share_of_voice_moved, budget_used), keywords (top_count_moved, new_app), stars (rating_below, rating_dropped, review_low) or hours (job_late); null for the other kinds.';
+comment on column alert_rule.threshold is 'From where on it is told. What it counts for a kind is in alert_kind.';
 comment on column alert_rule.threshold_11_to_30 is 'Places, where the better of the two ranks is 11 to 30; null: threshold.';
 comment on column alert_rule.threshold_beyond is 'Places, where the better of the two ranks is beyond 30; null: threshold_11_to_30.';
-comment on column alert_rule.top is 'The N of "top N": top_crossed, new_app, top_count_moved; of overtaken where the competitor has to stand now, null: anywhere.';
+comment on column alert_rule.top is 'The N of "top N"; of overtaken where the competitor has to stand now, null: anywhere.';
 comment on column alert_rule.compared_with is '1 day, 7 days or 30 days before; of rank_moved also best (the best rank of window_days) or base (the rank in base).';
 comment on column alert_rule.base is 'The rank that compared_with = base compares with.';
 comment on column alert_rule.window_days is 'The days before in which the best rank is looked for; null: 90.';
@@ -170,6 +170,72 @@ revoke execute on function find_named_by_rule() from public;
 
 create or replace trigger b_named before insert or update of project, channel on alert_rule
 for each row execute function find_named_by_rule();
+
+-- A column is given where it differs from what it is when it is left out. best and base are of the kinds that
+-- take base.
+create or replace function refuse_unfit_rule() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  kind record;
+  refusal record;
+begin
+  select * into kind from alert_kind k where k.name = new.kind;
+  select * into refusal
+  from (
+    select 1 as place, 'kind_of_rule' as rule,
+      format('There is no kind of rule %s.', shown_value(to_jsonb(new.kind)))
+        || coalesce(' Did you mean ' || nearest_name(new.kind, array(select name from alert_kind)) || '?', '')
+        as message,
+      'It is ' || (select string_agg(name, ', ') from alert_kind) || '.' as hint
+    where kind.name is null
+    union all
+    select 2, 'column_of_kind', format('%s is %s, which a rule of the kind %s does not take.', c.name,
+        shown_value(to_jsonb(new) -> c.name), kind.name),
+      case when c.name <> c.taken_with and 'compared_with' = any(kind.takes)
+        then 'Write 1 day, 7 days or 30 days.'
+        else format('Take %s out. It takes %s.', c.name,
+          coalesce(nullif(array_to_string(kind.takes, ', '), ''), 'none but those that every rule has')) end
+    from (values
+      ('store', 'store', new.store is not null), ('app_id', 'app_id', new.app_id is not null),
+      ('role', 'role', new.role <> 'own'), ('keyword', 'keyword', new.keyword is not null),
+      ('tag', 'tag', new.tag is not null), ('direction', 'direction', new.direction <> 'any'),
+      ('threshold', 'threshold', new.threshold is not null),
+      ('threshold_11_to_30', 'threshold_11_to_30', new.threshold_11_to_30 is not null),
+      ('threshold_beyond', 'threshold_beyond', new.threshold_beyond is not null),
+      ('top', 'top', new.top is not null),
+      ('compared_with', 'compared_with', new.compared_with <> '1 day'),
+      ('compared_with', 'base', new.compared_with in ('best', 'base'))
+    ) c (name, taken_with, is_given)
+    where c.is_given and c.taken_with <> all(kind.takes)
+    union all
+    select 3, 'column_needed_by_kind', format('A rule of the kind %s needs %s.', kind.name, n.name),
+      case n.name when 'threshold' then 'It counts ' || kind.threshold_counts || '.'
+        else 'It is the N of "top N".' end
+    from unnest(kind.needs) n (name)
+    where to_jsonb(new) ->> n.name is null
+    union all
+    select 4, 'threshold_in_range_of_kind', format('threshold is %s, and a rule of the kind %s takes %s to %s.',
+        shown_value(to_jsonb(new.threshold)), kind.name, kind.threshold_from::numeric,
+        kind.threshold_to::numeric),
+      'It counts ' || kind.threshold_counts || '.'
+    where not new.threshold between kind.threshold_from and kind.threshold_to
+  ) r
+  order by place
+  limit 1;
+  if found then
+    raise check_violation using message = refusal.message, hint = refusal.hint,
+      detail = format('The row of alert_rule: %s, %s.',
+        shown_value(to_jsonb(new.project)), shown_value(to_jsonb(new.name))),
+      schema = 'public', table = 'alert_rule', constraint = 'alert_rule_' || refusal.rule;
+  end if;
+  return new;
+end $$;
+comment on function refuse_unfit_rule() is
+  'Refuses a rule of a kind that there is not, or with columns that its kind does not take, or lacks.';
+revoke execute on function refuse_unfit_rule() from public;
+
+create or replace trigger c_fits_kind before insert or update on alert_rule
+for each row execute function refuse_unfit_rule();
 
 -- Messages outlive their channel, so that no event is taken for one that waits.
 create or replace function end_channel() returns trigger

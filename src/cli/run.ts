@@ -1,4 +1,4 @@
-/** What `storerank run` does: the whole cycle until nothing is outstanding, or the named jobs once. */
+/** `storerank run`: the whole cycle until nothing is outstanding, or the named jobs once. */
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob, JOBS } from '../../jobs/index.ts'
@@ -15,45 +15,38 @@ import {
 import { BUSY, executeJob } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { describeSpentAccount, readBusinessTime } from '../report/money.ts'
-import { describeAttempts, formatCount, formatInstant } from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
 import type { Secret } from '../secret.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
-import type { CommandContext } from './command.ts'
-import type { Document } from './document.ts'
+import type { CommandContext, CommandOptions, JobName } from './command.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
+import { describeAttempts, formatCount, formatInstant } from './print.ts'
 import { createProgress, type Progress } from './progress.ts'
-import { describeRun } from './run-report.ts'
+import { printRunReport } from './run-report.ts'
 import { openWorkSession, type WorkSession } from './session.ts'
 
 /** Normal priority takes minutes, up to 45 (docs/service.md: pace of completion). */
 const DEFAULT_WAIT_MS = 60 * 60_000
 const LOOK_EVERY_MS = 100
+/** Jobs that enqueue posts or fetch jobs, and the one that enqueues messages: a runner is started for them. */
+const MOVES_WORK: ReadonlySet<JobName> = new Set(['track', 'reconcile', 'collect'])
+const TELLS: JobName = 'alerts'
 
-interface RunOptions {
-  /** None: the whole cycle. */
-  readonly jobs: readonly string[]
-  /** Milliseconds. */
-  readonly wait?: number
-  /** A file. */
-  readonly metrics?: string
-}
-
-export async function run(options: RunOptions, caller: CommandContext): Promise<Document> {
+export async function run(options: CommandOptions['run'], caller: CommandContext): Promise<number> {
   const context = { ...caller, log: quietOnTerminal(caller) }
-  const ended = await runOnce(options, context)
+  const exitCode = await runOnce(options, context)
   const { heartbeatUrl } = context.config
-  if (!ended.exitCode && heartbeatUrl !== null) await sendBeat(heartbeatUrl, context)
-  return ended
+  if (exitCode === 0 && heartbeatUrl !== null) await sendBeat(heartbeatUrl, context)
+  return exitCode
 }
 
-async function runOnce(options: RunOptions, context: CommandContext): Promise<Document> {
+async function runOnce(options: CommandOptions['run'], context: CommandContext): Promise<number> {
   const session = await openWorkSession(context).catch(async (error: unknown) => {
     if (options.metrics !== undefined) await writeNoFigures(options.metrics, context)
     throw error
   })
   const progress = createProgress(context)
-  const waitMs = options.wait ?? DEFAULT_WAIT_MS
+  const waitMs = options.waitMs ?? DEFAULT_WAIT_MS
   let metrics: RunMetrics | null = null
   try {
     if (options.metrics !== undefined) {
@@ -120,31 +113,30 @@ function quietOnTerminal({ log, isTerminal }: CommandContext): Logger {
 
 async function runJobs(
   session: WorkSession,
-  names: readonly string[],
+  names: readonly JobName[],
   waitMs: number,
-  { stdout, signal }: CommandContext,
-): Promise<Document> {
-  const jobs = names.map(findJob)
-  const posts = jobs.some(({ enqueues }) => enqueues === 'posts')
-  const messages = jobs.some(({ enqueues }) => enqueues === 'messages')
-  const works = posts ? 'posts' : messages ? 'messages' : null
-  const runner = works === null ? null : await startRunner(session.job, [], works)
-  for (const job of jobs) {
-    const summary = await executeJob(session.job, job)
+  context: CommandContext,
+): Promise<number> {
+  const movesWork = names.some((name) => MOVES_WORK.has(name))
+  const tells = names.includes(TELLS)
+  const runner =
+    movesWork || tells ? await startRunner(session.job, [], movesWork ? 'posts' : 'messages') : null
+  for (const name of names) {
+    const summary = await executeJob(session.job, findJob(name))
     if (summary === BUSY) {
-      const warning = `Another runner has the job ${job.name}; nothing was done here.`
-      return { parts: [], warnings: [warning], exitCode: EXIT.busy }
+      context.stderr.write(`Another runner has the job ${name}; nothing was done here.\n`)
+      return EXIT.busy
     }
-    stdout.write(`${job.name}: ${JSON.stringify(summary)}\n`)
+    context.stdout.write(`${name}: ${JSON.stringify(summary)}\n`)
   }
   const deadlineMs = performance.now() + waitMs
-  while (posts && (await session.job.queue.countOpen()) > 0 && performance.now() < deadlineMs) {
-    await sleep(LOOK_EVERY_MS, undefined, { signal })
+  while (movesWork && (await session.job.queue.countOpen()) > 0 && performance.now() < deadlineMs) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
   }
-  if (messages) await waitForDeliveries(session.job)
-  if (!posts) return { parts: [] }
+  if (tells) await waitForDeliveries(session.job)
+  if (!movesWork) return 0
   const outstanding = await readOutstanding(session.db, session.job.settings.reconcileQuietMs)
-  return { parts: [], ...(await explainHeld(session, { refusal: runner?.refusal ?? null, outstanding })) }
+  return explainHeld(session, { refusal: runner?.refusal ?? null, outstanding }, context)
 }
 
 async function runWholeCycle(
@@ -152,7 +144,7 @@ async function runWholeCycle(
   progress: Progress,
   waitMs: number,
   context: CommandContext,
-): Promise<Document> {
+): Promise<number> {
   const began = await readBusinessTime(session.db)
   if (
     session.embedded !== null &&
@@ -175,19 +167,21 @@ async function runWholeCycle(
     },
   })
   phases.end(result)
-  const parts = await describeRun(session, result, began, context.config)
-  return { parts, ...(await explainHeld(session, result)) }
+  await printRunReport(session, result, began, context)
+  return explainHeld(session, result, context)
 }
 
-/** Why planned tasks are not posted or nothing can be bought, if it is so, with the exit code. */
+/** Writes why planned tasks are not posted or nothing can be bought, if it is so. Returns the exit code. */
 async function explainHeld(
   { db, job }: WorkSession,
   { refusal, outstanding }: Pick<CycleResult, 'refusal' | 'outstanding'>,
-): Promise<Pick<Document, 'warnings' | 'exitCode'>> {
+  { stderr }: CommandContext,
+): Promise<number> {
   const held = refusal?.message ?? describeHeld(outstanding)
-  if (held !== null) return { warnings: [held], exitCode: exitCodeOf(refusal) }
-  const spent = await describeSpentAccount(db, job.settings.budget)
-  return spent === null ? {} : { warnings: [spent], exitCode: EXIT.outOfMoney }
+  const spent = held === null ? await describeSpentAccount(db, job.settings.budget) : null
+  if (held === null && spent === null) return EXIT.done
+  stderr.write(`${held ?? spent}\n`)
+  return spent === null ? exitCodeOf(refusal) : EXIT.outOfMoney
 }
 
 function describeHeld({ planned, outage, restoreHold }: Outstanding): string | null {

@@ -4,33 +4,33 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { JOBS } from '../../jobs/index.ts'
-import { COMMAND_GROUPS, type Command } from '../../src/cli/command.ts'
-import { loadCommands } from '../../src/cli/main.ts'
-import { toFlag } from '../../src/cli/program.ts'
+import { columnsOf, KINDS } from '../../src/alerts/kinds/kinds.ts'
 import { listSettings } from '../../src/setting.ts'
 import { GROUPS } from '../../src/settings.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')
 
 export interface Table {
-  /** Its place in the page is between `<!-- name: … -->` and `<!-- /name -->`. */
+  /** Its place in the page is between `<!-- name: … -->` and `<!-- /name -->`, in SQL behind `-- `. */
   readonly name: string
   readonly page: string
-  readonly draw: () => string | Promise<string>
+  readonly draw: () => string
 }
 
 export const TABLES: readonly Table[] = [
-  { name: 'commands', page: 'README.md', draw: drawCommands },
   { name: 'settings', page: 'docs/operations.md', draw: drawSettings },
-  { name: 'jobs', page: 'docs/operations.md', draw: drawJobs },
+  { name: 'kinds', page: 'docs/alerts.md', draw: drawKinds },
+  { name: 'kinds', page: 'drizzle/objects/alert-kind.sql', draw: writeKinds },
 ]
 
 /** @throws Error when the page has no such place */
 export function readTable({ name, page }: Table): { text: string; replace(table: string): string } {
   const content = readFileSync(join(PROJECT, page), 'utf8')
   const [, before, text, after] =
-    new RegExp(`^(.*<!-- ${name}: [^\n]*-->\n)(.*)(<!-- /${name} -->.*)$`, 's').exec(content) ?? []
+    new RegExp(
+      `^(.*<!-- ${name}: [^\n]*-->\n)(.*?)(\\s*-- <!-- /${name} -->.*|<!-- /${name} -->.*)$`,
+      's',
+    ).exec(content) ?? []
   if (text === undefined) throw new Error(`${page} has no place for the table ${name}.`)
   return { text, replace: (table) => `${before}${table}${after}` }
 }
@@ -58,27 +58,33 @@ function quote(text: string | undefined): string {
   return text ? `\`${text}\`` : ''
 }
 
-async function drawCommands(): Promise<string> {
-  const commands = await loadCommands()
-  const rows = COMMAND_GROUPS.flatMap((group) =>
-    commands.filter((each) => each.group === group).flatMap((each) => listRows(each)),
-  )
-  return drawRows(['command', 'does', 'options'], rows)
+function drawKinds(): string {
+  const rows = KINDS.map(({ name, tells, threshold, more = '' }) => [
+    quote(name),
+    tells,
+    threshold?.counts ?? '–',
+    more,
+  ])
+  return drawRows(['kind', 'tells of', '`threshold`', 'more'], rows)
 }
 
-function listRows(command: Command, before = ''): string[][] {
-  const { name, summary, options = {}, arguments: given = {}, commands = [] } = command
-  const words = [before + name, ...Object.values(given).map(({ form = '' }) => form.replace('...', '…'))]
-  const flags = Object.keys(options).map((key) => quote(toFlag(key)))
-  return [
-    [quote(words.join(' ')), summary, flags.join(' ')],
-    ...commands.flatMap((inner) => listRows(inner, `${before}${name} `)),
-  ]
+/** The rows of the view alert_kind. */
+function writeKinds(): string {
+  const text = (value: string) => `'${value.replaceAll("'", "''")}'`
+  const rows = KINDS.map((kind) => {
+    const { takes, needs } = columnsOf(kind)
+    const { counts, from, to } = kind.threshold ?? {}
+    const threshold = [counts === undefined ? 'null' : text(counts), from ?? 'null', to ?? 'null']
+    const parts = [text(kind.tells), splitArray(takes), `'{${needs}}'`, threshold.join(', ')]
+    return `  (${[text(kind.name), ...parts].join(',\n    ')})`
+  })
+  return rows.join(',\n')
 }
 
-function drawJobs(): string {
-  return drawRows(
-    ['job', 'wakes (cron, UTC)', 'does'],
-    JOBS.map(({ name, cron, description }) => [quote(name), quote(cron), description]),
-  )
+/** As a literal in lines of bounded width. */
+function splitArray(names: readonly string[]): string {
+  const lines = names.join(',').match(/.{1,90}(,|$)/g) ?? ['']
+  return lines
+    .map((line, n) => `'${n === 0 ? '{' : ''}${line}${n === lines.length - 1 ? '}' : ''}'`)
+    .join('\n    ')
 }

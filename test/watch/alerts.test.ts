@@ -153,13 +153,13 @@ test('a row that breaks a rule is refused alone, in a sentence', async () => {
   assert.equal(added, 1)
   const expected = [
     /^3: There is no kind of rule "rank_fell"\. It is rank_moved, /,
-    /^4: threshold is null\. Rules of the kinds .*; the kind is "rank_moved"\./,
+    /^4: A rule of the kind rank_moved needs threshold\. It counts places, /,
     /^5: threshold is "many", which is no number$/,
     /^6: top is 99999, and may be 1 to 1000\./,
     /^7: cooldown is .*, and may be 0 to 366 days/,
     /^8: There is no project "fitnes"\. Did you mean fitness\? /,
     /^9: There is no channel "nowhere"\. Insert it into alert_channel first/,
-    /^10: kind is missing\. docs\/alerts\.md has the kinds of rules/,
+    /^10: kind is missing\. A rule is of a kind of the view alert_kind/,
     /^11: There is no kind of channel "pager"\. It is webhook, slack or email$/,
     /^12: The address of a "webhook" is no URL that begins with https/,
     /^13: alert_channel has no column project$/,

@@ -49,7 +49,7 @@ const rankMoved: AlertKind = {
     'base',
     'window_days',
   ],
-  threshold: { counts: 'places, where the better of the two ranks is 1 to 10', from: 1, to: 700 },
+  threshold: { counts: 'places, where the better of the two ranks is 1 to 10', from: 1, to: 1000 },
   source: RANKS,
   // Against the best rank of a window; or against a base, since it was last within reach of that.
   select: `

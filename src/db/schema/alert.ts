@@ -111,13 +111,6 @@ export const alertChannel = pgTable(
 function scopeRules(rule: Rule) {
   return [
     ...sharedRules(rule),
-    rule(
-      'kind_of_rule',
-      sql`kind in ('rank_moved', 'top_crossed', 'overtaken', 'not_measured', 'visibility_moved', 'share_of_voice_moved',
-        'top_count_moved', 'new_app', 'rating_below', 'rating_dropped', 'review_low', 'listing_changed', 'budget_used',
-        'balance_low', 'job_late', 'outage')`,
-      'kind',
-    ),
     rule('store_known', sql`store in ('ios_store', 'android_store')`, 'store'),
     rule(
       'app_id_form',
@@ -127,29 +120,6 @@ function scopeRules(rule: Rule) {
     rule('role_own_competitor_or_any', sql`role in ('own', 'competitor', 'any')`, 'role'),
     rule('keyword_1_to_700', sql`char_length(keyword) between 1 and 700`, 'keyword', 'char_length(keyword)'),
     rule('tag_1_to_100', sql`char_length(tag) between 1 and 100`, 'tag', 'char_length(tag)'),
-    rule(
-      'keyword_and_tag_only_of_ranks',
-      sql`num_nonnulls(keyword, tag) = 0 or kind in ('rank_moved', 'top_crossed', 'overtaken', 'not_measured',
-        'visibility_moved', 'share_of_voice_moved', 'top_count_moved', 'new_app')`,
-      'kind',
-      'keyword',
-      'tag',
-    ),
-    rule(
-      'store_and_app_not_of_money_and_service',
-      sql`num_nonnulls(store, app_id) = 0 or kind not in ('budget_used', 'balance_low', 'job_late', 'outage')`,
-      'kind',
-      'store',
-      'app_id',
-    ),
-    rule(
-      'app_and_role_only_of_kinds_of_apps',
-      sql`(app_id is null or kind not in ('not_measured', 'new_app'))
-        and (role = 'own' or kind not in ('overtaken', 'not_measured', 'new_app', 'budget_used', 'balance_low', 'job_late', 'outage'))`,
-      'kind',
-      'app_id',
-      'role',
-    ),
   ]
 }
 
@@ -158,47 +128,10 @@ function thresholdRules(rule: Rule) {
   return [
     rule('direction_any_up_or_down', sql`direction in ('any', 'up', 'down')`, 'direction'),
     rule(
-      'direction_only_of_moves',
-      sql`direction = 'any' or kind in ('rank_moved', 'top_crossed', 'visibility_moved', 'share_of_voice_moved', 'top_count_moved')`,
-      'direction',
-      'kind',
-    ),
-    rule(
-      'threshold_of_kind',
-      sql`(threshold is null) = (kind in ('top_crossed', 'overtaken', 'listing_changed', 'outage'))`,
-      'threshold',
-      'kind',
-    ),
-    // NaN is greater than every number.
-    rule(
-      'threshold_in_range_of_kind',
-      sql`case kind
-        when 'rank_moved' then threshold between 1 and 1000
-        when 'not_measured' then threshold between 1 and 366
-        when 'rating_below' then threshold between 1 and 5
-        when 'rating_dropped' then threshold between 0.01 and 4
-        when 'review_low' then threshold between 1 and 5
-        else threshold > 0 and threshold <= 1000000 end`,
-      'threshold',
-      'kind',
-    ),
-    rule(
-      'bands_only_of_rank_moved',
-      sql`num_nonnulls(threshold_11_to_30, threshold_beyond) = 0 or kind = 'rank_moved'`,
-      'kind',
-    ),
-    rule(
       'bands_1_to_1000',
       sql`coalesce(threshold_11_to_30, 1) between 1 and 1000 and coalesce(threshold_beyond, 1) between 1 and 1000`,
       'threshold_11_to_30',
       'threshold_beyond',
-    ),
-    rule(
-      'top_of_kind',
-      sql`case kind when 'top_crossed' then top is not null when 'new_app' then top is not null
-        when 'top_count_moved' then top is not null when 'overtaken' then true else top is null end`,
-      'top',
-      'kind',
     ),
     rule('top_1_to_1000', sql`top between 1 and 1000`, 'top'),
   ]
@@ -211,19 +144,6 @@ function comparisonRules(rule: Rule) {
       'compared_with_known',
       sql`compared_with in ('1 day', '7 days', '30 days', 'best', 'base')`,
       'compared_with',
-    ),
-    rule(
-      'compared_with_only_of_comparing_kinds',
-      sql`compared_with = '1 day' or kind not in ('not_measured', 'rating_below', 'review_low', 'listing_changed', 'budget_used',
-        'balance_low', 'job_late', 'outage')`,
-      'compared_with',
-      'kind',
-    ),
-    rule(
-      'best_and_base_only_of_rank_moved',
-      sql`compared_with not in ('best', 'base') or kind = 'rank_moved'`,
-      'compared_with',
-      'kind',
     ),
     rule(
       'base_where_compared_with_base',

@@ -1,0 +1,43 @@
+/** `storerank init`: writes a commented file of the settings, to be filled in. */
+import { writeFile } from 'node:fs/promises'
+import { ConfigurationError } from '../errors.ts'
+import { type Group, listSettings } from '../setting.ts'
+import { GROUPS } from '../settings.ts'
+import type { CommandContext, CommandOptions } from './command.ts'
+
+/** Only its owner reads it: there will be a password in it. */
+const MODE = 0o600
+/** Of the lines between the groups. */
+const WIDTH = 100
+
+export async function run({ file }: CommandOptions['init'], { stdout }: CommandContext): Promise<number> {
+  try {
+    await writeFile(file, drawTemplate(), { flag: 'wx', mode: MODE })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const reason = code === 'EEXIST' ? 'it is there already, and nothing was changed' : message
+    throw new ConfigurationError(`${file} was not written: ${reason}.`, { cause: error })
+  }
+  stdout.write(
+    `${file} has every setting with its meaning, and none is set: with no settings storerank uses an embedded database and the sandbox. ` +
+      'Fill in what is yours, then: storerank migrate && storerank plan\n',
+  )
+  return 0
+}
+
+/** Every setting, in the order in which a person meets them; commented out with its default or an example. */
+export function drawTemplate(): string {
+  const head = [
+    '# Settings of storerank. Read where it stands in the working folder, or with --settings; the environment wins.',
+    '# A line without # counts. Keep the file to yourself: chmod 600 .env',
+  ]
+  return [...head, ...GROUPS.flatMap(drawGroup), ''].join('\n')
+}
+
+function drawGroup({ title, note, shape }: Group): string[] {
+  const settings = listSettings(shape).flatMap(({ name, help, default: usual, example = usual ?? '' }) => [
+    `# ${help}`,
+    `#${name}=${example}`,
+  ])
+  return ['', `# --- ${title} `.padEnd(WIDTH, '-'), ...(note === undefined ? [] : [`# ${note}`]), ...settings]
+}

@@ -73,7 +73,7 @@ export interface TransportOptions {
 export interface AnswerHead extends EnvelopeHead {
   /** Of the call that is answered. */
   readonly method: 'GET' | 'POST'
-  /** Begins with `/v3/`. */
+  /** Begins with `/v3/`; as the service was called. */
   readonly path: string
   /** HTTP status code. */
   readonly httpStatus: number
@@ -215,7 +215,8 @@ export class Transport {
     httpStatus: number,
     { tasks: _, ...head }: Envelope,
   ): void {
-    const { method, path } = call
+    const { method } = call
+    const path = this.dialect.toService(call.path)
     const onAnswer = this.#onAnswer
     if (onAnswer !== undefined) queueMicrotask(() => onAnswer({ ...head, method, path, httpStatus }))
   }

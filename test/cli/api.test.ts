@@ -64,6 +64,7 @@ describe('storerank api', () => {
         env: { ...account, APP_DATA_URL: sold.url },
       })
       assert.equal(JSON.parse(locations.stdout)[0].locationType, 'Country', locations.stderr)
+      assert.match(locations.stderr, /^GET \/v3\/app_data\/apple\/locations: 20000 Ok\./)
     } finally {
       await sold.close()
     }

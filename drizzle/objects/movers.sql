@@ -5,7 +5,7 @@ returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
   language text, tags text[], weight double precision, app_id text, title text, label text, role text,
   rank_before integer, rank_after integer, change integer, outcome_before text, outcome_after text,
-  movement text, target_id integer, app integer
+  movement text, target_id integer, app integer, depth_before smallint, depth_after smallint
 ) language sql stable parallel safe
 begin atomic
   with ends as (
@@ -29,11 +29,8 @@ begin atomic
   select l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language,
     l.tags, l.weight, a.app_id, a.title, a.label, a.role, r.rank_before, r.rank_after, c.change,
     o.outcome_before, o.outcome_after,
-    case when o.outcome_before = 'not_in_top' and o.outcome_after = 'not_in_top' then 'not_in_top'
-      when c.change is null then null when r.rank_before is null then 'entered'
-      when r.rank_after is null then 'left' when c.change > 0 then 'up' when c.change < 0 then 'down'
-      else 'same' end,
-    l.target_id, a.app
+    rank_movement(c.change, o.outcome_before, o.outcome_after),
+    l.target_id, a.app, e.depth_before, e.depth_after
   from ends e
   join newest_lists(in_project) l on l.target_id = e.target_id
   join project_apps(in_project) a on a.store = e.store and e.slot < coalesce(a.ended_at, 'infinity')

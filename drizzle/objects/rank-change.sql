@@ -9,6 +9,15 @@ end;
 comment on function rank_climb(integer, text, integer, integer, text, integer) is
   'Ranks climbed between two measurements, negative when it fell; at least so many, where one of them did not find the app; null when that is not known.';
 
+create or replace function rank_movement(in_change integer, outcome_before text, outcome_after text) returns text
+language sql immutable parallel safe
+return case when outcome_before = 'not_in_top' and outcome_after = 'not_in_top' then 'not_in_top'
+  when in_change is null then null when outcome_before = 'not_in_top' then 'entered'
+  when outcome_after = 'not_in_top' then 'left' when in_change > 0 then 'up' when in_change < 0 then 'down'
+  else 'same' end;
+comment on function rank_movement(integer, text, text) is
+  'What a change by rank_climb is called: up, down, same; entered and left (what was looked at); not_in_top (neither time); null when it is not known.';
+
 -- Hours, because a day of the session's time zone may have 23. The arrays of the past are looked up once for all apps; at most one
 -- row has each slot, and `max` takes it. What was beyond the depth of an end is a change by at least as much as to the first rank beyond it,
 -- where the other end was within that depth: whoever asks for what fell finds what fell out.

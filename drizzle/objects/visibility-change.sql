@@ -57,7 +57,7 @@ comment on function compared_ranks(text, date, date, text, text, integer) is
 
 create or replace function visibility_change(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
-  in_top integer default 10, in_days integer default 1, in_enough numeric default 0.8
+  in_top integer default 10, in_days integer default 1, in_enough numeric default 0
 ) returns table (
   store text, list text, app_id text, title text, label text, role text, visibility_before numeric,
   visibility_after numeric, change numeric, share_before numeric, share_after numeric, share_change numeric,
@@ -101,7 +101,7 @@ begin atomic
   ) v on true;
 end;
 comment on function visibility_change(text, date, date, text, text, integer, integer, numeric) is
-  'How each app of a project is found on one day and on another, like for like: visibility, share of voice, how many keywords in the top 10 (or in_top), and the average rank where it is ranked on both, all over the keywords (and apart from them the charts) that both days have measured; changes are in points. compared is how many these are, of due that were due on both; where it is less than in_enough of them (four fifths, unless said) nothing is compared. With in_days => 7, the week up to from_day against the week up to to_day: each keyword by its mean over the days that were measured, and its middle rank. One line has role rest, for everybody who is not watched. The curve is one of rank_weight. With a tag, over the keywords that have it. visibility_movers says which keywords made the change.';
+  'How each app of a project is found on one day and on another, like for like: visibility, share of voice, how many keywords in the top 10 (or in_top), and the average rank where it is ranked on both, all over the keywords (and apart from them the charts) that both days have measured; changes are in points. compared is how many these are, of due that were due on both; with in_enough => 0.8 nothing is compared where that is less than four fifths. With in_days => 7, the week up to from_day against the week up to to_day: each keyword by its mean over the days that were measured, and its middle rank. One line has role rest, for everybody who is not watched. The curve is one of rank_weight. With a tag, over the keywords that have it. visibility_movers says which keywords made the change.';
 
 create or replace function visibility_movers(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,

@@ -6,8 +6,8 @@ create or replace function standing_sums(
   in_project text, from_day date, to_day date, in_curve text, in_tag text
 ) returns table (
   day date, store text, is_chart boolean, member integer, lines integer, measured integer,
-  most double precision, worth double precision, everybody double precision, top_1 integer, top_3 integer,
-  top_10 integer, top_30 integer, top_100 integer, best_rank integer, average_rank numeric
+  most double precision, worth double precision, everybody double precision, bands integer[], best_rank integer,
+  average_rank numeric
 ) language sql stable parallel safe
 begin atomic
   with curve as materialized (
@@ -17,9 +17,9 @@ begin atomic
     count(*) filter (where s.is_measured)::integer,
     sum(s.weight) filter (where s.is_measured) * (select weights[1] from curve),
     sum(s.weight * (select weights from curve)[s.rank]), sum(s.weight * s.everybody),
-    count(*) filter (where s.rank = 1)::integer, count(*) filter (where s.rank <= 3)::integer,
-    count(*) filter (where s.rank <= 10)::integer, count(*) filter (where s.rank <= 30)::integer,
-    count(*) filter (where s.rank <= 100)::integer, min(s.rank), avg(s.rank)
+    array[count(*) filter (where s.rank = 1), count(*) filter (where s.rank between 2 and 3),
+      count(*) filter (where s.rank between 4 and 10), count(*) filter (where s.rank between 11 and 30),
+      count(*) filter (where s.rank between 31 and 100)]::integer[], min(s.rank), avg(s.rank)
   from (
     select d.day, d.store, d.list = 'chart' as is_chart, d.weight, m.member,
       case when m.member > 0 then array_position(d.app_ids, m.member) end as rank,
@@ -46,10 +46,10 @@ create or replace function standings(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
   in_enough numeric default 0.8
 ) returns table (
-  day date, store text, list text, app_id text, title text, label text, role text, visibility numeric,
-  share numeric, measured_share numeric, due integer, measured integer, ranked integer, top_1 integer,
-  top_3 integer, top_10 integer, top_30 integer, top_100 integer, best_rank integer, average_rank numeric,
-  app integer
+  day date, store text, list text, app_id text, title text, label text, role text, is_enough boolean,
+  visibility numeric, share numeric, measured_share numeric, due integer, measured integer, ranked integer,
+  top_1 integer, top_2_3 integer, top_4_10 integer, top_11_30 integer, top_31_100 integer, beyond integer,
+  not_measured integer, best_rank integer, average_rank numeric, app integer
 ) language sql stable parallel safe
 begin atomic
   with sums as materialized (select * from standing_sums(in_project, from_day, to_day, in_curve, in_tag)),
@@ -58,8 +58,7 @@ begin atomic
       l.measured + coalesce(f.measured, 0) as measured, coalesce(l.most, 0) + coalesce(f.most, 0) as most,
       coalesce(f.worth, 0) as worth, max(l.everybody) over w as everybody,
       coalesce(sum(f.worth) over w, 0) as watched, coalesce(f.lines, 0) as ranked,
-      coalesce(f.top_1, 0) as top_1, coalesce(f.top_3, 0) as top_3, coalesce(f.top_10, 0) as top_10,
-      coalesce(f.top_30, 0) as top_30, coalesce(f.top_100, 0) as top_100, f.best_rank, f.average_rank
+      coalesce(f.bands, array[0, 0, 0, 0, 0]) as bands, f.best_rank, f.average_rank
     from sums l
     join (
       select a.app, a.cohort from project_app_ids(in_project) a union all select 0, 0
@@ -68,16 +67,20 @@ begin atomic
     window w as (partition by l.day, l.store, l.is_chart)
   )
   select s.day, s.store, case when s.is_chart then 'chart' else 'keyword' end, a.app_id, a.title, a.label,
-    coalesce(a.role, 'rest'), case when s.app > 0 then (100 * e.worth / nullif(s.most, 0))::numeric end,
-    (100 * case s.app when 0 then e.everybody - s.watched else e.worth end / nullif(e.everybody, 0))::numeric,
-    trim_scale(round(s.measured::numeric / s.due, 4)), s.due, s.measured, e.ranked, e.top_1, e.top_3, e.top_10, e.top_30, e.top_100,
-    e.best_rank, e.average_rank, nullif(s.app, 0)
+    coalesce(a.role, 'rest'), e.is_enough,
+    case when e.is_enough and s.app > 0 then (100 * s.worth / nullif(s.most, 0))::numeric end,
+    case when e.is_enough then (100 * case s.app when 0 then s.everybody - s.watched else s.worth end
+      / nullif(s.everybody, 0))::numeric end,
+    trim_scale(round(s.measured::numeric / s.due, 4)), s.due, s.measured, s.ranked, s.bands[1], s.bands[2],
+    s.bands[3], s.bands[4], s.bands[5],
+    s.measured - s.bands[1] - s.bands[2] - s.bands[3] - s.bands[4] - s.bands[5], s.due - s.measured,
+    s.best_rank, s.average_rank, nullif(s.app, 0)
   from standing s
-  left join lateral (select s.* where s.measured >= in_enough * s.due) e on true
+  cross join lateral (select s.measured >= in_enough * s.due as is_enough) e
   left join project_apps(in_project) a on a.app = s.app;
 end;
 comment on function standings(text, date, date, text, text, numeric) is
-  'What visibility, share_of_voice and rank_distribution select from: one line for each app of a project by day, store and kind of list, and one with role rest for everybody else. What the ranks of a day make is null where less than in_enough of what was due was measured.';
+  'What visibility, share_of_voice and rank_distribution select from: one line for each app of a project by day, store and kind of list, and one with role rest for everybody else. visibility and share are null where less than in_enough of what was due was measured; the counts are of what was.';
 
 create or replace function visibility(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
@@ -90,9 +93,15 @@ create or replace function visibility(
 ) language sql stable parallel safe
 begin atomic
   select s.day, s.store, s.list, s.app_id, s.title, s.label, s.role, s.visibility, s.measured_share, s.due,
-    s.measured, s.ranked, s.top_1, s.top_3, s.top_10, s.top_30, s.top_100, s.measured - s.top_100,
-    s.due - s.measured, s.best_rank, s.average_rank, s.app
+    s.measured, e.ranked, e.top_1, e.top_3, e.top_3 + e.top_4_10, e.top_3 + e.top_4_10 + e.top_11_30,
+    e.top_3 + e.top_4_10 + e.top_11_30 + e.top_31_100, e.beyond, s.not_measured, e.best_rank, e.average_rank,
+    s.app
   from standings(in_project, from_day, to_day, in_curve, in_tag, in_enough) s
+  left join lateral (
+    select s.ranked, s.top_1, s.top_1 + s.top_2_3 as top_3, s.top_4_10, s.top_11_30, s.top_31_100, s.beyond,
+      s.best_rank, s.average_rank
+    where s.is_enough
+  ) e on true
   where s.app is not null;
 end;
 comment on function visibility(text, date, date, text, text, numeric) is
@@ -115,15 +124,13 @@ comment on function share_of_voice(text, date, date, text, text, numeric) is
 create or replace function rank_distribution(
   in_project text, from_day date, to_day date, in_tag text default null
 ) returns table (
-  day date, store text, list text, app_id text, title text, label text, role text, top_1 integer,
-  top_2_3 integer, top_4_10 integer, top_11_30 integer, top_31_100 integer, beyond integer,
-  not_measured integer, app integer
+  day date, store text, list text, app_id text, title text, label text, role text, top_1 integer, top_2_3 integer,
+  top_4_10 integer, top_11_30 integer, top_31_100 integer, beyond integer, not_measured integer, app integer
 ) language sql stable parallel safe
 begin atomic
-  select s.day, s.store, s.list, s.app_id, s.title, s.label, s.role, s.top_1, s.top_3 - s.top_1,
-    s.top_10 - s.top_3, s.top_30 - s.top_10, s.top_100 - s.top_30, s.measured - s.top_100, s.due - s.measured,
-    s.app
-  from standings(in_project, from_day, to_day, 'reciprocal', in_tag, 0) s
+  select s.day, s.store, s.list, s.app_id, s.title, s.label, s.role, s.top_1, s.top_2_3, s.top_4_10, s.top_11_30,
+    s.top_31_100, s.beyond, s.not_measured, s.app
+  from standings(in_project, from_day, to_day, in_tag => in_tag) s
   where s.app is not null;
 end;
 comment on function rank_distribution(text, date, date, text) is

@@ -37,8 +37,8 @@ export function drawDigest(digest: Digest, width: number): string {
   for (const { about, text } of digest.findings) say(output, `${about}: ${text}`)
   drawMoves('Up since the day before', digest.up, output)
   drawMoves('Down since the day before', digest.down, output)
-  drawMoves('Came into the top 10', digest.entered, output)
-  drawMoves('Left the top 10', digest.left, output)
+  drawMoves('Came into the top 10 since the day before', digest.entered, output)
+  drawMoves('Left the top 10 since the day before', digest.left, output)
   drawReasons(digest, output)
   drawVisibility(digest, output)
   drawVoice(digest, output)
@@ -59,7 +59,7 @@ function drawMoves(title: string, moves: readonly DigestMove[], output: Paper): 
     app: move.app,
     before: move.beforeText,
     now: move.text,
-    change: formatChange(move.change),
+    change: formatChange(move),
   }))
   const texts = ['keyword', 'where', 'app'].map((key) => ({ key }))
   const numbers = ['before', 'now', 'change'].map((key) => ({ key, align: 'right' as const }))
@@ -90,10 +90,7 @@ function drawReasons({ reasons }: Digest, output: Paper): void {
 
 function drawVisibility({ visibility }: Digest, output: Paper): void {
   if (visibility.length === 0) return
-  say(
-    output,
-    '\nVisibility (100 % is first on every keyword; a place counts 1/rank times what the keyword is worth)',
-  )
+  say(output, '\nVisibility (100 % is first on every keyword; each rank counts 1/rank × weight)')
   const width = output.width < WIDE_TERMINAL ? SHORT_SPARKLINE_WIDTH : SPARKLINE_WIDTH
   const rows = visibility.map((line) => ({
     app: line.app,
@@ -101,11 +98,12 @@ function drawVisibility({ visibility }: Digest, output: Paper): void {
     role: line.role,
     visible: formatPercent(line.percent),
     '7 days': line.changeInWeek === null ? '–' : formatDifference(line.changeInWeek),
+    on: line.due === 0 ? '–' : `${formatCount(line.compared)} of ${formatCount(line.due)}`,
     measured: formatPercent(line.measuredPercent),
     course: drawSparkline(line.course, width),
   }))
   const texts = ['app', 'store', 'role'].map((key) => ({ key }))
-  const numbers = ['visible', '7 days', 'measured'].map((key) => ({ key, align: 'right' as const }))
+  const numbers = ['visible', '7 days', 'on', 'measured'].map((key) => ({ key, align: 'right' as const }))
   output.text += drawTable(rows, [...texts, ...numbers, { key: 'course' }], output.width)
 }
 

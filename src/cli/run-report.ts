@@ -4,7 +4,7 @@ import type { CycleResult } from '../queue/cycle.ts'
 import { countBudgetCuts, readBudgets, readSpentByFunction, readSpentSince } from '../report/money.ts'
 import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
 import { readProblems } from '../report/status.ts'
-import { formatClimb } from '../report/words.ts'
+import { formatChange } from '../report/words.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 import type { CommandContext } from './command.ts'
 import { formatCount, formatInstant, formatMicros, printTable } from './print.ts'
@@ -58,7 +58,7 @@ function printRankTable(title: string, lines: readonly RankLine[], context: Comm
     keyword: line.keyword,
     store: `${line.store === 'ios_store' ? 'iOS' : 'Android'} ${line.location}`,
     rank: describeRank(line),
-    change: formatClimb(line),
+    change: formatChange(line, ['▲ ', '▼ ']),
     'out of': line.results,
   }))
   const columns = ['project', 'app', 'keyword', 'store'].map((key) => ({ key }))

@@ -1,17 +1,18 @@
 /** The latest day of a report in short, as data: what the terminal prints, and `--json` gives to programs. */
-import { type Change, findCrossings, findMovers, latestOf, type Move, ownSeries } from './findings.ts'
 import {
   type Daily,
   type Day,
+  type Difference,
   GAPS,
   type Gap,
   type GapReason,
   gapOf,
   isRanked,
+  type Move,
   type Report,
 } from './model.ts'
-import { type Finding, headlineOf, nameApp, summarise, TOP } from './summary.ts'
-import { formatPoint } from './words.ts'
+import { compareOver, type Finding, headlineOf, nameApp, nameList, summarise } from './summary.ts'
+import { formatPoint, isBetter, isWorse } from './words.ts'
 
 export interface Digest {
   readonly project: string
@@ -56,27 +57,32 @@ export interface DigestMove {
   readonly rank: number | null
   readonly beforeText: string
   readonly text: string
-  readonly change: Change
+  readonly movement: Move['movement']
+  /** Places climbed, negative when it fell; at least so many where one day did not find it. */
+  readonly change: number | null
 }
 
 export interface DigestVisibility {
   readonly app: string
   readonly store: string
   readonly role: string
+  /** Null where less than four fifths of the last day were measured. */
   readonly percent: number | null
-  /** In points, null when either end was not measured. */
+  /** In points, over the keywords that both days have measured; null where there is none. */
   readonly changeInWeek: number | null
+  /** How many these are, of those that were due on both days. */
+  readonly compared: number
+  readonly due: number
+  /** The keywords that made the change, in points; of own apps. `keyword` is null for all the others together. */
+  readonly parts: readonly { readonly keyword: string | null; readonly points: number }[]
   readonly measuredPercent: number | null
   readonly course: Daily<number | null>
 }
 
-const WEEK_DAYS = 7
-
 export function digest(report: Report): Digest {
-  const { up, down } = findMovers(report, 1)
-  const { entered, left } = findCrossings(report, 1, TOP)
+  const { moves, entered, left } = compareOver(report, 1)
   const show = (moves: readonly Move[]) => moves.map((move) => showMove(report, move))
-  const gaps = ownSeries(report).map((series) => gapOf(latestOf(series)))
+  const gaps = moves.map(({ after }) => gapOf(after))
   const to = report.days.at(-1) ?? ''
   return {
     project: report.project,
@@ -85,8 +91,8 @@ export function digest(report: Report): Digest {
     to,
     headline: headlineOf(report),
     findings: summarise(report),
-    up: show(up),
-    down: show(down),
+    up: show(moves.filter(isBetter)),
+    down: show(moves.filter(isWorse)),
     entered: show(entered),
     left: show(left),
     unmeasured: GAPS.map((gap) => ({ gap, ranks: gaps.filter((each) => each === gap).length })).filter(
@@ -94,19 +100,19 @@ export function digest(report: Report): Digest {
     ),
     reasons: report.coverage.reasons.filter(({ day }) => day === to),
     visibility: showVisibility(report),
-    shareOfVoice: report.shareOfVoice.map(({ store, app, percent }) => ({
+    shareOfVoice: report.standings.map(({ store, app, share }) => ({
       store,
       app: app === null ? null : nameApp(report, app),
-      percent: percent.at(-1) ?? null,
+      percent: share.at(-1) ?? null,
     })),
     money: showMoney(report),
   }
 }
 
-function showMove(report: Report, { series, before, after, change }: Move): DigestMove {
-  const list = report.lists[series.list]
+function showMove(report: Report, { before, after, movement, change, ...of }: Move): DigestMove {
+  const list = report.lists[of.list]
   return {
-    app: nameApp(report, series.app),
+    app: nameApp(report, of.app),
     keyword: list?.name ?? '',
     store: list?.store ?? '',
     place: list?.place ?? '',
@@ -114,24 +120,44 @@ function showMove(report: Report, { series, before, after, change }: Move): Dige
     rank: isRanked(after) ? after : null,
     beforeText: formatPoint(before),
     text: formatPoint(after),
+    movement,
     change,
   }
 }
 
 function showVisibility(report: Report): DigestVisibility[] {
-  return report.visibility.map(({ app, percent, measuredPercent }) => {
-    const now = percent.at(-1) ?? null
-    const before = percent.at(-1 - WEEK_DAYS) ?? null
-    return {
-      app: nameApp(report, app),
-      store: report.apps[app]?.store ?? '',
-      role: report.apps[app]?.role ?? '',
-      percent: now,
-      changeInWeek: now === null || before === null ? null : now - before,
-      measuredPercent: measuredPercent.at(-1) ?? null,
-      course: percent,
-    }
+  const { changes } = compareOver(report, 7)
+  return report.standings.flatMap(({ app, visibility, measuredPercent }) => {
+    if (app === null) return []
+    const {
+      visibility: points = null,
+      compared = 0,
+      due = 0,
+    } = changes.find((each) => each.app === app) ?? {}
+    return [
+      {
+        app: nameApp(report, app),
+        store: report.apps[app]?.store ?? '',
+        role: report.apps[app]?.role ?? '',
+        percent: visibility.at(-1) ?? null,
+        changeInWeek: points?.change ?? null,
+        compared,
+        due,
+        parts: points === null ? [] : showParts(report, points),
+        measuredPercent: measuredPercent.at(-1) ?? null,
+        course: visibility,
+      },
+    ]
   })
+}
+
+function showParts(report: Report, { change, parts }: Difference): DigestVisibility['parts'] {
+  if (parts.length === 0) return []
+  const rest = parts.reduce((left, { points }) => left - points, change)
+  return [
+    ...parts.map(({ list, points }) => ({ keyword: nameList(report, list), points })),
+    { keyword: null, points: rest },
+  ]
 }
 
 function showMoney({ money }: Report): Digest['money'] {

@@ -1,6 +1,6 @@
 /**
- * What a report says of one project over a range of its own days, as plain data. The reader fills it, and the page, the
- * terminal and `--json` show it; what follows from it (movers, who overtook whom) is computed in findings.ts.
+ * What a report says of one project over a range of its own days, as plain data: the answers of the database's functions.
+ * The reader fills it; the page, the terminal, the mail and `--json` show it.
  */
 import type { ServiceFunction, Store } from '../service/functions.ts'
 
@@ -93,28 +93,119 @@ export interface RankSeries {
   /** Index in `Report.apps`, of the same store as the list. */
   readonly app: number
   readonly points: Daily<Point>
-  /** 1, 7 and 30 days before the last day, also where the range begins later. */
-  readonly past: readonly [Point, Point, Point]
+  /** The best rank of these days; null when there is none. */
+  readonly best: number | null
 }
 
 /**
- * How well an app is found on all keywords of its store, each by what it is worth: 100 is first on each of them. Null where nothing
- * was measured.
+ * How an app stands by day on all keywords of its store: function `standings`. Null on a day of which less than four fifths
+ * were measured.
  */
-export interface Visibility {
-  readonly app: number
-  readonly percent: Daily<number | null>
-  /** The share of the keywords due that was measured; null on days when none was due. */
-  readonly measuredPercent: Daily<number | null>
-}
-
-/** Whose the places are, of all apps in the same measurements. They add up to 100 on each day of a store. */
-export interface VoiceShare {
+export interface Standing {
   readonly store: Store
   /** Null: everybody that the project does not watch. */
   readonly app: number | null
-  readonly percent: Daily<number | null>
+  /** By what each keyword weighs: 100 is first on each of them. Of everybody else there is none. */
+  readonly visibility: Daily<number | null>
+  /** Of the places of all apps; those of a store add up to 100. */
+  readonly share: Daily<number | null>
+  /** Of the keywords due; null on days when none was. */
+  readonly measuredPercent: Daily<number | null>
+  /** How many keywords were measured, and in how many of these it is in the first `TOP` places. */
+  readonly measured: Daily<number>
+  readonly inTop: Daily<number>
 }
+
+/** Days back from the last one, to the day that it is compared with. */
+export type Span = number
+/** Those of a page. */
+export const SPANS: readonly Span[] = [1, 7, 30]
+
+/** The last day beside an earlier one. */
+export interface Comparison {
+  readonly span: Span
+  /** Own apps on all lists of the last day, those that moved furthest first: function `movers`. */
+  readonly moves: readonly Move[]
+  /** Into the first `TOP` places, and out of them: function `entered_left_top`. */
+  readonly entered: readonly Move[]
+  readonly left: readonly Move[]
+  /** Like for like, over the keywords measured on both days: function `visibility_change`. */
+  readonly changes: readonly StandingChange[]
+}
+
+/** Of which places it is worth a sentence that an app came or went. */
+export const TOP = 10
+
+/** `entered` and `left` are about the depth that was looked at. */
+export type Movement = 'up' | 'down' | 'same' | 'entered' | 'left' | 'not_in_top'
+
+export interface Move {
+  /** Indexes in `Report.lists` and `Report.apps`. */
+  readonly list: number
+  readonly app: number
+  readonly before: Point
+  readonly after: Point
+  /** Null where the two days cannot be compared. */
+  readonly movement: Movement | null
+  /** Places climbed, negative when it fell; at least so many where one day did not find it. */
+  readonly change: number | null
+}
+
+export interface StandingChange {
+  readonly app: number
+  /** Keywords that both days have measured, and those that were due on both. */
+  readonly compared: number
+  readonly due: number
+  /** Null where none of them weighs anything. */
+  readonly visibility: Difference | null
+  readonly share: Difference | null
+  readonly top: Difference | null
+}
+
+/** What made a difference, its parts in points: they add up to it, with `rest`. */
+export interface Difference {
+  readonly before: number
+  readonly after: number
+  readonly change: number
+  /** Only of own apps, the greatest first. */
+  readonly parts: readonly { readonly list: number; readonly points: number }[]
+}
+
+/** An own app and a competitor of its store. */
+export interface Duel {
+  /** Indexes in `Report.apps`. */
+  readonly own: number
+  readonly rival: number
+  /** Keywords and charts of the last week on which each was ahead when they were last measured. */
+  readonly ahead: number
+  readonly behind: number
+  /** Where the one that is ahead now was behind at first, the latest first. */
+  readonly won: readonly Overtaking[]
+  readonly lost: readonly Overtaking[]
+}
+
+/** How many days back it is looked for who came past whom. */
+export const OVERTAKING_DAYS = 30
+
+/** The last time that one came past the other: function `overtakes`. */
+export interface Overtaking {
+  readonly list: number
+  readonly day: Day
+  /** Ranks on the day before it that was measured, and on the day; null: not in the top. */
+  readonly own: readonly [number | null, number | null]
+  readonly rival: readonly [number | null, number | null]
+}
+
+/** Bands of ranks by their last rank. */
+export const BANDS = [1, 3, 10, 30, 100] as const
+export const BEYOND = 'beyond'
+export const NOT_MEASURED = 'not measured'
+
+/**
+ * On how many lists the own apps stand in each of `BANDS`, `BEYOND` them (or not in the top), and `NOT_MEASURED`: function
+ * `rank_distribution`. Empty where no own app is ranked.
+ */
+export type Distribution = readonly Daily<number>[]
 
 /** What changed on the page of an app in its store. */
 export interface ListingChange {
@@ -227,8 +318,12 @@ export interface Report {
   readonly lists: readonly RankedList[]
   /** By list, then by app. */
   readonly series: readonly RankSeries[]
-  readonly visibility: readonly Visibility[]
-  readonly shareOfVoice: readonly VoiceShare[]
+  /** By store, everybody else last. */
+  readonly standings: readonly Standing[]
+  /** By span. */
+  readonly comparisons: readonly Comparison[]
+  readonly distribution: Distribution
+  readonly duels: readonly Duel[]
   readonly changes: readonly ListingChange[]
   readonly annotations: readonly Annotation[]
   readonly ratings: readonly Ratings[]

@@ -1,5 +1,6 @@
 /** The latest ranks, as a person reads them. */
 import type { Database } from '../db/database.ts'
+import type { Movement } from './model.ts'
 
 export interface RankLine {
   readonly project: string
@@ -13,8 +14,7 @@ export interface RankLine {
   readonly rank: number | null
   /** Ranks climbed since the day before; at least so many, where one of the two did not find the app. */
   readonly change: number | null
-  /** Of the day before; null when nothing was asked for then. */
-  readonly outcomeBefore: string | null
+  readonly movement: Movement | null
   readonly depth: number | null
   readonly results: number | null
   readonly outcome: string
@@ -30,7 +30,8 @@ export async function readLatestRanks(
 ): Promise<{ lines: RankLine[]; total: number }> {
   const lines = await db.sql<(RankLine & { total: number })[]>`
     select r.project, r.store, n.keyword, case when l.type = 'Country' then l.country_iso_code else r.location end as location,
-      n.app, r.role, r.rank, r.change_1d as change, r.outcome_1d as "outcomeBefore", r.depth, r.results_count as results, r.outcome, count(*) over () as total
+      n.app, r.role, r.rank, r.change_1d as change,
+      rank_movement(r.change_1d, r.outcome_1d, r.outcome) as movement, r.depth, r.results_count as results, r.outcome, count(*) over () as total
     from rank_change r
     cross join lateral (
       select coalesce(r.label, r.title, r.app_id) as app,

@@ -1,30 +1,25 @@
 /**
- * The ranks of a report. A day has one of each app on each list: that of its last measurement; and a gap only where it has none
- * at all. Days are those of the project's time zone.
+ * The ranks of a report, as the database's functions have them. A day has one of each app on each list: that of its last
+ * measurement; and a gap only where it has none at all. Days are those of the project's time zone.
  */
 import type { Transaction } from '../db/database.ts'
-import type { Store } from '../service/functions.ts'
 import {
+  BANDS,
+  BEYOND,
   type Day,
+  type Distribution,
   GAP_POINTS,
-  isMeasured,
+  NOT_MEASURED,
   NOTHING_DUE,
   notInTop,
   type Point,
   type RankedList,
   type RankSeries,
+  type Report,
   type ReportedApp,
-  type Visibility,
-  type VoiceShare,
+  type Standing,
 } from './model.ts'
 import type { Scope } from './scope.ts'
-
-/** How far `RankSeries.past` looks back. */
-const PAST_DAYS = 30
-/** Own apps and competitors of the first stand first. */
-const STORES: readonly Store[] = ['ios_store', 'android_store']
-/** Of rank_weight. */
-const CURVE = 'reciprocal'
 
 export interface KnownApp extends ReportedApp {
   /** In the dictionary. */
@@ -52,7 +47,8 @@ async function readLists(
   targets: readonly number[],
 ): Promise<KnownList[]> {
   return tx<KnownList[]>`
-    select t.target_id as "targetId", t.store, t.list as kind, coalesce(t.keyword, concat_ws(', ', t.collection, t.category)) as name,
+    select t.target_id as "targetId", t.store, t.list as kind,
+      coalesce(t.keyword, concat_ws(', ', t.collection, t.category)) as name,
       case l.type when 'Country' then l.country_iso_code else t.location end as place, t.language,
       array(select unnest(t.tags) order by 1) as tags, t.weight
     from project_list t
@@ -61,145 +57,118 @@ async function readLists(
     order by t.list desc, t.store desc, name, place, t.language, t.target_id`
 }
 
-/** What all places of a keyword were worth together, by day; 0 where it was not measured. */
-type PlacesWorth = readonly number[]
+/** A measurement of an app as a `Point`, of the columns with its rank, outcome and depth. */
+export const pointOf = (tx: Transaction, rank: string, outcome: string, depth: string) => tx`
+  case ${tx(outcome)} when 'ranked' then ${tx(rank)}
+    when 'not_in_top' then ${notInTop(0)}::integer - coalesce(${tx(depth)}, 0)
+    else coalesce((${JSON.stringify(GAP_POINTS)}::text::jsonb ->> ${tx(outcome)})::integer, ${NOTHING_DUE}) end`
 
-/** One pass over the history: every further one costs seconds. */
 export interface Ranks {
-  readonly lists: RankedList[]
+  readonly lists: readonly RankedList[]
   /** Every app on every list of its store, by list, then by app. */
-  readonly series: RankSeries[]
-  /** By list. */
-  readonly worth: PlacesWorth[]
-}
-
-interface RanksRow {
-  readonly targetId: number
-  /** Null: everybody. */
-  readonly app: number | null
-  readonly days: readonly number[]
-  readonly points: readonly Point[] | null
-  readonly worth: PlacesWorth | null
+  readonly series: readonly RankSeries[]
+  /** Indexes of `lists` by target. */
+  readonly listOf: ReadonlyMap<number, number>
 }
 
 /** The keywords and charts of the range, with the ranks on them. */
 export async function readRanks(tx: Transaction, scope: Scope): Promise<Ranks> {
-  const { project, from, to, tag } = scope
-  const daysBefore = Math.max(0, PAST_DAYS + 1 - scope.days.length)
-  const rows = await tx<RanksRow[]>`
-    select r.target_id as "targetId", r.app, array_agg(r.day - ${from}::date) as days, array_agg(case
-        when r.rank is not null then r.rank
-        when r.gap is null and r.reason is null then ${notInTop(0)}::integer - coalesce(r.depth, 0)
-        else (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> coalesce(r.gap, 'failed'))::integer
-      end) filter (where r.app is not null) as points, array_agg(coalesce(r.worth, 0)) filter (where r.app is null) as worth
-    from rank_worth(${project}, ${from}::date - ${daysBefore}::integer, ${to}::date, ${CURVE}, ${tag}) r
-    where r.app is null or r.app = any(${[...scope.apps]})
+  const { project, from, to, tag, days, appOf } = scope
+  const rows = await tx<
+    { targetId: number; id: number; days: number[]; points: Point[]; best: number | null }[]
+  >`
+    select r.target_id as "targetId", r.app as id, array_agg(r.day - ${from}::date) as days,
+      array_agg(${pointOf(tx, 'r.rank', 'r.outcome', 'r.depth')}) as points, min(r.rank) as best
+    from rank_daily(${project}, ${from}::date, ${to}::date) r
+    where r.app = any(${[...appOf.keys()]}) and (${tag}::text is null or ${tag} = any(r.tags))
     group by 1, 2`
-  // A list that had a slot in the days before alone is none of the range.
-  const shown = rows.filter(({ days }) => days.some((day) => day >= 0))
-  const ranked = shown.filter(({ app }) => app !== null)
-  const lists = await readLists(tx, scope, [...new Set(ranked.map(({ targetId }) => targetId))])
+  const lists = await readLists(tx, scope, [...new Set(rows.map(({ targetId }) => targetId))])
   const listOf = new Map(lists.map(({ targetId }, index) => [targetId, index]))
-  const appOf = new Map(scope.apps.map((id, index) => [id, index]))
-  const series = ranked.flatMap((row): RankSeries[] => {
-    const list = listOf.get(row.targetId)
-    const app = appOf.get(row.app ?? 0)
-    return list === undefined || app === undefined ? [] : [{ list, app, ...spread(row, scope.days.length) }]
+  const series = rows.flatMap(({ targetId, id, best, ...row }): RankSeries[] => {
+    const [list, app] = [listOf.get(targetId), appOf.get(id)]
+    if (list === undefined || app === undefined) return []
+    const points: Point[] = days.map(() => NOTHING_DUE)
+    for (const [n, day] of row.days.entries()) points[day] = row.points[n] ?? NOTHING_DUE
+    return [{ list, app, points, best }]
   })
-  const everybody = new Map(shown.flatMap((row) => (row.app === null ? [[row.targetId, row]] : [])))
   return {
     lists: lists.map(({ targetId: _, ...list }) => list),
     series: series.toSorted((a, b) => a.list - b.list || a.app - b.app),
-    worth: lists.map(({ targetId }) => {
-      const { days = [], worth } = everybody.get(targetId) ?? {}
-      const all = new Map(days.map((day, n) => [day, worth?.[n] ?? 0]))
-      return scope.days.map((_, day) => all.get(day) ?? 0)
-    }),
+    listOf,
   }
 }
 
-function spread(
-  { days, points }: Pick<RanksRow, 'days' | 'points'>,
-  length: number,
-): Pick<RankSeries, 'points' | 'past'> {
-  const all = new Map(days.map((day, n) => [day, points?.[n] ?? NOTHING_DUE]))
-  const at = (day: number) => all.get(day) ?? NOTHING_DUE
-  const last = length - 1
-  return {
-    points: Array.from({ length }, (_, day) => at(day)),
-    past: [at(last - 1), at(last - 7), at(last - 30)],
-  }
+interface StandingRow extends Pick<Standing, 'store'> {
+  readonly id: number | null
+  readonly role: string
+  readonly list: RankedList['kind']
+  readonly days: readonly number[]
+  readonly visibility: readonly (number | null)[]
+  readonly share: readonly (number | null)[]
+  readonly percents: readonly number[]
+  readonly measured: readonly number[]
+  readonly inTop: readonly number[]
+  /** By day, as in `Distribution`. */
+  readonly counts: readonly (readonly number[])[]
 }
 
-/**
- * The formulas of the functions visibility and share_of_voice over the ranks that were read already: Σ keyword weight × weight(rank)
- * / Σ keyword weight × weight(1), and the same sum / that of all places, in percent, over what was measured.
- */
+/** Standings are of keywords alone, because charts are of another kind; the distribution is of both. */
 export async function readStandings(
   tx: Transaction,
-  scope: Scope,
-  ranks: Ranks,
-): Promise<{ visibility: Visibility[]; shareOfVoice: VoiceShare[] }> {
-  const [curve] = await tx<{ weights: number[] | null }[]>`select rank_weights(${CURVE}) as weights`
-  const weights = curve?.weights ?? []
-  const visibility = scope.apps.flatMap((_, app): Visibility[] => {
-    const own = ranks.series.filter((one) => one.app === app && ranks.lists[one.list]?.kind === 'keyword')
-    return own.length === 0 ? [] : [{ app, ...seeVisibility(scope, ranks.lists, own, weights) }]
-  })
-  return { visibility, shareOfVoice: STORES.flatMap((store) => hearVoices(scope, ranks, weights, store)) }
-}
-
-function seeVisibility(
-  { days }: Scope,
-  lists: readonly RankedList[],
-  own: readonly RankSeries[],
-  weights: readonly number[],
-): Omit<Visibility, 'app'> {
-  const [first = 0] = weights
-  const percent: (number | null)[] = []
-  const measuredPercent: (number | null)[] = []
-  for (const day of days.keys()) {
-    const points = own.map(({ list, points }) => ({
-      point: points[day] ?? NOTHING_DUE,
-      worth: lists[list]?.weight ?? 0,
-    }))
-    const due = points.filter(({ point }) => point !== NOTHING_DUE)
-    const measured = due.filter(({ point }) => isMeasured(point))
-    const sum = measured.reduce((total, { point, worth }) => total + worth * (weights[point - 1] ?? 0), 0)
-    const most = measured.reduce((total, { worth }) => total + worth * first, 0)
-    percent.push(most === 0 ? null : (100 * sum) / most)
-    measuredPercent.push(due.length === 0 ? null : (100 * measured.length) / due.length)
+  { project, from, to, tag, days, appOf }: Scope,
+): Promise<Pick<Report, 'standings' | 'distribution'>> {
+  const rows = await tx<StandingRow[]>`
+    select s.store, s.app as id, s.role, s.list, array_agg(s.day - ${from}::date) as days,
+      jsonb_agg(s.visibility) as visibility, jsonb_agg(s.share) as share,
+      array_agg((100 * s.measured_share)::float8) as percents, array_agg(s.measured) as measured,
+      array_agg(s.top_1 + s.top_2_3 + s.top_4_10) as "inTop",
+      array_agg(array[s.top_1, s.top_2_3, s.top_4_10, s.top_11_30, s.top_31_100, s.beyond, s.not_measured]) as counts
+    from standings(${project}, ${from}::date, ${to}::date, in_tag => ${tag}) s
+    where s.app is null or s.app = any(${[...appOf.keys()]})
+    group by 1, 2, 3, 4`
+  return {
+    standings: rows
+      .filter(({ list }) => list === 'keyword')
+      .map(({ store, id, ...row }): Standing => {
+        const spread = (values: readonly (number | null)[]) => spreadOver(days, row.days, values)
+        return {
+          store,
+          app: id === null ? null : (appOf.get(id) ?? null),
+          visibility: spread(row.visibility),
+          share: spread(row.share),
+          measuredPercent: spread(row.percents),
+          measured: spread(row.measured).map((count) => count ?? 0),
+          inTop: spread(row.inTop).map((count) => count ?? 0),
+        }
+      })
+      .toSorted((a, b) => b.store.localeCompare(a.store) || placeOf(a) - placeOf(b)),
+    distribution: addUpBands(
+      days,
+      rows.filter(({ role }) => role === 'own'),
+    ),
   }
-  return { percent, measuredPercent }
 }
 
-/** One for each app that has a keyword in the store, and one for everybody else. */
-function hearVoices(
-  { days, apps }: Scope,
-  { lists, series, worth }: Ranks,
-  weights: readonly number[],
-  store: Store,
-): VoiceShare[] {
-  const isHeard = (list: number) => lists[list]?.kind === 'keyword' && lists[list]?.store === store
-  const total = days.map((_, day) =>
-    worth.reduce((sum, places, list) => sum + (isHeard(list) ? (places[day] ?? 0) : 0), 0),
-  )
-  const percentOf = (sums: readonly (number | null)[]) =>
-    sums.map((sum, day) => (sum === null || !total[day] ? null : (100 * sum) / total[day]))
-  const heard = apps.flatMap((_, app) => {
-    const own = series.filter((one) => one.app === app && isHeard(one.list))
-    const sums = days.map((_, day) => {
-      const due = own.filter(({ points }) => points[day] !== NOTHING_DUE)
-      const worthAt = ({ list, points }: RankSeries) =>
-        (lists[list]?.weight ?? 0) * (weights[(points[day] ?? 0) - 1] ?? 0)
-      return due.length === 0 ? null : due.reduce((sum, one) => sum + worthAt(one), 0)
-    })
-    return own.length === 0 ? [] : [{ app, sums }]
-  })
-  if (heard.length === 0) return []
-  const rest = total.map((sum, day) => heard.reduce((left, { sums }) => left - (sums[day] ?? 0), sum))
-  return [
-    ...heard.map(({ app, sums }) => ({ store, app, percent: percentOf(sums) })),
-    { store, app: null, percent: percentOf(rest) },
-  ]
+function addUpBands(days: readonly Day[], rows: readonly StandingRow[]): Distribution {
+  if (rows.length === 0) return []
+  const counts = [...BANDS, BEYOND, NOT_MEASURED].map(() => days.map(() => 0))
+  for (const row of rows) {
+    for (const [n, day] of row.days.entries()) {
+      for (const [band, of] of counts.entries()) of[day] = (of[day] ?? 0) + (row.counts[n]?.[band] ?? 0)
+    }
+  }
+  return counts
+}
+
+const placeOf = ({ app }: Standing) => app ?? Number.POSITIVE_INFINITY
+
+/** One value for each day; null where there is none. */
+function spreadOver(
+  days: readonly Day[],
+  at: readonly number[],
+  values: readonly (number | null)[],
+): (number | null)[] {
+  const all: (number | null)[] = days.map(() => null)
+  for (const [n, day] of at.entries()) all[day] = values[n] ?? null
+  return all
 }

@@ -9,7 +9,7 @@ const LONGEST_CHANGE = 4000
 
 export async function readChanges(
   tx: Transaction,
-  { project, timezone, from, to, apps }: Scope,
+  { project, timezone, from, to, appOf }: Scope,
 ): Promise<ListingChange[]> {
   const rows = await tx<(Omit<ListingChange, 'app'> & { id: number })[]>`
     select to_char(c.slot at time zone ${timezone}, 'YYYY-MM-DD') as day, c.app as id,
@@ -17,11 +17,11 @@ export async function readChanges(
       left(c.old_value, ${LONGEST_CHANGE}) as before, left(c.new_value, ${LONGEST_CHANGE}) as after
     from app_change c
     left join location l on l.store = c.store and l.code = c.location_code
-    where c.project = ${project} and c.app = any(${[...apps]})
+    where c.project = ${project} and c.app = any(${[...appOf.keys()]})
       and c.slot >= ${from}::date::timestamp at time zone ${timezone}
       and c.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
     order by c.slot, c.app, place, c.field`
-  return rows.map(({ id, ...change }) => ({ ...change, app: apps.indexOf(id) }))
+  return rows.map(({ id, ...change }) => ({ ...change, app: appOf.get(id) ?? 0 }))
 }
 
 /** Of an app that both stores know by the same id there is no such thing: the ids of one are numbers. */
@@ -51,14 +51,14 @@ interface DayOfPage {
 
 /** By app and place, as each day's last measurement has it. */
 export async function readRatings(tx: Transaction, scope: Scope): Promise<Ratings[]> {
-  const { project, timezone, from, to, apps, days } = scope
+  const { project, timezone, from, to, appOf, days } = scope
   const rows = await tx<DayOfPage[]>`
     select distinct on (h.app, place, day) h.app as id, h.rating, h.votes_count as votes, h.reviews_count as reviews,
       case l.type when 'Country' then l.country_iso_code else h.location end as place,
       to_char(h.slot at time zone ${timezone}, 'YYYY-MM-DD') as day
     from app_history h
     left join location l on l.store = h.store and l.code = h.location_code
-    where h.project = ${project} and h.app = any(${[...apps]}) and h.outcome = 'measured'
+    where h.project = ${project} and h.app = any(${[...appOf.keys()]}) and h.outcome = 'measured'
       and h.slot >= ${from}::date::timestamp at time zone ${timezone}
       and h.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
     order by h.app, place, day, h.slot desc`
@@ -71,7 +71,7 @@ export async function readRatings(tx: Transaction, scope: Scope): Promise<Rating
       const daily = (key: 'rating' | 'votes' | 'reviews') => days.map((day) => byDay.get(day)?.[key] ?? null)
       return [
         {
-          app: apps.indexOf(first.id),
+          app: appOf.get(first.id) ?? 0,
           place: first.place,
           rating: daily('rating'),
           votes: daily('votes'),
@@ -85,10 +85,10 @@ export async function readRatings(tx: Transaction, scope: Scope): Promise<Rating
 /** Those written within the range. */
 export async function readReviews(
   tx: Transaction,
-  { project, timezone, from, to, apps }: Scope,
+  { project, timezone, from, to, appOf }: Scope,
 ): Promise<Pick<Report, 'reviewCounts' | 'lowReviews'>> {
   const within = tx`
-    r.project = ${project} and r.app = any(${[...apps]})
+    r.project = ${project} and r.app = any(${[...appOf.keys()]})
       and r.written_at >= ${from}::date::timestamp at time zone ${timezone}
       and r.written_at < (${to}::date + 1)::timestamp at time zone ${timezone}`
   const counts = await tx<{ id: number; stars: [number, number, number, number, number] }[]>`
@@ -104,7 +104,7 @@ export async function readReviews(
     where ${within} and r.rating < 2.5
     order by r.written_at desc limit ${LOW_REVIEWS}`
   return {
-    reviewCounts: counts.map(({ id, stars }) => ({ app: apps.indexOf(id), stars })),
-    lowReviews: low.map(({ id, ...review }) => ({ ...review, app: apps.indexOf(id) })),
+    reviewCounts: counts.map(({ id, stars }) => ({ app: appOf.get(id) ?? 0, stars })),
+    lowReviews: low.map(({ id, ...review }) => ({ ...review, app: appOf.get(id) ?? 0 })),
   }
 }

@@ -5,20 +5,25 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
-import type { Day, Report } from './model.ts'
+import { type Day, type Report, SPANS, type Span } from './model.ts'
 import { readCoverage, readMoney } from './read-books.ts'
+import { readComparisons, readDuels } from './read-changes.ts'
 import { readApps, readRanks, readStandings } from './read-ranks.ts'
 import { readAnnotations, readChanges, readRatings, readReviews } from './read-store.ts'
 import type { Scope } from './scope.ts'
 
 export interface ReportQuery {
   readonly project: string
-  /** Default: 90 days with `to`, or as far back as the history goes. */
+  /** Default: as many `days` as it says, up to `to`. */
   readonly from?: Day
+  /** Default: 90, or as far back as the history goes. */
+  readonly days?: number
   /** Default: the last day of which the history knows anything: a measurement or a gap. */
   readonly to?: Day
   /** Of keywords and charts with this tag alone. */
   readonly tag?: string
+  /** What the last day is compared with. Default: `SPANS`. */
+  readonly spans?: readonly Span[]
 }
 
 const DAYS = 90
@@ -62,7 +67,7 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     from,
     to,
     tag: query.tag ?? null,
-    apps: apps.map(({ id }) => id),
+    appOf: new Map(apps.map(({ id }, index) => [id, index])),
   }
   const ranks = await readRanks(tx, scope)
   return {
@@ -74,7 +79,9 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     apps: apps.map(({ id: _, ...app }) => app),
     lists: ranks.lists,
     series: ranks.series,
-    ...(await readStandings(tx, scope, ranks)),
+    ...(await readStandings(tx, scope)),
+    comparisons: await readComparisons(tx, scope, ranks, query.spans ?? SPANS),
+    duels: await readDuels(tx, scope, ranks),
     changes: await readChanges(tx, scope),
     annotations: await readAnnotations(tx, scope, apps),
     ratings: await readRatings(tx, scope),
@@ -130,7 +137,7 @@ async function readRange(
     select to_char(first at time zone ${timezone}, 'YYYY-MM-DD') as first, to_char(last at time zone ${timezone}, 'YYYY-MM-DD') as last
     from ever`
   const to = query.to ?? known?.last ?? ''
-  const earliest = addDays(to, 1 - DAYS)
+  const earliest = addDays(to, 1 - (query.days ?? DAYS))
   const first = known?.first ?? to
   const from = query.from ?? (first > earliest && first <= to ? first : earliest)
   if (from > to) throw new ConfigurationError(`The report would end before it begins: from ${from} to ${to}.`)
@@ -147,6 +154,6 @@ function listDays({ from, to }: { from: Day; to: Day }): Day[] {
   return Array.from({ length }, (_, n) => addDays(from, n))
 }
 
-export function addDays(day: Day, days: number): Day {
+function addDays(day: Day, days: number): Day {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 }

@@ -10,6 +10,6 @@ export interface Scope {
   readonly to: Day
   /** Only what has this tag; null: all of the project's. */
   readonly tag: string | null
-  /** The dictionary's ids of `Report.apps`, in their order. */
-  readonly apps: readonly number[]
+  /** Indexes of `Report.apps` by the dictionary's ids, in their order. */
+  readonly appOf: ReadonlyMap<number, number>
 }

@@ -1,18 +1,21 @@
 /** A report in sentences: what moved, by how much, against whom, where a gap is and why, and what it cost. */
 import {
-  compareRivals,
-  findCrossings,
-  findMovers,
+  type Comparison,
+  type Difference,
+  GAPS,
+  isMeasured,
   type Move,
-  ownSeries,
+  OVERTAKING_DAYS,
+  type RankSeries,
+  type Report,
   type Span,
-  tallyChanges,
-} from './findings.ts'
-import { GAPS, isMeasured, type Report } from './model.ts'
+  type StandingChange,
+  TOP,
+} from './model.ts'
 import {
   asName,
   countOf,
-  describeTally,
+  describeMoves,
   formatDay,
   formatDifference,
   formatDollars,
@@ -20,15 +23,15 @@ import {
   formatPercent,
   formatPoint,
   GAP_NAMES,
+  isBetter,
+  isWorse,
+  roundToTenths,
   STORE_NAMES,
 } from './words.ts'
 
-/** Of which places it is worth a sentence that an app came or went. */
-export const TOP = 10
 /** A day of which less than this share was measured is told. */
-const POOR_SHARE = 0.8
+const ENOUGH_SHARE = 0.8
 const DAYS_TOLD = 3
-const WEEK_DAYS = 7
 
 /** A sentence or a few, and what they are about. */
 export interface Finding {
@@ -40,16 +43,18 @@ export interface Finding {
  * The most important first.
  * @param span days that are looked back, beside the last one
  */
-export function summarise(report: Report, span: Span = WEEK_DAYS): Finding[] {
+export function summarise(report: Report, span: Span = 7): Finding[] {
   const missing = describeMissing(report)
   if (report.series.length === 0) return [{ about: 'Nothing yet', text: missing ?? '' }]
-  const moves = [...describeCrossings(report, span), ...describeFurthest(report, span)]
-  const inSpan = span === 1 ? [] : [describeSpan(report, span), ...moves]
+  const comparison = compareOver(report, span)
+  const moves = [...describeCrossings(comparison), ...describeFurthest(report, comparison)]
+  const inSpan = span === 1 ? [] : [describeSpan(comparison), ...moves]
+  const inDay = [describeSpan(compareOver(report, 1)), ...(span === 1 ? moves : [])]
   const all: readonly (readonly [string, readonly string[]])[] = [
     ['Own apps', missing === null ? [] : [missing]],
-    ['In one day', missing === null ? [describeSpan(report, 1), ...(span === 1 ? moves : [])] : []],
+    ['In one day', missing === null ? inDay : []],
     [`In ${span} days`, missing === null ? inSpan : []],
-    ['Visibility', describeVisibility(report, span)],
+    ['Visibility', describeVisibility(report, comparison)],
     ['Competitors', describeRivals(report)],
     ['Gaps', describeGaps(report)],
     ['Money', [describeMoney(report)]],
@@ -57,6 +62,21 @@ export function summarise(report: Report, span: Span = WEEK_DAYS): Finding[] {
   return all
     .filter(([, texts]) => texts.length > 0)
     .map(([about, texts]) => ({ about, text: texts.join(' ') }))
+}
+
+export function compareOver(report: Report, span: Span): Comparison {
+  const comparison = report.comparisons.find((each) => each.span === span)
+  return comparison ?? { span, moves: [], entered: [], left: [], changes: [] }
+}
+
+/** `one day`, `7 days` */
+export function nameSpan(span: Span): string {
+  return span === 1 ? 'one day' : `${span} days`
+}
+
+/** The series of the project's own apps. */
+export function ownSeries(report: Report): readonly RankSeries[] {
+  return report.series.filter(({ app }) => report.apps[app]?.role === 'own')
 }
 
 /** What has to be watched before an own app has ranks; null where one has. */
@@ -68,34 +88,73 @@ export function describeMissing(report: Report): string | null {
   return "No own app is watched, so nothing can have moved: say which is yours with role = 'own' in app_watch."
 }
 
-function describeSpan(report: Report, span: Span): string {
-  const tally = tallyChanges(report, span)
-  const compared = tally.up + tally.down + tally.same + tally.absent
-  if (compared > 0 || tally.incomparable === 0) return `${describeTally(tally)}.`
-  return `Nothing to compare with: it was not measured ${countOf(span, 'day')} before.`
+/** Whether any own rank of the last day has one to be compared with. */
+export function isComparable({ moves }: Comparison): boolean {
+  return moves.some(({ movement }) => movement !== null) || !moves.some(({ after }) => isMeasured(after))
+}
+
+function describeSpan(comparison: Comparison): string {
+  if (isComparable(comparison)) return `${describeMoves(comparison.moves)}.`
+  return `Nothing to compare with: it was not measured ${countOf(comparison.span, 'day')} before.`
 }
 
 /** What became of the own apps in one day: `12 up, 5 down, 2 not measured: budget`. */
 export function headlineOf(report: Report): string {
-  return describeTally(tallyChanges(report, 1))
+  return describeMoves(compareOver(report, 1).moves)
 }
 
-function describeVisibility(report: Report, span: Span): string[] {
-  return report.visibility.flatMap(({ app, percent, measuredPercent }) => {
-    const now = percent.at(-1) ?? null
-    if (report.apps[app]?.role !== 'own' || now === null) return []
-    const before = percent.at(-1 - span) ?? null
-    const change =
-      before === null
-        ? ''
-        : `, ${formatDifference(now - before)} points in ${span === 1 ? 'one day' : `${span} days`}`
-    const measured = formatPercent(measuredPercent.at(-1))
-    const voice = report.shareOfVoice.find((share) => share.app === app)?.percent.at(-1) ?? null
-    const share = voice === null ? '' : `; its share of voice ${formatPercent(voice)}`
-    return [
-      `${beforeNumber(nameApp(report, app))}: ${formatPercent(now)}${change}, with ${measured} measured${share}.`,
-    ]
+function describeVisibility(report: Report, comparison: Comparison): string[] {
+  return report.standings.flatMap((standing) => {
+    const { app, visibility, measuredPercent } = standing
+    const measured = measuredPercent.at(-1) ?? null
+    if (app === null || report.apps[app]?.role !== 'own' || measured === null) return []
+    const name = beforeNumber(nameApp(report, app))
+    const now = visibility.at(-1) ?? null
+    if (now === null) return [`${name}: only ${formatPercent(measured)} measured.`]
+    const share = `its share of voice ${formatPercent(standing.share.at(-1))}`
+    const incomplete = measured < 100 ? `, with ${formatPercent(measured)} measured` : ''
+    const change = comparison.changes.find((each) => each.app === app)
+    const points = change === undefined ? '' : describeChange(report, change, now, comparison.span)
+    return [[`${name}: ${formatPercent(now)}${incomplete}; ${share}.`, points].filter(Boolean).join(' ')]
   })
+}
+
+/** `−0.4 points in 7 days, 5.8 % to 5.4 % on the 5 of 7 keywords measured on both days: yoga (US) −0.3; the rest −0.1.` */
+function describeChange(report: Report, change: StandingChange, now: number, span: Span): string {
+  const { visibility } = change
+  if (visibility === null) return ''
+  const basis = describeBasis(change, visibility, now)
+  const points = `${formatDifference(shownChange(visibility))} points in ${nameSpan(span)}`
+  const parts = listParts(report, visibility).map(({ name, points }) => `${name} ${formatDifference(points)}`)
+  return `${points}${basis === '' ? '' : `, ${basis}`}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}.`
+}
+
+/** Of both ends as they are shown: nobody is to find that it does not fit them. */
+export function shownChange({ before, after }: Difference): number {
+  return roundToTenths(after) - roundToTenths(before)
+}
+
+/** The keywords that made a change, in tenths of a point as they are shown; with the rest they add up to it. */
+export function listParts(
+  report: Report,
+  difference: Difference,
+): { readonly name: string; readonly list: number | null; readonly points: number }[] {
+  const parts = difference.parts
+    .map(({ list, points }) => ({ name: nameList(report, list), list, points: roundToTenths(points) }))
+    .filter(({ points }) => points !== 0)
+  const rest = roundToTenths(parts.reduce((left, { points }) => left - points, shownChange(difference)))
+  return parts.length === 0 || rest === 0 ? parts : [...parts, { name: 'the rest', list: null, points: rest }]
+}
+
+/** `5.8 % to 5.4 % on the 5 of 7 keywords measured on both days`, where that is not all that the last day shows; else empty. */
+export function describeBasis(
+  { compared, due }: Pick<StandingChange, 'compared' | 'due'>,
+  { before, after }: Difference,
+  now: number,
+): string {
+  if (roundToTenths(after) === roundToTenths(now) && compared === due) return ''
+  const keywords = compared === due ? countOf(due, 'keyword') : `${compared} of ${countOf(due, 'keyword')}`
+  return `${formatPercent(before)} to ${formatPercent(after)} on the ${keywords} measured on both days`
 }
 
 /** Without a mark a number that follows a Hebrew or Arabic name is shown before it. */
@@ -103,10 +162,9 @@ function beforeNumber(name: string): string {
   return /[\p{Script=Hebrew}\p{Script=Arabic}]/u.test(name) ? `${name}\u200e` : name
 }
 
-function describeFurthest(report: Report, span: Span): string[] {
-  const { up, down } = findMovers(report, span)
-  const [best] = up
-  const [worst] = down
+function describeFurthest(report: Report, { moves }: Comparison): string[] {
+  const best = moves.find(isBetter)
+  const worst = moves.find(isWorse)
   return [
     ...(best === undefined ? [] : [`Furthest up: ${describeMove(report, best)}.`]),
     ...(worst === undefined ? [] : [`Furthest down: ${describeMove(report, worst)}.`]),
@@ -114,8 +172,8 @@ function describeFurthest(report: Report, span: Span): string[] {
 }
 
 /** `yoga timer (US), 40 → 12` */
-export function describeMove(report: Report, { series, before, after }: Move): string {
-  return `${nameList(report, series.list)}, ${formatPoint(before)} → ${formatPoint(after)}`
+function describeMove(report: Report, { list, before, after }: Move): string {
+  return `${nameList(report, list)}, ${formatPoint(before)} → ${formatPoint(after)}`
 }
 
 /** With its store, where an app of the other store has the same name. */
@@ -137,25 +195,29 @@ export function nameList(report: Report, index: number): string {
   return `${asName(name)} (${isShared ? `${STORE_NAMES[store]} ` : ''}${place})`
 }
 
-function describeCrossings(report: Report, span: Span): string[] {
-  const { entered, left } = findCrossings(report, span, TOP)
+function describeCrossings({ entered, left }: Comparison): string[] {
   if (entered.length + left.length === 0) return []
   return [`${entered.length} came into the top ${TOP} and ${left.length} left it.`]
 }
 
+/** The first day from which on it is looked for who came past whom. */
+export function overtakingSince({ days }: Report): string {
+  return formatDay(days.at(-1 - OVERTAKING_DAYS) ?? days[0] ?? '')
+}
+
 /** Of each store who overtook most, either way. */
 function describeRivals(report: Report): string[] {
-  const since = formatDay(report.days[0] ?? '')
-  const duels = compareRivals(report)
-  const stores = [...new Set(duels.map(({ own }) => report.apps[own]?.store))]
+  const stores = [...new Set(report.duels.map(({ own }) => report.apps[own]?.store))]
   return stores.flatMap((store) => {
-    const ofStore = duels.filter(({ own }) => report.apps[own]?.store === store)
+    const ofStore = report.duels.filter(({ own }) => report.apps[own]?.store === store)
     return (['lost', 'won'] as const).flatMap((side) => {
       const [most] = ofStore.toSorted((a, b) => b[side].length - a[side].length)
       if (most === undefined || most[side].length === 0) return []
       const [first, second] = side === 'lost' ? [most.rival, most.own] : [most.own, most.rival]
       const on = countOf(most[side].length, 'keyword')
-      return [`${nameApp(report, first)} overtook ${nameApp(report, second)} on ${on} since ${since}.`]
+      return [
+        `${nameApp(report, first)} overtook ${nameApp(report, second)} on ${on} since ${overtakingSince(report)}.`,
+      ]
     })
   })
 }
@@ -166,7 +228,7 @@ function describeGaps(report: Report): string[] {
     const counts = GAPS.map((gap) => [gap, gaps[gap][n] ?? 0] as const).filter(([, slots]) => slots > 0)
     const missing = counts.reduce((sum, [, slots]) => sum + slots, 0)
     const due = missing + (measured[n] ?? 0)
-    if (due === 0 || (due - missing) / due >= POOR_SHARE) return []
+    if (due === 0 || (due - missing) / due >= ENOUGH_SHARE) return []
     const share = missing === due ? 'nothing' : `only ${formatPercent((100 * (due - missing)) / due)}`
     return [
       {
@@ -193,13 +255,4 @@ function describeMoney({ money, days }: Report): string {
   const [budget] = money.budgets
   const of = budget === undefined ? '' : ` of ${formatMicros(budget.limitMicros)} a ${budget.period}`
   return `Spent ${formatDollars(money.spentMicros.at(-1) ?? 0)} on ${formatDay(days.at(-1) ?? '')}${of}, and ${formatDollars(total)} in all these days.`
-}
-
-/** How many of the own apps' lists were measured on the last day, and how many of them are within the first places. */
-export function countInTop(report: Report, day: number): { measured: number; inTop: number } {
-  const points = ownSeries(report).map(({ points }) => points.at(day) ?? 0)
-  return {
-    measured: points.filter(isMeasured).length,
-    inTop: points.filter((point) => point > 0 && point <= TOP).length,
-  }
 }

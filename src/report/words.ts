@@ -1,8 +1,18 @@
 /** Ranks, changes, days and money as a person reads them, on paper and on the terminal alike. */
 import type { Store } from '../service/functions.ts'
-import type { Change, Tally } from './findings.ts'
-import { type ByGap, type Day, depthWithout, GAPS, type Gap, gapOf, isRanked, type Point } from './model.ts'
-import type { RankLine } from './ranks.ts'
+import {
+  type ByGap,
+  byGap,
+  depthWithout,
+  GAPS,
+  type Gap,
+  gapOf,
+  isRanked,
+  type Move,
+  type Point,
+} from './model.ts'
+
+export { formatDay } from './page/days.js'
 
 export const GAP_NAMES: ByGap<string> = {
   budget: 'budget',
@@ -13,7 +23,7 @@ export const GAP_NAMES: ByGap<string> = {
 }
 
 export const GAP_MEANINGS: ByGap<string> = {
-  budget: 'The budget did not reach it.',
+  budget: 'The budget was used up first.',
   failed: 'The service or the store gave no result.',
   missed: 'Nothing asked for it in time.',
   html_only: 'Measured, but given as a page without ranks.',
@@ -74,22 +84,20 @@ export function countOf(count: number, one: string, several = `${one}s`): string
   return `${formatCount(count)} ${count === 1 ? one : several}`
 }
 
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-
-/** `1 Mar 2026`. Intl has `Sept`, where every other month has three letters. */
-export function formatDay(day: Day): string {
-  return `${Number(day.slice(8))} ${MONTHS[Number(day.slice(5, 7)) - 1]} ${day.slice(0, 4)}`
-}
-
 /** `23.4 %`; `–` where nothing was measured. */
 export function formatPercent(percent: number | null | undefined): string {
   if (percent === null || percent === undefined) return '–'
   return `${percent.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 })} %`
 }
 
+/** As it is shown, so that parts add up to what stands beside them. */
+export function roundToTenths(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
 /** `+1.2`, `−0.3`, `±0.0` */
 export function formatDifference(difference: number): string {
-  const size = Math.abs(difference).toFixed(1)
+  const size = Math.abs(roundToTenths(difference)).toFixed(1)
   return size === '0.0' ? '±0.0' : `${difference < 0 ? '−' : '+'}${size}`
 }
 
@@ -102,48 +110,55 @@ export function formatPoint(point: Point): string {
   return gap === null ? '–' : GAP_NAMES[gap]
 }
 
+/** What the two days of a move say; a sign stands before the places. */
+type Moved = Pick<Move, 'movement' | 'change'>
+
 /** `+2` is two places up; `in` and `out` are about the depth; `–` when nothing can be said. */
-export function formatChange({ kind, places }: Change): string {
-  switch (kind) {
-    case 'up':
-      return `+${places}`
-    case 'down':
-      return `−${places}`
+export function formatChange(
+  { movement, change }: Moved,
+  signs: readonly [string, string] = ['+', '−'],
+): string {
+  switch (movement) {
     case 'entered':
       return 'in'
     case 'left':
       return 'out'
-    case 'unknown':
+    case 'up':
+    case 'down':
+      return `${signs[movement === 'up' ? 0 : 1]}${Math.abs(change ?? 0)}`
+    case null:
       return '–'
     default:
       return '='
   }
 }
 
-/** The same of a line of the latest ranks: `▲ 2` is two places up since the day before. */
-export function formatClimb({
-  change,
-  outcome,
-  outcomeBefore,
-}: Pick<RankLine, 'change' | 'outcome' | 'outcomeBefore'>): string {
-  if (change === 0 || (outcome === 'not_in_top' && outcomeBefore === 'not_in_top')) return '='
-  if (change === null) return '–'
-  if (outcome === 'not_in_top') return 'out'
-  if (outcomeBefore === 'not_in_top') return 'in'
-  return change > 0 ? `▲ ${change}` : `▼ ${-change}`
+export function isBetter({ movement }: Pick<Move, 'movement'>): boolean {
+  return movement === 'up' || movement === 'entered'
 }
 
-/** `12 up, 5 down, 70 unchanged, 2 not measured: budget` */
-export function describeTally(tally: Tally): string {
-  const parts = [
-    `${formatCount(tally.up)} up`,
-    `${formatCount(tally.down)} down`,
-    tally.same > 0 ? `${formatCount(tally.same)} unchanged` : '',
-    tally.absent > 0 ? `${formatCount(tally.absent)} not in the top on both days` : '',
-    tally.incomparable > 0 ? `${formatCount(tally.incomparable)} without a rank to compare with` : '',
-    describeUnmeasured(tally.unmeasured),
-  ]
-  return parts.filter((part) => part !== '').join(', ')
+export function isWorse({ movement }: Pick<Move, 'movement'>): boolean {
+  return movement === 'down' || movement === 'left'
+}
+
+/** What became of ranks: `12 up, 5 down, 70 unchanged, 2 not measured: budget`. */
+export function describeMoves(moves: readonly Move[]): string {
+  const countThe = (is: (move: Move) => boolean) => moves.filter(is).length
+  const unmeasured = byGap((gap) => countThe(({ after }) => gapOf(after) === gap))
+  const counts = [
+    [countThe(isBetter), 'up'],
+    [countThe(isWorse), 'down'],
+    [countThe(({ movement }) => movement === 'same'), 'unchanged'],
+    [countThe(({ movement }) => movement === 'not_in_top'), 'not ranked on either day'],
+    [
+      countThe(({ movement, after }) => movement === null && gapOf(after) === null),
+      'without a rank to compare with',
+    ],
+  ] as const
+  const told = counts
+    .filter(([count], n) => n < 2 || count > 0)
+    .map(([count, what]) => `${formatCount(count)} ${what}`)
+  return [...told, describeUnmeasured(unmeasured)].filter((part) => part !== '').join(', ')
 }
 
 /** `2 not measured: budget`, `3 not measured: 2 budget, 1 failed`; empty when everything was. */

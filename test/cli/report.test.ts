@@ -50,13 +50,20 @@ test('the latest day says what moved, who left the top ten, what is missing and 
   assert.match(stdout, /fitness, 1 Nov 2026 to 3 Nov 2026/)
   assert.match(stdout, /In one day: 1 up, 1 down, 1 not measured: budget\./)
   assert.match(stdout, /Up since the day before \(1\)[\s\S]*yoga +│ iOS 2840 │ Mine +│ +14 │ +9 │ +\+5 │/)
-  assert.match(stdout, /Came into the top 10 \(1\)[\s\S]*yoga[\s\S]*Left the top 10 \(1\)[\s\S]*chess/)
+  assert.match(
+    stdout,
+    /Came into the top 10 since the day before \(1\)[\s\S]*yoga[\s\S]*Left the top 10 since the day before \(1\)[\s\S]*chess/,
+  )
   assert.match(
     stdout,
     /Not measured on the last day[\s\S]*budget +│ +1 │ The budget of the project was used up\. │ zen/,
   )
-  assert.match(stdout, /Mine +│ iOS +│ own +│ +\d+\.\d % │ +– │ +66\.7 % │ [▁▂▃▄▅▆▇█]{3}/)
-  assert.match(stdout, /Share of voice, iOS: Mine \d+\.\d %, .* all others/)
+  // Of two days too little was measured to say how visible an app was.
+  assert.match(stdout, /Visibility: Mine: only 66\.7 % measured\./)
+  assert.match(stdout, /Mine +│ iOS +│ own +│ +– │ +– │ +– │ +66\.7 % │ {2}[▁▂▃▄▅▆▇█]/)
+  const before = await callCommand(['report', '--to', '2026-11-02'], { env })
+  assert.match(before.stdout, /Mine +│ iOS +│ own +│ +\d+\.\d % │ +– │ +– │ +100\.0 % │/)
+  assert.match(before.stdout, /Share of voice, iOS: Mine \d+\.\d %, .* all others/)
   assert.ok(!stdout.includes('\u001b'), 'a title does not steer the terminal')
 })
 
@@ -82,9 +89,10 @@ test('--json gives the same to programs', async () => {
       move.keyword,
       move.rankBefore,
       move.rank,
+      move.movement,
       move.change,
     ]),
-    [['chess', 3, 30, { kind: 'down', places: 27 }]],
+    [['chess', 3, 30, 'down', -27]],
   )
   assert.deepEqual(digest.unmeasured, [{ gap: 'budget', ranks: 1 }])
 })

@@ -55,10 +55,12 @@ describe('visibility_change', () => {
     await captureAt('calm', 11, 1)
     await list.leaveGap('core', slot(11), 'failed')
     const compared = { before: 50, after: 62.5, change: 12.5, top: '2 → 2', compared: 2, due: 5 }
-    const [row] = await change(list.sql`, in_enough => 0.4`)
+    const [row] = await change()
     assert.deepEqual({ ...row, share: null }, { role: 'own', ...compared, share: null })
     assert.deepEqual(
-      (await change()).map(({ change, compared, due }) => ({ change, compared, due })),
+      (await change(list.sql`, in_enough => 0.8`)).map(({ change, compared, due }) => ({
+        ...{ change, compared, due },
+      })),
       [{ change: null, compared: 2, due: 5 }],
     )
   })
@@ -72,7 +74,7 @@ describe('visibility_change', () => {
     await list.leaveGap('zen', slot(11), 'failed')
     await list.leaveGap('calm', slot(10), 'failed')
     await captureAt('calm', 11, 1)
-    const [row] = await change(list.sql`, in_top => 3, in_enough => 0`)
+    const [row] = await change(list.sql`, in_top => 3`)
     assert.equal(row?.top, '1 → 0')
     const crossed =
       await list.sql`select movement from entered_left_top('fitness', '2026-03-10', '2026-03-11', 3)`
@@ -176,7 +178,7 @@ async function write(
 
 const readChanges = () => list.sql<{ app: number; change: number; share: number; compared: number }[]>`
   select app, change::float8, share_change::float8 as share, compared
-  from visibility_change('fitness', '2026-03-10', '2026-03-11', in_enough => 0) where app is not null`
+  from visibility_change('fitness', '2026-03-10', '2026-03-11') where app is not null`
 const readParts = () => list.sql<{ app: number; keyword: string; points: number; share: number }[]>`
   select app, keyword, points::float8, share_points::float8 as share
   from visibility_movers('fitness', '2026-03-10', '2026-03-11')`

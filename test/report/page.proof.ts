@@ -7,24 +7,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { latestOf, ownSeries } from '../../src/report/findings.ts'
-import { gapOf } from '../../src/report/model.ts'
+import { gapOf, type RankSeries, type Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
+import { ownSeries } from '../../src/report/summary.ts'
 import { asName, formatPoint } from '../../src/report/words.ts'
 import { makeBareReports } from '../support/bare-reports.ts'
 import { launchBrowser, noBrowser, type Visit, visit } from '../support/browser.ts'
-import { HOSTILE_NAMES, makeReport } from '../support/report.ts'
+import { createReport, HOSTILE_NAMES } from '../support/report.ts'
 
 const DESK = { width: 1280, height: 900 }
 const PHONE = { width: 375, height: 740 }
 
-const report = makeReport({ seed: 7, keywords: 120, days: 60 })
+const latestOf = ({ points }: RankSeries) => points.at(-1) ?? 0
 
 describe('the page', { skip: noBrowser }, () => {
+  let report: Report
   let folder: string
   let file: string
   let browser: Browser
   before(async () => {
+    report = await createReport({ seed: 7, keywords: 120, days: 60 })
     folder = await mkdtemp(join(tmpdir(), 'storerank-page-'))
     file = join(folder, 'report.html')
     await writeFile(file, renderPage(report, { title: 'Ranks of <Acme> & Co', logoUrl: LOGO }))
@@ -160,15 +162,15 @@ describe('the page', { skip: noBrowser }, () => {
       const names = await page.locator('tr[id]:visible button.key').allTextContents()
       assert.ok(names.length > 5)
       assert.ok(names.every((name) => /yoga/i.test(name)))
-      assert.equal(await page.locator('#shown').textContent(), `${names.length} of ${names.length} (of 120)`)
+      assert.equal(await page.locator('#shown').textContent(), `${names.length} of 120 keywords`)
       await page.getByLabel('Search').fill('')
-      await page.getByLabel('Only').selectOption('gap')
+      await page.locator('select[name="state"]').selectOption('gap')
       const missing = ownSeries(report).filter((series) => gapOf(latestOf(series)) !== null)
       assert.deepEqual(
         await column(page, 'latest'),
         missing.map((series) => formatPoint(latestOf(series))),
       )
-      await page.getByLabel('Only').selectOption('')
+      await page.locator('select[name="state"]').selectOption('')
       await page.getByLabel('Tag').selectOption('brand')
       await page.locator('select[name="place"]').selectOption('iOS JP')
       const places = await page.locator('tr[id]:visible th small').allTextContents()

@@ -1,20 +1,38 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
 import { summarise } from '../../src/report/summary.ts'
 import { makeBareReports } from '../support/bare-reports.ts'
-import { makeReport } from '../support/report.ts'
+import { createReport } from '../support/report.ts'
 
 const MEGABYTE = 1_000_000
 
-test('1,000 keywords on 90 days take less than 2 MB, and name nothing that a browser would fetch', () => {
-  const page = renderPage(makeReport({ seed: 7, keywords: 1000, days: 90 }))
+/** So many times as many keywords, whose courses begin on other days, so that none is like another. */
+function multiply(report: Report, times: number): Report {
+  const { lists, series, comparisons } = report
+  const copies = [...Array(times).keys()]
+  const copy = <One extends { readonly list: number }>(of: readonly One[]) =>
+    copies.flatMap((n) => of.map((one) => ({ ...one, list: one.list + n * lists.length })))
+  return {
+    ...report,
+    lists: copies.flatMap((n) => lists.map((list) => ({ ...list, name: `${list.name} ${n}` }))),
+    series: copy(series).map((one) => {
+      const from = (one.list * 7) % one.points.length
+      return { ...one, points: [...one.points.slice(from), ...one.points.slice(0, from)] }
+    }),
+    comparisons: comparisons.map((each) => ({ ...each, moves: copy(each.moves) })),
+  }
+}
+
+test('1,000 keywords on 90 days take less than 2 MB, and name nothing that a browser would fetch', async () => {
+  const page = renderPage(multiply(await createReport({ seed: 7, keywords: 200, days: 90 }), 5))
   assert.ok(Buffer.byteLength(page) < 2 * MEGABYTE, `${Buffer.byteLength(page)} bytes`)
   assert.deepEqual(page.match(/<(link|iframe|object)\b|@import|url\(|\bsrc="(?!data:).{0,40}/g), null)
 })
 
-test('a project that cannot have ranks of own apps is told what it lacks, and not that nothing moved', () => {
-  const bare = makeBareReports(makeReport({ seed: 7, keywords: 20, days: 10 }))
+test('a project that cannot have ranks of own apps is told what it lacks, and not that nothing moved', async () => {
+  const bare = makeBareReports(await createReport({ seed: 7, keywords: 20, days: 10 }))
   const firstOf = (name: string) => summarise(bare[name] ?? assert.fail(name))[0]?.text
   assert.equal(
     firstOf('nothing is watched'),

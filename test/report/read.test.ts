@@ -6,6 +6,7 @@ import { ConfigurationError } from '../../src/errors.ts'
 import { GAP_POINTS, notInTop, type Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
 import { readProjects, readReport } from '../../src/report/read.ts'
+import { summarise } from '../../src/report/summary.ts'
 import { recount } from '../support/ledger.ts'
 import { addPerson } from '../support/people.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
@@ -117,20 +118,57 @@ describe('a report', () => {
   })
 
   test('looks back further than its range for what the last day is compared with', async () => {
-    const { days, series } = await readReport(db, {
+    const { days, series, comparisons } = await readReport(db, {
       project: 'fitness',
       from: '2026-11-03',
       to: '2026-11-03',
     })
     assert.deepEqual(days, ['2026-11-03'])
     assert.deepEqual(series[0]?.points, [2])
-    assert.equal(series[0]?.past[0], notInTop(50))
+    const [first] = comparisons.find(({ span }) => span === 1)?.moves ?? []
+    assert.deepEqual(first, {
+      ...{ list: 0, app: 0, before: notInTop(50), after: 2 },
+      ...{ movement: 'entered', change: 49 },
+    })
   })
 
-  test('has visibility over what was measured, and how much that was', () => {
-    const own = report.visibility.find(({ app }) => report.apps[app]?.name === 'Mine')
-    assert.deepEqual(own?.percent, [100, 0, 50])
+  test('has visibility over what was measured, how much that was, and none of a day of which too little was', () => {
+    const own = report.standings.find(({ app }) => report.apps[app ?? -1]?.name === 'Mine')
+    assert.deepEqual(own?.visibility, [100, 0, null])
     assert.deepEqual(own?.measuredPercent, [100, 100, 50])
+    assert.deepEqual(
+      [own?.measured, own?.inTop],
+      [
+        [2, 2, 1],
+        [2, 0, 1],
+      ],
+    )
+  })
+
+  test('compares like for like, by the keywords that made the change', async () => {
+    const { comparisons, lists } = await readReport(db, { project: 'fitness', to: '2026-11-02', spans: [1] })
+    const [comparison] = comparisons
+    const own = comparison?.changes.find(({ app }) => app === 0)
+    assert.deepEqual([own?.compared, own?.due], [2, 2])
+    assert.deepEqual(own?.visibility, {
+      ...{ before: 100, after: 0, change: -100 },
+      parts: [
+        { list: 0, points: -50 },
+        { list: 1, points: -50 },
+      ],
+    })
+    assert.deepEqual(own?.top, { before: 2, after: 0, change: -2, parts: [] })
+    assert.deepEqual(
+      comparison?.left.map(({ list }) => lists[list]?.name),
+      ['yoga', 'chess'],
+    )
+    assert.deepEqual(comparison?.entered, [])
+    assert.match(
+      summarise(await readReport(db, { project: 'fitness', spans: [1] }), 1).find(
+        ({ about }) => about === 'Visibility',
+      )?.text ?? '',
+      /^Mine: only 50\.0 % measured\.$/,
+    )
   })
 
   test('is the same for a person who may only read', async (t) => {
@@ -145,34 +183,24 @@ describe('a report', () => {
 
   test('counts each keyword by what it is worth, as the functions of the database do', async () => {
     await list.sql`update keyword_watch set weight = 3 where keyword = 'yoga'`
-    const { shareOfVoice, visibility, lists, apps, days } = await readReport(db, { project: 'fitness' })
-    const told = await list.sql<{ day: string; appId: string; percent: number; measured: number }[]>`
-      select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", visibility::float8 as percent,
-        (100 * measured_share)::float8 as measured
-      from visibility('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}, in_enough => 0) where list = 'keyword' order by app_id, day`
-    const shown = visibility.flatMap(({ app, percent, measuredPercent }) =>
+    const { standings, lists, apps, days } = await readReport(db, { project: 'fitness' })
+    const told = await list.sql`
+      select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", v.visibility::float8 as visibility, s.share::float8 as share
+      from share_of_voice('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}) s
+      left join visibility('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}) v using (day, store, list, app_id)
+      where list = 'keyword' order by app_id, day`
+    const shown = standings.flatMap(({ app, visibility, share }) =>
       days.map((day, n) => ({
-        day,
-        appId: apps[app]?.appId,
-        percent: percent[n],
-        measured: measuredPercent[n],
+        ...{ day, appId: apps[app ?? -1]?.appId ?? null },
+        ...{ visibility: visibility[n], share: share[n] },
       })),
     )
-    assert.ok(told.length >= 6)
+    assert.ok(told.length >= 9)
     assert.deepEqual(shown, [...told])
-    const heard = await list.sql<{ day: string; appId: string | null; percent: number | null }[]>`
-      select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", share::float8 as percent
-      from share_of_voice('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}, in_enough => 0) where list = 'keyword' order by app_id, day`
-    const voices = shareOfVoice.flatMap(({ app, percent }) =>
-      days.map((day, n) => ({ day, appId: apps[app ?? -1]?.appId ?? null, percent: percent[n] ?? null })),
-    )
-    const rounded = (lines: readonly { percent: number | null }[]) =>
-      lines.map((line) => ({ ...line, percent: line.percent?.toFixed(9) }))
-    assert.deepEqual(rounded(voices), rounded(heard))
     await list.sql`update keyword_watch set weight = 1`
     assert.equal(lists.find(({ name }) => name === 'yoga')?.weight, 3)
     // First on both, of 1 + 1/2 + 1/3 + 1/4 on yoga and of 1 on chess.
-    assert.equal(Math.round(shareOfVoice[0]?.percent[0] ?? 0), Math.round(400 / (3 * (25 / 12) + 1)))
+    assert.equal(Math.round(standings[0]?.share[0] ?? 0), Math.round(400 / (3 * (25 / 12) + 1)))
   })
 
   test('has the notes of its days, each with the app that it is about', async () => {
@@ -188,17 +216,17 @@ describe('a report', () => {
   })
 
   test('shares the voice among everybody', () => {
-    const shares = report.shareOfVoice.map(({ app, percent }) => [
+    const shares = report.standings.map(({ app, share }) => [
       app,
-      percent.map((value) => Math.round(value ?? -1)),
+      share.map((value) => (value === null ? null : Math.round(value))),
     ])
     // On the first day 1/1 of 1 on chess, and on yoga 1/1 and 1/2 of 1 + 1/2 + 1/3 + 1/4.
     const all = 1 + (1 + 1 / 2 + 1 / 3 + 1 / 4)
     const of = (weight: number, total: number) => Math.round((100 * weight) / total)
     assert.deepEqual(shares, [
-      [0, [of(2, all), 0, of(0.5, 1.5)]],
-      [2, [of(0.5, all), of(1.5, 2.5), 0]],
-      [null, [of(all - 2.5, all), of(1, 2.5), of(1, 1.5)]],
+      [0, [of(2, all), 0, null]],
+      [2, [of(0.5, all), of(1.5, 2.5), null]],
+      [null, [of(all - 2.5, all), of(1, 2.5), null]],
     ])
   })
 

@@ -38,21 +38,21 @@ describe('the latest ranks', () => {
     const { lines, total } = await readLatestRanks(db, 10)
     assert.equal(total, 4)
     assert.deepEqual(
-      lines.map(({ app, keyword, rank, change, outcomeBefore, depth, results, outcome }) => [
+      lines.map(({ app, keyword, rank, change, movement, depth, results, outcome }) => [
         app,
         keyword,
         rank,
         change,
-        outcomeBefore,
+        movement,
         depth,
         results,
         outcome,
       ]),
       [
-        ['Mine', 'yoga', 1, 2, 'ranked', 100, 251, 'ranked'],
+        ['Mine', 'yoga', 1, 2, 'up', 100, 251, 'ranked'],
         ['Mine', 'chess', null, null, null, null, null, 'failed'],
         ['1002', 'chess', null, null, null, null, null, 'failed'],
-        ['1002', 'yoga', null, -100, 'ranked', 100, 251, 'not_in_top'],
+        ['1002', 'yoga', null, -100, 'left', 100, 251, 'not_in_top'],
       ],
     )
   })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { byGap, GAP_POINTS, notInTop } from '../../src/report/model.ts'
+import { byGap, GAP_POINTS, type Move, notInTop } from '../../src/report/model.ts'
 import {
+  describeMoves,
   describeUnmeasured,
   formatChange,
-  formatClimb,
   formatDifference,
   formatDollars,
   formatMicros,
@@ -23,28 +23,35 @@ test('a point reads as a rank, as how deep it was looked for, or as the reason o
 })
 
 test('a change has a sign, and a word where its size is not known', () => {
-  const kinds = ['up', 'down', 'same', 'absent', 'entered', 'left', 'unknown'] as const
-  assert.deepEqual(
-    kinds.map((kind) => formatChange({ kind, places: 3 })),
-    ['+3', '−3', '=', '=', 'in', 'out', '–'],
-  )
+  const moves = [
+    [2, 'up'],
+    [-2, 'down'],
+    [0, 'same'],
+    [100, 'entered'],
+    [-98, 'left'],
+    [null, 'not_in_top'],
+    [null, null],
+  ] as const
+  const told = (signs?: readonly [string, string]) =>
+    moves.map(([change, movement]) => formatChange({ change, movement }, signs))
+  assert.deepEqual(told(), ['+2', '−2', '=', 'in', 'out', '=', '–'])
+  assert.deepEqual(told(['▲ ', '▼ ']), ['▲ 2', '▼ 2', '=', 'in', 'out', '=', '–'])
 })
 
-test('a climb against the day before says with an arrow how far, and in or out where its size is not known', () => {
-  const climbs = [
-    [2, 'ranked', 'ranked'],
-    [-2, 'ranked', 'ranked'],
-    [0, 'ranked', 'ranked'],
-    [100, 'ranked', 'not_in_top'],
-    [-98, 'not_in_top', 'ranked'],
-    [null, 'not_in_top', 'not_in_top'],
-    [null, 'not_in_top', null],
-    [null, 'budget', 'ranked'],
-  ] as const
-  assert.deepEqual(
-    climbs.map(([change, outcome, outcomeBefore]) => formatClimb({ change, outcome, outcomeBefore })),
-    ['▲ 2', '▼ 2', '=', 'in', 'out', '=', '–', '–'],
+test('moves are counted, and what was not measured is told from what fell, by reason', () => {
+  const move = (movement: Move['movement'], after: number): Move => ({
+    ...{ list: 0, app: 0, before: 5, after, movement },
+    change: null,
+  })
+  assert.equal(
+    describeMoves([
+      ...[move('up', 3), move('down', 9), move('left', notInTop(100)), move('same', 5)],
+      ...[move('not_in_top', notInTop(100)), move(null, 4)],
+      ...[move(null, GAP_POINTS.budget), move(null, GAP_POINTS.budget)],
+    ]),
+    '1 up, 2 down, 1 unchanged, 1 not ranked on either day, 1 without a rank to compare with, 2 not measured: budget',
   )
+  assert.equal(describeMoves([move('same', 5)]), '0 up, 0 down, 1 unchanged')
 })
 
 test('what was not measured is told with its one reason, or with how many of each', () => {

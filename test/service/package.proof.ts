@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 
 import { renderPage } from '../../src/report/page/page.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
-import { makeReport } from '../support/report.ts'
+import { createReport } from '../support/report.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')
 const INSTALL_LIMIT_MS = 180_000
@@ -127,16 +127,14 @@ describe('the packed package', { timeout: INSTALL_LIMIT_MS }, () => {
 
   test('holds what the page of a report is made of', async () => {
     const page = join(folder, 'node_modules/storerank/dist/src/report/page/page.js')
-    await writeFile(
-      join(folder, 'report.json'),
-      JSON.stringify(makeReport({ seed: 1, keywords: 20, days: 3 })),
-    )
+    const report = await createReport({ seed: 1, keywords: 20, days: 3 })
+    await writeFile(join(folder, 'report.json'), JSON.stringify(report))
     const stdout = await runNode(`
       import { readFileSync } from 'node:fs'
       import { renderPage } from ${JSON.stringify(page)}
       console.log(renderPage(JSON.parse(readFileSync('report.json'))))
     `)
-    assert.equal(stdout.trim(), renderPage(makeReport({ seed: 1, keywords: 20, days: 3 })).trim())
+    assert.equal(stdout.trim(), renderPage(report).trim())
   })
 
   test('holds the jobs and the migrations for the command line', async () => {

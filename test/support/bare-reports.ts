@@ -3,17 +3,20 @@ import type { Report } from '../../src/report/model.ts'
 
 /** What the page says of competitors beside their ranks. */
 const OWN_ALONE = {
-  visibility: [],
-  shareOfVoice: [],
+  standings: [],
+  duels: [],
   changes: [],
   ratings: [],
   reviewCounts: [],
   lowReviews: [],
 }
 
+/** Without an own app there is none of these. */
+const UNRANKED = { standings: [], comparisons: [], distribution: [], duels: [] }
+
 /** The same as a project begins: nothing watched, no own app, no competitor, nothing to rank an app on. */
 export function makeBareReports(report: Report): Readonly<Record<string, Report>> {
-  const nothing = { series: [], lists: [], visibility: [], shareOfVoice: [], changes: [], annotations: [] }
+  const nothing = { ...UNRANKED, series: [], lists: [], changes: [], annotations: [] }
   const empty = { ...report, ...nothing, ratings: [], reviewCounts: [], lowReviews: [] }
   const own = report.series.filter(({ app }) => report.apps[app]?.role === 'own')
   return {
@@ -21,6 +24,7 @@ export function makeBareReports(report: Report): Readonly<Record<string, Report>
     'an app alone is watched': { ...empty, apps: report.apps.slice(0, 1) },
     'no own app is watched': {
       ...report,
+      ...UNRANKED,
       apps: report.apps.map((app) => ({ ...app, role: 'competitor' as const })),
     },
     'no competitor is watched': { ...report, apps: report.apps.slice(0, 2), series: own, ...OWN_ALONE },

@@ -2,25 +2,22 @@
  * A report of an invented project, the same for the same seed: a release that helps, a drop, a rival that comes in, one day
  * without the service, one day short of budget, keywords added in the middle, and text that would break a careless page.
  */
+import { type Database, openDatabase } from '../../src/db/database.ts'
 import {
-  byGap,
   GAP_POINTS,
-  GAPS,
   type Gap,
-  type GapReason,
   gapOf,
-  isMeasured,
-  isRanked,
+  NOTHING_DUE,
   notInTop,
   type Point,
   type RankedList,
-  type RankSeries,
   type Report,
   type ReportedApp,
-  type VoiceShare,
 } from '../../src/report/model.ts'
+import { readReport } from '../../src/report/read.ts'
 import { createRandom } from './random.ts'
 import { spend } from './report-money.ts'
+import { createWatchlist, type Watchlist } from './watchlist.ts'
 
 export interface Shape {
   readonly seed: number
@@ -65,34 +62,143 @@ const APPS: readonly ReportedApp[] = [
   { store: 'android_store', appId: 'com.stretchwell', name: 'Stretchwell', role: 'competitor' },
 ]
 
-export function makeReport(shape: Shape): Report {
+/** What became of the apps on a list, by day. */
+interface Course {
+  readonly app: number
+  readonly points: readonly Point[]
+}
+
+/** A report as it is read of a history of such a shape. What the stores and the service said is made up beside it. */
+export async function createReport(shape: Shape): Promise<Report> {
   const random = createRandom(shape.seed).next
   const days = Array.from({ length: shape.days }, (_, n) =>
     new Date(Date.UTC(2026, 0, 1 + n)).toISOString().slice(0, 10),
   )
   const lists = makeLists(shape.keywords, random)
   const gaps = lists.map((_, list) => makeGaps(list, days.length, random))
-  const series = lists.flatMap((list, n) => makeSeriesOfList(list, n, gaps[n] ?? [], random))
+  const courses = lists.map((list, n) => makeCourses(list, gaps[n] ?? [], random))
   const at = (share: number) => days[Math.floor(share * (days.length - 1))] ?? ''
+  const watchlist = await createWatchlist()
+  const db = openDatabase(watchlist.url)
+  try {
+    await watch(watchlist, lists, days)
+    await fill(watchlist, courses, gaps, days)
+    return {
+      ...rename(await read(watchlist, db, days), lists),
+      changes: makeChanges(at),
+      annotations: [
+        { day: at(OUTAGE), app: null, text: 'The store was down for hours' },
+        { day: at(0.6), app: 0, text: 'Spring campaign <b>begins</b>' },
+      ],
+      ...makeRatings(days, random),
+      money: spend(days, gaps),
+    }
+  } finally {
+    await db.close()
+    await watchlist.drop()
+  }
+}
+
+const CODES: Readonly<Record<string, number>> = { US: 2840, DE: 2276, JP: 2392 }
+/** As which a list is watched: no name of `HOSTILE_NAMES` is one that may be. */
+const nameOf = (list: number) => `list ${String(list).padStart(4, '0')}`
+
+/** Some lists are added in the middle. */
+async function watch(
+  { sql, setNow }: Watchlist,
+  lists: readonly RankedList[],
+  days: readonly string[],
+): Promise<void> {
+  const rows = lists.map(({ store, kind, place, language, tags, weight }, n) => ({
+    ...{ n, store, kind, language, tags, weight, keyword: nameOf(n), location_code: CODES[place] ?? 0 },
+    day: isAdded(n) ? days[Math.floor(ADDED * (days.length - 1))] : days[0],
+  }))
+  await sql`insert into project (name, timezone) values ('fitness', 'Europe/Berlin')`
+  await sql`
+    insert into location (store, code, name, type, country_iso_code)
+    select s, c.code, c.place, 'Country', c.place from unnest(array['ios_store', 'android_store']) s
+    cross join jsonb_to_recordset(${sql.json(Object.entries(CODES).map(([place, code]) => ({ place, code })))}) c (place text, code int)`
+  await setNow(`${days[0]} 00:00+00`)
+  for (const { store, appId, name, role } of APPS)
+    await sql`insert into app_watch (project, store, app_id, label, role) values ('fitness', ${store}, ${appId}, ${name}, ${role})`
+  for (const [day, ofDay] of Map.groupBy(rows, (row) => row.day)) {
+    await setNow(`${day} 00:00+00`)
+    const watched = sql`jsonb_to_recordset(${sql.json(ofDay)}) w
+      (store text, kind text, language text, tags text[], weight float8, keyword text, location_code int)`
+    await sql`
+      insert into keyword_watch (project, store, keyword, location_code, language_code, tags, weight)
+      select 'fitness', store, keyword, location_code, language, tags, weight from ${watched} where kind = 'keyword'`
+    await sql`
+      insert into chart_watch (project, collection, category, location_code, language_code, tags)
+      select 'fitness', 'topselling_free', 'health_and_fitness', location_code, language, tags from ${watched} where kind = 'chart'`
+  }
+}
+
+/** Places that no app of the project has are held by one that it does not watch. */
+async function fill(
+  { sql }: Watchlist,
+  courses: readonly (readonly Course[])[],
+  gaps: readonly (readonly (Point | null)[])[],
+  days: readonly string[],
+): Promise<void> {
+  await sql`insert into app (store, app_id) values ('ios_store', '1')`
+  const known = await sql<{ id: number; appId: string }[]>`select id, app_id as "appId" from app`
+  const idOf = (appId: string) => known.find((app) => app.appId === appId)?.id ?? 0
+  const ids = APPS.map(({ appId }) => idOf(appId))
+  const filler = idOf('1')
+  await sql`select ensure_history_partitions(${days[0] ?? ''}, ${days.at(-1) ?? ''})`
+  const rows = courses.flatMap((ofList, list) =>
+    days.flatMap((day, n) => {
+      const gap = gaps[list]?.[n] ?? null
+      if (gap === NOTHING_DUE) return []
+      const placed = gap === null ? placeApps(ofList, n) : []
+      const app_ids = gap === null ? `{${Array.from(placed, (app) => ids[app ?? -1] ?? filler)}}` : null
+      return [{ name: nameOf(list), day, gap: gap && gapOf(gap), app_ids }]
+    }),
+  )
+  const column = (key: 'name' | 'day' | 'gap' | 'app_ids') => rows.map((row) => row[key])
+  await sql`
+    insert into ranking (target_id, slot, captured_at, gap, reason, depth, app_ids)
+    select t.id, r.day, case when r.gap is null then r.day end, r.gap, ${sql.json(REASONS)}::jsonb ->> r.gap, ${DEPTH},
+      r.app_ids::int[]
+    from unnest(${column('name')}::text[], ${column('day')}::timestamptz[], ${column('gap')}::text[], ${column('app_ids')}::text[])
+      r (name, day, gap, app_ids)
+    join target t on t.subject = case when exists (select from target s where s.subject = r.name) then r.name else 'topselling_free' end`
+  await sql`analyze`
+}
+
+/** The apps of a list on a day by rank: of two at one rank the second stands below. */
+function placeApps(courses: readonly Course[], day: number): (number | undefined)[] {
+  const placed: (number | undefined)[] = []
+  const ranked = courses
+    .map(({ app, points }) => ({ app, rank: points[day] ?? 0 }))
+    .filter(({ rank }) => rank > 0)
+    .toSorted((a, b) => a.rank - b.rank)
+  for (const { app, rank } of ranked) placed[Math.max(rank - 1, placed.length)] = app
+  return placed.slice(0, DEPTH)
+}
+
+/** On the evening of the last day. */
+async function read({ sql }: Watchlist, db: Database, days: readonly string[]): Promise<Report> {
+  const [row] = await sql<{ name: string }[]>`select current_database() as name`
+  await sql.unsafe(`alter database ${row?.name} set storerank.now = '${days.at(-1)} 20:00+00'`)
+  return readReport(db, { project: 'fitness' })
+}
+
+/** With the names of the lists in place of those as which they were watched. */
+function rename(report: Report, lists: readonly RankedList[]): Report {
+  const named = new Map(lists.map(({ name }, n) => [nameOf(n), name]))
+  const { reasons } = report.coverage
   return {
-    project: 'fitness',
-    timezone: 'Europe/Berlin',
-    tag: null,
-    writtenAt: `${days.at(-1)}T06:12:00Z`,
-    days,
-    apps: APPS,
-    lists,
-    series,
-    visibility: APPS.map((_, app) => seeVisibility(app, series, days.length)),
-    shareOfVoice: shareVoice(series, days.length),
-    changes: makeChanges(at),
-    annotations: [
-      { day: at(OUTAGE), app: null, text: 'The store was down for hours' },
-      { day: at(0.6), app: 0, text: 'Spring campaign <b>begins</b>' },
-    ],
-    ...makeRatings(days, random),
-    coverage: cover(days, lists, gaps),
-    money: spend(days, gaps),
+    ...report,
+    lists: report.lists.map((list) => ({ ...list, name: named.get(list.name) ?? list.name })),
+    coverage: {
+      ...report.coverage,
+      reasons: reasons.map((reason) => ({
+        ...reason,
+        examples: reason.examples.map((name) => named.get(name) ?? name),
+      })),
+    },
   }
 }
 
@@ -182,15 +288,12 @@ function makeGaps(list: number, length: number, random: () => number): (Point | 
   gaps[on(OUTAGE)] = GAP_POINTS.failed
   if (random() < 0.7) gaps[on(SHORT_OF_BUDGET)] = GAP_POINTS.budget
   gaps[on(1)] = list % 400 === 3 ? GAP_POINTS.budget : null
-  return list % 20 === 7 ? gaps.fill(0, 0, on(ADDED)) : gaps
+  return isAdded(list) ? gaps.fill(0, 0, on(ADDED)) : gaps
 }
 
-function makeSeriesOfList(
-  list: RankedList,
-  index: number,
-  gaps: readonly (Point | null)[],
-  random: () => number,
-): RankSeries[] {
+const isAdded = (list: number) => list % 20 === 7
+
+function makeCourses(list: RankedList, gaps: readonly (Point | null)[], random: () => number): Course[] {
   return APPS.flatMap((app, n) => {
     if (app.store !== list.store) return []
     const noise = 0.5 + random() * 4
@@ -204,9 +307,7 @@ function makeSeriesOfList(
       if (gap !== null) return gap
       return rank > DEPTH ? notInTop(DEPTH) : Math.round(rank)
     })
-    return [
-      { list: index, app: n, points, past: [points.at(-2) ?? 0, points.at(-8) ?? 0, points.at(-31) ?? 0] },
-    ]
+    return [{ app: n, points }]
   })
 }
 
@@ -218,42 +319,6 @@ function aimAt(
   if (!isOwn) return home
   const helped = share > RELEASE ? home * 0.7 : home
   return isHit && share > DROP ? helped * 3 + 12 : helped
-}
-
-function seeVisibility(app: number, series: readonly RankSeries[], length: number) {
-  const own = series.filter((one) => one.app === app)
-  const percent: (number | null)[] = []
-  const measuredPercent: (number | null)[] = []
-  for (let day = 0; day < length; day++) {
-    const points = own.map(({ points }) => points[day] ?? 0).filter((point) => point !== 0)
-    const measured = points.filter(isMeasured)
-    const sum = measured.reduce((total, point) => total + (isRanked(point) ? 1 / point : 0), 0)
-    percent.push(measured.length === 0 ? null : (100 * sum) / measured.length)
-    measuredPercent.push(points.length === 0 ? null : (100 * measured.length) / points.length)
-  }
-  return { app, percent, measuredPercent }
-}
-
-/** The same in each store: what is measured on a day, and the sum of 1/rank of each app. */
-function shareVoice(series: readonly RankSeries[], length: number): VoiceShare[] {
-  const everybody = Array.from({ length: DEPTH }, (_, n) => 1 / (n + 1)).reduce((sum, weight) => sum + weight)
-  const days = [...Array(length).keys()]
-  return (['ios_store', 'android_store'] as const).flatMap((store) => {
-    const known = series.filter(({ app }) => APPS[app]?.store === store)
-    const lists = days.map(
-      (day) =>
-        new Set(known.filter(({ points }) => isMeasured(points[day] ?? 0)).map(({ list }) => list)).size,
-    )
-    const share = (of: readonly RankSeries[]) =>
-      days.map((day) => {
-        const worth = of.reduce((sum, { points }) => sum + Math.max(0, 1 / (points[day] || -1)), 0)
-        return lists[day] === 0 ? null : (100 * worth) / ((lists[day] ?? 1) * everybody)
-      })
-    const apps = [...APPS.keys()].filter((app) => APPS[app]?.store === store)
-    const rest = share(known).map((percent) => (percent === null ? null : 100 - percent))
-    const shares = apps.map((app) => ({ store, app, percent: share(known.filter((one) => one.app === app)) }))
-    return [...shares, { store, app: null, percent: rest }]
-  })
 }
 
 function makeChanges(at: (share: number) => string): Report['changes'] {
@@ -329,37 +394,6 @@ function makeRatings(
       { app: 2, stars: [30, 11, 22, 41, 260] },
     ],
     lowReviews,
-  }
-}
-
-function cover(
-  days: readonly string[],
-  lists: readonly RankedList[],
-  gaps: readonly (readonly (Point | null)[])[],
-): Report['coverage'] {
-  const count = (matches: (gap: Point | null) => boolean) =>
-    days.map((_, day) => gaps.filter((row) => matches(row[day] ?? null)).length)
-  const reasons = days.flatMap((day, n) =>
-    GAPS.flatMap((gap): GapReason[] => {
-      const named = lists.filter((_, list) => gapOf(gaps[list]?.[n] ?? 0) === gap)
-      if (named.length === 0) return []
-      return [
-        {
-          day,
-          gap,
-          reason: REASONS[gap] ?? null,
-          slots: named.length,
-          examples: named.slice(0, 3).map(({ name }) => name),
-        },
-      ]
-    }),
-  )
-  return {
-    measured: count((gap) => gap === null),
-    gaps: byGap((gap) => count((point) => gapOf(point ?? 0) === gap)),
-    reasons: reasons.toSorted(
-      (a, b) => Number(b.day === days.at(-1)) - Number(a.day === days.at(-1)) || b.slots - a.slots,
-    ),
   }
 }
 

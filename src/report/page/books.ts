@@ -9,6 +9,7 @@ import {
   GAP_NAMES,
   STORE_NAMES,
 } from '../words.ts'
+import { shortDay } from './days.js'
 import { type Figure, showFigure, showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
 
@@ -23,7 +24,7 @@ const FUNCTION_NAMES = {
 } as const
 
 export function showCoverage(report: Report): Markup {
-  return html`<section id="coverage" aria-labelledby="coverage-title"><h2 id="coverage-title">What was measured, and why not</h2>
+  return html`<section id="coverage" aria-labelledby="coverage-title"><h2 id="coverage-title">Completeness of the data</h2>
 ${showFigure(coverageFigure(report))}${showReasons(report)}</section>`
 }
 
@@ -100,7 +101,7 @@ function moneyFigure({ days, money }: Report): Figure {
 function showAside({ money }: Report): Markup {
   const parts = [
     money.savedMicros > 0
-      ? `${formatMicros(money.savedMicros)} was saved because other projects follow the same.`
+      ? `Saved ${formatMicros(money.savedMicros)}: keywords shared with other projects.`
       : '',
     money.refundedMicros > 0
       ? `${formatMicros(money.refundedMicros)} came back for results that the stores did not have.`
@@ -131,12 +132,18 @@ function showOutlook({ money }: Report): Markup {
   return html`<table class="money"><thead><tr><th scope="col">Interval</th><th scope="col">In 30 days, at most</th></tr></thead><tbody>${rows}</tbody></table>`
 }
 
-function showBudgets({ money }: Report): Markup {
+function showBudgets({ money, days }: Report): Markup {
   if (money.budgets.length === 0)
     return showNothing('It has none of its own; what is set for all projects holds.')
   const rows = money.budgets.map(({ period, limitMicros, usedMicros }) => {
     const percent = limitMicros === 0 ? 100 : Math.round((100 * usedMicros) / limitMicros)
-    return html`<tr><th scope="row">${period === 'day' ? 'Last day' : 'Its month'}</th><td>${formatMicros(usedMicros)}</td><td>${formatMicros(limitMicros)}</td><td class="share"><meter min="0" max="100" high="80" value="${Math.min(percent, 100)}" aria-label="Used">${percent} %</meter> ${percent} %</td></tr>`
+    return html`<tr><th scope="row">${nameOfPeriod(days, period)}</th><td>${formatMicros(usedMicros)}</td><td>${formatMicros(limitMicros)}</td><td class="share"><meter min="0" max="100" high="80" value="${Math.min(percent, 100)}" aria-label="Used">${percent} %</meter> ${percent} %</td></tr>`
   })
-  return html`<table class="money"><thead><tr><th scope="col">Of</th><th scope="col">Used</th><th scope="col">Budget</th><th scope="col" class="share">Share</th></tr></thead><tbody>${rows}</tbody></table>`
+  return html`<table class="money"><thead><tr><th scope="col">Budget</th><th scope="col">Used</th><th scope="col">Limit</th><th scope="col" class="share">Share</th></tr></thead><tbody>${rows}</tbody></table>`
+}
+
+/** `30 Sep`; `Sep 2026 so far`. */
+function nameOfPeriod(days: Report['days'], period: 'day' | 'month'): string {
+  const last = days.at(-1) ?? ''
+  return period === 'day' ? shortDay(last) : `${formatDay(last).replace(/^\d+ /, '')} so far`
 }

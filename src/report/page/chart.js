@@ -6,6 +6,7 @@
  * @import { Frame, Pen, RankLine, ValueLine } from './drawing.ts'
  * @import { PlacedMark } from './marks.js'
  */
+import { shortDay } from './days.js'
 import { NUMBER_HEIGHT, placeMarks } from './marks.js'
 
 const LEFT = 46
@@ -16,7 +17,6 @@ const BOTTOM = 26
 const RAIL_ROW = 9
 const LABEL_WIDTH = 64
 const WIDEST_BAR = 48
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 /**
  * Lines over the days, broken at gaps, from 0 up.
@@ -197,11 +197,6 @@ function drawFrame(pen, frame, plot, content) {
       : [],
   )
   return pen.element('svg', attributes, [pen.element('title', {}, [label]), ...content, ...dayLabels])
-}
-
-/** `5 Sep` @param {string} day */
-export function shortDay(day) {
-  return `${Number(day.slice(8))} ${MONTHS[Number(day.slice(5, 7)) - 1]}`
 }
 
 /**

@@ -1,12 +1,12 @@
 /** What the page's script works with: the ranks of every app on every list, once, in a compact form. */
 import { deflateRawSync } from 'node:zlib'
-import { bestOf, changeOver, latestOf, SPANS } from '../findings.ts'
 import {
   depthWithout,
   GAP_POINTS,
   GAPS,
   gapOf,
   isRanked,
+  NOTHING_DUE,
   type Point,
   type RankSeries,
   type Report,
@@ -14,7 +14,7 @@ import {
 import { nameApp } from '../summary.ts'
 import { asName, formatDay, GAP_NAMES, STORE_NAMES } from '../words.ts'
 import { classOfApp, collectMarks } from './figure.ts'
-import { listRows } from './keywords.ts'
+import { indexMoves, listRows, type MovesOf } from './keywords.ts'
 
 /** A row of the table: its series, and what it is sorted by; null stands at the end, whichever way. */
 export interface PageRow {
@@ -44,6 +44,7 @@ export interface PageData {
 }
 
 export function collectData(report: Report): PageData {
+  const moves = indexMoves(report)
   return {
     days: report.days,
     dayNames: report.days.map(formatDay),
@@ -65,25 +66,21 @@ export function collectData(report: Report): PageData {
     ]),
     rows: listRows(report).flatMap((index) => {
       const series = report.series[index]
-      return series === undefined ? [] : [sortRow(series, index)]
+      return series === undefined ? [] : [sortRow(series, index, moves)]
     }),
     gaps: GAPS.map((gap) => ({ point: GAP_POINTS[gap], name: GAP_NAMES[gap], className: gap })),
     marks: collectMarks(report),
   }
 }
 
-function sortRow(series: RankSeries, index: number): PageRow {
-  const latest = latestOf(series)
+function sortRow(series: RankSeries, index: number, movesOf: MovesOf): PageRow {
+  const latest = series.points.at(-1) ?? NOTHING_DUE
   const depth = depthWithout(latest)
   return {
     series: index,
-    best: bestOf(series),
+    best: series.best,
     latest: isRanked(latest) ? latest : depth === null ? null : depth + 0.5,
-    changes: SPANS.map((span) => {
-      const { kind, places } = changeOver(series, span)
-      if (kind === 'unknown') return null
-      return kind === 'down' || kind === 'left' ? -places : places
-    }),
+    changes: movesOf(series).map((move) => (move?.movement === 'not_in_top' ? 0 : (move?.change ?? null))),
     state: isRanked(latest) ? 'ranked' : depth !== null ? 'absent' : gapOf(latest) === null ? 'none' : 'gap',
   }
 }

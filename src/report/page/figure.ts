@@ -1,8 +1,8 @@
 /** A chart in the page: drawn wide and narrow, with a legend, and with its numbers as a table, from which the script reads them too. */
 import type { Store } from '../../service/functions.ts'
 import type { Daily, Day, Report } from '../model.ts'
-import { formatDay } from '../words.ts'
-import { drawLines, drawStack, shortDay } from './chart.js'
+import { drawLines, drawStack } from './chart.js'
+import { formatDay, shortDay } from './days.js'
 import type { Frame, Mark, ValueLine } from './drawing.ts'
 import { numberMarks } from './marks.js'
 import { html, type Markup, NOTHING, pen } from './markup.ts'

@@ -1,7 +1,16 @@
 /** The table of keywords: every own app on every list, with its trend; the script sorts and filters it and draws the charts. */
-import { bestOf, changeOver, isBetter, isWorse, latestOf, SPANS } from '../findings.ts'
-import { depthWithout, gapOf, isRanked, type RankSeries, type Report } from '../model.ts'
-import { describeMissing, nameApp } from '../summary.ts'
+import {
+  depthWithout,
+  gapOf,
+  isRanked,
+  type Move,
+  NOTHING_DUE,
+  type RankSeries,
+  type Report,
+  SPANS,
+  type Span,
+} from '../model.ts'
+import { compareOver, describeMissing, nameApp } from '../summary.ts'
 import {
   asName,
   formatChange,
@@ -9,6 +18,8 @@ import {
   formatPoint,
   formatWeight,
   GAP_MEANINGS,
+  isBetter,
+  isWorse,
   STORE_NAMES,
 } from '../words.ts'
 import { drawSpark } from './chart.js'
@@ -27,26 +38,38 @@ export function showSparkline({ points }: RankSeries): Markup {
 
 export function showKeywords(report: Report): Markup {
   const rows = listRows(report)
+  const moves = indexMoves(report)
   const heads = [
     head('name', 'Keyword or chart'),
     raw('<th scope="col" class="trend">Trend</th>'),
     head('best', 'Best'),
     head('latest', 'Latest'),
-    ...(isWeighted(report) ? [head('weight', 'Worth')] : []),
+    ...(isWeighted(report) ? [head('weight', 'Weight')] : []),
     ...SPANS.map((span) => head(`d${span}`, span === 1 ? '1 day' : `${span} days`)),
   ]
   return html`<section id="keywords" aria-labelledby="keywords-title"><h2 id="keywords-title">Keywords</h2>
 <p class="lead">The rank of each own app. <span class="scripted">Choose one to see its ranks against the competitors, day by day.</span> “> 100” is measured and not among the first 100; a word such as “budget” says why there is no measurement.</p>
 ${showFilters(report, rows.length)}${rows.length === 0 ? showNothing(describeMissing(report) ?? '') : NOTHING}
 <table class="keywords"${raw(rows.length === 0 ? ' hidden' : '')} aria-labelledby="keywords-title"><thead><tr>${heads}</tr></thead>
-<tbody>${rows.map((row) => showRow(report, row))}</tbody></table>
+<tbody>${rows.map((row) => showRow(report, row, moves))}</tbody></table>
 <p class="more"><button type="button" id="show-all" hidden>Show all</button></p></section>`
+}
+
+/** How a series has moved over each of `SPANS`. */
+export type MovesOf = (series: RankSeries) => readonly (Move | undefined)[]
+
+export function indexMoves(report: Report): MovesOf {
+  const keyOf = ({ list, app }: Pick<Move, 'list' | 'app'>) => `${list} ${app}`
+  const bySpan = SPANS.map(
+    (span) => new Map(compareOver(report, span).moves.map((move) => [keyOf(move), move])),
+  )
+  return (series) => bySpan.map((moves) => moves.get(keyOf(series)))
 }
 
 /** Indexes in `Report.series` of the rows: the best ranks first, then what is not in the top, then what was not measured. */
 export function listRows(report: Report): number[] {
   const order = (series: RankSeries) => {
-    const latest = latestOf(series)
+    const latest = series.points.at(-1) ?? NOTHING_DUE
     return isRanked(latest) ? latest : (depthWithout(latest) ?? Number.POSITIVE_INFINITY)
   }
   return [...report.series.entries()]
@@ -65,15 +88,14 @@ function head(key: string, name: string): Markup {
   return html`<th scope="col" class="${key}" data-key="${key}">${name}</th>`
 }
 
-function showRow(report: Report, index: number): Markup {
+function showRow(report: Report, index: number, movesOf: MovesOf): Markup {
   const series = report.series[index]
   if (series === undefined) return raw('')
-  const best = bestOf(series)
-  const changes = SPANS.map((span) => showChange(series, span))
+  const changes = movesOf(series).map((move, n) => showChange(move, SPANS[n] ?? 1))
   const worth = isWeighted(report)
     ? html`<td class="weight">${formatWeight(report.lists[series.list]?.weight ?? 1)}</td>`
     : NOTHING
-  return html`<tr id="k${index}"><th scope="row"><span class="key">${asName(report.lists[series.list]?.name ?? '')}</span><small>${describePlace(report, series)}</small></th><td class="trend"></td><td class="best">${best ?? '–'}</td>${showLatest(series)}${worth}${changes}</tr>
+  return html`<tr id="k${index}"><th scope="row"><span class="key">${asName(report.lists[series.list]?.name ?? '')}</span><small>${describePlace(report, series)}</small></th><td class="trend"></td><td class="best">${series.best ?? '–'}</td>${showLatest(series)}${worth}${changes}</tr>
 `
 }
 
@@ -91,16 +113,15 @@ function describePlace(report: Report, { list, app }: RankSeries): string {
 }
 
 function showLatest(series: RankSeries): Markup {
-  const latest = latestOf(series)
+  const latest = series.points.at(-1) ?? NOTHING_DUE
   const gap = gapOf(latest)
   if (gap === null) return html`<td class="latest">${formatPoint(latest)}</td>`
   return html`<td class="latest missing" title="${GAP_MEANINGS[gap]}">${formatPoint(latest)}</td>`
 }
 
-function showChange(series: RankSeries, span: (typeof SPANS)[number]): Markup {
-  const change = changeOver(series, span)
-  const tone = isBetter(change) ? ' good' : isWorse(change) ? ' bad' : ''
-  return html`<td class="d${span}${tone}">${formatChange(change)}</td>`
+function showChange(move: Move | undefined, span: Span): Markup {
+  const tone = move === undefined ? '' : isBetter(move) ? ' good' : isWorse(move) ? ' bad' : ''
+  return html`<td class="d${span}${tone}">${move === undefined ? '–' : formatChange(move)}</td>`
 }
 
 /** They do nothing without the script, which shows them. */
@@ -125,7 +146,7 @@ ${
     ? ''
     : select(
         'place',
-        'Where',
+        'Store and country',
         places.map((place) => [place, place]),
       )
 }
@@ -138,7 +159,7 @@ ${
         tags.map((tag) => [tag, tag]),
       )
 }
-${select('state', 'Only', STATES)}
+${select('state', 'Show', STATES)}
 <output id="shown" aria-live="polite">${formatCount(count)}</output></form>`
 }
 

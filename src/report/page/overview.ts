@@ -1,15 +1,17 @@
 /** What is read first: the summary in words, a few numbers, who moved, and who came into the top ten or left it. */
+import { type Move, type Report, SPANS, type Span, type StandingChange, TOP } from '../model.ts'
 import {
-  changeOver,
-  findCrossings,
-  findMovers,
-  type Move,
-  SPANS,
-  type Span,
-  tallyChanges,
-} from '../findings.ts'
-import type { Daily, Report } from '../model.ts'
-import { countInTop, describeMissing, nameList, summarise, TOP } from '../summary.ts'
+  compareOver,
+  describeBasis,
+  describeMissing,
+  isComparable,
+  listParts,
+  nameApp,
+  nameList,
+  nameSpan,
+  shownChange,
+  summarise,
+} from '../summary.ts'
 import {
   countOf,
   formatChange,
@@ -18,20 +20,36 @@ import {
   formatDollars,
   formatPercent,
   formatPoint,
+  isBetter,
+  isWorse,
   STORE_NAMES,
 } from '../words.ts'
 import { showNothing } from './figure.ts'
 import { showSparkline } from './keywords.ts'
-import { html, type Markup } from './markup.ts'
+import { html, type Markup, NOTHING } from './markup.ts'
 
 const MOVERS_SHOWN = 5
 const CROSSINGS_SHOWN = 12
 const WEEK_DAYS = 7
+/** More own apps have their numbers in the summary. */
+const APPS_SHOWN = 2
 
 export function showSummary(report: Report): Markup {
+  // What the numbers above say already.
+  const isSaid = (about: string) => about === 'Visibility' && listOwn(report).length <= APPS_SHOWN
+  const findings = summarise(report).filter(({ about }) => !isSaid(about))
   return html`<section id="summary" aria-labelledby="summary-title"><h2 id="summary-title">In short</h2>
 <div class="tiles">${listTiles(report).map(showTile)}</div>
-<dl class="findings">${summarise(report).map(({ about, text }) => html`<dt>${about}</dt><dd>${text}</dd>`)}</dl></section>`
+<dl class="findings">${findings.map(({ about, text }) => html`<dt>${about}</dt><dd>${text}</dd>`)}</dl></section>`
+}
+
+/** How the own apps stand. */
+function listOwn(report: Report) {
+  return report.standings.flatMap((standing) =>
+    standing.app !== null && report.apps[standing.app]?.role === 'own'
+      ? [{ ...standing, app: standing.app }]
+      : [],
+  )
 }
 
 interface Tile {
@@ -40,35 +58,60 @@ interface Tile {
   /** Against a week before, and whether that is good. */
   readonly note: string
   readonly tone: 'good' | 'bad' | ''
+  /** What the change is of, and the keywords that made it. */
+  readonly basis?: string
+  readonly parts?: ReturnType<typeof listParts>
 }
 
 function listTiles(report: Report): Tile[] {
-  const own = report.visibility.filter(({ app }) => report.apps[app]?.role === 'own')
-  const visible = own.slice(0, 2).map(({ app, percent }) => {
-    const store = STORE_NAMES[report.apps[app]?.store ?? 'ios_store']
-    return tileOfPercent(`Visibility${own.length > 1 ? `, ${store}` : ''}`, percent)
-  })
-  const voices = report.shareOfVoice.filter(({ app }) => app !== null && report.apps[app]?.role === 'own')
-  const stores = [...new Set(voices.map(({ store }) => store))]
-  const heard = stores.map((store) => {
-    const shares = voices.filter((share) => share.store === store)
-    const voice = report.days.map((_, day) => addUp(shares.map(({ percent }) => percent[day] ?? null)))
-    return tileOfPercent(`Share of voice${stores.length > 1 ? `, ${STORE_NAMES[store]}` : ''}`, voice)
-  })
-  return [...visible, ...heard, tileOfTop(report), tileOfMeasured(report), tileOfMoney(report)]
+  const own = listOwn(report)
+  const { changes } = compareOver(report, WEEK_DAYS)
+  const named = (name: string, app: number) => {
+    const { store = 'ios_store' } = report.apps[app] ?? {}
+    const isAlone = own.filter((each) => each.store === store).length === 1
+    return own.length === 1 ? name : `${name}, ${isAlone ? STORE_NAMES[store] : nameApp(report, app)}`
+  }
+  const tiles = (name: string, of: 'visibility' | 'share') =>
+    own.slice(0, APPS_SHOWN).map((standing) =>
+      tileOfPercent(report, {
+        name: named(name, standing.app),
+        now: standing[of].at(-1) ?? null,
+        measured: standing.measuredPercent.at(-1) ?? null,
+        change: changes.find(({ app }) => app === standing.app),
+        of,
+      }),
+    )
+  return [
+    ...tiles('Visibility', 'visibility'),
+    ...tiles('Share of voice', 'share'),
+    tileOfTop(report),
+    tileOfMeasured(report),
+    tileOfMoney(report),
+  ]
 }
 
-function addUp(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null)
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0)
+interface Headline {
+  readonly name: string
+  readonly now: number | null
+  readonly measured: number | null
+  readonly change: StandingChange | undefined
+  readonly of: 'visibility' | 'share'
 }
 
-function tileOfPercent(name: string, percent: Daily<number | null>): Tile {
-  const now = percent.at(-1) ?? null
-  const before = percent.at(-1 - WEEK_DAYS) ?? null
-  const change = now === null || before === null ? null : now - before
-  const note = change === null ? 'not measured a week before' : `${formatDifference(change)} points in a week`
-  return { name, value: formatPercent(now), note, tone: toneOf(change ?? 0, 0.05) }
+function tileOfPercent(report: Report, { name, now, measured, change, of }: Headline): Tile {
+  if (now === null) return { name, value: '–', note: `only ${formatPercent(measured)} measured`, tone: '' }
+  const value = formatPercent(now)
+  const difference = change?.[of] ?? null
+  if (change === undefined || difference === null)
+    return { name, value, note: 'not measured a week before', tone: '' }
+  return {
+    name,
+    value,
+    note: `${formatDifference(shownChange(difference))} points in a week`,
+    tone: toneOf(shownChange(difference), 0.05),
+    basis: describeBasis(change, difference, now),
+    parts: listParts(report, difference),
+  }
 }
 
 function toneOf(change: number, least: number): Tile['tone'] {
@@ -76,17 +119,27 @@ function toneOf(change: number, least: number): Tile['tone'] {
   return change > 0 ? 'good' : 'bad'
 }
 
+/** Of keywords alone. What came in and what left are all that a change is made of. */
 function tileOfTop(report: Report): Tile {
-  const now = countInTop(report, -1)
-  const before = countInTop(report, -1 - WEEK_DAYS)
-  const change = before.measured === 0 ? 0 : now.inTop - before.inTop
-  const sign = change < 0 ? '−' : '+'
-  const since = before.measured === 0 ? '' : `; ${sign}${Math.abs(change)} in a week`
+  const own = listOwn(report)
+  const isOwn = (app: number) => report.apps[app]?.role === 'own'
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+  const now = sum(own.map(({ inTop }) => inTop.at(-1) ?? 0))
+  const of = countOf(sum(own.map(({ measured }) => measured.at(-1) ?? 0)), 'keyword')
+  const { changes, entered, left } = compareOver(report, WEEK_DAYS)
+  const known = changes.flatMap(({ app, top }) => (isOwn(app) && top !== null ? [top] : []))
+  const tile = { name: `In the top ${TOP}`, value: formatCount(now) }
+  if (known.length === 0) return { ...tile, note: `of ${of}`, tone: '' }
+  const change = sum(known.map((top) => top.change))
+  const keywords = (moves: readonly Move[]) =>
+    moves.filter(({ list }) => report.lists[list]?.kind === 'keyword').length
+  const size = formatCount(Math.abs(change))
+  const against = change === 0 ? 'as many as' : change > 0 ? `${size} more than` : `${size} fewer than`
   return {
-    name: `In the top ${TOP}`,
-    value: formatCount(now.inTop),
-    note: `of ${formatCount(now.measured)} measured${since}`,
+    ...tile,
+    note: `of ${of}, ${against} a week ago`,
     tone: toneOf(change, 1),
+    basis: `${formatCount(keywords(entered))} came in, ${formatCount(keywords(left))} left`,
   }
 }
 
@@ -110,8 +163,16 @@ function tileOfMoney({ money }: Report): Tile {
   return { name: 'Spent', value: formatDollars(total), note: `${last}${of}`, tone: '' }
 }
 
-function showTile({ name, value, note, tone }: Tile): Markup {
-  return html`<div class="tile"><h3>${name}</h3><p class="value">${value}</p><p class="note ${tone}">${note}</p></div>`
+function showTile({ name, value, note, tone, basis = '', parts = [] }: Tile): Markup {
+  const rows = parts.map(
+    ({ name, points }) => html`<li><span>${name}</span> <b>${formatDifference(points)}</b></li>`,
+  )
+  const below = [
+    basis === '' ? NOTHING : html`<p class="basis">${basis}</p>`,
+    rows.length === 0 ? NOTHING : html`<ul class="parts">${rows}</ul>`,
+  ]
+  return html`<div class="tile"><h3>${name}</h3><p class="value">${value}</p>
+<p class="note ${tone}">${note}</p>${below}</div>`
 }
 
 export function showMovers(report: Report): Markup {
@@ -122,38 +183,37 @@ ${content}</section>`
 }
 
 function showMoved(report: Report): Markup {
-  return html`<p class="lead">Own apps on the last day against 1, 7 and 30 days before. A place beyond the depth that was looked at counts as the first one beyond it.</p>
+  return html`<p class="lead">Own apps on the last day against 1, 7 and 30 days before. Not in the first 100 counts as rank 101.</p>
 <div class="columns">${SPANS.map((span) => showSpan(report, span))}</div>
 <h3>In and out of the top ${TOP}, in ${WEEK_DAYS} days</h3>
 <div class="columns two">${showCrossings(report)}</div>`
 }
 
 function showSpan(report: Report, span: Span): Markup {
-  const { up, down } = findMovers(report, span)
-  const { incomparable, same, absent } = tallyChanges(report, span)
-  const isComparable = up.length + down.length + same + absent > 0
-  if (!isComparable && incomparable > 0) {
-    return html`<div><h3>${span === 1 ? 'In one day' : `In ${span} days`}</h3>${showNothing(`It was not measured ${countOf(span, 'day')} before.`)}</div>`
+  const comparison = compareOver(report, span)
+  const title = html`<h3>In ${nameSpan(span)}</h3>`
+  if (!isComparable(comparison)) {
+    return html`<div>${title}${showNothing(`It was not measured ${countOf(span, 'day')} before.`)}</div>`
   }
-  return html`<div><h3>${span === 1 ? 'In one day' : `In ${span} days`}</h3>
-${showMoves(report, 'Up', up, MOVERS_SHOWN, span)}${showMoves(report, 'Down', down, MOVERS_SHOWN, span)}</div>`
+  const { moves } = comparison
+  return html`<div>${title}
+${showMoves(report, 'Up', moves.filter(isBetter), MOVERS_SHOWN)}${showMoves(report, 'Down', moves.filter(isWorse), MOVERS_SHOWN)}</div>`
 }
 
 function showCrossings(report: Report): Markup[] {
-  const { entered, left } = findCrossings(report, WEEK_DAYS, TOP)
+  const { entered, left } = compareOver(report, WEEK_DAYS)
   return [
-    showMoves(report, `Came into the top ${TOP}`, entered, CROSSINGS_SHOWN, WEEK_DAYS),
-    showMoves(report, `Left the top ${TOP}`, left, CROSSINGS_SHOWN, WEEK_DAYS),
+    showMoves(report, `Came into the top ${TOP}`, entered, CROSSINGS_SHOWN),
+    showMoves(report, `Left the top ${TOP}`, left, CROSSINGS_SHOWN),
   ]
 }
 
-function showMoves(report: Report, title: string, moves: readonly Move[], shown: number, span: Span): Markup {
-  const rows = moves.slice(0, shown).map(({ series, before, after }) => {
-    const change = changeOver(series, span)
-    const tone = change.kind === 'up' || change.kind === 'entered' ? 'good' : 'bad'
-    const row = report.series.indexOf(series)
-    return html`<li><a href="#k${row}">${nameList(report, series.list)}</a>
-<span class="from">${formatPoint(before)} → ${formatPoint(after)}</span><b class="${tone}">${formatChange(change)}</b>${showSparkline(series)}</li>`
+function showMoves(report: Report, title: string, moves: readonly Move[], shown: number): Markup {
+  const rows = moves.slice(0, shown).map((move) => {
+    const row = report.series.findIndex(({ list, app }) => list === move.list && app === move.app)
+    const series = report.series[row]
+    return html`<li><a href="#k${row}">${nameList(report, move.list)}</a>
+<span class="from">${formatPoint(move.before)} → ${formatPoint(move.after)}</span><b class="${isBetter(move) ? 'good' : 'bad'}">${formatChange(move)}</b>${series === undefined ? NOTHING : showSparkline(series)}</li>`
   })
   const more =
     moves.length > shown ? html`<p class="more">and ${countOf(moves.length - shown, 'more', 'more')}</p>` : ''

@@ -73,7 +73,7 @@ function showHead(report: Report, title: string, logoUrl: string | undefined): M
 }
 
 function showFoot({ writtenAt, project }: Report): Markup {
-  return html`<footer><p>Project ${project}. Written by storerank at <time datetime="${writtenAt}">${writtenAt.slice(0, 16).replace('T', ' ')} UTC</time>. A gap is never a loss: what was not measured is neither drawn nor counted.</p></footer>`
+  return html`<footer><p>Project ${project}. Written by storerank at <time datetime="${writtenAt}">${writtenAt.slice(0, 16).replace('T', ' ')} UTC</time>. Days not measured stay blank.</p></footer>`
 }
 
 interface Assets {
@@ -86,6 +86,7 @@ interface Assets {
 const STYLES = ['theme', 'layout', 'charts', 'tables', 'media']
 const LIBRARIES = ['d3-array', 'd3-path', 'd3-shape']
 const SCRIPTS = [
+  'days',
   'marks',
   'chart',
   ...['elements', 'ranks', 'pointer', 'panel', 'table', 'main'].map((name) => `browser/${name}`),

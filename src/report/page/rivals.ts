@@ -1,7 +1,6 @@
 /** Head to head: each own app against each competitor, and who overtook whom, where and when. */
-import { compareRivals, type Duel, type Overtaking } from '../findings.ts'
-import type { Report } from '../model.ts'
-import { nameApp, nameList } from '../summary.ts'
+import type { Duel, Overtaking, Report } from '../model.ts'
+import { nameApp, nameList, overtakingSince } from '../summary.ts'
 import { formatCount, formatDay, formatPoint } from '../words.ts'
 import { showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
@@ -9,11 +8,11 @@ import { html, type Markup } from './markup.ts'
 const SHOWN = 15
 
 export function showRivals(report: Report): Markup {
-  const duels = compareRivals(report).filter(({ ahead, behind }) => ahead + behind > 0)
+  const { duels } = report
   if (duels.length === 0)
     return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>${showNothing('No own app and competitor are ranked on the same keyword or chart.')}</section>`
   return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>
-<p class="lead">Where either is ranked: who is ahead now, and where that has turned since ${formatDay(report.days[0] ?? '')}.</p>
+<p class="lead">Keywords on which one of the two ranks: who is ahead now, who overtook whom since ${overtakingSince(report)}.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Own apps against competitors"><table class="duels"><thead><tr><th scope="col">Own app</th><th scope="col" class="text">Competitor</th><th scope="col">Ahead on</th><th scope="col">Behind on</th><th scope="col" class="share">Share ahead</th><th scope="col">Overtook it on</th><th scope="col">Was overtaken on</th></tr></thead>
 <tbody>${duels.map((duel) => showDuel(report, duel))}</tbody></table></div>
 <div class="columns two">${showTurns(report, duels, 'lost')}${showTurns(report, duels, 'won')}</div></section>`
@@ -32,12 +31,13 @@ function showTimes(times: number, tone: 'good' | 'bad'): Markup {
 
 function showTurns(report: Report, duels: readonly Duel[], side: 'won' | 'lost'): Markup {
   // Where it matters most: the nearer to the first place, the higher.
-  const place = ({ own, rival }: Overtaking) => Math.min(...[own[1], rival[1]].filter((point) => point > 0))
+  const place = ({ own, rival }: Overtaking) =>
+    Math.min(...[own[1], rival[1]].filter((rank) => rank !== null))
   const turns = duels
     .flatMap((duel) => duel[side].map((turn) => ({ duel, turn })))
     .toSorted((a, b) => place(a.turn) - place(b.turn) || b.turn.day.localeCompare(a.turn.day))
-  const title = side === 'won' ? 'Own apps overtook' : 'Own apps were overtaken'
-  if (turns.length === 0) return html`<div><h3>${title}</h3>${showNothing('Nowhere.')}</div>`
+  const title = side === 'won' ? 'We overtook' : 'We were overtaken'
+  if (turns.length === 0) return html`<div><h3>${title}</h3>${showNothing('None.')}</div>`
   const more =
     turns.length > SHOWN
       ? html`<p class="more">and ${formatCount(turns.length - SHOWN)} more, further down</p>`
@@ -46,9 +46,12 @@ function showTurns(report: Report, duels: readonly Duel[], side: 'won' | 'lost')
 }
 
 function showTurn(report: Report, { own, rival }: Duel, turn: Overtaking): Markup {
-  const row = report.series.findIndex((series) => series.list === turn.list && series.app === own)
-  const course = ([before, after]: readonly [number, number]) =>
-    `${formatPoint(before)} → ${formatPoint(after)}`
-  return html`<li><a href="#k${row}">${nameList(report, turn.list)}</a> <time datetime="${turn.day}">${formatDay(turn.day)}</time>
-<small><bdi>${nameApp(report, own)}</bdi> <b>${course(turn.own)}</b>, <bdi>${nameApp(report, rival)}</bdi> <b>${course(turn.rival)}</b></small></li>`
+  const seriesOf = (app: number) =>
+    report.series.findIndex((series) => series.list === turn.list && series.app === app)
+  const show = (app: number, [before, after]: readonly [number | null, number | null]) => {
+    const today = formatPoint(report.series[seriesOf(app)]?.points.at(-1) ?? 0)
+    return html`<bdi>${nameApp(report, app)}</bdi> <b>${before ?? 'not ranked'} → ${after ?? 'not ranked'}</b> (today ${today})`
+  }
+  return html`<li><a href="#k${seriesOf(own)}">${nameList(report, turn.list)}</a> <time datetime="${turn.day}">${formatDay(turn.day)}</time>
+<small>${show(own, turn.own)}, ${show(rival, turn.rival)}</small></li>`
 }

@@ -1,43 +1,73 @@
 /** Visibility, share of voice and the distribution of ranks over time. */
-import { BANDS, distribute, ownSeries } from '../findings.ts'
-import type { Daily, Report, Visibility } from '../model.ts'
+import { BANDS, type Daily, type Report, type Standing } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { formatCount, formatPercent, STORE_NAMES } from '../words.ts'
 import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure, showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
 
-/** Of a day of which less was measured, visibility says little. */
-const POOR_PERCENT = 80
+const POOR_DAYS = 'Days of which less than four fifths were measured are left blank and shaded.'
 
 export function showTrends(report: Report): Markup {
-  const figures = [...visibilityByStore(report), ...shareOfVoice(report), ...distribution(report)]
+  const stores = [...new Set(report.lists.map(({ store }) => store))]
+  const byStore = stores
+    .map((store) => report.standings.filter((each) => each.store === store))
+    .filter((standings) => standings.some(({ app }) => app !== null))
+  const figures = [
+    ...byStore.map((standings) => visibilityFigure(report, standings, stores.length > 1)),
+    ...byStore.map((standings) => voiceFigure(report, standings, stores.length > 1)),
+    ...distribution(report),
+  ]
   return html`<section id="trends" aria-labelledby="trends-title"><h2 id="trends-title">Over time</h2>${figures.length === 0 ? showNothing('Nothing was ranked.') : figures.map(showFigure)}</section>`
 }
 
-function visibilityByStore(report: Report): Figure[] {
-  const stores = [...new Set(report.lists.map(({ store }) => store))]
-  return stores.flatMap((store) => {
-    const shown = report.visibility.filter(({ app }) => report.apps[app]?.store === store)
-    const [first] = shown
-    if (first === undefined) return []
-    const { measuredPercent } = first
-    return {
-      id: `visibility-${store}`,
-      title: stores.length === 1 ? 'Visibility' : `Visibility, ${STORE_NAMES[store]}`,
-      note: `100 % is first on every keyword. A place counts 1/rank times what the keyword is worth; measured and not in the top counts 0, not measured does not count. Measured on the last day: ${formatPercent(measuredPercent.at(-1))}; days with less than ${POOR_PERCENT} % are shaded.`,
-      kind: 'lines',
-      unit: '%',
-      days: report.days,
-      marks: collectMarks(report, store),
-      bands: poorDays(first),
-      lines: shown.map(({ app, percent }) => lineOf(nameApp(report, app), classOfApp(report, app), percent)),
-      columns: [lineOf('Measured', '', measuredPercent)],
-    }
-  })
+/** What both charts of a store have in common. */
+function frameOf(report: Report, standings: readonly Standing[], name: string, hasSeveral: boolean) {
+  const { store = 'ios_store' } = standings[0] ?? {}
+  return {
+    id: `${name.toLowerCase().replaceAll(' ', '-')}-${store}`,
+    title: hasSeveral ? `${name}, ${STORE_NAMES[store]}` : name,
+    unit: '%',
+    days: report.days,
+    marks: collectMarks(report, store),
+    bands: poorDays(standings),
+  } as const
 }
 
-function poorDays({ measuredPercent }: Visibility): Daily<string | null> {
-  return measuredPercent.map((percent) => (percent !== null && percent < POOR_PERCENT ? 'poor' : null))
+/** What was measured, and too little of it. */
+function poorDays(standings: readonly Standing[]): Daily<string | null> {
+  const [first] = standings
+  return (first?.measured ?? []).map((measured, day) =>
+    measured > 0 && first?.share[day] === null ? 'poor' : null,
+  )
+}
+
+function linesOf(report: Report, standings: readonly Standing[], of: 'visibility' | 'share'): FigureLine[] {
+  return standings.flatMap(({ app, ...standing }) =>
+    app === null ? [] : [lineOf(nameApp(report, app), classOfApp(report, app), standing[of])],
+  )
+}
+
+function visibilityFigure(report: Report, standings: readonly Standing[], hasSeveral: boolean): Figure {
+  const measured = standings[0]?.measuredPercent ?? []
+  return {
+    ...frameOf(report, standings, 'Visibility', hasSeveral),
+    note: `100 % is first on every keyword. Each rank counts 1/rank × weight. Not found counts 0. Keywords not measured that day are left out. Measured on the last day: ${formatPercent(measured.at(-1))}. ${POOR_DAYS}`,
+    kind: 'lines',
+    lines: linesOf(report, standings, 'visibility'),
+    columns: [lineOf('Measured', '', measured)],
+  }
+}
+
+/** Watched apps alone are drawn: all others hold so much that nothing would be seen. */
+function voiceFigure(report: Report, standings: readonly Standing[], hasSeveral: boolean): Figure {
+  const others = standings.filter(({ app }) => app === null).map(({ share }) => share)
+  return {
+    ...frameOf(report, standings, 'Share of voice', hasSeveral),
+    note: `Each app's part of all positions in these searches. Apps you do not track hold the other ${formatPercent(others[0]?.at(-1))} on the last day. ${POOR_DAYS}`,
+    kind: 'stack',
+    lines: linesOf(report, standings, 'share'),
+    columns: others.map((percent) => lineOf('All others', '', percent)),
+  }
 }
 
 function lineOf(name: string, className: string, percent: Daily<number | null>): FigureLine {
@@ -49,34 +79,9 @@ function lineOf(name: string, className: string, percent: Daily<number | null>):
   }
 }
 
-/** Watched apps alone are drawn: all others hold so much that nothing would be seen. */
-function shareOfVoice(report: Report): Figure[] {
-  const stores = [...new Set(report.shareOfVoice.map(({ store }) => store))]
-  return stores.map((store) => {
-    const shares = report.shareOfVoice.filter((share) => share.store === store)
-    const watched = shares.filter(({ app }) => app !== null)
-    const others = shares.filter(({ app }) => app === null).map(({ percent }) => percent)
-    const measured = report.visibility.find(({ app }) => report.apps[app]?.store === store)
-    return {
-      id: `share-of-voice-${store}`,
-      title: stores.length === 1 ? 'Share of voice' : `Share of voice, ${STORE_NAMES[store]}`,
-      note: `Of all places of all apps in the same measurements, each counted like visibility. All apps that are not watched hold the rest, ${formatPercent(others[0]?.at(-1))} on the last day. Days of which less than ${POOR_PERCENT} % was measured are shaded.`,
-      kind: 'stack',
-      unit: '%',
-      days: report.days,
-      marks: collectMarks(report, store),
-      bands: measured === undefined ? [] : poorDays(measured),
-      lines: watched.map(({ app, percent }) =>
-        lineOf(nameApp(report, app ?? -1), classOfApp(report, app ?? -1), percent),
-      ),
-      columns: others.map((percent) => lineOf('All others', '', percent)),
-    }
-  })
-}
-
 function distribution(report: Report): Figure[] {
-  if (ownSeries(report).length === 0) return []
-  const counts = distribute(report)
+  const counts = report.distribution
+  if (counts.length === 0) return []
   const names = [
     ...BANDS.map((last, n) => (last === 1 ? '1st' : `${(BANDS[n - 1] ?? 0) + 1} to ${last}`)),
     'Beyond, or not in the top',

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { Mark } from '../../../src/report/page/drawing.ts'
 import { NUMBER_HEIGHT, numberMarks, placeMarks } from '../../../src/report/page/marks.js'
 import { renderPage } from '../../../src/report/page/page.ts'
-import { makeReport } from '../../support/report.ts'
+import { createReport } from '../../support/report.ts'
 
 const mark = (day: number, text: string, className = 'own0'): Mark => ({ day, text, className, app: 0 })
 
@@ -44,8 +44,8 @@ test('no number runs into another one', () => {
   )
 })
 
-test('each number of each chart is in the list below it, also where a page has a release every day', () => {
-  const report = makeReport({ seed: 7, keywords: 10, days: 90 })
+test('each number of each chart is in the list below it, also where a page has a release every day', async () => {
+  const report = await createReport({ seed: 7, keywords: 10, days: 90 })
   const changes = report.days.map((day, n) => ({
     day,
     app: n % 4,

@@ -4,7 +4,8 @@
  *
  * @import { PageData } from '../data.ts'
  */
-import { drawRanks, shortDay } from '../chart.js'
+import { drawRanks } from '../chart.js'
+import { shortDay } from '../days.js'
 import { numberMarks } from '../marks.js'
 import { find, make, pen, swatch } from './elements.js'
 import { attachReader } from './pointer.js'

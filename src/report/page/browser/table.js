@@ -85,7 +85,10 @@ function filterRows() {
   }
   if (panel.row?.hidden) closePanel()
   const shown = table.showsAll ? count : Math.min(count, ROWS_SHOWN)
-  find('#shown').textContent = `${shown} of ${count}${count < rows.size ? ` (of ${rows.size})` : ''}`
+  find('#shown').textContent =
+    count < rows.size || shown === count
+      ? `${count} of ${rows.size} keywords`
+      : `${shown} of ${count} keywords`
   find('#show-all').hidden = shown === count
 }
 

@@ -1,8 +1,28 @@
+CREATE TABLE "due_slot" (
+	"target_id" integer NOT NULL,
+	"slot" timestamp (6) with time zone NOT NULL,
+	"ends_at" timestamp (6) with time zone NOT NULL,
+	"priority" smallint NOT NULL,
+	"captured_at" timestamp (6) with time zone NOT NULL,
+	"askers" integer NOT NULL,
+	"cut" text,
+	"price_micros" bigint,
+	"short_of" integer[],
+	"problem" text,
+	CONSTRAINT "due_slot_target_id_slot_pk" PRIMARY KEY("target_id","slot"),
+	CONSTRAINT "due_slot_cut_known" CHECK (cut in ('project_budget', 'overall_budget', 'dearer_than_project_budget', 'dearer_than_overall_budget'))
+);
+--> statement-breakpoint
 CREATE TABLE "money_zone" (
 	"project_id" integer NOT NULL,
 	"since" timestamp (6) with time zone NOT NULL,
 	"timezone" text NOT NULL,
 	CONSTRAINT "money_zone_project_id_since_pk" PRIMARY KEY("project_id","since")
+);
+--> statement-breakpoint
+CREATE TABLE "period_change" (
+	"period_id" bigint NOT NULL,
+	"from_slot" timestamp (6) with time zone NOT NULL
 );
 --> statement-breakpoint
 ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_kind_of_rule";
@@ -47,7 +67,15 @@ ALTER TABLE "rank_weight" DROP CONSTRAINT "rank_weight_rank_1_to_700";
 --> statement-breakpoint
 ALTER TABLE "target" DROP CONSTRAINT "target_function_of_store";
 --> statement-breakpoint
+DROP INDEX "post_ending";
+--> statement-breakpoint
+DROP INDEX "task_dropped";
+--> statement-breakpoint
 DROP INDEX "chart_watch_same_row_twice";
+--> statement-breakpoint
+DROP INDEX "task_open";
+--> statement-breakpoint
+DROP INDEX "watch_period_of_interval";
 --> statement-breakpoint
 ALTER TABLE "app_watch" ALTER COLUMN "reviews_depth" DROP DEFAULT;
 --> statement-breakpoint
@@ -63,13 +91,27 @@ ALTER TABLE "charged_price" ADD COLUMN "is_told" boolean DEFAULT false NOT NULL;
 --> statement-breakpoint
 ALTER TABLE "chart_watch" ADD COLUMN "age_rating" text;
 --> statement-breakpoint
+ALTER TABLE "ledger" ADD COLUMN "opened_to" timestamp (6) with time zone DEFAULT '-infinity' NOT NULL;
+--> statement-breakpoint
 ALTER TABLE "review" ADD COLUMN "helpful_count" integer;
 --> statement-breakpoint
 ALTER TABLE "review" ADD COLUMN "responses" jsonb;
 --> statement-breakpoint
 ALTER TABLE "task" ADD COLUMN "not_before" timestamp (6) with time zone;
 --> statement-breakpoint
+CREATE INDEX "due_slot_by_urgency" ON "due_slot" USING btree ((-priority),"captured_at","slot","target_id");
+--> statement-breakpoint
+CREATE INDEX "due_slot_by_end" ON "due_slot" USING btree ("ends_at");
+--> statement-breakpoint
+CREATE INDEX "due_slot_dearer" ON "due_slot" USING btree ("target_id") WHERE cut like 'dearer%';
+--> statement-breakpoint
+CREATE INDEX "task_ending" ON "task" USING btree ("slot_ends_at") WHERE state = 'planned' and post_id is not null;
+--> statement-breakpoint
 CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(age_rating, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
+--> statement-breakpoint
+CREATE INDEX "task_open" ON "task" USING btree ("target_id","slot") WHERE attempt > 0 and state in ('planned', 'posting', 'posted');
+--> statement-breakpoint
+CREATE INDEX "watch_period_of_interval" ON "watch_period" USING btree ("every","target_id") WHERE ended_at is null and target_id is not null;
 --> statement-breakpoint
 ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_bands_1_to_1000" CHECK ((coalesce(threshold_11_to_30, 1) between 1 and 1000 and coalesce(threshold_beyond, 1) between 1 and 1000) is not false or refuse('alert_rule', 'bands_1_to_1000', array[project, name], to_jsonb(threshold_11_to_30), to_jsonb(threshold_beyond)));
 --> statement-breakpoint
@@ -101,3 +143,44 @@ update account_usage set day_limit_micros = nullif(day_limit_micros, 0), minute_
 where 0 in (day_limit_micros, minute_limit_micros, calls_per_minute_limit);
 --> statement-breakpoint
 insert into money_zone (project_id, since, timezone) select id, '-infinity', timezone from project;
+--> statement-breakpoint
+-- From the slot on in which a period was not closed yet: what of it has a task or a row in the history is not
+-- opened again.
+insert into period_change (period_id, from_slot)
+select id, date_bin(every, greatest(first_slot, closed_to), timestamptz '2001-01-01 00:00:00+00') from watch_period
+where target_id is not null and (ended_at is null or closed_to < ended_at);
+--> statement-breakpoint
+insert into due_slot (target_id, slot, ends_at, priority, captured_at, askers, cut, price_micros)
+select c.target_id, c.slot, c.slot_ends_at, coalesce(p.priority, 1), coalesce(t.captured_at, '-infinity'), p.askers, c.reason, c.price_micros
+from budget_cut c join target t on t.id = c.target_id
+cross join lateral (
+  select max(p.priority) as priority, count(*) as askers from watch_period p where p.target_id = c.target_id and p.ended_at is null
+) p;
+--> statement-breakpoint
+-- Tasks that a claim has dropped, and closing has not seen yet.
+insert into due_slot (target_id, slot, ends_at, priority, captured_at, askers, problem)
+select k.target_id, k.slot, max(k.slot_ends_at), max(k.priority), max(coalesce(t.captured_at, '-infinity')), max(cardinality(k.payers)),
+  'It was planned, but its slot ended before it could be sent.'
+from task k join target t on t.id = k.target_id
+where k.state = 'dropped' and k.ended_at is null
+  and not exists (select from task o where o.target_id = k.target_id and o.slot = k.slot and o.state <> 'dropped')
+group by k.target_id, k.slot
+on conflict do nothing;
+--> statement-breakpoint
+delete from task where state = 'dropped' and ended_at is null and attempt = 1;
+--> statement-breakpoint
+update task set ended_at = clock_timestamp() where state = 'dropped' and ended_at is null;
+--> statement-breakpoint
+DROP TABLE "budget_cut" CASCADE;
+--> statement-breakpoint
+DROP TABLE "due_batch" CASCADE;
+--> statement-breakpoint
+DROP TABLE "interval_progress" CASCADE;
+--> statement-breakpoint
+DROP TABLE "period_due" CASCADE;
+--> statement-breakpoint
+DROP TABLE "waiting_slot" CASCADE;
+--> statement-breakpoint
+ALTER TABLE "post" DROP COLUMN "slots_end_at";
+--> statement-breakpoint
+ALTER TABLE "watch_period" DROP COLUMN "closed_to";

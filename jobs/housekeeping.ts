@@ -5,22 +5,22 @@ import { makePartitionsAhead } from '../src/history/partitions.ts'
 import { pruneHistory, prunePages } from '../src/history/retention.ts'
 import { moveOldMonths } from '../src/history/tablespace.ts'
 import { pruneMoney } from '../src/ledger/prune.ts'
-import { lookAtAllPeriods } from '../src/plan/due.ts'
 import { endLostRuns, type Job } from '../src/queue/job.ts'
+import { openMissingPeriods } from '../src/watch/references.ts'
 
 const MONTHS_AHEAD = 3
 
 export const housekeeping: Job = {
   name: 'housekeeping',
   description:
-    'Makes the partitions of the coming months, ends what is not awaited any more, forgets what is too old, moves old months to their tablespace, and has the next plan look at all watches.',
+    'Makes the partitions of the coming months, ends what is not awaited any more, forgets what is too old, moves old months to their tablespace, and follows watches that were kept from it.',
   cron: '41 2 * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,
   run: async ({ db, settings: { keep, oldMonthsTablespace }, signal }) => {
     const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
     const expired = await giveUpExpired(db)
-    await lookAtAllPeriods(db)
+    await openMissingPeriods(db)
     const lostRuns = await endLostRuns(db)
     const work = await pruneWork(db, signal)
     const alerts = await pruneAlerts(db, signal)

@@ -71,15 +71,13 @@ export const TIMINGS = {
   planSlots: 10_000,
   /** The first piece of a plan, which is posted before the others are planned. */
   firstPlanSlots: 1_000,
-  /** The most askers of the slots that one transaction plans, as they were when these were queued: each is compared with its budget. One slot may have more. */
+  /** The most askers of the slots that one transaction plans: each is compared with its budget. One slot may have more. */
   planAskers: 60_000,
-  /** The most periods whose slots one transaction queues: those of one interval together, because many share their targets. It locks nothing that
-   * others wait for, and takes a second or two. */
-  planPeriods: 1_000_000,
-  /** The most slots that wait for money and become due in one transaction, or are forgotten. */
-  wakeSlots: 20_000,
-  /** The most that one piece of closing handles: unsent tasks, cuts, periods, and slots of each period. */
-  closing: { tasks: 10_000, periods: 5_000, slotsOfPeriod: 24 },
+  /** The most that one transaction opens and closes: it holds the ledger's lock. Of most periods it opens one slot. */
+  opening: { slots: 10_000, slotsOfPeriod: 24 },
+  closeSlots: 10_000,
+  /** How long before it begins a slot is opened: longer than from one `track` to the next, so that a plan finds it when it begins. */
+  openAheadMs: 20 * 60_000,
 }
 
 export type Timings = Readonly<typeof TIMINGS>

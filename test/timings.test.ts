@@ -41,7 +41,7 @@ test('a transaction with the lock of the ledger waits and lasts no longer than t
 })
 
 test('no time and no size of the crash harness is greater than that of the product', () => {
-  const flat = ({ closing, ...others }: Timings) => ({ ...others, ...closing })
+  const flat = ({ opening, ...others }: Timings) => ({ ...others, ...opening })
   for (const [name, value] of Object.entries(flat(OF_THE_HARNESS))) {
     assert.ok(value > 0 && value <= flat(TIMINGS)[name as keyof ReturnType<typeof flat>], name)
   }

@@ -32,11 +32,12 @@ begin
     where p.project = in_project and p.target_id is not null
       and not exists (select from public.watch_period o where o.target_id = p.target_id and o.project <> in_project)
   loop
+    delete from public.period_change c using public.watch_period p where c.period_id = p.id and p.target_id = one;
     delete from public.watch_period p where p.target_id = one and p.project = in_project;
     delete from public.ranking r where r.target_id = one;
     delete from public.app_snapshot s where s.target_id = one;
     delete from public.page g where g.target_id = one;
-    delete from public.budget_cut c where c.target_id = one;
+    delete from public.due_slot d where d.target_id = one;
     delete from public.rejected_result r where r.target_id = one;
     commit;
   end loop;

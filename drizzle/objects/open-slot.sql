@@ -1,25 +1,20 @@
--- Two sources: the slots from `closed_to` on, which are one for nearly every period, and the tasks that are open though their slot is
--- closed, which `task_open` finds without the tasks of the last 90 days: closing leaves none that was never sent.
--- An array of slots, which the planner takes for ten; slots_between would be called for each period, and takes fifteen times as long.
+-- A slot is due, or its task is open, or it began since slots were opened last (`openDueSlots`).
 create or replace view open_slot as
 select p.id as period_id, p.project, p.kind, p.target_id, p.every, s.slot
 from watch_period p
-cross join lateral (select slot_of(p.every, greatest(p.first_slot, p.closed_to)) as first_slot offset 0) open
-cross join lateral unnest(
-  case when slot_end(p.every, open.first_slot) > least(p.last_slot, (select storerank_now())) then array[open.first_slot]
-    else array(
-      select due at time zone 'UTC' from (
-        select generate_series(
-          open.first_slot at time zone 'UTC', least(p.last_slot, (select storerank_now())) at time zone 'UTC', p.every) as due
-      ) d
-    ) end
-  || array(
-    select k.slot from task k
-    where k.target_id = p.target_id and k.slot < open.first_slot
-      and k.attempt > 0 and (k.state in ('posting', 'posted') or (k.state = 'planned' and k.attempt > 1))
-      and case when k.state = 'posting' then exists (select from post o where o.id = k.post_id and o.state <> 'settled') else true end
-  )
-) s (slot)
+cross join lateral unnest(array(
+  select d.slot from due_slot d where d.target_id = p.target_id
+  union
+  select k.slot from task k
+  where k.target_id = p.target_id and k.attempt > 0 and k.state in ('planned', 'posting', 'posted')
+    and case when k.state = 'posting'
+      then exists (select from post o where o.id = k.post_id and o.state <> 'settled') else true end
+  union
+  select due at time zone 'UTC'
+  from generate_series(
+    greatest(p.first_slot, slot_of(p.every, (select least(opened_to, storerank_now()) from ledger))) at time zone 'UTC',
+    least(p.last_slot, (select storerank_now())) at time zone 'UTC', p.every) as due
+)) s (slot)
 where p.target_id is not null and s.slot <= (select storerank_now())
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, 'missed');
 comment on view open_slot is

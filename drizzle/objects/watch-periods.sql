@@ -81,6 +81,12 @@ end $$;
 comment on function asked_parts(text, bigint[]) is 'What some watches of a kind ask for now, one row for each that asks for anything.';
 revoke execute on function asked_parts(text, bigint[]) from public;
 
+-- Of a period that ends now: what began before it is owed, also where nothing ran since.
+create or replace function first_unopened_slot(of_every interval) returns timestamptz language sql stable
+return slot_end(of_every, slot_of(of_every, greatest((select l.opened_to from ledger l), '2000-01-01 00:00+00')));
+comment on function first_unopened_slot(interval) is 'The first slot of an interval that is not opened for all periods yet.';
+revoke execute on function first_unopened_slot(interval) from public;
+
 -- The open period goes on while project, target, app and `every` stay the same; other changes are written into it. Renaming a project
 -- renames its periods first, so that they have the new name here.
 create or replace function keep_open_periods(of_kind text, of_watches bigint[]) returns bigint[] language plpgsql as $$
@@ -102,19 +108,20 @@ begin
     update watch_period p set depth = k.depth, html = k.html, priority = k.priority, role = k.role, label = k.label
     from kept k
     where p.id = k.id and k.goes_on and k.is_changed
-    returning p.id, p.target_id
+    returning p.id, p.target_id, p.every
   ), ended as (
     update watch_period p set ended_at = storerank_now(), last_slot = slot_of(p.every, storerank_now())
     from kept k
     -- A project that is disabled meanwhile ends them too. In `coalesce`, so that no index of the open ones is read as a whole.
     where p.id = k.id and k.goes_on is not true and coalesce(p.ended_at, 'infinity') = 'infinity'
-    returning p.id
+    returning p.id, p.target_id, p.every
   ), noted as (
-    insert into period_due (work, period_id, at)
-    select work, id, storerank_now() from ended cross join (values ('close'), ('open')) w (work)
-    union all
+    insert into period_change (period_id, from_slot)
     -- A slot that waits for money may be more urgent now, or cost less.
-    select 'plan', id, storerank_now() from changed where target_id is not null
+    select id, slot_of(every, storerank_now()) from changed where target_id is not null
+    union all
+    select id, first_unopened_slot(every) from ended
+    where target_id is not null and first_unopened_slot(every) < storerank_now()
   )
   select array_agg(watch_id) into left_over from kept where id is null or (is_asked and not goes_on);
   return left_over;
@@ -229,21 +236,18 @@ begin
     where taken.id = e.id and taken.id = any(array(select id from ending))
   ), started as (
     insert into watch_period
-      (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at, first_slot, closed_to)
+      (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at, first_slot)
     select of_kind, a.watch_id, a.project, a.target_id, a.app, a.role, a.label, a.every, a.depth, a.html, a.priority, present,
-      coalesce(a.after, a.first), present
+      coalesce(a.after, a.first)
     from asked a
     where a.is_followed is not true and not a.is_left_over
     order by a.target_id, a.watch_id
     -- Of several rows of this statement the oldest comes first; and two runners may find it missing at once, or two people follow one
     -- target at once.
     on conflict do nothing
-    returning id, watch_id, target_id, every, first_slot
+    returning id, watch_id, target_id, first_slot
   ), noted as (
-    insert into period_due (work, period_id, at)
-    select w.work, s.id, case w.work when 'plan' then s.first_slot else slot_end(s.every, s.first_slot) end
-    from started s cross join (values ('plan'), ('close')) w (work)
-    where s.target_id is not null
+    insert into period_change (period_id, from_slot) select id, first_slot from started where target_id is not null
   ), twins as (
     insert into watch_twin (kind, watch_id)
     select of_kind, a.watch_id from asked a
@@ -281,6 +285,24 @@ comment on function follow_watches(text, bigint[], boolean) is
   'Brings the open periods of watches of a kind to what the watches ask for. New watches have none yet.';
 revoke execute on function follow_watches(text, bigint[], boolean) from public;
 
+create or replace function start_twins(of_projects text[]) returns void language plpgsql as $$
+declare
+  of_kind text;
+begin
+  foreach of_kind in array array['keyword', 'chart', 'app', 'reviews'] loop
+    perform follow_watches(of_kind, array(
+      select x.watch_id from watch_twin x
+      cross join lateral (
+        select from watch_part w where w.kind = x.kind and w.watch_id = x.watch_id and w.project = any(of_projects) offset 0
+      ) w
+      where x.kind = of_kind
+    ));
+  end loop;
+end $$;
+comment on function start_twins(text[]) is
+  'Opens the periods of watches of some projects that another watch kept from being followed, where that one has ended.';
+revoke execute on function start_twins(text[]) from public;
+
 create or replace function keep_periods() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
@@ -297,6 +319,9 @@ begin
   foreach of_kind in array tg_argv loop
     perform follow_watches(of_kind, written, tg_op = 'INSERT');
   end loop;
+  if tg_op <> 'INSERT' and exists (select from watch_twin) then
+    perform start_twins(array(select distinct project from stale));
+  end if;
   return null;
 end $$;
 comment on function keep_periods() is 'Keeps the periods of the watches that a statement wrote, of the kinds in its arguments.';
@@ -350,45 +375,17 @@ comment on function start_missing_watch_periods(text[]) is
   'Opens the periods of the watches that ask for something and have none, of some projects or of all.';
 revoke execute on function start_missing_watch_periods(text[]) from public;
 
--- Another watch of the project may ask for what a watch followed that is gone now: it is one of `watch_twin`. The first call, also after
--- a crash, looks at all.
-create or replace function start_twins_of_ended() returns void language plpgsql as $$
-declare
-  projects text[];
-  of_kind text;
-begin
-  if not exists (select from interval_progress where work = 'open') then
-    perform begin_progress('open'), start_missing_watch_periods();
-    return;
-  end if;
-  with due as (delete from period_due where work = 'open' returning period_id)
-  select array_agg(distinct p.project) into projects from due d join watch_period p on p.id = d.period_id;
-  if projects is null then
-    return;
-  end if;
-  foreach of_kind in array array['keyword', 'chart', 'app', 'reviews'] loop
-    perform follow_watches(of_kind, array(
-      select x.watch_id from watch_twin x
-      cross join lateral (
-        select from watch_part w where w.kind = x.kind and w.watch_id = x.watch_id and w.project = any(projects) offset 0
-      ) w
-      where x.kind = of_kind
-    ));
-  end loop;
-end $$;
-comment on function start_twins_of_ended() is
-  'Opens the periods of watches whose twin in the same project has ended since the last call.';
-revoke execute on function start_twins_of_ended() from public;
-
 -- `truncate` has no transition tables.
 create or replace function stop_all_periods() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   with ended as (
     update watch_period set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
-    where kind = any(tg_argv) and ended_at is null returning id
+    where kind = any(tg_argv) and ended_at is null returning id, target_id, every
   )
-  insert into period_due (work, period_id, at) select 'close', id, storerank_now() from ended;
+  insert into period_change (period_id, from_slot)
+  select id, first_unopened_slot(every) from ended
+    where target_id is not null and first_unopened_slot(every) < storerank_now();
   delete from watch_twin where kind = any(tg_argv);
   return null;
 end $$;
@@ -412,9 +409,11 @@ begin
   else
     with ended as (
       update watch_period set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
-      where project = new.name and ended_at is null returning id
+      where project = new.name and ended_at is null returning id, target_id, every
     )
-    insert into period_due (work, period_id, at) select 'close', id, storerank_now() from ended;
+    insert into period_change (period_id, from_slot)
+    select id, first_unopened_slot(every) from ended
+    where target_id is not null and first_unopened_slot(every) < storerank_now();
   end if;
   return null;
 end $$;

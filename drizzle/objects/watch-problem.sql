@@ -141,13 +141,13 @@ from (
   -- Every watch may be cut, so that `problem` is a constant of each branch: who asks for the others reads none of these.
   select c.target_id, 'money' as problem, format('This slot costs %s, and the budget %s is used up: it is bought when money comes, and '
     'else becomes a gap. Raise %s, or watch less, or less often.', dollars(c.price_micros), b.whose, b.setting) as message, c.slot
-  from budget_cut c join budget b on c.reason like b.reason
-  where c.reason not like 'dearer%'
+  from due_slot c join budget b on c.cut like b.reason
+  where c.cut not like 'dearer%'
   union all
   select c.target_id, 'dearer_than_budget', format('It costs %s a time, which is more than the whole budget %s, so it is not bought: '
     'raise %s, or lower the depth or the priority of the watch.', dollars(c.price_micros), b.whose, b.setting), c.slot
-  from budget_cut c join budget b on c.reason like b.reason
-  where c.reason like 'dearer%'
+  from due_slot c join budget b on c.cut like b.reason
+  where c.cut like 'dearer%'
   union all
   select f.target_id, 'last_slot_failed', format('The last measurement, due %s, failed: %s. The next slot is tried again; '
     'when that fails too, correct the watch.', to_char(f.slot at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),

@@ -85,8 +85,9 @@ async function refuseUnfinished(db: Database, months: readonly Partition[], drop
       least(
         (select min(slot) from reserving_task where slot < ${ends}),
         (select min(slot) from task where state = 'posted' and slot < ${ends}),
-        (select min(slot_of(p.every, greatest(p.first_slot, p.closed_to))) from watch_period p
-          where p.target_id is not null and (p.ended_at is null or p.closed_to < p.ended_at) and slot_of(p.every, greatest(p.first_slot, p.closed_to)) < ${ends})
+        (select min(slot) from due_slot where slot < ${ends}),
+        (select min(from_slot) from period_change where from_slot < ${ends}),
+        (select opened_to from ledger where opened_to > '-infinity' and opened_to < ${ends})
       ) as open,
       (select min(slot) from task where slot < ${ends}) as tasks`
   const month = (at: Date) => at.toISOString().slice(0, 7)

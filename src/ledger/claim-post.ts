@@ -4,6 +4,7 @@
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import type { LISTING_SEARCH, ServiceFunction, Store } from '../service/functions.ts'
+import { describeUnsent, leaveUnsent } from './leave-unsent.ts'
 import { booked, type Fragment, freed, reserved } from './money.ts'
 import type { TagOrigin } from './tag.ts'
 
@@ -75,7 +76,7 @@ export async function reviewPost(
 function staleTasks(tx: Transaction, postId: string): Fragment {
   return tx`
     stale as materialized (
-      select k.id, k.status_code, k.slot_ends_at <= storerank_now() as is_over from task k
+      select k.id, k.status_code, k.problem, k.slot_ends_at <= storerank_now() as is_over from task k
       where k.post_id = ${postId} and k.state = (select 'planned') and (k.slot_ends_at <= storerank_now() or not exists (
         select from watch_period p
         where p.target_id = k.target_id and p.ended_at is null and slot_of(p.every, k.slot) = k.slot))
@@ -110,24 +111,26 @@ function outdatedTasks(tx: Transaction, post: PostToClaim): Fragment {
 }
 
 /**
- * Drops tasks whose slot is over and tasks that no watch asks for any more. They leave the post, and `closeEndedSlots` turns them into
- * gaps. A task with a status code was charged before. While its slot goes on such a task ends as `failed`, because the next plan would
- * buy the slot of a `dropped` task again from the first attempt. A task that was adopted meanwhile is `posted`, and is left alone.
+ * Takes out tasks whose slot is over and tasks that no watch asks for any more. What somebody still owes becomes a gap. A task with a status
+ * code was charged before, and fails: the next plan would buy its slot again from the first attempt. A task that was adopted meanwhile is
+ * `posted`, and is left alone.
  */
 export async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
   await tx`
     with ${staleTasks(tx, postId)},
-    ended as (
-      update task k set
-        state = case when s.is_over or s.status_code is null then 'dropped' else 'failed' end,
-        post_id = case when s.is_over or s.status_code is null then null else k.post_id end,
-        ended_at = case when s.is_over or s.status_code is null then null else clock_timestamp() end,
-        problem = case when s.is_over or s.status_code is null then coalesce(k.problem, p.problem)
-          else 'No watch asks for it any more, and it was not posted again after: ' || k.problem end
-      from stale s, post p where k.id = s.id and k.state = (select 'planned') and p.id = ${postId}
+    failed as (
+      update task k set state = 'failed', ended_at = clock_timestamp(), problem = case when s.is_over then ${describeUnsent(tx, tx`k.problem`)}
+        else 'No watch asks for it any more, and it was not posted again after: ' || k.problem end
+      from stale s where k.id = s.id and k.state = (select 'planned') and s.status_code is not null
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${freed(tx, 'ended')}),
+    leaving as materialized (
+      select s.id, null::text as cut,
+        ${describeUnsent(tx, tx`coalesce(s.problem, (select p.problem from post p where p.id = ${postId}))`)} as problem
+      from stale s where s.status_code is null
+    ),
+    ${leaveUnsent(tx)},
+    moved as (${freed(tx, 'failed')} union all ${freed(tx, 'gone')}),
     ${booked(tx)}
     select`
 }
@@ -149,9 +152,8 @@ export async function renewReservations(tx: Transaction, post: PostToClaim): Pro
 /**
  * Drops tasks, the least urgent first, until the reservations fit the budgets again. The budget of each payer comes first. What these
  * drops free counts for the budgets of all projects together, which come second. Tasks dearer than the account's limit per minute are
- * dropped too. Each cut is a row of `budget_cut`, and its slot stands in `due_batch`, so that the next plan buys it when a project can pay.
- * A task that was charged before ends as `failed`. A task that was sent before stays as `dropped`, because the service may still name
- * it. Other tasks are deleted.
+ * dropped too. Their slots are due again, with the reason, so that the next plan buys them when a project can pay. A task that was charged
+ * before ends as `failed`.
  */
 export async function dropTasksOverBudget(
   tx: Transaction,
@@ -201,36 +203,19 @@ export async function dropTasksOverBudget(
       union all
       select l.id, 'overall_budget' from left_over l, over_all o, freed_before f where l.before < o.micros - f.micros
     ),
-    ended as (
-      update task k set ended_at = clock_timestamp(),
-        state = case when k.status_code is null then 'dropped' else 'failed' end,
-        post_id = case when k.status_code is null then null else k.post_id end,
-        problem = case when k.status_code is null then k.problem
-          else 'No budget was left to post it again after: ' || k.problem end
-      from verdict v where k.id = v.id and k.state = (select 'planned') and (k.status_code is not null or k.attempt > 1)
-      returning k.id, k.target_id, k.slot, k.slot_ends_at, k.priority, k.status_code, k.estimate_micros, k.payers, k.reserved_at,
-        v.reason
+    failed as (
+      update task k set state = 'failed', ended_at = clock_timestamp(),
+        problem = 'No budget was left to post it again after: ' || k.problem
+      from verdict v where k.id = v.id and k.state = (select 'planned') and k.status_code is not null
+      returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    deleted as (
-      delete from task k using verdict v
-      where k.id = v.id and k.state = (select 'planned') and k.status_code is null and k.attempt = 1
-      returning k.id, k.target_id, k.slot, k.slot_ends_at, k.priority, k.status_code, k.estimate_micros, k.payers, k.reserved_at,
-        v.reason
+    leaving as materialized (
+      select m.id, v.reason as cut, null::text as problem from mine m join verdict v using (id) where m.status_code is null
     ),
-    cut as (select * from ended union all select * from deleted),
-    moved as (${freed(tx, 'cut')}),
-    ${booked(tx)},
-    due_again as (
-      insert into due_batch (priority_order, captured_at, slot, target_id, captured_ats, target_ids, askers)
-      select d.*
-      from (
-        select array_agg(target_id) as target_ids, array_agg(slot) as slots, array_agg(-priority) as priority_orders
-        from cut where status_code is null
-      ) n cross join lateral slots_due_again(n.target_ids, n.slots, n.priority_orders) d
-    )
-    insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
-    select target_id, slot, slot_ends_at, reason, estimate_micros from cut where status_code is null
-    on conflict (target_id, slot) do nothing`
+    ${leaveUnsent(tx)},
+    moved as (${freed(tx, 'failed')} union all ${freed(tx, 'gone')}),
+    ${booked(tx)}
+    select`
 }
 
 /**

@@ -38,7 +38,7 @@ export async function planCall(
       from target t left join task k on k.target_id = t.id
     ),
     made as (
-      insert into post (store, function, slots_end_at) select ${store}, ${LISTING_SEARCH}, at + interval '1 hour' from slot
+      insert into post (store, function) values (${store}, ${LISTING_SEARCH})
       returning id
     ),
     inserted as (

@@ -46,6 +46,14 @@ export function withLedgerLock<T>(
 }
 
 /**
+ * Notes that the slots that begin up to an instant are opened (`due_slot`). The caller holds the lock.
+ * @param horizon as Postgres writes it
+ */
+export async function noteOpened(tx: Transaction, horizon: string): Promise<void> {
+  await tx`update ledger set opened_to = greatest(opened_to, ${horizon}::text::timestamptz)`
+}
+
+/**
  * Locks the open tasks of posts and the named tasks, in the order of their ids. A transaction that changes several tasks does so
  * before it changes the first of them, and before it locks a post.
  */

@@ -1,33 +1,29 @@
 /**
- * Planning: due targets become `planned` tasks with their money reserved, all in the database. What the budget cuts is
- * recorded once per slot, waits in a queue of its budget, and is lifted when money comes.
+ * Planning: due slots become `planned` tasks with their money reserved, all in the database. What the budget cuts stays due, with the reason,
+ * and is bought when money comes.
  */
 import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
-import { disableNestedLoops, readByKeptPlans } from '../db/joins.ts'
+import { disableNestedLoops, readByIndexes } from '../db/joins.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
-import { type Planned, type PlanTotals, packTasks, planTasks, totals } from '../ledger/plan-tasks.ts'
+import type { Fragment } from '../ledger/money.ts'
+import { packTasks, planTasks } from '../ledger/plan-tasks.ts'
 import { followTimeZones } from '../ledger/time-zones.ts'
 import { TIMINGS } from '../timings.ts'
-import {
-  type AdmissionInput,
-  admission,
-  NOTHING_PASSED,
-  type OverallBudget,
-  type PassedMoney,
-} from './admission.ts'
-import {
-  type DuePiece,
-  type DuePlace,
-  dueNow,
-  duePiece,
-  FIRST_PLACE,
-  openTwins,
-  queueDueSlots,
-  queueUnqueued,
-  type UnqueuedSlots,
-} from './due.ts'
-import { barriers, forgetEndedWaits, keepWaiting, wakeWaiting } from './waiting.ts'
+import { admission, budgetRows, type OverallBudget, readBudgets, type ScopeBudget } from './admission.ts'
+import { askedNow, askedPiece, type DuePlace, FIRST_PLACE, takePiece } from './due.ts'
+import { openDueSlots } from './open.ts'
+
+/** What is due, and how far the budget reaches. */
+export interface PlanTotals {
+  /** Due (target, slot) without task or history, before the budget. */
+  readonly due: number
+  readonly planned: number
+  readonly plannedMicros: number
+  /** Due, but not bought: the budget does not reach them. */
+  readonly cut: number
+  readonly cutMicros: number
+}
 
 export interface PlanSummary extends PlanTotals {
   readonly posts: number
@@ -48,84 +44,120 @@ export async function planDueTasks(
   enqueuePosts: EnqueuePosts,
   pieceSlots = TIMINGS.planSlots,
 ): Promise<PlanSummary> {
-  await openTwins(db)
-  const slots = Math.min(TIMINGS.firstPlanSlots, pieceSlots)
-  const unqueued = await queueDueSlots(db, { firstSlots: slots, pieceSlots })
-  await forgetEndedWaits(db)
-  const plan = { budget, enqueuePosts, pieceSlots }
-  let state: PlanState = { summary: NOTHING_PLANNED, passed: NOTHING_PASSED, slots, unqueued }
-  // Of what wakes, some may not be due any more, so that the money reaches further.
-  for (let isFirst = true, woken = 0; isFirst || woken > 0; isFirst = false) {
-    woken = await wakeWaiting(db, { ...budget, prices: await readPrices(db.sql), passed: state.passed })
-    if (isFirst || woken > 0) state = await planQueue(db, plan, state)
+  await openDueSlots(db)
+  const plan: Plan = { budget, enqueuePosts, queued: new Map(), exhausted: new Set() }
+  let summary: PlanSummary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
+  let slots = Math.min(TIMINGS.firstPlanSlots, pieceSlots)
+  for (let after: DuePlace | null = FIRST_PLACE; after !== null; slots = pieceSlots) {
+    const piece: PlannedPiece = await planPiece(db, plan, {
+      after,
+      slots,
+      plannedMicros: summary.plannedMicros,
+    })
+    summary = addUp(summary, piece)
+    after = piece.last
   }
-  return state.summary
+  return summary
 }
 
 interface Plan {
   readonly budget: OverallBudget
   readonly enqueuePosts: EnqueuePosts
-  readonly pieceSlots: number
+  /** By scope: full prices of what stood before in its queue, less what it has reserved for them. */
+  readonly queued: Map<number, number>
+  /** Scopes that can pay for nothing that is less urgent. */
+  readonly exhausted: Set<number>
 }
 
-interface PlanState {
-  readonly summary: PlanSummary
-  readonly passed: PassedMoney
-  /** Of the next piece. */
-  readonly slots: number
-  /** What is not queued yet: the first piece is more urgent, and does not wait for it. */
-  readonly unqueued: UnqueuedSlots | null
-}
-
-const NOTHING_PLANNED: PlanSummary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
-
-async function planQueue(db: Database, plan: Plan, state: PlanState): Promise<PlanState> {
-  let { summary, passed, slots, unqueued } = state
-  for (let after: DuePlace | null = FIRST_PLACE; after !== null; ) {
-    const piece: PlannedPiece = await planPiece(db, plan, { after, slots }, passed)
-    summary = addUp(summary, piece)
-    passed = passOn(passed, piece)
-    slots = plan.pieceSlots
-    after = piece.last
-    if (unqueued === null) continue
-    await queueUnqueued(db, unqueued)
-    // The piece may have taken what is less urgent than some of what is queued now.
-    after = FIRST_PLACE
-    unqueued = null
-  }
-  return { summary, passed, slots, unqueued }
-}
-
-type PlannedPiece = Omit<Planned, 'postIds'> & {
-  readonly posts: number
-  /** Where the piece ended; null when it was the last one. */
+interface PlannedPiece extends PlanSummary {
+  /** Where the piece ended; null when it was empty. */
   readonly last: DuePlace | null
 }
 
 function planPiece(
   db: Database,
-  { budget, enqueuePosts }: Plan,
-  next: DuePiece,
-  passed: PassedMoney,
+  { budget, enqueuePosts, queued, exhausted }: Plan,
+  {
+    plannedMicros,
+    ...next
+  }: { readonly after: DuePlace; readonly slots: number; readonly plannedMicros: number },
 ): Promise<PlannedPiece> {
   return withLedgerLock(db, 'Planning', async (tx) => {
     await followTimeZones(tx)
+    await readByIndexes(tx)
     const prices = await readPrices(tx)
-    await readByKeptPlans(tx)
-    const piece = tx`${duePiece(tx, next)}, ${barriers(tx)}`
-    const decision = admission(tx, piece, { ...budget, prices, passed })
-    const { postIds, ...planned } = await planTasks<Pick<PlannedPiece, 'last'>>(
-      tx,
-      tx`${decision}, ${keepWaiting(tx)}`,
-      tx`(select to_jsonb(last) from last) as last`,
-    )
-    const allPostIds = [...postIds, ...(await packTasks(tx))]
-    await enqueuePosts(tx, allPostIds)
-    return { ...planned, posts: allPostIds.length }
+    const budgets = (await readBudgets(tx, budget, plannedMicros)).map((each) => ({
+      ...each,
+      leftMicros: each.leftMicros === null ? null : each.leftMicros - (queued.get(each.scope) ?? 0),
+    }))
+    const leastMicros = Math.min(...prices.map(({ normalMicros }) => normalMicros))
+    for (const { scope, leftMicros } of budgets)
+      if (leftMicros !== null && leftMicros < leastMicros) exhausted.add(scope)
+    const last = await takePiece(tx, { ...next, exhausted })
+    await tx`create temporary table decided on commit drop as ${admission(tx, askedPiece(tx), { prices, budgets })}`
+    const postIds = [...(await planTasks(tx)), ...(await packTasks(tx))]
+    await noteCuts(tx)
+    const { queues, ...totals } = await readDecision(tx, budgets)
+    for (const { scope, micros, isExhausted } of queues) {
+      queued.set(scope, (queued.get(scope) ?? 0) + micros)
+      if (isExhausted) exhausted.add(scope)
+    }
+    if (postIds.length > 0) await enqueuePosts(tx, postIds)
+    return { ...totals, posts: postIds.length, last }
   })
 }
 
-function addUp(sum: PlanSummary, piece: PlannedPiece): PlanSummary {
+/** Notes in the due slots why they were not bought, and which of them are over, because no watch asks for them any more. */
+async function noteCuts(tx: Transaction): Promise<void> {
+  await tx`
+    update due_slot d set cut = c.cut, price_micros = c.price_micros, short_of = c.short_of, priority = c.priority
+    from decided c
+    where c.cut is not null and d.ctid = c.row_id and d.ctid = any(array(select row_id from decided where cut is not null))
+      and (d.cut, d.price_micros, d.short_of, d.priority) is distinct from (c.cut, c.price_micros, c.short_of, c.priority)`
+  await tx`
+    update due_slot set ends_at = storerank_now()
+    where ctid = any(array(select row_id from piece except select row_id from decided)) and ends_at > storerank_now()`
+}
+
+interface Decision extends PlanTotals {
+  /** Of each scope with a budget: what its queue took beyond what it reserved, and whether its money ended in it. */
+  readonly queues: readonly {
+    readonly scope: number
+    readonly micros: number
+    readonly isExhausted: boolean
+  }[]
+}
+
+async function readDecision(tx: Transaction, budgets: readonly ScopeBudget[]): Promise<Decision> {
+  const [row] = await tx<Decision[]>`
+    with ${budgetRows(tx, budgets)},
+    asking as (
+      select y.scope, d.price_micros, d.payers, d.cut, y.scope = any(d.refused) as is_refused
+      from decided d cross join lateral unnest(d.askers) y (scope) where exists (select from budget where scope > 0)
+    ),
+    queues as (
+      select a.scope, bool_or(a.is_refused) as "isExhausted", sum(a.price_micros - case when a.cut is null
+        then coalesce(share_of(a.price_micros, cardinality(a.payers), array_position(a.payers, a.scope)), 0) else 0 end)::bigint as micros
+      from asking a join budget b using (scope) where a.price_micros <= b.whole_micros
+      group by 1
+      union all
+      select 0, count(*) > 0, coalesce(sum(price_micros), 0)::bigint from decided where cut = 'overall_budget'
+    )
+    select t.*, (select jsonb_agg(q) from queues q) as queues from (${totals(tx)}) t`
+  if (row === undefined) throw new Error('An aggregate returned no row.')
+  return row
+}
+
+/** A select over `decided`: what is bought and what is cut. */
+function totals(tx: Transaction): Fragment {
+  return tx`
+    select count(*) as due, count(*) filter (where cut is null) as planned,
+      coalesce(sum(price_micros) filter (where cut is null), 0)::bigint as "plannedMicros",
+      count(cut) as cut, coalesce(sum(price_micros) filter (where cut is not null), 0)::bigint as "cutMicros"
+    from decided`
+}
+
+function addUp(sum: PlanSummary, piece: PlanSummary): PlanSummary {
   return {
     due: sum.due + piece.due,
     planned: sum.planned + piece.planned,
@@ -134,16 +166,6 @@ function addUp(sum: PlanSummary, piece: PlannedPiece): PlanSummary {
     cutMicros: sum.cutMicros + piece.cutMicros,
     posts: sum.posts + piece.posts,
   }
-}
-
-function passOn(before: PassedMoney, piece: PlannedPiece): PassedMoney {
-  const byProject = new Map(before.byProject)
-  let { overallMicros } = before
-  for (const { projectId, micros } of piece.passed) {
-    if (projectId === 0) overallMicros += micros
-    else byProject.set(projectId, (byProject.get(projectId) ?? 0) + micros)
-  }
-  return { byProject, overallMicros, plannedMicros: before.plannedMicros + piece.plannedMicros }
 }
 
 /** One line of the dry run: what one project would buy, or not, in one store. */
@@ -165,28 +187,30 @@ export interface PlanPreview extends PlanTotals {
 /** The dry run: what `planDueTasks` would do now. It writes nothing. */
 export async function previewPlan(db: Database, budget: OverallBudget): Promise<PlanPreview> {
   const prices = await readPrices(db.sql)
-  return db.begin((tx) => readPreview(tx, { ...budget, prices, passed: NOTHING_PASSED }), {
-    isReadOnlySnapshot: true,
-  })
+  return db.begin(
+    async (tx) => {
+      const budgets = await readBudgets(tx, budget, 0)
+      await disableNestedLoops(tx)
+      // It decides at once what a plan decides in pieces: with less, a million watches took 421 MiB of temporary files.
+      await tx`select set_config('work_mem', '96MB', true)`
+      return readPreview(tx, admission(tx, askedNow(tx), { prices, budgets }))
+    },
+    { isReadOnlySnapshot: true },
+  )
 }
 
-async function readPreview(tx: Transaction, input: AdmissionInput): Promise<PlanPreview> {
-  await disableNestedLoops(tx)
-  // It decides at once what a plan decides in pieces: with less, a million watches took 421 MiB of temporary files.
-  await tx`select set_config('work_mem', '96MB', true)`
+async function readPreview(tx: Transaction, decision: Fragment): Promise<PlanPreview> {
   const [preview] = await tx<PlanPreview[]>`
-    with ${admission(tx, dueNow(tx), input)},
+    with decided as materialized (${decision}),
     line as (
-      select p.name as project, e.store, e.function, null as cut, count(*) as tasks,
+      select p.name as project, d.store, d.function, null as cut, count(*) as tasks,
         sum(share_of(d.price_micros, cardinality(d.payers), s.place))::bigint as "costMicros"
-      from decided d join price e using (endpoint)
-      cross join lateral unnest(d.payers) with ordinality as s (project_id, place) join project p on p.id = s.project_id
+      from decided d cross join lateral unnest(d.payers) with ordinality as s (project_id, place) join project p on p.id = s.project_id
       where d.cut is null
       group by 1, 2, 3
       union all
-      select p.name, e.store, e.function, d.cut, count(*), sum(d.price_micros)::bigint
-      from decided d join priced using (place) cross join lateral unnest(priced.askers) a (project_id)
-      join price e on e.endpoint = d.endpoint join project p on p.id = a.project_id
+      select p.name, d.store, d.function, d.cut, count(*), sum(d.price_micros)::bigint
+      from decided d cross join lateral unnest(d.askers) a (project_id) join project p on p.id = a.project_id
       where d.cut is not null
       group by 1, 2, 3, 4
     )

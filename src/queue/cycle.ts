@@ -98,8 +98,8 @@ export async function runCycle(
 }
 
 /**
- * Before the plan, which then looks at all watches, and waits for nothing that was given up. What it leaves undone, such as a month that a
- * reader holds, the next run does: no failure of it but a lost database keeps the cycle from measuring.
+ * Before the plan, which then waits for nothing that was given up. What it leaves undone, such as a month that a reader
+ * holds, the next run does: no failure of it but a lost database keeps the cycle from measuring.
  */
 async function keepHouse(
   context: JobContext,

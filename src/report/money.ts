@@ -82,8 +82,8 @@ export async function describeSpentAccount(db: Database, budget: OverallBudget):
       order by limit_micros - used_micros, set_by limit 1
     ) b
     cross join (
-      select count(*) as slots, min(price_micros) as least_micros from budget_cut
-      where reason = 'overall_budget' and slot_ends_at > storerank_now()
+      select count(*) as slots, min(price_micros) as least_micros from due_slot
+      where cut = 'overall_budget' and ends_at > storerank_now()
     ) cut
     where b.set_by = 'account' and b.limit_micros - b.used_micros < cut.least_micros`
   return row?.sentence ?? null

@@ -30,7 +30,7 @@ export const GAP_MEANINGS: ByGap<string> = {
   pending: 'Not closed yet: the result may still come.',
 }
 
-/** Why the plan or the claim has left something out (table `budget_cut`). */
+/** Why the plan or the claim has left something out (`due_slot.cut`). */
 const BUDGET_REASONS: Readonly<Record<string, string>> = {
   project_budget: 'The budget of the project was used up.',
   overall_budget: 'The budget over all projects was used up, or the limit of the account reached.',

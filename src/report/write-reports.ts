@@ -83,20 +83,12 @@ async function readState(
   project: string,
 ): Promise<{ isUnderWay: boolean; latest: string }> {
   const [row] = await sql<{ isUnderWay: boolean; latest: string }[]>`
-    with running as materialized (
-      select distinct target_id, slot_of(every, storerank_now()) as slot from watch_period
-      where project = ${project} and ended_at is null and target_id is not null
-    ),
-    target as (select distinct target_id from running)
+    with target as materialized (
+      select distinct target_id from watch_period where project = ${project} and ended_at is null and target_id is not null
+    )
     select exists (
-      select from running r
-      where exists (
-        select from task k
-        where k.target_id = r.target_id and k.slot = r.slot and k.state <> 'dropped' and k.state = (select 'planned') offset 0)
-    ) or exists (
       select from task k join target t using (target_id)
-      where k.attempt > 0 and (k.state in ('posting', 'posted') or (k.state = 'planned' and k.attempt > 1))
-        and k.slot_ends_at > storerank_now()
+      where k.attempt > 0 and k.state in ('planned', 'posting', 'posted') and k.slot_ends_at > storerank_now()
     ) as "isUnderWay", coalesce((
       select md5(string_agg(concat_ws(' ', t.target_id, h.slot, h.captured_at, h.gap), ',' order by t.target_id))
       from target t

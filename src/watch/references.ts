@@ -38,7 +38,7 @@ export async function loadReferences(db: Database, client: AppDataClient): Promi
     loaded[list] += rows.length
   }
   const oneByOne = pLimit(1)
-  const openWatches = () => oneByOne(() => db.sql`select start_missing_watch_periods()`)
+  const openWatches = () => oneByOne(() => openMissingPeriods(db))
   const loadListingCategories = (store: Store) =>
     load('listingCategories', client.listListingCategories(store), (tx, rows) =>
       replaceListingCategories(tx, store, rows),
@@ -68,6 +68,14 @@ export async function loadReferences(db: Database, client: AppDataClient): Promi
   }
   if (errors.length === loads.length) throw errors[0]
   return { ...loaded, missing }
+}
+
+/**
+ * Opens the periods of watches that ask for something and have none: their location became known, or the watch that
+ * kept them from being followed has ended in a transaction that did not see them.
+ */
+export async function openMissingPeriods({ sql }: Pick<Database, 'sql'>): Promise<void> {
+  await sql`select start_missing_watch_periods()`
 }
 
 type Replace<Row> = (tx: Transaction, rows: readonly Row[]) => Promise<void>

@@ -178,10 +178,9 @@ describe('a major outage of posting', () => {
     await look({ task_post: 'major_outage' })
     await work(world, postId)
     await world.db.sql`
-      update watch_period set first_slot = first_slot - interval '1 day', closed_to = closed_to - interval '1 day'`
+      update watch_period set first_slot = first_slot - interval '1 day'`
     await world.db
       .sql`update task set slot = slot - interval '1 day', slot_ends_at = slot_ends_at - interval '1 day'`
-    await world.db.sql`update post set slots_end_at = slots_end_at - interval '1 day'`
     await closeEndedSlots(world.db)
     const [gap] = await world.db.sql`select gap, reason from ranking where reason like 'It was planned%'`
     assert.equal(gap?.gap, 'missed')

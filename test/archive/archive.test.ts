@@ -232,7 +232,7 @@ describe('an archive', () => {
     await assert.rejects(archive('2026-03-01'), /Slots of 2026-02 are not closed yet/)
     assert.equal((await archive('2026-02-01', true)).length, 2)
     await db.sql`delete from task`
-    await db.sql`update watch_period set closed_to = '2026-02-10' where id = (select min(id) from watch_period)`
+    await db.sql`insert into period_change (period_id, from_slot) select min(id), '2026-02-10' from watch_period`
     await assert.rejects(archive('2026-03-01'), /Slots of 2026-02 are not closed yet/)
   })
 

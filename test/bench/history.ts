@@ -49,7 +49,7 @@ export async function fillHistory(
   }
   await begin((tx) => fillTasks(tx))
   await begin((tx) => tx`select recount_spend()`)
-  await begin((tx) => tx`update watch_period set closed_to = now()`)
+  await begin((tx) => tx`with opened as (delete from period_change) update ledger set opened_to = now()`)
   await begin(
     (tx) => tx`
       update target set check_url = 'https://apps.example.com/us/search?term=' || replace(subject, ' ', '%20') || '&country=us&language=en'`,

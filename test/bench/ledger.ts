@@ -81,9 +81,9 @@ async function fillTasks(db: Database, tasks: number): Promise<void> {
   await db.sql`
     insert into app (store, app_id) values ('ios_store', '100000000') on conflict do nothing`
   await db.sql`
-    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot, closed_to)
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot)
     select 'keyword', id, 'project ' || 1 + id % ${PROJECTS}, id, '1 day', 100, 1, now() - interval '1 day',
-      slot_of('1 day', now()), now() from target`
+      slot_of('1 day', now()) from target`
   await db.sql`
     insert into post (id, store, function)
     select uuid_v7(), 'ios_store', 'app_searches' from generate_series(1, ${Math.ceil(tasks / TASKS_PER_POST)}::int)`

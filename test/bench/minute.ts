@@ -39,8 +39,9 @@ async function fillWatches(db: Database): Promise<void> {
     insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, ${TASKS}::int) n`
   await db.sql`
-    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot, closed_to)
-    select 'keyword', id, 'bench', id, '1 day', 100, 1, now(), slot_of('1 day', now()), slot_of('1 day', now()) from target`
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot)
+    select 'keyword', id, 'bench', id, '1 day', 100, 1, now(), slot_of('1 day', now()) from target`
+  await db.sql`insert into period_change (period_id, from_slot) select id, first_slot from watch_period`
   await rememberPrices(db.sql)
   await recordCheck(db.sql)
   await db.sql`vacuum analyze`

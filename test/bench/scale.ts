@@ -98,9 +98,10 @@ async function preparePosts(db: Database, posts: number): Promise<string[]> {
     insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, ${posts * TASKS_PER_POST}::int) n`
   await db.sql`
-    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot, closed_to)
-    select 'keyword', id, 'bench', id, '1 day', 100, 1, now(), slot_of('1 day', now()), now() from target
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot)
+    select 'keyword', id, 'bench', id, '1 day', 100, 1, now(), slot_of('1 day', now()) from target
     where subject like 'keyword %'`
+  await db.sql`insert into period_change (period_id, from_slot) select id, first_slot from watch_period`
   const made = await db.sql<{ id: string }[]>`
     insert into post (store, function) select 'ios_store', 'app_searches' from generate_series(1, ${posts}::int) returning id`
   const ids = made.map(({ id }) => id)

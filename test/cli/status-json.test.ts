@@ -77,8 +77,8 @@ async function fill({ sql }: TestDatabase): Promise<void> {
       from project`
   }
   await sql`
-    insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
-    values (${cut ?? 0}, now(), now() + interval '1 day', 'overall_budget', 1200)`
+    insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at, askers)
+    values (${cut ?? 0}, now(), now() + interval '1 day', 'overall_budget', 1200, 1, '-infinity', 1)`
   await sql`insert into service_status (api, endpoint, status) values ('app_data', 'task_post', 'major_outage')`
   await sql`update ledger set recover_from = clock_timestamp() - interval '1 hour'`
 }

@@ -70,7 +70,7 @@ export async function compareBooks(
     overBudget: (await count(OVER_PROJECT_BUDGET)) + (await count(OVER_ALL, world.maxDayMicros)),
     overCallLimit: overCallLimit.length,
     silent: (await count(SILENT)) + (await count(NOT_CLOSED)) + (await count(JUMPED_OVER)),
-    unsettled: open.planned + open.posting + open.posted + open.dropped + open.posts,
+    unsettled: open.planned + open.posting + open.posted + open.posts,
     samples,
   }
 }
@@ -222,14 +222,16 @@ const OVER_ALL = `
 
 const SILENT = `
   select 'silent' as what, p.*, s.slot
-  from watch_period p cross join lateral generate_series(p.first_slot, p.closed_to, p.every) as s (slot)
-  where p.kind = 'keyword' and s.slot + p.every <= least(p.closed_to, coalesce(p.ended_at, 'infinity'))
+  from watch_period p cross join lateral generate_series(p.first_slot, (select opened_to from ledger), p.every) as s (slot)
+  where p.kind = 'keyword' and s.slot + p.every <= least(storerank_now(), p.ended_at)
     and s.slot <= coalesce(p.last_slot, 'infinity')
     and not exists (select from ranking r where r.target_id = p.target_id and r.slot = s.slot)
+    and not exists (select from period_change c where c.period_id = p.id and c.from_slot <= s.slot)
+    and not exists (select from due_slot d where d.target_id = p.target_id and d.slot = s.slot)
     and not exists (
       select from task k where k.target_id = p.target_id and k.slot = s.slot and k.state <> 'dropped')`
 
-/** `closed_to` is ours: were it never moved, no slot would seem to have ended. */
+/** `opened_to` is ours: were it never moved, no slot would seem to be silent. */
 const NOT_CLOSED = `select 'not closed' as what, p.* from (${PERIODS_BEHIND}) p`
 
 /** A minute that nobody had the time to wake a job in is on record as missed. */

@@ -30,6 +30,6 @@ export async function settle(
 }
 
 async function countAllOpen(world: World): Promise<number> {
-  const { behind, planned, posting, posted, dropped, posts } = await world.countOpen()
-  return behind + planned + posting + posted + dropped + posts
+  const { behind, planned, posting, posted, posts } = await world.countOpen()
+  return behind + planned + posting + posted + posts
 }

@@ -34,9 +34,8 @@ const SHORTER: Timings = {
   planSlots: 40,
   firstPlanSlots: 20,
   planAskers: 60,
-  planPeriods: 40,
-  wakeSlots: 10,
-  closing: { tasks: 20, periods: 40, slotsOfPeriod: 2 },
+  opening: { slots: 40, slotsOfPeriod: 2 },
+  closeSlots: 20,
 }
 
 const scenario = process.env.CRASH_SCENARIO as GuardName | undefined

@@ -28,22 +28,25 @@ export interface World {
 
 /**
  * Watches that are `behind`: slots of theirs that ended more than two days ago, longer than any slot and any leap of the clock, are not
- * closed. Under many leaps and kills closing comes late.
+ * opened, or not closed. Under many leaps and kills closing comes late.
  */
 export const PERIODS_BEHIND = `
   select p.* from watch_period p
-  where p.kind = 'keyword' and p.closed_to < least(storerank_now() - interval '2 days', p.ended_at)`
+  where p.kind = 'keyword' and ((select slot_end(p.every, slot_end(p.every, slot_of(p.every, opened_to))) from ledger)
+      < least(storerank_now() - interval '2 days', p.ended_at)
+    or exists (
+      select from period_change c where c.period_id = p.id and c.from_slot < storerank_now() - interval '2 days' - p.every)
+    or exists (
+      select from due_slot d where d.target_id = p.target_id and d.ends_at < storerank_now() - interval '2 days'))`
 
 /**
- * Tasks and posts that are not settled, by state; of the dropped tasks those whose slot is not closed yet; and periods of watches whose
- * slots are not closed.
+ * Tasks and posts that are not settled, by state; and periods of watches whose slots are not closed.
  */
 export interface Open {
   readonly behind: number
   readonly planned: number
   readonly posting: number
   readonly posted: number
-  readonly dropped: number
   readonly posts: number
 }
 
@@ -146,11 +149,10 @@ async function countOpen(sql: postgres.Sql): Promise<Open> {
   const [row] = await sql<Open[]>`
     select count(*) filter (where state = 'planned') as planned, count(*) filter (where state = 'posting') as posting,
       count(*) filter (where state = 'posted') as posted,
-      count(*) filter (where state = 'dropped' and ended_at is null) as dropped,
       (select count(*) from post where state <> 'settled') as posts,
       (select count(*) from (${sql.unsafe(PERIODS_BEHIND)}) period) as behind
     from task`
-  return row ?? { behind: 0, planned: 0, posting: 0, posted: 0, dropped: 0, posts: 0 }
+  return row ?? { behind: 0, planned: 0, posting: 0, posted: 0, posts: 0 }
 }
 
 async function setBudget(sql: postgres.Sql, project: string, micros: number | null): Promise<void> {

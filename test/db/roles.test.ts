@@ -158,7 +158,7 @@ describe('the rights of people', () => {
         ['is_recovering', 'storerank_editor', 'storerank_reader'],
         ['low_balance', 'storerank_editor', 'storerank_reader'],
         ['refuse', 'public', 'storerank_editor', 'storerank_reader'],
-        ...['unknown_category', 'unknown_language', 'unknown_location', 'unplanned_slots'].map((name) => [
+        ...['unknown_category', 'unknown_language', 'unknown_location'].map((name) => [
           name,
           'storerank_editor',
           'storerank_reader',
@@ -350,7 +350,7 @@ describe('nobody but the owner', () => {
       'service_account',
       'api_call',
       'rejected_result',
-      'budget_cut',
+      'due_slot',
       'job_run',
       'page',
       'listing',

@@ -69,8 +69,8 @@ join (values
   ('collected', 'charge', 1200), ('collected', 'refund', -600), ('failed', 'charge', 1200), ('failed', 'adjustment', 300)
 ) c (state, kind, micros) on c.state = k.state;
 select recount_spend();
-insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
-select id, '2026-03-11', '2026-03-12', 'project_budget', 600 from target where subject = 'calm';
+insert into due_slot (target_id, slot, ends_at, priority, captured_at, askers, cut, price_micros)
+select id, '2026-03-11', '2026-03-12', 1, '-infinity', 1, 'project_budget', 600 from target where subject = 'calm';
 insert into audit_difference (service_id, kind, posted_at, path, task_id, service_micros, our_micros) values
   ('s-3', 'cost', '2026-03-11 00:01+00', '/v3/app_data/google/app_list/task_post', '00000000-0000-7000-8001-000000000003', 1500, 1200);
 insert into account_usage (login, balance_micros, prices) values ('me', 100000000, '[]');

@@ -48,6 +48,19 @@ async function readRows(sql: Sql, kind: 'r' | 'v'): Promise<Rows> {
 /** Views that have more rows in a later version, which sells more. */
 const GROWN = ['unit_price']
 
+/** Tables that a later version does not have: what of their rows stands in another one; nothing of those that were queues of work. */
+const DISSOLVED: Rows = { interval_progress: [], period_due: [], due_batch: [], waiting_slot: [] }
+
+/** The rows of tables where they stand in a later version. */
+function carryOver({ budget_cut: cuts = [], ...tables }: Rows): Rows {
+  const due = cuts.map(({ slot_ends_at, reason, cut_at: _, ...cut }) => ({
+    ...cut,
+    ends_at: slot_ends_at,
+    cut: reason,
+  }))
+  return { due_slot: due, ...tables, ...DISSOLVED }
+}
+
 /** What was there is there, in the columns that both have. */
 function assertKept(before: Rows, after: Rows): void {
   for (const [name, rows] of Object.entries(before)) {
@@ -81,7 +94,7 @@ for (const released of [...versions, present]) {
       assert.equal(rows.length > 0, view !== 'spend_difference', `${view} shows something`)
     }
     assert.equal(await migrate(url), released !== present)
-    assertKept(tables, await readRows(sql, 'r'))
+    assertKept(carryOver(tables), await readRows(sql, 'r'))
     assertKept(views, await readRows(sql, 'v'))
     const fresh = await createTestDatabase()
     t.after(() => fresh.drop())

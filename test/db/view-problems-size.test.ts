@@ -59,8 +59,8 @@ async function addTrouble(): Promise<void> {
   await list.addKeyword({ project: 'project 1', keyword: 'dear', location_code: 2803 })
   await list.leaveGap('failed', '2026-03-09 00:00+00', 'failed', 'No Such Place.')
   await sql`
-    insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
-    select id, '2026-03-10 00:00+00', '2026-03-11 00:00+00', 'project_budget', 1200 from target where subject = 'dear'`
+    insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at, askers)
+    select id, '2026-03-10 00:00+00', '2026-03-11 00:00+00', 'project_budget', 1200, 1, '-infinity', 1 from target where subject = 'dear'`
   await sql`delete from location where code = 2850`
   await sql`delete from language where code = 'fr'`
 }
@@ -127,10 +127,8 @@ test('a watch that another one keeps from being followed is forgotten when it is
   assert.equal(await twins(), 0)
   await sql`update keyword_watch set language_code = 'en' where id = ${second}`
   assert.equal(await twins(), 1)
-  await sql`select start_twins_of_ended()`
   assert.equal(await twins(), 1)
   await sql`delete from keyword_watch where id = ${first}`
-  await sql`select start_twins_of_ended()`
   assert.equal(await twins(), 0)
   assert.equal((await sql`select from watch_period where watch_id = ${second} and ended_at is null`).count, 1)
 })

@@ -158,8 +158,8 @@ describe('the views of trouble', () => {
       await list.sql`insert into language values ('android_store', 'en', 'English')`
       const first = await list.addChart({ category: 'game' })
       await list.leaveGap('topselling_free', SLOT, 'failed', 'why')
-      await list.sql`insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
-        select id, ${SLOT}, '2026-03-11 00:00+00', 'overall_budget', 2400000 from target where location_code = 2840`
+      await list.sql`insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at, askers)
+        select id, ${SLOT}, '2026-03-11 00:00+00', 'overall_budget', 2400000, 1, '-infinity', 1 from target where location_code = 2840`
       await list.addChart({ category: 'game', location_code: null, location_name: 'united states' })
       await list.addChart({ location_code: null, location_name: 'united states' })
       const rows = await problems()
@@ -224,14 +224,14 @@ describe('the views of trouble', () => {
 
     test('says which budget cut a watch, and which one it can never fit', async () => {
       await list.addKeyword()
-      await list.sql`insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
-        select id, ${SLOT}, '2026-03-11 00:00+00', 'project_budget', 1200 from target`
+      await list.sql`insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at, askers)
+        select id, ${SLOT}, '2026-03-11 00:00+00', 'project_budget', 1200, 1, '-infinity', 1 from target`
       assert.equal((await problem()).problem, 'money')
       assert.match(
         (await problem()).message ?? '',
         /costs \$0\.0012, and the budget of the project is used up/,
       )
-      await list.sql`update budget_cut set reason = 'dearer_than_overall_budget'`
+      await list.sql`update due_slot set cut = 'dearer_than_overall_budget'`
       assert.equal((await problem()).problem, 'dearer_than_budget')
       assert.match(
         (await problem()).message ?? '',

@@ -16,8 +16,7 @@ describe('the views of ranks', () => {
   })
 
   /** Closes everything before now, as the job does that writes gaps. */
-  const close = () =>
-    list.sql`update watch_period set closed_to = least(storerank_now(), coalesce(ended_at, 'infinity'))`
+  const close = () => list.sql`update ledger set opened_to = storerank_now()`
 
   /** The rows of rank_history as `day hour app rank outcome`, in that order. */
   async function history(where = list.sql`true`): Promise<string[]> {

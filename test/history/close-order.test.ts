@@ -1,34 +1,20 @@
 /**
- * Closing goes in pieces. Between two of them each slot that was owed is in the history, or `open_slot` names it: a slot is not closed before
- * its task, also where more tasks are over than a piece takes.
+ * Closing goes in pieces. After each of them every slot that was owed is in the history, or `open_slot` names it, also where more tasks are over
+ * than a piece takes.
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { closeEndedSlots } from '../../src/history/close-slots.ts'
-import { readSpendDifferences, recount } from '../support/ledger.ts'
+import type { Database } from '../../src/db/database.ts'
+import { type ClosedSlots, closeEndedSlots } from '../../src/history/close-slots.ts'
+import { readSpendDifferences } from '../support/ledger.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const KEYWORDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
-const PIECE = { tasks: 2, periods: 100, slotsOfPeriod: 24 }
+const AT_ONCE = 2
 
 let planning: Planning
 before(async () => {
   planning = await createPlanning()
-  // What a piece commits has to hold alone.
-  await planning.db.sql`
-    create function forbid_early_closing() returns trigger language plpgsql as $$
-    begin
-      if exists (
-        select from task k where k.target_id = new.target_id and k.slot < new.closed_to
-          and ((k.state = 'planned' and k.slot_ends_at <= storerank_now()) or (k.state = 'dropped' and k.ended_at is null))
-      ) then
-        raise 'A slot was closed before its task.';
-      end if;
-      return null;
-    end $$`
-  await planning.db.sql`
-    create constraint trigger forbid_early_closing after update of closed_to on watch_period
-    deferrable initially deferred for each row execute function forbid_early_closing()`
 })
 after(() => planning.drop())
 beforeEach(async () => {
@@ -38,6 +24,22 @@ beforeEach(async () => {
   await planning.plan()
   await planning.setNow('2026-03-11 00:00+00')
 })
+
+/** Closes in small pieces, and looks after each for what was owed. */
+async function closeInPieces(): Promise<ClosedSlots & { pieces: number }> {
+  let pieces = 0
+  const begin: Database['begin'] = async (work, options) => {
+    const result = await planning.db.begin(work, options)
+    pieces += 1
+    const [{ told } = {}] = await planning.db.sql<{ told: number }[]>`
+      select count(*) as told from target t
+      where exists (select from ranking r where r.target_id = t.id and r.slot = '2026-03-10 00:00+00')
+        or exists (select from open_slot s where s.target_id = t.id and s.slot = '2026-03-10 00:00+00')`
+    assert.equal(told, KEYWORDS.length)
+    return result
+  }
+  return { ...(await closeEndedSlots({ ...planning.db, begin }, AT_ONCE)), pieces }
+}
 
 const reasons = async () =>
   (
@@ -50,51 +52,45 @@ const UNSENT = KEYWORDS.map((subject) => [
   'It was planned, but its slot ended before it could be sent.',
 ])
 
-test('more tasks that were never sent than a piece takes are deleted before their slots are closed', async () => {
-  assert.deepEqual(await closeEndedSlots(planning.db, PIECE), { budget: 0, missed: KEYWORDS.length })
+test('more tasks that were never sent than a piece takes leave a gap each, and their money is free', async () => {
+  const { pieces, ...closed } = await closeInPieces()
+  assert.deepEqual(closed, { budget: 0, missed: KEYWORDS.length })
+  assert.ok(pieces > (2 * KEYWORDS.length) / AT_ONCE, `${pieces} pieces`)
   assert.deepEqual(await reasons(), UNSENT)
   assert.equal((await planning.db.sql`select from task`).count, 0)
   assert.deepEqual(await readSpendDifferences(planning.db.sql), [])
 })
 
 test('more tasks that claims dropped than a piece takes leave their reason in each gap', async () => {
-  await planning.db.sql`update task set state = 'dropped', post_id = null`
-  await recount(planning.db.sql)
-  assert.deepEqual(await closeEndedSlots(planning.db, PIECE), { budget: 0, missed: KEYWORDS.length })
+  await planning.dropStale()
+  const { pieces: _, ...closed } = await closeInPieces()
+  assert.deepEqual(closed, { budget: 0, missed: KEYWORDS.length })
   assert.deepEqual(await reasons(), UNSENT)
   assert.equal((await planning.db.sql`select from task`).count, 0)
 })
 
-/** Of each ready post its `slots_end_at`, and the end of its first slot. */
-const ends = () => planning.db.sql<{ told: Date; first: Date | null }[]>`
-  select p.slots_end_at as told, (select min(k.slot_ends_at) from task k where k.post_id = p.id and k.state = 'planned') as first
-  from post p where p.state = 'ready' order by p.id`
-
-test('a post tells when the first slot of its tasks ends, and closing takes those that are over and leaves the others', async () => {
+test('closing takes the tasks that are over, and leaves the others of the same post', async () => {
   await planning.clear()
   await planning.setNow('2026-03-12 00:00+00')
   await planning.watch('a', ['daily'])
   await planning.watch('a', ['six'], { every: '6 hours' })
   await planning.plan()
-  const subjects = async () =>
-    (await planning.db.sql`select t.subject from task k join target t on t.id = k.target_id`).map(
-      ({ subject }) => subject,
-    )
-  assert.deepEqual((await subjects()).sort(), ['daily', 'six'])
-  const first = new Date('2026-03-12T06:00:00Z')
-  assert.deepEqual([...(await ends())], [{ told: first, first }])
-
   await planning.setNow('2026-03-12 06:00+00')
-  assert.deepEqual(await closeEndedSlots(planning.db, PIECE), { budget: 0, missed: 1 })
-  assert.deepEqual(await subjects(), ['daily'])
-  const last = new Date('2026-03-13T00:00:00Z')
-  assert.deepEqual([...(await ends())], [{ told: last, first: last }])
-
+  assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 1 })
+  assert.deepEqual(await planning.plannedKeywords(), ['daily'])
   await planning.setNow('2026-03-13 00:00+00')
-  await closeEndedSlots(planning.db, PIECE)
-  assert.deepEqual(await subjects(), [])
-  const [empty] = await planning.db
-    .sql`select slots_end_at = 'infinity' as never from post where state = 'ready'`
-  assert.equal(empty?.never, true)
-  assert.deepEqual(await closeEndedSlots(planning.db, PIECE), { budget: 0, missed: 0 })
+  await planning.closeSlots()
+  assert.deepEqual(await planning.plannedKeywords(), [])
+  assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
+})
+
+test('a slot whose task is over and that a later watch still asks for runs on, and is planned again', async () => {
+  await planning.clear()
+  await planning.setNow('2026-03-09 13:00+00')
+  await planning.watch('a', ['a'])
+  await planning.plan()
+  await planning.watch('b', ['a'], { every: '7 days' })
+  await planning.setNow('2026-03-10 00:00+00')
+  assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
+  assert.equal((await planning.plan()).planned, 2)
 })

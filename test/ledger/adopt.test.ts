@@ -200,7 +200,7 @@ describe('evidence', () => {
       assert.deepEqual(await claiming, { kind: 'empty' })
       assert.deepEqual(await countStates(world.db), { posted: 1 })
       assert.deepEqual(await readMoney(world.db), { charge: 1200 })
-      assert.equal((await world.db.sql`select from budget_cut`).count, 0)
+      assert.equal((await world.db.sql`select from due_slot where cut is not null`).count, 0)
     })
   }
 

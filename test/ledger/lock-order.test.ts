@@ -119,8 +119,7 @@ describe('a transition that waits for its first task holds no other task and no 
 
   test('closing slots', async () => {
     const postId = await planBackwards()
-    await world.db
-      .sql`with over as (update task set slot_ends_at = storerank_now()) update post set slots_end_at = storerank_now()`
+    await world.db.sql`update task set slot_ends_at = storerank_now()`
     await assertWaitsWithNothing(postId, () => closeEndedSlots(world.db))
   })
 

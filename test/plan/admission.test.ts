@@ -23,7 +23,7 @@ const cutsOf = async () =>
   Object.fromEntries(
     (
       await planning.db.sql<{ subject: string; reason: string }[]>`
-        select t.subject, c.reason from budget_cut c join target t on t.id = c.target_id`
+        select t.subject, c.cut as reason from due_slot c join target t on t.id = c.target_id`
     ).map(({ subject, reason }) => [subject, reason]),
   )
 
@@ -163,7 +163,9 @@ describe('a target of several projects', () => {
     await planning.watch('a', ['last of all'])
     await planning.setBudget('a', { dailyMicros: 7200 })
     for (const pieceSlots of [3, 2, 1]) {
-      await planning.db.sql`truncate task, budget_cut, waiting_slot, interval_progress`
+      await planning.db
+        .sql`with again as (insert into period_change select id, first_slot from watch_period) delete from task`
+      await planning.db.sql`delete from due_slot`
       await recount(planning.db.sql)
       await planning.plan({}, pieceSlots)
       assert.deepEqual(await sharesOf('yoga'), { b: 7200 })
@@ -381,12 +383,12 @@ describe('for any watchlist and any budgets', () => {
 
 async function decisionsInDatabase(): Promise<Map<number, Decision>> {
   const rows = await planning.db.sql<(Decision & { keyword: number })[]>`
-    select t.subject::int as keyword, coalesce(k.estimate_micros, b.price_micros) as price, b.reason as cut,
+    select t.subject::int as keyword, coalesce(k.estimate_micros, b.price_micros) as price, b.cut,
       coalesce((
         select jsonb_object_agg(p.name, share_of(k.estimate_micros, cardinality(k.payers), y.place))
         from unnest(k.payers) with ordinality as y (project_id, place) join project p on p.id = y.project_id), '{}') as shares
-    from target t left join task k on k.target_id = t.id left join budget_cut b on b.target_id = t.id
-    where k.id is not null or b.reason is not null
+    from target t left join task k on k.target_id = t.id left join due_slot b on b.target_id = t.id
+    where k.id is not null or b.cut is not null
     order by 1`
   return new Map(rows.map(({ keyword, ...decision }) => [keyword, decision]))
 }

@@ -23,8 +23,8 @@ async function affordable(budget: Parameters<Planning['plan']>[0] = {}): Promise
 }
 
 const cuts = () =>
-  planning.db.sql<{ reason: string; slot: Date; cut_at: Date; price_micros: number }[]>`
-    select reason, slot, cut_at, price_micros from budget_cut`
+  planning.db.sql<{ reason: string; slot: Date; price_micros: number }[]>`
+    select cut as reason, slot, price_micros from due_slot where cut is not null`
 
 describe('money that is spent', () => {
   test('today counts against MAX_USD_PER_DAY, and yesterday does not', async () => {
@@ -136,7 +136,7 @@ describe('a plan', () => {
   test('sets aside what is dearer than MAX_USD_PER_RUN, and buys the rest', async () => {
     await planning.watch('b', ['yoga'], { depth: 700 })
     assert.equal(await affordable({ maxRunMicros: 2400 }), 2)
-    const [dear] = await planning.db.sql`select reason from budget_cut where price_micros = 8400`
+    const [dear] = await planning.db.sql`select cut as reason from due_slot where price_micros = 8400`
     assert.equal(dear?.reason, 'dearer_than_overall_budget')
   })
 })

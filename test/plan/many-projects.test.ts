@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readPrices } from '../../src/account/prices.ts'
 import { disableNestedLoops } from '../../src/db/joins.ts'
-import { admission, NOTHING_PASSED } from '../../src/plan/admission.ts'
-import { dueNow } from '../../src/plan/due.ts'
+import { admission, readBudgets } from '../../src/plan/admission.ts'
+import { askedNow } from '../../src/plan/due.ts'
 import { TIMINGS } from '../../src/timings.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
@@ -43,15 +43,10 @@ function countRows(node: PlanNode): number {
 test('an asker of a slot is not compared with the budget of each project', async () => {
   const rows = await planning.db.begin(async (tx) => {
     await disableNestedLoops(tx)
-    const input = {
-      ...{ maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null },
-      prices: await readPrices(tx),
-      passed: NOTHING_PASSED,
-    }
+    const budget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
+    const input = { prices: await readPrices(tx), budgets: await readBudgets(tx, budget, 0) }
     const [row] = await tx<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>`
-      explain (analyze, timing off, format json)
-      with ${admission(tx, dueNow(tx), input)}
-      select count(*) from decided left join payer using (place)`
+      explain (analyze, timing off, format json) ${admission(tx, askedNow(tx), input)}`
     const plan = row?.['QUERY PLAN'][0]?.Plan
     assert.ok(plan !== undefined)
     return countRows(plan)
@@ -70,16 +65,17 @@ test('a piece has fewer slots where many projects ask for each', async (t) => {
     insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, 2500) n`
   await sql`
-    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot, closed_to)
-    select 'keyword', t.id * 40 + p.id, p.name, t.id, '1 day', 100, 1, '2026-11-21', '2026-11-21', '2026-11-21'
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot)
+    select 'keyword', t.id * 40 + p.id, p.name, t.id, '1 day', 100, 1, '2026-11-21', '2026-11-21'
     from target t cross join project p`
+  await sql`insert into period_change (period_id, from_slot) select id, first_slot from watch_period`
   assert.equal((await planning.plan({ maxDayMicros: 100_000_000_000 })).planned, 2500)
   const pieces = await sql<{ tasks: number }[]>`
-    select count(*)::int as tasks from task group by substr(id::text, 1, 31) order by substr(id::text, 1, 31)`
-  // The most urgent 1,000 watches are queued first; each of the others has 60,000 askers at most, and none of them comes from the piece before.
+    select count(*)::int as tasks from task group by xmin::text order by min(planned_at)`
+  // The first piece has 1,000 slots at most, and each 60,000 askers.
   assert.deepEqual(
     pieces.map(({ tasks }) => tasks),
-    [25, 1500, 975],
+    [1000, 1500],
   )
 })
 
@@ -92,7 +88,6 @@ test('a slot that more watches ask for than a transaction decides is planned alo
   t.after(() => Object.assign(TIMINGS, { planAskers }))
   Object.assign(TIMINGS, { planAskers: 2 })
   assert.equal((await planning.plan()).planned, 2)
-  const [pieces] = await planning.db
-    .sql`select count(distinct substr(id::text, 1, 31))::int as pieces from task`
+  const [pieces] = await planning.db.sql`select count(distinct xmin::text)::int as pieces from task`
   assert.equal(pieces?.pieces, 2)
 })

@@ -1,7 +1,6 @@
-/** What the budget cut waits: a plan without money for it reads the heads of the queues, and with money no more than it can pay. */
+/** What the budget cut waits: a plan without money for it decides none of it again, and one with money what it pays for, the most urgent first. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { TIMINGS } from '../../src/timings.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const PRICE = 1200
@@ -17,73 +16,39 @@ beforeEach(async () => {
   await planning.setNow('2026-03-10 13:00+00')
 })
 
-/** Pages that a plan reads and writes, in any table or index. */
-async function countPages(): Promise<number> {
-  const { sql } = planning.db
-  const read = async () => {
-    await sql`select pg_stat_force_next_flush()`
-    const [row] = await sql<{ pages: number }[]>`
-      select blks_hit + blks_read as pages from pg_stat_database where datname = current_database()`
-    return row?.pages ?? 0
-  }
-  const before = await read()
-  const { planned } = await planning.plan()
-  assert.equal(planned, 0)
-  return (await read()) - before
-}
+const waiting = async () => (await planning.db.sql`select from due_slot where short_of is not null`).count
 
-const waiting = async () => (await planning.db.sql`select from waiting_slot`).count
-
-test('a plan without money reads as much when two thousand slots wait for it as when three hundred do', async () => {
-  const pages: number[] = []
-  for (const count of [300, 2000]) {
-    await planning.clear()
-    await planning.setBudget('a', { dailyMicros: PRICE })
-    await planning.spend('a', PRICE, '2026-03-10 12:00+00')
-    await planning.watch('a', keywords(count))
-    assert.equal((await planning.plan()).cut, count)
-    await planning.db.sql`vacuum analyze`
-    await countPages()
-    pages.push(await countPages())
-  }
-  const [few = 0, many = 0] = pages
-  // The index may be a page deeper.
-  assert.ok(many <= few + 40, `${few} pages with 300, and ${many} with 2,000`)
+test('what a budget without room has cut is not decided again, and neither is it where all together have none', async () => {
+  await planning.setBudget('a', { dailyMicros: PRICE })
+  await planning.spend('a', PRICE, '2026-03-10 12:00+00')
+  await planning.watch('a', keywords(30))
+  await planning.watch('b', keywords(20, 'other'))
+  assert.deepEqual([(await planning.plan({ maxDayMicros: PRICE })).cut, await waiting()], [50, 50])
+  assert.equal((await planning.plan({ maxDayMicros: PRICE })).due, 0)
+  const { due, planned } = await planning.plan()
+  assert.deepEqual([due, planned, await waiting()], [20, 20, 30])
 })
 
-test('a plan looks at what a new budget can pay at the least price there is, and one slot more', async () => {
+test('what a budget has cut is bought as far as it reaches when it is raised, in pieces of any size', async () => {
   await planning.setBudget('a', { dailyMicros: PRICE })
   await planning.watch('a', keywords(50))
   await planning.plan()
   await planning.setBudget('a', { dailyMicros: 4 * PRICE })
-  const { due, planned, cut } = await planning.plan()
-  // A search of the Android store costs half.
-  assert.deepEqual({ due, planned, cut }, { due: 7, planned: 3, cut: 4 })
+  assert.equal((await planning.plan({}, 5)).planned, 3)
   assert.equal(await waiting(), 46)
+  await planning.setBudget('a', {})
+  assert.equal((await planning.plan({}, 7)).planned, 46)
+  assert.equal(await waiting(), 0)
 })
 
-test('a budget that can pay for more than becomes due at once wakes no more than it pays for', async (t) => {
-  await planning.setBudget('a', { dailyMicros: PRICE })
-  await planning.watch('a', keywords(50))
-  await planning.plan()
-  await planning.setBudget('a', { dailyMicros: 11 * PRICE })
-  t.mock.property(TIMINGS, 'wakeSlots', 5)
-  const { due, planned } = await planning.plan()
-  assert.equal(planned, 10)
-  // 20 at the price of the Android store, and one more.
-  assert.equal(due, 21)
-  assert.equal(await waiting(), 39)
-})
-
-test('what a budget pays for in many transactions is no barrier to what is new: each project that has room pays its share', async (t) => {
+test('what a budget pays for in many pieces is no barrier to what is new: each project that has room pays its share', async () => {
   await planning.setBudget('b', { dailyMicros: PRICE })
   await planning.spend('b', PRICE, '2026-03-10 12:00+00')
   await planning.watch('b', keywords(12))
   assert.equal((await planning.plan()).cut, 12)
   await planning.setBudget('b', {})
   for (const name of ['a', 'b']) await planning.watch(name, ['shared'])
-  t.mock.property(TIMINGS, 'wakeSlots', 5)
-  const { due, planned, cut } = await planning.plan()
+  const { due, planned, cut } = await planning.plan({}, 5)
   assert.deepEqual({ due, planned, cut }, { due: 13, planned: 13, cut: 0 })
   const [shared] = await planning.db.sql`
     select cardinality(k.payers) as payers from task k join target t on t.id = k.target_id where t.subject = 'shared'`
@@ -114,7 +79,7 @@ test('what several projects ask for is bought when any of them has money again, 
     await planning.watch(name, ['yoga', 'zen'])
   }
   await planning.plan()
-  assert.equal(await waiting(), 4)
+  assert.equal(await waiting(), 2)
   await planning.setBudget('b', {})
   assert.equal((await planning.plan()).planned, 2)
   await planning.setBudget('a', {})

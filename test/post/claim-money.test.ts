@@ -190,7 +190,7 @@ describe('a claim', () => {
       const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
       assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
       assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
-      const cuts = await world.db.sql`select reason, price_micros from budget_cut`
+      const cuts = await world.db.sql`select cut as reason, price_micros from due_slot`
       assert.deepEqual([...cuts], [{ reason: 'project_budget', price_micros: 1200 }])
     })
   }
@@ -213,7 +213,7 @@ describe('a claim', () => {
     await world.db.sql`update project set daily_usd = 1`
     assert.equal((await planPosts(world)).length, 1)
     assert.deepEqual(await countStates(world.db), { planned: 2 })
-    assert.equal((await world.db.sql`select from budget_cut`).count, 0)
+    assert.equal((await world.db.sql`select from due_slot`).count, 0)
   })
 
   test('ends a task that was charged before and has no budget left as failed, not as cut', async () => {
@@ -223,7 +223,7 @@ describe('a claim', () => {
     assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
     assert.deepEqual(await countStates(world.db), { failed: 1 })
     assert.deepEqual(await readMoney(world.db), {})
-    assert.equal((await world.db.sql`select from budget_cut`).count, 0)
+    assert.equal((await world.db.sql`select from due_slot`).count, 0)
     const gaps = await world.db.sql`select gap, reason from ranking`
     const reason = 'No budget was left to post it again after: 40101: It failed.'
     assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
@@ -235,7 +235,7 @@ describe('a claim', () => {
     const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
     const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
     assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['urgent'])
-    const cuts = await world.db.sql`select distinct reason from budget_cut`
+    const cuts = await world.db.sql`select distinct cut as reason from due_slot`
     assert.deepEqual([...cuts], [{ reason: 'overall_budget' }])
   })
 
@@ -246,7 +246,7 @@ describe('a claim', () => {
     const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
     assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
     assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
-    const cuts = await world.db.sql`select reason from budget_cut`
+    const cuts = await world.db.sql`select cut as reason from due_slot`
     assert.deepEqual([...cuts], [{ reason: 'project_budget' }])
   })
 
@@ -258,7 +258,7 @@ describe('a claim', () => {
     const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
     assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
     assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
-    const cuts = await world.db.sql`select reason from budget_cut order by reason desc`
+    const cuts = await world.db.sql`select cut as reason from due_slot order by 1 desc`
     assert.deepEqual([...cuts], [{ reason: 'project_budget' }, { reason: 'overall_budget' }])
   })
 
@@ -298,7 +298,7 @@ describe('a service that takes more than its price list says', () => {
     // 2,000 are spent, and 1,200 were reserved for the second at the price of the specification.
     assert.deepEqual(await claimPost(world.db, second, randomUUID(), budgetOf(3900)), { kind: 'empty' })
     assert.deepEqual(await readMoney(world.db), { charge: 2000 })
-    const [cut] = await world.db.sql`select reason, price_micros::int as micros from budget_cut`
+    const [cut] = await world.db.sql`select cut as reason, price_micros::int as micros from due_slot`
     assert.deepEqual({ ...cut }, { reason: 'overall_budget', micros: 2000 })
   })
 

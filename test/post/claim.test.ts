@@ -92,13 +92,12 @@ describe('a claim', () => {
     assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
   })
 
-  test('leaves a task that was charged before and whose slot is over to closing, which says both', async () => {
+  test('ends a task that was charged before and whose slot is over, and its gap says both', async () => {
     const postId = await planPost(world, ['yoga'])
     await failAtService(world)
     const slotEnd = await readSlotEnd()
     assert.deepEqual(await claimAt(world, postId, slotEnd), { kind: 'empty' })
-    assert.deepEqual(await countStates(world.db), { dropped: 1 })
-    await runAt(world, slotEnd, closeEndedSlots)
+    assert.deepEqual(await countStates(world.db), { failed: 1 })
     const gaps = await world.db.sql`select gap, reason from ranking`
     const reason = 'It was planned, but its slot ended before it could be sent. 40101: It failed.'
     assert.deepEqual([...gaps], [{ gap: 'failed', reason }])

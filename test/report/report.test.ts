@@ -170,8 +170,8 @@ describe('the status', () => {
         array(select id from project where name = 'fitness')
       from target`
     await db.sql`
-      insert into budget_cut (target_id, slot, slot_ends_at, reason, price_micros)
-      select id, '2026-11-03', '2026-11-04', 'project_budget', 1200 from target limit 1`
+      insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at, askers)
+      select id, '2026-11-03', '2026-11-04', 'project_budget', 1200, 1, '-infinity', 1 from target limit 1`
     const lines = listBacklog(await readOpenWork(db))
     assert.deepEqual(
       lines.map(({ state, tasks, oldest }) => [state, tasks, oldest.toISOString()]),

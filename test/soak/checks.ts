@@ -46,9 +46,8 @@ const TEMPORARY = [
   'app_snapshot',
   'page',
   'rejected_result',
-  'budget_cut',
-  'due_batch',
-  'waiting_slot',
+  'due_slot',
+  'period_change',
   'service_failure',
 ]
 

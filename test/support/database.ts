@@ -44,11 +44,8 @@ const TABLES = [
     'app_watch',
     'chart_watch',
     'watch_period',
-    'interval_progress',
-    'period_due',
-    'due_batch',
-    'waiting_slot',
-    'budget_cut',
+    'period_change',
+    'due_slot',
     'charge',
     'pruned_charge',
     'charged_price',
@@ -73,7 +70,9 @@ const REFERENCES = ['location', 'language', 'category']
 /** Nothing was ever watched or bought. Row by row: while they are few, truncating takes ten times as long. */
 export async function emptyTables(sql: postgres.Sql | Database['sql']): Promise<void> {
   const deletes = TABLES.map((table) => `delete from ${table};`).join('\n')
-  await sql.unsafe(`${deletes} update ledger set reserved_micros = 0, taken_micros = 0`)
+  await sql.unsafe(
+    `${deletes} update ledger set reserved_micros = 0, taken_micros = 0, opened_to = '-infinity'`,
+  )
 }
 
 /** Places, languages and categories were never heard of. */

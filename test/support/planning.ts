@@ -1,6 +1,8 @@
 /** A database to plan in, without a service: one session, whose business time the test sets. */
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { type ClosedSlots, closeEndedSlots } from '../../src/history/close-slots.ts'
+import { dropStaleTasks, lockPlannedTasks } from '../../src/ledger/claim-post.ts'
+import { withLedgerLock } from '../../src/ledger/lock.ts'
 import type { OverallBudget } from '../../src/plan/admission.ts'
 import { type PlanPreview, type PlanSummary, planDueTasks, previewPlan } from '../../src/plan/plan.ts'
 import { createTestDatabase, emptyReferences, emptyTables } from './database.ts'
@@ -26,6 +28,8 @@ export interface Planning {
   plan(budget?: Partial<OverallBudget>, pieceSlots?: number): Promise<PlanSummary>
   preview(budget?: Partial<OverallBudget>): Promise<PlanPreview>
   closeSlots(): Promise<ClosedSlots>
+  /** As claims do: takes out planned tasks whose slot is over, or that no watch asks for any more. */
+  dropStale(): Promise<void>
   /** Stores an empty result for every planned task, as if it had been posted and collected at once. */
   measure(): Promise<void>
   /** The keywords that have a task, in the order of their targets. */
@@ -57,6 +61,7 @@ export async function createPlanning(): Promise<Planning> {
     plan: (budget = {}, pieceSlots) => planDueTasks(db, { ...AMPLE, ...budget }, async () => {}, pieceSlots),
     preview: (budget = {}) => previewPlan(db, { ...AMPLE, ...budget }),
     closeSlots: () => closeEndedSlots(db),
+    dropStale: () => dropStale(db),
     async clear() {
       await emptyTables(db.sql)
       await emptyReferences(db.sql)
@@ -66,6 +71,14 @@ export async function createPlanning(): Promise<Planning> {
       await database.drop()
     },
   }
+}
+
+async function dropStale(db: Database): Promise<void> {
+  for (const { id } of await db.sql<{ id: string }[]>`select id from post where state = 'ready'`)
+    await withLedgerLock(db, 'Claiming', async (tx) => {
+      await lockPlannedTasks(tx, id)
+      await dropStaleTasks(tx, id)
+    })
 }
 
 function writersOf({

@@ -1,109 +1,51 @@
-/** What planning and closing have to look at next, so that they never read all watches. drizzle/objects/due-periods.sql says how. */
+/** What is due and not bought: the queue that plans take from, and what has to be looked at for it. */
 import { sql } from 'drizzle-orm'
-import {
-  bigint,
-  check,
-  index,
-  integer,
-  interval,
-  pgTable,
-  primaryKey,
-  smallint,
-  text,
-} from 'drizzle-orm/pg-core'
+import { bigint, check, index, integer, pgTable, primaryKey, smallint, text } from 'drizzle-orm/pg-core'
 import { instant, micros } from './columns.ts'
 
 /**
- * Up to which slot all open periods of an interval were looked at, for planning and for closing: so that a plan finds out that nothing is
- * new by reading one row for each interval. Unlogged like the next three tables: after a crash all four are empty, and every period is
- * looked at once more.
+ * A slot of a target that is neither a task nor in the history: from a little before it begins until a plan buys it, or until it is over and
+ * becomes a gap. Who asks for it is asked of `watch_period`. Only transactions that hold the ledger's lock write it.
  */
-export const intervalProgress = pgTable(
-  'interval_progress',
+export const dueSlot = pgTable(
+  'due_slot',
   {
-    work: text('work').notNull(),
-    /** Of periods; 0 is the row by which the work was begun. */
-    every: interval('every').notNull(),
-    /** All periods were looked at in this slot; null before the first time. */
-    slot: instant('slot'),
-    /** The slot for which they are looked at now, and the last period that was. */
-    passing: instant('passing'),
-    periodId: bigint('period_id', { mode: 'number' }).notNull().default(0),
-  },
-  (t) => [
-    primaryKey({ columns: [t.work, t.every] }),
-    check('interval_progress_work_known', sql`work in ('open', 'plan', 'close')`),
-  ],
-)
-
-/**
- * Periods that have to be looked at for themselves, because they began, ended or have to wait. Without a key: a transaction of a person
- * that is open never makes a plan wait.
- */
-export const periodDue = pgTable(
-  'period_due',
-  {
-    work: text('work').notNull(),
-    periodId: bigint('period_id', { mode: 'number' }).notNull(),
-    at: instant('at').notNull(),
-  },
-  (t) => [
-    index('period_due_by_time').on(t.work, t.at),
-    check('period_due_work_known', sql`work in ('open', 'plan', 'close')`),
-  ],
-)
-
-/**
- * Slots that are due and were not decided yet, up to a hundred of one instant and priority in a row: a row and an index entry for each were
- * a tenth of a plan. A plan takes them in the order of urgency; what becomes due twice, for watches of two projects, it decides once.
- */
-export const dueBatch = pgTable(
-  'due_batch',
-  {
-    /** The priority with its sign changed, so that one ascending index has the order. */
-    priorityOrder: smallint('priority_order').notNull(),
-    /** With `target_id`: the place of the most urgent one of the row. */
-    capturedAt: instant('captured_at').notNull(),
-    slot: instant('slot').notNull(),
     targetId: integer('target_id').notNull(),
-    /** When each target was measured last; -infinity when it never was. */
-    capturedAts: instant('captured_ats').array().notNull(),
-    targetIds: integer('target_ids').array().notNull(),
-    /** How many watches asked for each slot when it was queued: a piece of a plan ends before it has too many of them. */
-    askers: integer('askers').array().notNull(),
+    slot: instant('slot').notNull(),
+    /** When it is over for all who ask for it. */
+    endsAt: instant('ends_at').notNull(),
+    /** With `captured_at`, when the target had been measured last (-infinity: never), the place in the order of urgency. */
+    priority: smallint('priority').notNull(),
+    capturedAt: instant('captured_at').notNull(),
+    /** How many watches asked for it: a piece of a plan ends before it has too many of them. */
+    askers: integer('askers').notNull(),
+    /** Why a plan or a claim has cut it, and what it would have cost. Null: it is not decided yet. */
+    cut: text('cut'),
+    priceMicros: micros('price_micros'),
+    /** Whose money was short: `project.id`, or 0 of all together. While it still is, plans pass the slot over. Null: the next plan decides. */
+    shortOf: integer('short_of').array(),
+    /** Of a task of the slot that left unsent: why. */
+    problem: text('problem'),
   },
   (t) => [
+    primaryKey({ columns: [t.targetId, t.slot] }),
     check(
-      'due_batch_pairs',
-      sql`cardinality(captured_ats) = cardinality(target_ids) and cardinality(askers) = cardinality(target_ids)
-        and cardinality(target_ids) between 1 and 100`,
+      'due_slot_cut_known',
+      sql`cut in ('project_budget', 'overall_budget', 'dearer_than_project_budget', 'dearer_than_overall_budget')`,
     ),
-    index('due_batch_by_urgency').on(t.priorityOrder, t.capturedAt, t.slot, t.targetId),
+    index('due_slot_by_urgency').on(sql`(-priority)`, t.capturedAt, t.slot, t.targetId),
+    index('due_slot_by_end').on(t.endsAt),
+    // watch_problem tells of them alone.
+    index('due_slot_dearer').on(t.targetId).where(sql`cut like 'dearer%'`),
   ],
 )
 
 /**
- * Due slots that the budget cut, in the queue of each project that asks for them: while its budget has no room, a plan reads no more than the
- * head. A row may be left of a slot that was bought by another project, or that nobody asks for any more: its turn ends that.
+ * Periods that began, changed or ended, and from which slot on each has to be looked at for itself. All others
+ * are opened by their intervals (`ledger.opened_to`). Triggers insert and opening deletes; it has no key, so that no
+ * transaction of a person makes a plan wait.
  */
-export const waitingSlot = pgTable(
-  'waiting_slot',
-  {
-    /** `project.id`; 0 is all projects together. */
-    scope: integer('scope').notNull(),
-    /** The price of what is dearer than the whole budget, and waits until that is raised; 0 of what stands in the queue. */
-    tooDearMicros: micros('too_dear_micros').notNull(),
-    /** The place in the order of urgency, as in `due_batch`. */
-    priorityOrder: smallint('priority_order').notNull(),
-    capturedAt: instant('captured_at').notNull(),
-    slot: instant('slot').notNull(),
-    targetId: integer('target_id').notNull(),
-    slotEndsAt: instant('slot_ends_at').notNull(),
-  },
-  (t) => [
-    primaryKey({
-      columns: [t.scope, t.tooDearMicros, t.priorityOrder, t.capturedAt, t.slot, t.targetId],
-    }),
-    index('waiting_slot_ends').on(t.slotEndsAt),
-  ],
-)
+export const periodChange = pgTable('period_change', {
+  periodId: bigint('period_id', { mode: 'number' }).notNull(),
+  fromSlot: instant('from_slot').notNull(),
+})

@@ -324,8 +324,6 @@ export const watchPeriod = pgTable(
     endedAt: instant('ended_at'),
     firstSlot: instant('first_slot').notNull(),
     lastSlot: instant('last_slot'),
-    /** Every owed slot that ended before this instant has its row in the history. */
-    closedTo: instant('closed_to').notNull(),
   },
   (t) => [
     check('watch_period_kind_known', sql`kind in ('keyword', 'chart', 'app', 'reviews')`),
@@ -340,8 +338,9 @@ export const watchPeriod = pgTable(
     index('watch_period_of_target').on(t.targetId),
     index('watch_period_of_app').on(t.app).where(sql`kind = 'app'`),
     index('watch_period_of_project').on(t.project, t.kind),
+    // The slots of an interval are opened by target.
     index('watch_period_of_interval')
-      .on(t.every, t.id)
+      .on(t.every, t.targetId)
       .where(sql`ended_at is null and target_id is not null`),
   ],
 )

@@ -80,8 +80,6 @@ export const post = pgTable(
     settledAt: instant('settled_at'),
     /** When the first complete scan of the service's history began that did not find its unknown tasks. */
     scannedAt: instant('scanned_at'),
-    /** No slot of its planned tasks ends before: closing looks at a post from then on, and moves it. */
-    slotsEndAt: instant('slots_end_at').notNull().default(sql`'-infinity'`),
     /** What its tasks had reserved when it was claimed: the account's spending limit per minute counts it. */
     micros: micros('micros').notNull().default(0),
     problem: text('problem'),
@@ -90,7 +88,6 @@ export const post = pgTable(
   (t) => [
     check('post_state_known', sql`state in ('ready', 'sending', 'settled', 'unknown')`),
     index('post_open').on(t.state, t.id).where(sql`state <> 'settled'`),
-    index('post_ending').on(t.slotsEndAt).where(sql`state = 'ready'`),
     index('post_settled').on(t.settledAt).where(sql`state = 'settled'`),
   ],
 )
@@ -152,8 +149,9 @@ export const task = pgTable(
     // The slot first: what is planned, posted and collected together stands together, where each target's own place would be another page.
     uniqueIndex('task_once_per_slot').on(t.slot, t.targetId).where(sql`state <> 'dropped'`),
     uniqueIndex('task_service_id_once').on(t.serviceId).where(sql`service_id is not null`),
-    // Planned tasks are those of open posts, and those that are in none: an index of them all was a tenth of a plan.
     index('task_of_post').on(t.postId),
+    // By which closing finds the tasks that were never sent.
+    index('task_ending').on(t.slotEndsAt).where(sql`state = 'planned' and post_id is not null`),
     index('task_unpacked').on(t.slotEndsAt, t.slot).where(sql`state = 'planned' and post_id is null`),
     // By when they are asked for by id: what is asked for now is found without reading what is not.
     index('task_posted').on(t.askAt, t.slot).where(sql`state = 'posted'`),
@@ -163,13 +161,11 @@ export const task = pgTable(
     // From one endpoint to the next, so that what the ready lists are asked for is found without reading what waits. A lease changes none
     // of its columns.
     index('task_awaited').on(t.endpoint).where(sql`state = 'posted'`),
-    // By which a question finds the open tasks of a target whose slot may be closed, beside those of the last 90 days: those that were sent.
-    // `attempt > 0` holds for all: what means this index says so, and nothing else reads it while the planner believes it empty.
+    // By which a question finds the open tasks of a target beside those of the last 90 days. `attempt > 0` holds for all: what means this index
+    // says so, and nothing else reads it while the planner believes it empty.
     index('task_open')
       .on(t.targetId, t.slot)
-      .where(sql`attempt > 0 and (state in ('posting', 'posted') or (state = 'planned' and attempt > 1))`),
-    // Those that a claim has dropped, and closing has not seen yet.
-    index('task_dropped').on(t.id).where(sql`state = 'dropped' and ended_at is null`),
+      .where(sql`attempt > 0 and state in ('planned', 'posting', 'posted')`),
     index('task_ended').on(t.endedAt).where(sql`ended_at is not null`),
     // Those of which there is something to say, beside those of 90 days of which there is not.
     index('task_told').on(t.state, t.endedAt).where(sql`problem is not null or state = 'failed'`),
@@ -255,6 +251,8 @@ export const ledger = pgTable(
     reservedMicros: micros('reserved_micros').notNull().default(0),
     /** All charges and duplicates ever, without refunds and adjustments: its rise since the account was read is not in the balance yet. */
     takenMicros: micros('taken_micros').notNull().default(0),
+    /** Slots that began up to then are opened (`due_slot`), of all periods that have no row of `period_change`. */
+    openedTo: instant('opened_to').notNull().default(sql`'-infinity'`),
     /** Stands in the tags of its tasks. A copy of the database has it too. */
     installation: text('installation')
       .notNull()
@@ -290,30 +288,6 @@ export const restoreCheck = pgTable(
     writtenBy: text('written_by').notNull(),
   },
   () => [check('restore_check_has_one_row', sql`only_one`)],
-)
-
-/** A due slot that the budget did not reach: recorded once, lifted when money comes, a gap when the slot ends. */
-export const budgetCut = pgTable(
-  'budget_cut',
-  {
-    targetId: integer('target_id')
-      .notNull()
-      .references(() => target.id),
-    slot: instant('slot').notNull(),
-    slotEndsAt: instant('slot_ends_at').notNull(),
-    reason: text('reason').notNull(),
-    priceMicros: micros('price_micros').notNull(),
-    cutAt: instant('cut_at').notNull().default(clock),
-  },
-  (t) => [
-    primaryKey({ columns: [t.targetId, t.slot] }),
-    check(
-      'budget_cut_reason_known',
-      sql`reason in ('project_budget', 'overall_budget', 'dearer_than_project_budget', 'dearer_than_overall_budget')`,
-    ),
-    index('budget_cut_ends').on(t.slotEndsAt, t.slot),
-    index('budget_cut_dearer').on(t.targetId).where(sql`reason like 'dearer%'`),
-  ],
 )
 
 /** A paid result that could not be read or stored, kept for inspection. */

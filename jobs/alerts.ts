@@ -7,6 +7,7 @@ export const alerts: Job = {
   cron: '* * * * *',
   catchUp: 'none',
   timeoutMs: 30 * 60_000,
+  enqueues: 'messages',
   run: async ({ db, queue, settings, signal }) => {
     const { budget, alerts } = settings
     return {

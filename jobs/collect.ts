@@ -7,6 +7,7 @@ export const collect: Job = {
   cron: '* * * * *',
   catchUp: 'none',
   timeoutMs: 10 * 60_000,
+  enqueues: 'posts',
   run: async ({ db, client, queue, settings, signal }) => {
     const countFetchJobs = () => queue.countOpen('fetch')
     const ready = await handOutReady(db, client, { ...settings, signal, countFetchJobs }, queue.enqueueFetch)

@@ -12,6 +12,7 @@ export const track: Job = {
   cron: '*/10 * * * *',
   catchUp: 'latest',
   timeoutMs: 10 * 60_000,
+  enqueues: 'posts',
   run: async (context) => {
     const { db, queue, settings, log } = context
     const closed = await closeEndedSlots(db)

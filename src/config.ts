@@ -5,13 +5,14 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
+import { parseDuration } from './duration.ts'
 import { type Environment, readEnvFile } from './env-file.ts'
 import { ConfigurationError } from './errors.ts'
 import { Secret } from './secret.ts'
 import { DUMMY_HOST, type StoreNames } from './service/dialect.ts'
 import { isSetting, type Setting, type Shape } from './setting.ts'
 import { checkNames } from './setting-names.ts'
-import { isLoopback, parseDuration, parseUrl } from './setting-values.ts'
+import { isLoopback, parseUrl } from './setting-values.ts'
 import { ALL_SETTINGS, RECONCILE_QUIET_DEFAULT, SETTINGS, type SettingValues } from './settings.ts'
 import { didYouMean } from './suggest.ts'
 

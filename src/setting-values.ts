@@ -1,27 +1,11 @@
 /** Rules of single settings: each turns a text into a value, or says what it must be. */
 import { z } from 'zod'
 import { parseDatabaseUrl } from './database-url.ts'
+import { parseDuration } from './duration.ts'
 import { ConfigurationError } from './errors.ts'
 import { Secret } from './secret.ts'
 
 const MICROS_PER_USD = 1_000_000
-const DURATION_UNITS_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-}
-
-/**
- * Milliseconds of a whole number with its unit, such as `500ms`, `90s`, `20m`, `2h` or `1d`; null when it is
- * not one.
- */
-export function parseDuration(text: string): number | null {
-  const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? []
-  const unitMs = DURATION_UNITS_MS[unit ?? '']
-  return unitMs === undefined ? null : Number(digits) * unitMs
-}
 
 /**
  * Micro-dollars of a decimal amount such as `5` or `0.0012`, exact: no float ever holds the dollars. Null

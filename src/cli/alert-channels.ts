@@ -5,17 +5,19 @@ import { send } from '../alerts/send.ts'
 import type { Channel } from '../alerts/settings.ts'
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
-import { toPrintable } from '../log.ts'
 import { countOf } from '../report/words.ts'
 import { didYouMean } from '../suggest.ts'
-import type { CommandContext, CommandOptions } from './command.ts'
-import { widthOf, wrapToWidth } from './print.ts'
+import type { CommandContext } from './command.ts'
+import { type Document, line } from './document.ts'
 
 /** As watch_problem tells of what was given up. */
 const DEAD_DAYS = 7
 
-/** Sends a message that is marked as a test. When the receiver took it, what was given up before is no problem any more, and what waits is tried. */
-export async function testChannel(db: Database, name: string, context: CommandContext): Promise<void> {
+/**
+ * Sends a message that is marked as a test. When the receiver took it, what was given up before is no problem any more, and what waits is
+ * tried.
+ */
+export async function testChannel(db: Database, name: string, context: CommandContext): Promise<Document> {
   const channel = await findChannel(db, name)
   const content: Content = {
     type: 'alerts.test',
@@ -29,30 +31,44 @@ export async function testChannel(db: Database, name: string, context: CommandCo
   const message = { id: randomUUID(), content, attachment: null }
   const refused = await send(channel, message, context.config.alerts, context.signal)
   if (refused !== null) throw new ConfigurationError(refused)
-  const [row] = await db.sql<{ enabled: boolean; waiting: number; dead: number }[]>`
-    update alert_channel c set tested_at = clock_timestamp() where c.id = ${channel.id}
+  return { parts: describeTested(name, await recordTest(db, channel)).map(line) }
+}
+
+interface Tested {
+  readonly enabled: boolean
+  readonly waiting: number
+  readonly dead: number
+}
+
+async function recordTest({ sql }: Database, { id }: Channel): Promise<Tested> {
+  const [row] = await sql<Tested[]>`
+    update alert_channel c set tested_at = clock_timestamp() where c.id = ${id}
     returning c.enabled,
       (select count(*)::int from alert_message m where m.channel_id = c.id and m.state = 'pending') as waiting,
       (select count(*)::int from alert_message m where m.channel_id = c.id and m.state = 'dead'
         and m.ended_at > clock_timestamp() - make_interval(days => ${DEAD_DAYS}::integer)) as dead`
-  const { enabled, waiting, dead } = row ?? { enabled: true, waiting: 0, dead: 0 }
-  say(`The receiver of the channel "${name}" took a message that is marked as a test.`, context)
-  if (!enabled) say(describeDisabled(name), context)
+  return row ?? { enabled: true, waiting: 0, dead: 0 }
+}
+
+function describeTested(name: string, { enabled, waiting, dead }: Tested): string[] {
+  const said = [`The receiver of the channel "${name}" took a message that is marked as a test.`]
+  if (!enabled) said.push(describeDisabled(name))
   else if (waiting > 0)
-    say(`The runners try what waits for it within a minute: ${countOf(waiting, 'message')}.`, context)
-  if (dead > 0)
-    say(
-      `${countOf(dead, 'message')} that ${dead === 1 ? 'was' : 'were'} given up in the last ${countOf(DEAD_DAYS, 'day')} can be sent again: storerank alerts retry ${quoteArgument(name)}.`,
-      context,
+    said.push(`The runners try what waits for it within a minute: ${countOf(waiting, 'message')}.`)
+  if (dead > 0) {
+    const were = `${countOf(dead, 'message')} that ${dead === 1 ? 'was' : 'were'} given up`
+    said.push(
+      `${were} in the last ${countOf(DEAD_DAYS, 'day')} can be sent again: storerank alerts retry ${quoteArgument(name)}.`,
     )
+  }
+  return said
 }
 
 /** Has messages that were given up sent again, under their ids and in their old order. */
 export async function retryMessages(
   db: Database,
-  { channel, days }: NonNullable<CommandOptions['alerts']['retry']>,
-  context: CommandContext,
-): Promise<void> {
+  { channel, days }: { readonly channel?: string; readonly days: number },
+): Promise<Document> {
   if (channel !== undefined) await findChannel(db, channel)
   const retried = await db.sql<Retried[]>`
     with since as (select clock_timestamp() - make_interval(days => ${days}::integer) as at),
@@ -63,11 +79,10 @@ export async function retryMessages(
     update alert_channel c set retry_from = (select at from since) from dead d
     where c.id = d.channel_id and (${channel ?? null}::text is null or c.name = ${channel ?? null}::text)
     returning c.name, c.enabled, d.messages`
-  for (const row of retried.toSorted((a, b) => a.name.localeCompare(b.name)))
-    say(describeRetried(row), context)
-  if (retried.length > 0) return
+  const rows = retried.toSorted((a, b) => a.name.localeCompare(b.name))
+  if (rows.length > 0) return { parts: rows.map((row) => line(describeRetried(row))) }
   const of = channel === undefined ? '' : ` of the channel "${channel}"`
-  say(`No message${of} was given up in the last ${countOf(days, 'day')}.`, context)
+  return { parts: [line(`No message${of} was given up in the last ${countOf(days, 'day')}.`)] }
 }
 
 interface Retried {
@@ -101,8 +116,4 @@ function describeDisabled(name: string): string {
 
 function quoteArgument(name: string): string {
   return /^[\w.-]+$/.test(name) ? name : JSON.stringify(name)
-}
-
-function say(text: string, { stdout }: CommandContext): void {
-  stdout.write(`${wrapToWidth(toPrintable(text), widthOf(stdout))}\n`)
 }

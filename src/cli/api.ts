@@ -1,9 +1,11 @@
 /**
- * `storerank api <endpoint> [field=value…]`: one call of the service by hand. It opens no database: what is posted here
- * is charged to the account, but counts in no budget and no history of ours. The search in listings alone is bought through the ledger.
+ * What `storerank api` does: one call of the service by hand. It opens no database: what is posted here
+ * is charged to the account, but counts in no budget and no history of ours. The search in listings alone is
+ * bought through the ledger.
  */
 import { randomUUID } from 'node:crypto'
 import { ConfigurationError, RejectedError } from '../errors.ts'
+import { formatMicros } from '../report/words.ts'
 import { AppDataClient } from '../service/client.ts'
 import {
   type AgeRating,
@@ -17,19 +19,28 @@ import type { ReadyList } from '../service/ready-list.ts'
 import type { AnswerHead } from '../service/transport.ts'
 import { type ApiEndpoint, isTaskEndpoint, type TaskEndpoint } from './api-endpoints.ts'
 import { Fields } from './api-fields.ts'
-import type { ApiOptions, CommandContext } from './command.ts'
-import { formatMicros, printJson, printTable, type Row } from './print.ts'
+import type { CommandContext } from './command.ts'
+import { type Document, line, type Part, type Row, table } from './document.ts'
 import { searchByHand } from './search-listings.ts'
 import { openService } from './service-access.ts'
+import { warn } from './tell.ts'
 
 const POSTED_WITHIN_MS = 10_000
 const DAY_MS = 86_400_000
 
-export async function run(options: ApiOptions, context: CommandContext): Promise<number> {
-  const value = await callByHand(options, context)
-  if (options.json) printJson(value, context)
-  else show(value, context)
-  return isFailure(value) ? 1 : 0
+interface ApiOptions {
+  readonly endpoint: ApiEndpoint
+  /** `name=value`, named as in the specification. */
+  readonly fields: readonly string[]
+  /** Default: android_store for charts and raw pages, which the specification has of no other store; else ios_store. */
+  readonly store?: Store
+  /** Which project pays; app_listings/search/live alone. */
+  readonly project?: string
+}
+
+export async function callEndpoint(options: ApiOptions, context: CommandContext): Promise<Document> {
+  const data = await callByHand(options, context)
+  return { data, parts: describeValue(data), exitCode: isFailure(data) ? 1 : 0 }
 }
 
 async function callByHand({ endpoint, ...options }: ApiOptions, context: CommandContext): Promise<unknown> {
@@ -44,15 +55,15 @@ async function callByHand({ endpoint, ...options }: ApiOptions, context: Command
 
 type ServiceCall = ApiOptions & { readonly endpoint: Exclude<ApiEndpoint, 'app_listings/search/live'> }
 
-async function callService(options: ServiceCall, { config, stderr }: CommandContext): Promise<unknown> {
+async function callService(options: ServiceCall, context: CommandContext): Promise<unknown> {
   const fields = new Fields(options.endpoint, options.fields)
   const call = prepareCall(options, fields)
   fields.refuseRest()
-  const { url: baseUrl, dispose, ...access } = await openService(config)
+  const { url: baseUrl, dispose, ...access } = await openService(context.config)
   const client = new AppDataClient({
     ...access,
     baseUrl,
-    onAnswer: (answer) => stderr.write(`${describeAnswer(answer)}\n`),
+    onAnswer: (answer) => warn(context, describeAnswer(answer)),
   })
   try {
     return await call(client)
@@ -205,36 +216,27 @@ function isFailure(value: unknown): boolean {
 }
 
 /** Plain values as a table of their own, then each list of records, then what is nested. */
-function show(value: unknown, output: Pick<CommandContext, 'stdout'>): void {
-  if (Array.isArray(value)) showList(value, output)
-  else if (isRow(value)) showRecord(value, output)
+function describeValue(value: unknown): Part[] {
+  if (Array.isArray(value)) return [describeList(value)]
+  return isRow(value) ? describeRecord(value) : []
 }
 
-function showRecord(value: Row, output: Pick<CommandContext, 'stdout'>): void {
+function describeRecord(value: Row): Part[] {
   const isTabled = (field: unknown) => isRow(field) || (Array.isArray(field) && field.some(isRow))
   const entries = Object.entries(value).filter(([, field]) => typeof field !== 'function')
-  const plain = entries.filter(([, field]) => !isTabled(field))
-  if (plain.length > 0) {
-    printTable(
-      plain.map(([field, content]) => ({ field, value: content })),
-      [{ key: 'field' }, { key: 'value', align: 'left' }],
-      output,
-    )
-  }
-  for (const [field, content] of entries.filter(([, content]) => isTabled(content))) {
-    output.stdout.write(`${field}:\n`)
-    show(content, output)
-  }
+  const plain = entries
+    .filter(([, field]) => !isTabled(field))
+    .map(([field, content]) => ({ field, value: content }))
+  const nested = entries.filter(([, content]) => isTabled(content))
+  return [
+    ...(plain.length > 0 ? [table(plain)] : []),
+    ...nested.flatMap(([field, content]) => [line(`${field}:`), ...describeValue(content)]),
+  ]
 }
 
-function showList(values: readonly unknown[], output: Pick<CommandContext, 'stdout'>): void {
+function describeList(values: readonly unknown[]): Part {
   const rows = values.map((value): Row => (isRow(value) ? value : { value }))
-  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))]
-  printTable(
-    rows,
-    keys.map((key) => ({ key })),
-    output,
-  )
+  return table(rows, { columns: [...new Set(rows.flatMap((row) => Object.keys(row)))] })
 }
 
 function isRow(value: unknown): value is Row {

@@ -1,128 +1,134 @@
-/** What a command is: its options, what it works with, and what it gives back. */
+/**
+ * What a command is. All that is known of one stands in its declaration, in the file of its name in commands/: the program, its help, the
+ * types of its options and the table in the README follow from that. Such a file imports what is light; what a command works with, it
+ * imports when it runs.
+ */
 import type { Config } from '../config.ts'
-import type { ListenAddress } from '../listen-address.ts'
 import type { Logger } from '../log.ts'
-import type { ForecastQuestion } from '../plan/forecast.ts'
-import type { ExportFormat } from '../report/export/export.ts'
-import type { Deviation } from '../sandbox/deviations.ts'
-import type { Store } from '../service/functions.ts'
-import type { KeywordToWatch } from '../watch/add.ts'
-import type { ApiEndpoint } from './api-endpoints.ts'
-import type { Output } from './print.ts'
+import type { Document, Output } from './document.ts'
 
-/** The names that `storerank run` takes; `jobs/` holds one file for each. */
-export const JOB_NAMES = [
-  'references',
-  'account',
-  'status',
-  'housekeeping',
-  'track',
-  'reconcile',
-  'collect',
-  'failures',
-  'audit',
-  'report',
-  'alerts',
-  'summary',
-] as const
-export type JobName = (typeof JOB_NAMES)[number]
-
-export interface ApiOptions {
-  readonly endpoint: ApiEndpoint
-  /** `name=value`, named as in the specification. */
-  readonly fields: readonly string[]
-  /** Which project pays; app_listings/search/live alone. */
-  readonly project?: string
-  /** Default: android_store for charts and raw pages, which the specification has of no other store; else ios_store. */
-  readonly store?: Store
-  readonly json: boolean
+/** An option or an argument, and what its text becomes. */
+export interface Parameter<Value> {
+  /** What stands for its value in the help: `<file>`. An option without one is a flag. */
+  readonly form?: string
+  readonly help: string
+  /** @throws InvalidArgumentError with what it must be */
+  readonly parse?: (text: string) => unknown
+  readonly default?: Value
+  /** The long name follows from the key: `--from-app` of `fromApp`. */
+  readonly short?: string
+  /** May be given several times. */
+  readonly isRepeated?: true
+  readonly isRequired?: true
+  /** Keys of options that cannot stand beside it. */
+  readonly conflicts?: readonly string[]
 }
 
-/** What each command gets from its arguments and options. */
-export interface CommandOptions {
-  /** `listen`: takes the service's webhooks there. */
-  start: { readonly listen?: ListenAddress }
-  /** No job: the whole cycle. `waitMs` bounds the wait for what is outstanding. `metrics` is a file. */
-  run: { readonly jobs: readonly JobName[]; readonly waitMs?: number; readonly metrics?: string }
-  /** `apart`: other storeranks go on on the account. `installation`: the one that an empty database stands in for. */
-  recover: { readonly apart: boolean; readonly installation?: string; readonly waitMs?: number }
-  plan: { readonly json: boolean }
-  /** The watches of `project` or with `tag`, as they are or with another interval, depth or priority. */
-  forecast: ForecastQuestion & { readonly json: boolean }
-  /** `check`: only what is wrong, and an exit code. */
-  status: { readonly json: boolean; readonly check: boolean }
-  /** A file may be `-`, which is stdin. `replace` is a project, `encoding` a name that TextDecoder knows. */
-  import: {
-    readonly files: readonly string[]
-    readonly trial: boolean
-    readonly replace?: string
-    readonly encoding?: string
-  }
-  /** A keyword, or `fromApp`: the id of an app for which keywords are proposed. */
-  watch: Omit<KeywordToWatch, 'keyword' | 'appIds'> & {
-    readonly keyword?: string
-    readonly apps: readonly string[]
-    readonly fromApp?: string
-    readonly format: 'table' | 'json' | 'csv'
-  }
-  sql: { readonly query: string; readonly format: 'table' | 'expanded' | 'json' | 'csv' }
-  /** `what` is a view, SQL, or `watches`; `out` is a file, by whose name the format goes where none is given. */
-  export: { readonly what: string; readonly format?: ExportFormat; readonly out?: string }
-  /** `from` and `to` are days: `2026-03-01`. `html` and `logo` are files. */
-  report: {
-    readonly project?: string
-    readonly tag?: string
-    readonly from?: string
-    readonly to?: string
-    readonly json: boolean
-    readonly html?: string
-    readonly title?: string
-    readonly logo?: string
-  }
-  /**
-   * `trial`: what the rules would have told over `days`; `test`: the name of a channel to send a test to; `retry`: sends again what was
-   * given up in the last `days`, of one channel or of all.
-   */
-  alerts: {
-    readonly trial: boolean
-    readonly days?: number
-    readonly project?: string
-    readonly json: boolean
-    readonly test?: string
-    readonly retry?: { readonly channel?: string; readonly days: number }
-  }
-  digest: { readonly project?: string; readonly days: number }
-  /** `state`, `catalog` and `events` are files. */
-  sandbox: {
-    readonly login: string
-    readonly password: string
-    readonly port?: number
-    readonly readyMs?: number
-    readonly seed?: number
-    readonly state?: string
-    readonly catalog?: string
-    readonly events?: string
-    readonly faults?: string
-    readonly asSold?: boolean
-    readonly deviation?: readonly Deviation[]
-  }
-  /** `days` of the month; `folder` holds its database. */
-  demo: {
-    readonly folder?: string
-    readonly seed?: number
-    readonly days: number
-    readonly asSold: boolean
-  }
-  migrate: { readonly distribute?: boolean }
-  connect: { readonly print: boolean }
-  dump: { readonly file: string }
-  restore: { readonly file: string }
-  /** `before` is a day, `to` a folder. */
-  archive: { readonly before: string; readonly to: string; readonly drop: boolean }
-  init: { readonly file: string }
-  api: ApiOptions
+type More = Pick<Parameter<never>, 'short' | 'conflicts'>
+
+/** An option without a value: true when it is given. */
+export function flag(help: string, more: More = {}): Parameter<boolean> {
+  return { help, default: false, ...more }
 }
-export type CommandName = keyof CommandOptions
+
+/** An option that is undefined unless it is given. */
+export function option(form: string, help: string): Parameter<string | undefined>
+export function option<Value>(
+  form: string,
+  help: string,
+  parse: (text: string) => Value,
+): Parameter<Value | undefined>
+export function option(form: string, help: string, parse?: (text: string) => unknown): Parameter<unknown> {
+  return { form, help, ...(parse === undefined ? {} : { parse }) }
+}
+
+/** The same with a value where it is not given. */
+export function usually<Value>(
+  value: Value,
+  parameter: Parameter<NoInfer<Value> | undefined>,
+): Parameter<Value> {
+  return { ...parameter, default: value } as Parameter<Value>
+}
+
+/** The same that has to be given. */
+export function required<Value>(parameter: Parameter<Value | undefined>): Parameter<Value> {
+  return { ...parameter, isRequired: true } as Parameter<Value>
+}
+
+/** An option that may be given several times; its values are a list. */
+export function repeated<Value>(parameter: Parameter<Value | undefined>): Parameter<readonly Value[]> {
+  return { ...parameter, isRepeated: true, default: [] } as Parameter<readonly Value[]>
+}
+
+type ValueOfForm<Form, Value> = Form extends `${string}...${string}`
+  ? readonly Value[]
+  : Form extends `<${string}`
+    ? Value
+    : Value | undefined
+
+/** An argument: `<file>`, `[file]` where it may be left out, `<file...>` or `[file...]` where there may be several. */
+export function argument<Form extends string>(form: Form, help: string): Parameter<ValueOfForm<Form, string>>
+export function argument<Form extends string, Value>(
+  form: Form,
+  help: string,
+  parse: (text: string) => Value,
+): Parameter<ValueOfForm<Form, Value>>
+export function argument(form: string, help: string, parse?: (text: string) => unknown): Parameter<unknown> {
+  const read = { form, help, ...(parse === undefined ? {} : { parse }) }
+  return form.includes('...') ? { ...read, isRepeated: true, default: [] } : read
+}
+
+/** By their keys, in the order of the help. */
+type Parameters = Readonly<Record<string, Parameter<unknown>>>
+type ValueOf<P> = P extends Parameter<infer Value> ? Value : never
+
+/** What a command gets of its options and arguments; what may be left out is then missing. */
+type Given<P> = {
+  readonly [Key in keyof P as undefined extends ValueOf<P[Key]> ? never : Key]: ValueOf<P[Key]>
+} & {
+  readonly [Key in keyof P as undefined extends ValueOf<P[Key]> ? Key : never]?: Exclude<
+    ValueOf<P[Key]>,
+    undefined
+  >
+}
+
+/** Where a command stands in the help and in the README. */
+export const COMMAND_GROUPS = ['Measure', 'Watch', 'Look', 'Keep', 'Set up', 'The service'] as const
+
+export interface Declaration<O, A> {
+  /** That of its file. */
+  readonly name: string
+  /** Left out of a command within another. */
+  readonly group?: (typeof COMMAND_GROUPS)[number]
+  /** What it does, in a sentence without its end. */
+  readonly summary: string
+  readonly options?: O
+  readonly arguments?: A
+  /** As a person would type it. */
+  readonly examples: readonly string[]
+  /** What the help says behind the options. */
+  readonly notes?: string
+  /** Commands within it: `storerank alerts test`. */
+  readonly commands?: readonly Command[]
+  /** Does it. With the key `json`, `csv` or `expanded` among its options, the document that it returns is printed so. */
+  run(options: Given<O> & Given<A>, context: CommandContext): Promise<Outcome>
+}
+
+/** The exit code, or what is printed at the end. */
+export type Outcome = number | Document
+
+/** A declaration whose types of options only it knows. */
+export interface Command extends Omit<Declaration<Parameters, Parameters>, 'run'> {
+  run(options: object, context: CommandContext): Promise<Outcome>
+}
+
+/** Declares a command. */
+export function command<
+  O extends Parameters = Record<never, never>,
+  A extends Parameters = Record<never, never>,
+>(declaration: Declaration<O, A>): Command {
+  return declaration as Command
+}
 
 export interface CommandContext {
   readonly config: Config
@@ -133,25 +139,4 @@ export interface CommandContext {
   readonly isTerminal: boolean
   /** Aborted at the first SIGINT or SIGTERM: take no new work, finish or release what is in flight, return. */
   readonly signal: AbortSignal
-}
-
-/** Runs a command with its options. */
-export type Invoke = <Name extends CommandName>(name: Name, options: CommandOptions[Name]) => Promise<void>
-
-/** What a command file exports. The result is the exit code. */
-interface CommandModule<Name extends CommandName> {
-  run(options: CommandOptions[Name], context: CommandContext): Promise<number>
-}
-export type CommandModules = { readonly [Name in CommandName]: () => Promise<CommandModule<Name>> }
-
-/** The outside of the command line; tests put their own in. */
-export interface Host {
-  readonly modules: CommandModules
-  readonly stdout: Output
-  readonly stderr: Output
-  readonly signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>
-  /** Ends the process at once. */
-  exit(code: number): void
-  nowMs(): number
-  readonly env?: NodeJS.ProcessEnv
 }

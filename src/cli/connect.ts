@@ -1,35 +1,36 @@
-/** `storerank connect`: psql on the database in use, or what any other client needs. */
+/** What `storerank connect` does: psql on the database in use, or what any other client needs. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CommandContext, CommandOptions } from './command.ts'
-import { openDatabaseSession, writePassFile } from './database-session.ts'
+import type { CommandContext, Outcome } from './command.ts'
+import { type DatabaseSession, writePassFile } from './database-session.ts'
+import { verbatim } from './document.ts'
 import { tell } from './tell.ts'
 
-export async function run({ print }: CommandOptions['connect'], context: CommandContext): Promise<number> {
-  const session = await openDatabaseSession(context, { migrates: false })
+/** @param prints the command line of psql, instead of running it */
+export async function connect(
+  { embedded }: DatabaseSession,
+  prints: boolean,
+  context: CommandContext,
+): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'storerank-connect-'))
   try {
-    const own = context.config.databaseUrl?.reveal()
-    const psqlUrl = session.embedded?.psqlUrl ?? (await withoutPassword(own ?? '', join(folder, 'pgpass')))
-    if (print || !context.stdout.isTTY) {
-      // A password file of ours is gone when this command ends.
-      const shown = session.embedded === null ? hidePassword(own ?? '') : psqlUrl
-      context.stdout.write(`psql "${shown}"\n`)
-      if (session.embedded !== null)
+    const own = context.config.databaseUrl?.reveal() ?? ''
+    const psqlUrl = embedded?.psqlUrl ?? (await withoutPassword(own, join(folder, 'pgpass')))
+    if (prints || !context.stdout.isTTY) {
+      if (embedded !== null)
         tell(context, 'The embedded database answers while another command runs, such as `storerank start`.')
-      return 0
+      // A password file of ours is gone when this command ends.
+      return { parts: [verbatim(`psql "${embedded === null ? hidePassword(own) : psqlUrl}"`)] }
     }
     const psql = spawn('psql', [psqlUrl], { stdio: 'inherit' })
     const [code] = await Promise.race([once(psql, 'close'), once(psql, 'error').then(() => [null])])
-    if (code !== null) return code
-    await explain(session.embedded !== null, psqlUrl, context)
-    return 0
+    if (code === null) await explain(embedded !== null, psqlUrl, context)
+    return code ?? 0
   } finally {
     await rm(folder, { recursive: true, force: true })
-    await session.close()
   }
 }
 
@@ -44,8 +45,11 @@ async function explain(
     return
   }
   const { hostname, port, username, pathname, searchParams } = new URL(psqlUrl)
+  const server = `host ${hostname}, port ${port}, database ${pathname.slice(1)}, user ${username}`
+  const password = `the password is the last word of ${searchParams.get('passfile')}`
   stdout.write(
-    `psql is not installed. Any client connects while this command runs (Ctrl-C ends it):\n  host ${hostname}, port ${port}, database ${pathname.slice(1)}, user ${username}; the password is the last word of ${searchParams.get('passfile')}\n`,
+    'psql is not installed. Any client connects while this command runs (Ctrl-C ends it):\n' +
+      `  ${server}; ${password}\n`,
   )
   if (!signal.aborted) await once(signal, 'abort')
 }

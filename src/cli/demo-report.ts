@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Database } from '../db/database.ts'
 import { tellWhat } from '../demo/story.ts'
-import type { CommandContext } from './command.ts'
-import { formatCount, formatMicros } from './print.ts'
+import { formatCount, formatMicros } from '../report/words.ts'
+import { heading, line, type Part, verbatim } from './document.ts'
 
 export interface DemoSummary {
   readonly measured: number
@@ -50,29 +50,32 @@ export const TRY_NEXT: readonly (readonly [question: string, command: string])[]
   ['The latest day, in the terminal:', 'report --project fitness'],
 ]
 
-export function printDemo(
+export function describeDemo(
   demo: DemoSummary & { readonly folder: string; readonly days: readonly string[] },
-  { stdout }: CommandContext,
-): void {
-  const say = (text = '') => stdout.write(`${text}\n`)
+): Part[] {
+  const { days, measured, spentMicros, folder } = demo
+  const bought = `${formatCount(measured)} measurements for ${formatMicros(spentMicros)}`
   const gaps = demo.gaps.map(({ day, gap, slots }) => `${formatCount(slots)} on ${day} (${gap})`)
-  say(
-    `\n${demo.days.length} days, ${demo.days[0]} to ${demo.days.at(-1)}: ${formatCount(demo.measured)} measurements for ${formatMicros(demo.spentMicros)}.`,
+  const told = tellWhat(days)
+  const pages = ['fitness', 'learning'].map((project) =>
+    pathToFileURL(resolve(join(folder, 'reports', `${project}.html`))),
   )
-  if (gaps.length > 0) say(`Not measured: ${gaps.join(', ')}.`)
-  const told = tellWhat(demo.days)
-  if (told.length > 0) say('\nWhat happened, which the pages show:')
-  for (const line of told) say(`  ${line}`)
-  say('\nOpen in a browser:')
-  for (const project of ['fitness', 'learning']) {
-    say(`  ${pathToFileURL(resolve(join(demo.folder, 'reports', `${project}.html`))).href}`)
-  }
-  say(
-    '\nAsk the database, for which it is still the evening of the last day (docs/questions.md has forty questions):',
-  )
-  say(`  export STORERANK_HOME=${demo.folder}`)
-  for (const [question, command] of TRY_NEXT) say(`  # ${question}\n  npx storerank ${command}`)
-  say(
-    '\nIt used a database and a sandbox of its own: apps, ranks and money are invented. `npm run demo` makes it anew.',
-  )
+  return [
+    heading(`${days.length} days, ${days[0]} to ${days.at(-1)}: ${bought}.`),
+    ...(gaps.length > 0 ? [line(`Not measured: ${gaps.join(', ')}.`)] : []),
+    ...(told.length > 0 ? [heading('What happened, which the pages show:')] : []),
+    ...told.map((each) => line(`  ${each}`)),
+    heading('Open in a browser:'),
+    ...pages.map(({ href }) => verbatim(`  ${href}`)),
+    heading(
+      'Ask the database, for which it is still the evening of the last day ' +
+        '(docs/questions.md has forty questions):',
+    ),
+    verbatim(`  export STORERANK_HOME=${folder}`),
+    ...TRY_NEXT.map(([question, command]) => verbatim(`  # ${question}\n  npx storerank ${command}`)),
+    heading(
+      'It used a database and a sandbox of its own: apps, ranks and money are invented. ' +
+        '`npm run demo` makes it anew.',
+    ),
+  ]
 }

@@ -1,4 +1,4 @@
-/** `storerank demo`: a month of history, lived through by the real jobs against a sandbox of its own, and its report. */
+/** What `storerank demo` does: a month of history, lived through by the real jobs against a sandbox of its own, and its report. */
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { JOBS } from '../../jobs/index.ts'
@@ -9,18 +9,29 @@ import { liveThrough, type MonthContext } from '../demo/month.ts'
 import { EVENTS, type StoryDay, tellStory } from '../demo/story.ts'
 import { writeReports } from '../report/write-reports.ts'
 import { STORES_AS_SOLD } from '../service/dialect.ts'
-import type { CommandContext, CommandOptions } from './command.ts'
+import type { CommandContext } from './command.ts'
 import { openDemoFolder, show } from './demo-folder.ts'
-import { type DemoSummary, printDemo, readDemo } from './demo-report.ts'
+import { type DemoSummary, describeDemo, readDemo } from './demo-report.ts'
+import type { Document } from './document.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { startPrivateSandbox } from './sandbox-process.ts'
+import { warn } from './tell.ts'
 
 /** Deliveries need no account that others use, so the limits of one are out of the way. */
 const SANDBOX = { port: 0, readyMs: 0, balanceUsd: 1000 }
 const BAR_CELLS = 30
-const DEFAULT_SEED = 1
 
-export async function run(options: CommandOptions['demo'], caller: CommandContext): Promise<number> {
+interface DemoOptions {
+  /** Default: beside the home. */
+  readonly folder?: string
+  readonly seed: number
+  /** Against the service as it is sold. */
+  readonly asSold: boolean
+  /** Of the month. */
+  readonly days: number
+}
+
+export async function makeDemo(options: DemoOptions, caller: CommandContext): Promise<Document> {
   const context = { ...caller, log: quiet(caller) }
   const folder = resolve(options.folder ?? `${context.config.home}-demo`)
   const progress = createProgress({ ...context, log: caller.log })
@@ -37,14 +48,12 @@ export async function run(options: CommandOptions['demo'], caller: CommandContex
     const summary = await writePages(demo.url, folder, context)
     await demo.finish()
     progress.done(`a month in ${Math.round((performance.now() - began) / 1000)} s`)
-    printDemo({ ...summary, folder: show(folder), days: story.map(({ day }) => day) }, context)
-    return 0
+    const days = story.map(({ day }) => day)
+    return { parts: describeDemo({ ...summary, folder: show(folder), days }) }
   } finally {
     progress.stop()
     await demo.close()
-    if (context.signal.aborted) {
-      context.stderr.write('Stopped. What was made of the demo is removed.\n')
-    }
+    if (context.signal.aborted) warn(context, 'Stopped. What was made of the demo is removed.')
   }
 }
 
@@ -57,7 +66,7 @@ async function make(
   url: string,
   folder: string,
   story: readonly StoryDay[],
-  { seed = DEFAULT_SEED, asSold }: CommandOptions['demo'],
+  { seed, asSold }: DemoOptions,
   context: CommandContext,
   progress: Progress,
 ): Promise<void> {

@@ -1,17 +1,17 @@
-/** `storerank export`: a view, SQL that selects, the watches, or the rules of alerts, as a file or on stdout, however many rows there are. */
+/** What `storerank export` does: a view, SQL that selects, the watches, or the rules of alerts, as a file or on stdout, however many rows there are. */
 import { extname, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { requireCurrentSchema } from '../db/migrate.ts'
+import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { toPrintable } from '../log.ts'
 import { type Export, type ExportFormat, openExport } from '../report/export/export.ts'
+import { countOf } from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
 import { openWatchExport } from '../watch/export.ts'
 import { ALERTS, WATCHES, type Watch } from '../watch/kinds.ts'
-import type { CommandContext, CommandOptions } from './command.ts'
-import { openDatabaseSession } from './database-session.ts'
-import { formatCount } from './print.ts'
+import type { CommandContext } from './command.ts'
+import { type Document, line, verbatim } from './document.ts'
 
 const FORMATS_BY_NAME: Readonly<Record<string, ExportFormat>> = {
   '.csv': 'csv',
@@ -26,31 +26,18 @@ const FILES_BY_NAME: ReadonlyMap<string, readonly Watch[]> = new Map<string, rea
   ['alerts', ALERTS],
 ])
 
-export async function run(options: CommandOptions['export'], context: CommandContext): Promise<number> {
-  const format = chooseFormat(options, context)
-  const kinds = FILES_BY_NAME.get(options.what)
-  const session = await openDatabaseSession(context, { migrates: false })
-  try {
-    await requireCurrentSchema(session.db)
-    const opened =
-      kinds !== undefined
-        ? await openWatchExport(session.db, kinds)
-        : await openExport(session.db.url, options.what, { format, signal: context.signal })
-    try {
-      if (options.out === undefined) await toStdout(opened, context)
-      else await toFile(opened, resolve(options.out), context)
-    } finally {
-      await opened.close()
-    }
-    return 0
-  } finally {
-    await session.close()
-  }
+interface ExportOptions {
+  /** A view, SQL, or `watches` or `alerts`. */
+  readonly what: string
+  /** Default: by the name of the file. */
+  readonly format?: ExportFormat
+  readonly out?: string
 }
 
-function chooseFormat(
-  { what, format, out }: CommandOptions['export'],
-  { stdout }: CommandContext,
+/** @throws ConfigurationError for a format that the rows cannot have, or not there */
+export function chooseFormat(
+  { what, format, out }: ExportOptions,
+  { stdout }: Pick<CommandContext, 'stdout'>,
 ): ExportFormat {
   const chosen = format ?? FORMATS_BY_NAME[extname(out ?? '').toLowerCase()] ?? 'csv'
   if (FILES_BY_NAME.has(what) && chosen !== 'csv') {
@@ -62,13 +49,32 @@ function chooseFormat(
   return chosen
 }
 
-async function toFile(opened: Export, file: string, { stdout }: CommandContext): Promise<void> {
+export async function exportRows(
+  db: Database,
+  { what, format, out }: ExportOptions & { readonly format: ExportFormat },
+  { stdout, signal }: CommandContext,
+): Promise<Document> {
+  const kinds = FILES_BY_NAME.get(what)
+  const opened =
+    kinds !== undefined
+      ? await openWatchExport(db, kinds)
+      : await openExport(db.url, what, { format, signal })
+  try {
+    if (out !== undefined) return await toFile(opened, resolve(out))
+    await toStdout(opened, stdout)
+    return { parts: [] }
+  } finally {
+    await opened.close()
+  }
+}
+
+async function toFile(opened: Export, file: string): Promise<Document> {
   await writeWholeFile(file, opened.chunks)
-  stdout.write(`${formatCount(opened.rows())} rows\n${file}\n`)
+  return { parts: [line(countOf(opened.rows(), 'row')), verbatim(file)] }
 }
 
 /** A reader that has enough (`storerank export … | head`) ends it. */
-async function toStdout({ chunks }: Export, { stdout }: CommandContext): Promise<void> {
+async function toStdout({ chunks }: Export, stdout: CommandContext['stdout']): Promise<void> {
   const shown = stdout.isTTY ? printable(chunks) : chunks
   try {
     await pipeline(Readable.from(shown, { objectMode: false }), stdout, { end: false })

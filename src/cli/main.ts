@@ -1,6 +1,6 @@
 /**
- * The command line: it runs a command and sees to exit codes and signals. It loads a command's module only when that
- * command runs, so that help and usage errors cost nothing; program.ts has their options and help.
+ * The command line: it runs a command, prints what that returns, and sees to exit codes and signals. Commands are found by their files in
+ * commands/.
  *
  * Exit codes: those of `EXIT`, and 128 + the signal's number when a signal ended the command.
  */
@@ -9,34 +9,30 @@ import { constants } from 'node:os'
 import { CommanderError } from 'commander'
 import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
-import type { CommandModules, CommandName, CommandOptions, Host } from './command.ts'
+import type { Command, CommandContext, Outcome } from './command.ts'
+import type { Output } from './document.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
+import { listModules, loadModule } from './modules.ts'
 import { buildProgram } from './program.ts'
 
-/** Each command's module, loaded when it runs. */
-export const COMMANDS: CommandModules = {
-  start: () => import('./start.ts'),
-  run: () => import('./run.ts'),
-  recover: () => import('./recover.ts'),
-  archive: () => import('./archive.ts'),
-  plan: () => import('./plan.ts'),
-  forecast: () => import('./forecast.ts'),
-  status: () => import('./status.ts'),
-  import: () => import('./import.ts'),
-  watch: () => import('./watch.ts'),
-  sql: () => import('./sql.ts'),
-  export: () => import('./export.ts'),
-  report: () => import('./report.ts'),
-  alerts: () => import('./alerts.ts'),
-  digest: () => import('./digest.ts'),
-  sandbox: () => import('./sandbox.ts'),
-  demo: () => import('./demo.ts'),
-  migrate: () => import('./migrate.ts'),
-  connect: () => import('./connect.ts'),
-  dump: () => import('./dump.ts'),
-  restore: () => import('./restore.ts'),
-  init: () => import('./init.ts'),
-  api: () => import('./api.ts'),
+/** The outside of the command line; tests put their own in. */
+export interface Host {
+  readonly stdout: Output
+  readonly stderr: Output
+  readonly signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>
+  /** Ends the process at once. */
+  exit(code: number): void
+  nowMs(): number
+  readonly env?: NodeJS.ProcessEnv
+  /** Instead of the command's own `run`. */
+  run?(command: Command, options: object, context: CommandContext): Promise<Outcome>
+}
+
+const COMMANDS = new URL('commands/', import.meta.url)
+
+/** Every command, or those of the names. */
+export function loadCommands(names: readonly string[] = listModules(COMMANDS)): Promise<Command[]> {
+  return Promise.all(names.map(async (name) => (await loadModule(COMMANDS, name)) as Command))
 }
 
 /** One Ctrl-C under `npm run` arrives twice, from the terminal and from npm, where the shell is bash; within this time both count as one. */
@@ -49,7 +45,7 @@ export async function main(): Promise<void> {
   for (const stream of [stdout, stderr]) stream.on('error', ignoreBrokenPipe)
   const exit = (code: number) => process.exit(code)
   const nowMs = () => performance.now()
-  const host: Host = { modules: COMMANDS, stdout, stderr, signals: process, exit, nowMs }
+  const host: Host = { stdout, stderr, signals: process, exit, nowMs }
   const exitCode = await runCommandLine(process.argv.slice(2), host)
   // What is still in the pipes is written before the exit; sockets that a library leaves open do not delay it.
   for (const stream of [stdout, stderr]) await new Promise<void>((done) => stream.write('', () => done()))
@@ -78,9 +74,11 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
   const state: Invocation = { exitCode: 0 }
   try {
     if (/^(-V|--version)$/.test(args[0] ?? '')) return await printVersion(host)
-    const program = buildProgram(host, (name, options) => {
+    const named = listModules(COMMANDS).filter((name) => args.includes(name))
+    const commands = await loadCommands(named.length === 0 ? undefined : named)
+    const program = buildProgram(commands, host, (command, options) => {
       state.settingsFile = program.opts<{ settings?: string }>().settings
-      return invoke(name, options, host, state)
+      return invoke(command, options, host, state)
     })
     await program.parseAsync(args, { from: 'user' })
     return state.exitCode
@@ -123,12 +121,7 @@ interface Stop {
   release(): void
 }
 
-async function invoke<Name extends CommandName>(
-  name: Name,
-  options: CommandOptions[Name],
-  host: Host,
-  state: Invocation,
-): Promise<void> {
+async function invoke(command: Command, options: object, host: Host, state: Invocation): Promise<void> {
   const { readConfig } = await import('../config.ts')
   const { createLogger } = await import('../log.ts')
   const config = readConfig(host.env, state.settingsFile)
@@ -142,19 +135,29 @@ async function invoke<Name extends CommandName>(
   }
   const stop = listenForStop(host, log)
   state.stop = stop
+  const context = { config, log, stdout, stderr, isTerminal, signal: stop.signal }
   try {
-    const command = await host.modules[name]()
-    state.exitCode = await command.run(options, {
-      config,
-      log,
-      stdout,
-      stderr,
-      isTerminal,
-      signal: stop.signal,
-    })
+    const outcome = await (host.run?.(command, options, context) ?? command.run(options, context))
+    state.exitCode = await printOutcome(outcome, options, context)
   } finally {
     stop.release()
   }
+}
+
+/** @returns the exit code */
+async function printOutcome(
+  outcome: Outcome,
+  options: { json?: boolean; csv?: boolean; expanded?: boolean },
+  context: CommandContext,
+): Promise<number> {
+  if (typeof outcome === 'number') return outcome
+  const { print } = await import('./print.ts')
+  const { warn } = await import('./tell.ts')
+  const { stdout, config } = context
+  const format = (['json', 'csv', 'expanded'] as const).find((each) => options[each]) ?? 'text'
+  await print(outcome, format, { stdout, pager: config.pager })
+  for (const sentence of outcome.warnings ?? []) warn(context, sentence)
+  return outcome.exitCode ?? EXIT.done
 }
 
 /** The first signal asks the command to stop in order, the next one ends the process. */

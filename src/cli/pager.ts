@@ -1,7 +1,7 @@
 /** Long results on a terminal go through the person's pager, as those of psql and git do. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { Output } from './print.ts'
+import type { Output } from './document.ts'
 
 /** Where LESS is unset: leave at once what fits one screen, cut no line, and leave the text on the screen. */
 const LESS_OPTIONS = '-FRSX'

@@ -1,68 +1,61 @@
-/** `storerank plan`: what is due, what it would cost, what the budget would cut. Posts nothing. */
-import { requireCurrentSchema } from '../db/migrate.ts'
-import { toPrintable } from '../log.ts'
-import { previewPlan } from '../plan/plan.ts'
+/** What `storerank plan` shows: what is due, what it would cost, what the budget would cut. Posts nothing. */
+import type { Database } from '../db/database.ts'
+import { type PlanPreview, previewPlan } from '../plan/plan.ts'
 import { readNextDue } from '../report/ranks.ts'
 import { hasUnplacedWatches, readProjectProblems } from '../report/status.ts'
-import type { CommandContext, CommandOptions } from './command.ts'
-import { openDatabaseSession } from './database-session.ts'
-import { formatCount, formatInstant, formatMicros, printJson, printTable } from './print.ts'
+import { countOf, formatCount, formatInstant, formatMicros } from '../report/words.ts'
+import type { CommandContext } from './command.ts'
+import { type Document, line, type Part, table } from './document.ts'
+import { warn } from './tell.ts'
 
 const PROBLEMS_SHOWN = 5
 /** What is watched, and cannot be measured or priced yet. */
 export const UNPLACED =
-  'Nothing of what is watched can be measured yet: `storerank run` looks up the places first, and `select * from watch_problem` says what else is missing.'
-const REASONS: Readonly<Record<string, string>> = {
+  'Nothing of what is watched can be measured yet: `storerank run` looks up the places first, and ' +
+  '`select * from watch_problem` says what else is missing.'
+const DECISIONS: Readonly<Record<string, string>> = {
   project_budget: 'cut: over the budget of the project',
   overall_budget: 'cut: over the overall budget',
   dearer_than_project_budget: 'cut: dearer than the whole budget of the project',
   dearer_than_overall_budget: 'cut: dearer than the whole overall budget',
 }
 
-export async function run({ json }: CommandOptions['plan'], context: CommandContext): Promise<number> {
-  const session = await openDatabaseSession(context, { migrates: false })
-  try {
-    await requireCurrentSchema(session.db)
-    const { budget } = context.config
-    const preview = await previewPlan(session.db, budget)
-    // A mistyped project is a new one, and is told before it costs.
-    for (const message of await readProjectProblems(session.db, PROBLEMS_SHOWN)) {
-      context.stderr.write(`${toPrintable(message)}\n`)
-    }
-    if (json) {
-      printJson(preview, context)
-      return 0
-    }
-    const rows = preview.lines.map((line) => ({
-      project: line.project,
-      store: line.store,
-      function: line.function,
-      decision: line.cut === null ? 'buy' : REASONS[line.cut],
-      tasks: line.tasks,
-      cost: formatMicros(line.costMicros),
-    }))
-    if (rows.length === 0) {
-      const next = await readNextDue(session.db)
-      context.stdout.write(
-        next === null && (await hasUnplacedWatches(session.db))
-          ? `${UNPLACED}\n`
-          : next === null
-            ? 'Nothing is watched yet: insert into keyword_watch (project, store, keyword, location_code, language_code) values (…).\n'
-            : `Nothing is due now: every slot is measured or under way. The next one begins at ${formatInstant(next)}.\n`,
-      )
-      return 0
-    }
-    const columns = ['project', 'store', 'function', 'decision', 'tasks'].map((key) => ({ key }))
-    printTable(rows, [...columns, { key: 'cost', align: 'right' }], context)
-    context.stdout.write(
-      `Would buy ${formatCount(preview.planned)} ${preview.planned === 1 ? 'task' : 'tasks'} for ${formatMicros(preview.plannedMicros)}; ` +
-        `the budget would cut ${formatCount(preview.cut)} (${formatMicros(preview.cutMicros)}). Nothing was posted.\n`,
-    )
-    if (budget.maxRunMicros !== null) {
-      context.stdout.write(`MAX_USD_PER_RUN lets one run reserve ${formatMicros(budget.maxRunMicros)}.\n`)
-    }
-    return 0
-  } finally {
-    await session.close()
-  }
+export async function showPlan(db: Database, context: CommandContext): Promise<Document> {
+  const { budget } = context.config
+  const data = await previewPlan(db, budget)
+  // A mistyped project is a new one, and is told before it costs.
+  for (const problem of await readProjectProblems(db, PROBLEMS_SHOWN)) warn(context, problem)
+  if (data.lines.length === 0) return { data, parts: [line(await explainNothing(db))] }
+  return { data, parts: describePlan(data, budget.maxRunMicros) }
+}
+
+async function explainNothing(db: Database): Promise<string> {
+  const next = await readNextDue(db)
+  if (next !== null)
+    return `Nothing is due now: every slot is measured or under way. The next one begins at ${formatInstant(next)}.`
+  return (await hasUnplacedWatches(db))
+    ? UNPLACED
+    : 'Nothing is watched yet: insert into keyword_watch (project, store, keyword, location_code, language_code) values (…).'
+}
+
+function describePlan(preview: PlanPreview, maxRunMicros: number | null): Part[] {
+  const rows = preview.lines.map(({ project, store, function: measured, cut, tasks, costMicros }) => ({
+    project,
+    store,
+    function: measured,
+    decision: cut === null ? 'buy' : DECISIONS[cut],
+    tasks,
+    cost: formatMicros(costMicros),
+  }))
+  const { planned, plannedMicros, cut, cutMicros } = preview
+  return [
+    table(rows, { right: ['cost'] }),
+    line(
+      `Would buy ${countOf(planned, 'task')} for ${formatMicros(plannedMicros)}; the budget would cut ` +
+        `${formatCount(cut)} (${formatMicros(cutMicros)}). Nothing was posted.`,
+    ),
+    ...(maxRunMicros === null
+      ? []
+      : [line(`MAX_USD_PER_RUN lets one run reserve ${formatMicros(maxRunMicros)}.`)]),
+  ]
 }

@@ -4,7 +4,7 @@
  */
 import ora from 'ora'
 import { type Logger, toPrintable } from '../log.ts'
-import type { Output } from './print.ts'
+import type { Output } from './document.ts'
 
 /** In a pipe, at most one line of progress in this time for each phase. */
 const LOG_INTERVAL_MS = 10_000

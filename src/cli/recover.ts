@@ -1,4 +1,4 @@
-/** `storerank recover`: after a restore, reads back what was bought since the backup, and fetches its results. Posts nothing. */
+/** What `storerank recover` does: after a restore, reads back what was bought since the backup, and fetches its results. Posts nothing. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob } from '../../jobs/index.ts'
 import { ConfigurationError } from '../errors.ts'
@@ -9,9 +9,10 @@ import { readOutstanding } from '../queue/cycle.ts'
 import { BUSY, executeJob, type Job, type JobContext } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { readFailedSince } from '../report/status.ts'
-import type { CommandContext, CommandOptions } from './command.ts'
+import { formatCount, formatInstant, formatMicros } from '../report/words.ts'
+import type { CommandContext } from './command.ts'
+import { type Document, line } from './document.ts'
 import { EXIT } from './exit-codes.ts'
-import { formatCount, formatInstant, formatMicros } from './print.ts'
 import { createProgress } from './progress.ts'
 import { openWorkSession } from './session.ts'
 import { tell } from './tell.ts'
@@ -21,16 +22,23 @@ const LOOK_EVERY_MS = 200
 const COLLECT_EVERY_MS = 5_000
 const DAY_MS = 86_400_000
 
-export async function run(options: CommandOptions['recover'], context: CommandContext): Promise<number> {
+interface RecoverOptions {
+  /** Other storeranks go on on the account. */
+  readonly apart: boolean
+  /** The one that an empty database stands in for. */
+  readonly installation?: string
+  /** Milliseconds. */
+  readonly wait?: number
+}
+
+export async function recover(options: RecoverOptions, context: CommandContext): Promise<Document> {
   const session = await openWorkSession(context)
   const progress = createProgress(context)
   try {
     if (options.apart) {
       await standApart(session.db.sql)
-      context.stdout.write(
-        'This database stands apart: tasks of other storeranks on the account are left to them.\n',
-      )
-      return 0
+      const done = 'This database stands apart: tasks of other storeranks on the account are left to them.'
+      return { parts: [line(done)] }
     }
     await chooseInstallation(session.job, options.installation)
     const [clock] = await session.db.sql<{ now: Date }[]>`select clock_timestamp() as now`
@@ -46,15 +54,14 @@ export async function run(options: CommandOptions['recover'], context: CommandCo
       }),
     )
     if (found === BUSY) {
-      context.stderr.write('Another process is recovering this database; nothing was done here.\n')
-      return EXIT.busy
+      const warning = 'Another process is recovering this database; nothing was done here.'
+      return { parts: [], warnings: [warning], exitCode: EXIT.busy }
     }
     progress.done('what was bought is known')
     progress.phase('fetching results')
-    const left = await fetchResults(session.job, options.waitMs ?? DEFAULT_WAIT_MS)
+    const left = await fetchResults(session.job, options.wait ?? DEFAULT_WAIT_MS)
     progress.done('results fetched')
-    await printRecovered(session.job, found, left, began, context)
-    return 0
+    return { parts: (await describeRecovered(session.job, found, left, began)).map(line) }
   } finally {
     progress.stop()
     await session.drain()
@@ -127,35 +134,34 @@ async function fetchResults(context: JobContext, waitMs: number): Promise<number
   }
 }
 
-async function printRecovered(
+async function describeRecovered(
   { db }: JobContext,
-  found: RecoveredTasks,
+  { from, to, recovered, netMicros, duplicates, unreadable }: RecoveredTasks,
   left: number,
   began: Date,
-  { stdout }: CommandContext,
-): Promise<void> {
-  const say = (sentence: string) => stdout.write(`${sentence}\n`)
-  say(
-    `The service's list was read from ${formatInstant(found.from)} to ${formatInstant(found.to)}. ${
-      found.recovered === 0
+): Promise<string[]> {
+  const isAll = left === 0 && recovered > 0
+  const failed = await readFailedSince(db, began)
+  const cost = `they cost ${formatMicros(netMicros)}, and are charged now`
+  return [
+    `The service's list was read from ${formatInstant(from)} to ${formatInstant(to)}. ` +
+      (recovered === 0
         ? 'Nothing in it was missing here.'
-        : `${formatCount(found.recovered)} tasks were not known here: they cost ${formatMicros(found.netMicros)}, and are charged now.`
-    }`,
-  )
-  if (found.duplicates > 0) {
-    say(
-      `${formatCount(found.duplicates)} of them were paid for beside another task; \`storerank status\` lists them.`,
-    )
-  }
-  if (found.unreadable > 0) {
-    say(
-      `Of ${formatCount(found.unreadable)} more the list does not say what they measured: they are charged nowhere, and the audit lists them.`,
-    )
-  }
-  for (const { problem, tasks } of await readFailedSince(db, began)) {
-    say(`${formatCount(tasks)} results cannot be had any more: ${problem}`)
-  }
-  if (left > 0) say(`${formatCount(left)} results are not there yet; the next run collects them.`)
-  else if (found.recovered > 0) say('All other results are in the history.')
-  say('Posting goes on with the next run.')
+        : `${formatCount(recovered)} tasks were not known here: ${cost}.`),
+    ...(duplicates > 0
+      ? [
+          `${formatCount(duplicates)} of them were paid for beside another task; \`storerank status\` lists them.`,
+        ]
+      : []),
+    ...(unreadable > 0
+      ? [
+          `Of ${formatCount(unreadable)} more the list does not say what they measured: they are charged ` +
+            'nowhere, and the audit lists them.',
+        ]
+      : []),
+    ...failed.map(({ problem, tasks }) => `${formatCount(tasks)} results cannot be had any more: ${problem}`),
+    ...(left > 0 ? [`${formatCount(left)} results are not there yet; the next run collects them.`] : []),
+    ...(isAll ? ['All other results are in the history.'] : []),
+    'Posting goes on with the next run.',
+  ]
 }

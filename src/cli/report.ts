@@ -1,61 +1,62 @@
-/** `storerank report`: the latest day of a project, on the terminal, as JSON, or as a page in one file. */
+/** What `storerank report` shows: the latest day of a project, on the terminal or as a page in one file. */
 import { resolve } from 'node:path'
-import { requireCurrentSchema } from '../db/migrate.ts'
+import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
-import { type Digest, digest } from '../report/digest.ts'
-import type { Report } from '../report/model.ts'
+import { type Digest, type DigestMove, digest } from '../report/digest.ts'
 import { readLogo } from '../report/page/logo.ts'
 import { renderPage } from '../report/page/page.ts'
 import { type ReportQuery, readProjects, readReport } from '../report/read.ts'
-import { countOf } from '../report/words.ts'
+import { drawSparkline } from '../report/sparkline.ts'
+import {
+  countOf,
+  formatChange,
+  formatCount,
+  formatDay,
+  formatDifference,
+  formatDollars,
+  formatPercent,
+  GAP_NAMES,
+  STORE_NAMES,
+} from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
-import type { CommandContext, CommandOptions } from './command.ts'
-import { openDatabaseSession } from './database-session.ts'
-import { isLarger, showByPager } from './pager.ts'
-import { formatCount, printJson, widthOf } from './print.ts'
-import { drawDigest } from './print-digest.ts'
+import type { CommandContext } from './command.ts'
+import { type Document, heading, line, type Part, table, verbatim } from './document.ts'
+import { widthOf } from './print.ts'
 
 const BYTES_PER_KILOBYTE = 1000
+const MOVES_SHOWN = 10
+const REASONS_SHOWN = 10
+const SPARKLINE_WIDTH = 30
+/** On a terminal that is narrower than such a table with a long course. */
+const SHORT_SPARKLINE_WIDTH = 8
+const WIDE_TERMINAL = 120
 
-export async function run(options: CommandOptions['report'], context: CommandContext): Promise<number> {
-  if (options.html === undefined && (options.title ?? options.logo) !== undefined) {
+/** A page has a file, and may have a title and a logo. */
+export interface ReportOptions extends Omit<ReportQuery, 'project'> {
+  readonly project?: string
+  readonly html?: string
+  readonly title?: string
+  readonly logo?: string
+}
+
+export async function showReport(
+  db: Database,
+  { project, html, title, logo, ...query }: ReportOptions,
+  { stdout }: CommandContext,
+): Promise<Document> {
+  if (html === undefined && (title ?? logo) !== undefined)
     throw new ConfigurationError('--title and --logo are of the page: give its file with --html.')
+  const projects = project === undefined ? await readProjects(db) : [project]
+  if (projects.length === 0)
+    throw new ConfigurationError('There is no project yet: watch a keyword, and its project is there.')
+  if (html !== undefined) {
+    const page = { ...(title === undefined ? {} : { title }), ...(logo === undefined ? {} : { logo }) }
+    return writeHtml(db, { ...query, project: onlyOne(projects) }, resolve(html), page)
   }
-  const session = await openDatabaseSession(context, { migrates: false })
-  try {
-    await requireCurrentSchema(session.db)
-    const projects = options.project === undefined ? await readProjects(session.db) : [options.project]
-    if (projects.length === 0) {
-      throw new ConfigurationError('There is no project yet: watch a keyword, and its project is there.')
-    }
-    const read = (project: string) => readReport(session.db, { ...queryOf(options), project })
-    if (options.html !== undefined) {
-      await writeHtml(await read(onlyOne(projects)), options.html, options, context)
-      return 0
-    }
-    const digests = []
-    for (const project of projects) digests.push(digest(await read(project)))
-    if (options.json) printJson(digests, context)
-    else await show(digests, context)
-    return 0
-  } finally {
-    await session.close()
-  }
-}
-
-/** On a terminal through the pager, where the text is larger than the screen. */
-async function show(digests: readonly Digest[], { stdout, config }: CommandContext): Promise<void> {
-  const text = digests.map((each) => drawDigest(each, widthOf(stdout))).join('')
-  const isPaged = stdout.isTTY && config.pager !== null && isLarger(text, stdout)
-  if (!isPaged || !(await showByPager(text, config.pager ?? ''))) stdout.write(text)
-}
-
-function queryOf({ from, to, tag }: CommandOptions['report']): Omit<ReportQuery, 'project'> {
-  return {
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-    ...(tag === undefined ? {} : { tag }),
-  }
+  const digests: Digest[] = []
+  for (const each of projects) digests.push(digest(await readReport(db, { ...query, project: each })))
+  const isWide = widthOf(stdout) >= WIDE_TERMINAL
+  return { data: digests, parts: digests.flatMap((each) => describeDigest(each, isWide)), paged: 'fitting' }
 }
 
 /** A page is of one project. */
@@ -63,24 +64,120 @@ function onlyOne(projects: readonly string[]): string {
   const [only, ...others] = projects
   if (only !== undefined && others.length === 0) return only
   throw new ConfigurationError(
-    `A page is about one project, and there are several: give one of ${projects.join(', ')} with --project.`,
+    'A page is about one project, and there are several: ' +
+      `give one of ${projects.join(', ')} with --project.`,
   )
 }
 
 async function writeHtml(
-  report: Report,
-  html: string,
-  { title, logo }: CommandOptions['report'],
-  { stdout }: CommandContext,
-): Promise<void> {
+  db: Database,
+  query: ReportQuery,
+  file: string,
+  { title, logo }: Pick<ReportOptions, 'title' | 'logo'>,
+): Promise<Document> {
+  const report = await readReport(db, query)
   const page = renderPage(report, {
     ...(title === undefined ? {} : { title }),
     ...(logo === undefined ? {} : { logoUrl: await readLogo(logo) }),
   })
-  const file = resolve(html)
   await writeWholeFile(file, page)
   const size = formatCount(Math.ceil(Buffer.byteLength(page) / BYTES_PER_KILOBYTE))
-  stdout.write(
-    `${report.project}, ${report.days[0]} to ${report.days.at(-1)}: ${countOf(report.lists.length, 'keyword or chart', 'keywords and charts')} in ${size} KB.\n${file}\n`,
-  )
+  const lists = countOf(report.lists.length, 'keyword or chart', 'keywords and charts')
+  const days = `${report.days[0]} to ${report.days.at(-1)}`
+  return { parts: [line(`${report.project}, ${days}: ${lists} in ${size} KB.`), verbatim(file)] }
+}
+
+/** @param isWide whether the course of a month has room beside the other columns */
+export function describeDigest(digest: Digest, isWide: boolean): Part[] {
+  const tag = digest.tag === null ? '' : `, tag ${digest.tag}`
+  return [
+    heading(`${digest.project}${tag}, ${formatDay(digest.from)} to ${formatDay(digest.to)}`),
+    line(''),
+    ...digest.findings.map(({ about, text }) => line(`${about}: ${text}`)),
+    ...describeMoves('Up since the day before', digest.up),
+    ...describeMoves('Down since the day before', digest.down),
+    ...describeMoves('Came into the top 10 since the day before', digest.entered),
+    ...describeMoves('Left the top 10 since the day before', digest.left),
+    ...describeReasons(digest),
+    ...describeVisibility(digest, isWide ? SPARKLINE_WIDTH : SHORT_SPARKLINE_WIDTH),
+    ...describeVoice(digest),
+    ...describeMoney(digest),
+  ]
+}
+
+function describeMoves(title: string, moves: readonly DigestMove[]): Part[] {
+  if (moves.length === 0) return []
+  const rows = moves.slice(0, MOVES_SHOWN).map((move) => ({
+    keyword: move.keyword,
+    where: `${nameStore(move.store)} ${move.place}`,
+    app: move.app,
+    before: move.beforeText,
+    now: move.text,
+    change: formatChange(move),
+  }))
+  return [
+    heading(`${title} (${formatCount(moves.length)})`),
+    table(rows, { right: ['before', 'now', 'change'] }),
+    ...describeRest(moves.length - MOVES_SHOWN),
+  ]
+}
+
+function describeRest(hidden: number): Part[] {
+  return hidden > 0 ? [line(`… and ${formatCount(hidden)} more`)] : []
+}
+
+function nameStore(store: string): string {
+  return STORE_NAMES[store as keyof typeof STORE_NAMES] ?? store
+}
+
+function describeReasons({ reasons }: Digest): Part[] {
+  if (reasons.length === 0) return []
+  const rows = reasons.slice(0, REASONS_SHOWN).map(({ gap, slots, reason, examples }) => ({
+    why: GAP_NAMES[gap],
+    slots,
+    reason: reason ?? '',
+    'for example': examples.join(', ') + (slots > examples.length ? ', …' : ''),
+  }))
+  return [
+    heading('Not measured on the last day'),
+    table(rows),
+    ...describeRest(reasons.length - REASONS_SHOWN),
+  ]
+}
+
+function describeVisibility({ visibility }: Digest, courseWidth: number): Part[] {
+  if (visibility.length === 0) return []
+  const rows = visibility.map((each) => ({
+    app: each.app,
+    store: nameStore(each.store),
+    role: each.role,
+    visible: formatPercent(each.percent),
+    '7 days': each.changeInWeek === null ? '–' : formatDifference(each.changeInWeek),
+    on: each.due === 0 ? '–' : `${formatCount(each.compared)} of ${formatCount(each.due)}`,
+    measured: formatPercent(each.measuredPercent),
+    course: drawSparkline(each.course, courseWidth),
+  }))
+  const title = 'Visibility (100 % is first on every keyword; each rank counts 1/rank × weight)'
+  return [heading(title), table(rows, { right: ['visible', '7 days', 'on', 'measured'] })]
+}
+
+function describeVoice({ shareOfVoice }: Digest): Part[] {
+  return [...Map.groupBy(shareOfVoice, ({ store }) => store)].map(([store, shares]) => {
+    const texts = shares.map(({ app, percent }) => `${app ?? 'all others'} ${formatPercent(percent)}`)
+    return line(`\nShare of voice, ${nameStore(store)}: ${texts.join(', ')}`)
+  })
+}
+
+function describeMoney({ money, from }: Digest): Part[] {
+  const reserved = money.reservedMicros > 0 ? `, and ${formatDollars(money.reservedMicros)} reserved` : ''
+  const since = `${formatDollars(money.spentInAllMicros)} since ${formatDay(from)}`
+  const budgets = money.budgets.map(({ period, limitMicros, usedMicros }) => {
+    const percent = limitMicros === 0 ? 100 : Math.round((100 * usedMicros) / limitMicros)
+    const limit = `${formatDollars(limitMicros)} a ${period}`
+    return line(`  of ${limit}: ${formatDollars(usedMicros)}, ${percent} %`)
+  })
+  return [
+    line(`\nSpent ${formatDollars(money.spentMicros)} on the last day, ${since}${reserved}`),
+    ...budgets,
+  ]
 }

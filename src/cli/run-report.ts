@@ -1,70 +1,74 @@
-/** What a run says at its end: ranks, money, and where to look next. */
+/** What a run says at its end: ranks, money, and where to look next. Numbers come from the database alone. */
+import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import type { CycleResult } from '../queue/cycle.ts'
 import { countBudgetCuts, readBudgets, readSpentByFunction, readSpentSince } from '../report/money.ts'
 import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
 import { readProblems } from '../report/status.ts'
-import { formatChange } from '../report/words.ts'
+import { countOf, formatChange, formatCount, formatInstant, formatMicros } from '../report/words.ts'
 import type { ServiceFunction } from '../service/functions.ts'
-import type { CommandContext } from './command.ts'
-import { formatCount, formatInstant, formatMicros, printTable } from './print.ts'
+import { heading, line, type Part, table, verbatim } from './document.ts'
 import type { WorkSession } from './session.ts'
 
 /** What a person takes in at a glance; the rest is a query away. */
 const RANKS_SHOWN = 40
 const PROBLEMS_SHOWN = 5
+const EXAMPLE =
+  'insert into keyword_watch (project, store, keyword, location_code, language_code) ' +
+  "values ('fitness', 'ios_store', 'your keyword', 2840, 'en')"
 
-/** Prints to stdout; numbers come from the database alone. */
-export async function printRunReport(
+/** @param began the business time at which the run began */
+export async function describeRun(
   session: WorkSession,
   result: CycleResult,
   began: Date,
-  context: CommandContext,
-): Promise<void> {
-  await printRanks(session, context)
-  await printMoney(session, result, began, context)
-  await printProblems(session, context)
-  printWhereNext(session, context)
+  { budget }: Config,
+): Promise<Part[]> {
+  const { db } = session
+  return [
+    ...(await describeRanks(db)),
+    ...(await describeSpending(db, result, began)),
+    ...(await describeBudgets(db, result, budget)),
+    ...(await describeProblems(db)),
+    ...describeWhereNext(session),
+  ]
 }
 
-async function printRanks({ db }: WorkSession, context: CommandContext): Promise<void> {
+async function describeRanks(db: Database): Promise<Part[]> {
   const { lines, total } = await readLatestRanks(db, RANKS_SHOWN)
   if (total === 0) {
-    context.stdout.write(
-      'There is no rank yet: it takes a keyword or a chart that was measured, and an app of the same project and store.\n',
-    )
-    return
+    const needs = 'a keyword or a chart that was measured, and an app of the same project and store'
+    return [line(`There is no rank yet: it takes ${needs}.`)]
   }
-  const isOwn = ({ role }: RankLine) => role === 'own'
-  printRankTable('Own apps', lines.filter(isOwn), context)
-  printRankTable(
-    'Competitors',
-    lines.filter((line) => !isOwn(line)),
-    context,
+  const { own = [], competitor = [] } = Object.groupBy(lines, ({ role }) =>
+    role === 'own' ? 'own' : 'competitor',
   )
-  if (total > lines.length) {
-    context.stdout.write(`… and ${formatCount(total - lines.length)} more: select * from rank_latest;\n`)
-  }
-  context.stdout.write(
-    'rank "> 100": measured, and not among the first 100; "not in 53": the store has no more results; change: against the day before, in and out: of the ranks that were looked at; out of: results in the store.\n\n',
-  )
+  const hidden = total - lines.length
+  return [
+    ...describeTable('Own apps', own),
+    ...describeTable('Competitors', competitor),
+    ...(hidden > 0 ? [line(`… and ${formatCount(hidden)} more: select * from rank_latest;`)] : []),
+    line(
+      'rank "> 100": measured, and not among the first 100; "not in 53": the store has no more results; ' +
+        'change: against the day before, in and out: of the ranks that were looked at; ' +
+        'out of: results in the store.',
+    ),
+    line(''),
+  ]
 }
 
-function printRankTable(title: string, lines: readonly RankLine[], context: CommandContext): void {
-  if (lines.length === 0) return
-  const rows = lines.map((line) => ({
-    project: line.project,
-    app: line.app,
-    keyword: line.keyword,
-    store: `${line.store === 'ios_store' ? 'iOS' : 'Android'} ${line.location}`,
-    rank: describeRank(line),
-    change: formatChange(line, ['▲ ', '▼ ']),
-    'out of': line.results,
+function describeTable(title: string, lines: readonly RankLine[]): Part[] {
+  if (lines.length === 0) return []
+  const rows = lines.map((each) => ({
+    project: each.project,
+    app: each.app,
+    keyword: each.keyword,
+    store: `${each.store === 'ios_store' ? 'iOS' : 'Android'} ${each.location}`,
+    rank: describeRank(each),
+    change: formatChange(each, ['▲ ', '▼ ']),
+    'out of': each.results,
   }))
-  const columns = ['project', 'app', 'keyword', 'store'].map((key) => ({ key }))
-  const numbers = ['rank', 'change', 'out of'].map((key) => ({ key, align: 'right' as const }))
-  context.stdout.write(`\n${title}\n`)
-  printTable(rows, [...columns, ...numbers], context)
+  return [heading(title), table(rows, { right: ['rank', 'change', 'out of'] })]
 }
 
 function describeRank(line: RankLine): string {
@@ -74,51 +78,48 @@ function describeRank(line: RankLine): string {
   return isWholeStore ? `not in ${line.results}` : `> ${line.depth}`
 }
 
-async function printMoney(
-  { db }: WorkSession,
-  result: CycleResult,
-  began: Date,
-  context: CommandContext,
-): Promise<void> {
+async function describeSpending(db: Database, result: CycleResult, began: Date): Promise<Part[]> {
   const spent = await readSpentSince(db, began)
-  const net = spent.chargedMicros + spent.duplicateMicros + spent.adjustedMicros - spent.refundedMicros
-  const say = (text: string) => context.stdout.write(`${text}\n`)
-  if (spent.tasks === 0) {
-    const next = await readNextDue(db)
-    const cut = await countBudgetCuts(db)
-    if (cut > 0)
-      say(`Bought nothing: the budget does not reach the ${formatCount(cut)} measurements that are due.`)
-    else if (result.refusal !== null || result.outstanding.outage !== null) say('Bought nothing.')
-    else if (next === null) say('Bought nothing: nothing is watched.')
-    else
-      say(
-        `Bought nothing: everything due is measured or under way. The next slot begins at ${formatInstant(next)}.`,
-      )
-  } else {
-    const refund =
-      spent.refundedMicros > 0
-        ? `: charged ${formatMicros(spent.chargedMicros)}, refunded ${formatMicros(spent.refundedMicros)} for results that the stores did not have`
-        : ''
-    say(
-      `Spent ${formatMicros(net)} on ${formatCount(spent.tasks)} ${spent.tasks === 1 ? 'measurement' : 'measurements'} since this run began${refund}.`,
-    )
-    await printFunctions(db, began, context)
-  }
-  await printBudgets(db, result, context)
+  if (spent.tasks === 0) return [line(await explainNothing(db, result))]
+  const { chargedMicros, duplicateMicros, adjustedMicros, refundedMicros } = spent
+  const net = chargedMicros + duplicateMicros + adjustedMicros - refundedMicros
+  const refund =
+    refundedMicros > 0
+      ? `: charged ${formatMicros(chargedMicros)}, refunded ${formatMicros(refundedMicros)} ` +
+        'for results that the stores did not have'
+      : ''
+  const bought = countOf(spent.tasks, 'measurement')
+  return [
+    line(`Spent ${formatMicros(net)} on ${bought} since this run began${refund}.`),
+    ...(await describeFunctions(db, began)),
+  ]
 }
 
-async function printBudgets(db: Database, result: CycleResult, context: CommandContext): Promise<void> {
-  const { budget } = context.config
-  const say = (text: string) => context.stdout.write(`${text}\n`)
-  for (const line of await readBudgets(db, budget)) {
-    const left = formatMicros(line.limitMicros - line.usedMicros)
-    say(`  left of ${line.budget}: ${left} of ${formatMicros(line.limitMicros)}`)
-    if (line.warning !== null) say(`    ${line.warning}`)
-  }
-  if (budget.maxRunMicros !== null) {
-    const reserved = formatMicros(Number(result.plan.plannedMicros ?? 0))
-    say(`  reserved by this run: ${reserved} of MAX_USD_PER_RUN ${formatMicros(budget.maxRunMicros)}`)
-  }
+async function explainNothing(db: Database, { refusal, outstanding }: CycleResult): Promise<string> {
+  const cut = await countBudgetCuts(db)
+  if (cut > 0)
+    return `Bought nothing: the budget does not reach the ${formatCount(cut)} measurements that are due.`
+  if (refusal !== null || outstanding.outage !== null) return 'Bought nothing.'
+  const next = await readNextDue(db)
+  if (next === null) return 'Bought nothing: nothing is watched.'
+  const begins = `The next slot begins at ${formatInstant(next)}.`
+  return `Bought nothing: everything due is measured or under way. ${begins}`
+}
+
+async function describeBudgets(
+  db: Database,
+  { plan }: CycleResult,
+  budget: Config['budget'],
+): Promise<Part[]> {
+  const lines = await readBudgets(db, budget)
+  const left = lines.flatMap(({ budget: name, limitMicros, usedMicros, warning }) => [
+    `  left of ${name}: ${formatMicros(limitMicros - usedMicros)} of ${formatMicros(limitMicros)}`,
+    ...(warning === null ? [] : [`    ${warning}`]),
+  ])
+  if (budget.maxRunMicros === null) return left.map(line)
+  const reserved = formatMicros(Number(plan.plannedMicros ?? 0))
+  const run = `  reserved by this run: ${reserved} of MAX_USD_PER_RUN ${formatMicros(budget.maxRunMicros)}`
+  return [...left, run].map(line)
 }
 
 /** One, and several. */
@@ -129,45 +130,48 @@ const FUNCTION_NAMES: Readonly<Record<ServiceFunction, readonly [string, string]
   app_reviews: ['list of reviews', 'lists of reviews'],
 }
 
-async function printFunctions(db: Database, began: Date, context: CommandContext): Promise<void> {
+async function describeFunctions(db: Database, began: Date): Promise<Part[]> {
   const lines = await readSpentByFunction(db, began)
-  if (lines.length < 2) return
-  for (const line of lines) {
-    const [one, several] = FUNCTION_NAMES[line.function]
-    const what = `${formatCount(line.tasks)} ${line.tasks === 1 ? one : several}`
-    context.stdout.write(`  ${formatMicros(line.netMicros)} on ${what}\n`)
-  }
+  if (lines.length < 2) return []
+  return lines.map(({ function: bought, tasks, netMicros }) =>
+    line(`  ${formatMicros(netMicros)} on ${countOf(tasks, ...FUNCTION_NAMES[bought])}`),
+  )
 }
 
-async function printProblems({ db }: WorkSession, context: CommandContext): Promise<void> {
+async function describeProblems(db: Database): Promise<Part[]> {
   const { lines, total, isMore } = await readProblems(db, PROBLEMS_SHOWN)
-  if (total === 0) return
-  context.stdout.write(
-    `\n${isMore ? 'At least ' : ''}${formatCount(total)} problems (select * from watch_problem; select * from task_problem;):\n`,
-  )
-  for (const line of lines) context.stdout.write(`  ${line.about}: ${line.message}\n`)
+  if (total === 0) return []
+  const many = `${isMore ? 'At least ' : ''}${countOf(total, 'problem')}`
+  return [
+    heading(`${many}. Details: npx storerank status`),
+    ...lines.map(({ about, message }) => line(`  ${about}: ${message}`)),
+  ]
 }
 
-function printWhereNext(session: WorkSession, context: CommandContext): void {
-  const say = (text: string) => context.stdout.write(`${text}\n`)
-  say('\nLook further:')
-  say('  npx storerank sql "select outcome, count(*) from rank_history group by 1"')
-  say('Watch another keyword:')
-  say(
-    `  npx storerank sql "insert into keyword_watch (project, store, keyword, location_code, language_code) values ('fitness', 'ios_store', 'your keyword', 2840, 'en')"`,
-  )
-  if (session.embedded !== null) {
-    say('Any client connects while `npm start` runs:')
-    say(`  psql "${session.embedded.psqlUrl}"`)
-  }
-  if (session.embedded === null && session.sandboxUrl === null) return
-  say('')
-  if (session.embedded !== null) {
-    say('This used the EMBEDDED DATABASE. DATABASE_URL replaces it with your own Postgres (15 or later).')
-  }
-  if (session.sandboxUrl !== null) {
-    say(
-      'This used the SANDBOX: apps, ranks and money are invented. APP_DATA_URL (with APP_DATA_LOGIN and APP_DATA_PASSWORD) replaces it with your account. The sandbox stays for ten minutes after the last command, and goes on where it was when it is started again.',
-    )
-  }
+function describeWhereNext({ embedded, sandboxUrl }: WorkSession): Part[] {
+  return [
+    heading('Look further:'),
+    verbatim('  npx storerank sql "select outcome, count(*) from rank_history group by 1"'),
+    line('Watch another keyword:'),
+    verbatim(`  npx storerank sql "${EXAMPLE}"`),
+    ...(embedded === null
+      ? []
+      : [
+          line('Any client connects while `npm start` runs:'),
+          verbatim(`  psql "${embedded.psqlUrl}"`),
+          line(
+            '\nThis used the EMBEDDED DATABASE. DATABASE_URL replaces it with your own Postgres (15 or later).',
+          ),
+        ]),
+    ...(sandboxUrl === null
+      ? []
+      : [
+          line(
+            `${embedded === null ? '\n' : ''}This used the SANDBOX: apps, ranks and money are invented. ` +
+              'APP_DATA_URL (with APP_DATA_LOGIN and APP_DATA_PASSWORD) replaces it with your account. ' +
+              'The sandbox stays for ten minutes after the last command, and goes on where it was when it is ' +
+              'started again.',
+          ),
+        ]),
+  ]
 }

@@ -1,4 +1,4 @@
-/** `storerank run`: the whole cycle until nothing is outstanding, or the named jobs once. */
+/** What `storerank run` does: the whole cycle until nothing is outstanding, or the named jobs once. */
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob, JOBS } from '../../jobs/index.ts'
@@ -15,38 +15,45 @@ import {
 import { BUSY, executeJob } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { describeSpentAccount, readBusinessTime } from '../report/money.ts'
+import { describeAttempts, formatCount, formatInstant } from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
 import type { Secret } from '../secret.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
-import type { CommandContext, CommandOptions, JobName } from './command.ts'
+import type { CommandContext } from './command.ts'
+import type { Document } from './document.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
-import { describeAttempts, formatCount, formatInstant } from './print.ts'
 import { createProgress, type Progress } from './progress.ts'
-import { printRunReport } from './run-report.ts'
+import { describeRun } from './run-report.ts'
 import { openWorkSession, type WorkSession } from './session.ts'
 
 /** Normal priority takes minutes, up to 45 (docs/service.md: pace of completion). */
 const DEFAULT_WAIT_MS = 60 * 60_000
 const LOOK_EVERY_MS = 100
-/** Jobs that enqueue posts or fetch jobs, and the one that enqueues messages: a runner is started for them. */
-const MOVES_WORK: ReadonlySet<JobName> = new Set(['track', 'reconcile', 'collect'])
-const TELLS: JobName = 'alerts'
 
-export async function run(options: CommandOptions['run'], caller: CommandContext): Promise<number> {
-  const context = { ...caller, log: quietOnTerminal(caller) }
-  const exitCode = await runOnce(options, context)
-  const { heartbeatUrl } = context.config
-  if (exitCode === 0 && heartbeatUrl !== null) await sendBeat(heartbeatUrl, context)
-  return exitCode
+interface RunOptions {
+  /** None: the whole cycle. */
+  readonly jobs: readonly string[]
+  /** Milliseconds. */
+  readonly wait?: number
+  /** A file. */
+  readonly metrics?: string
 }
 
-async function runOnce(options: CommandOptions['run'], context: CommandContext): Promise<number> {
+export async function run(options: RunOptions, caller: CommandContext): Promise<Document> {
+  const context = { ...caller, log: quietOnTerminal(caller) }
+  const ended = await runOnce(options, context)
+  const { heartbeatUrl } = context.config
+  if (!ended.exitCode && heartbeatUrl !== null) await sendBeat(heartbeatUrl, context)
+  return ended
+}
+
+async function runOnce(options: RunOptions, context: CommandContext): Promise<Document> {
   const session = await openWorkSession(context).catch(async (error: unknown) => {
     if (options.metrics !== undefined) await writeNoFigures(options.metrics, context)
     throw error
   })
   const progress = createProgress(context)
-  const waitMs = options.waitMs ?? DEFAULT_WAIT_MS
+  const waitMs = options.wait ?? DEFAULT_WAIT_MS
   let metrics: RunMetrics | null = null
   try {
     if (options.metrics !== undefined) {
@@ -113,30 +120,31 @@ function quietOnTerminal({ log, isTerminal }: CommandContext): Logger {
 
 async function runJobs(
   session: WorkSession,
-  names: readonly JobName[],
+  names: readonly string[],
   waitMs: number,
-  context: CommandContext,
-): Promise<number> {
-  const movesWork = names.some((name) => MOVES_WORK.has(name))
-  const tells = names.includes(TELLS)
-  const runner =
-    movesWork || tells ? await startRunner(session.job, [], movesWork ? 'posts' : 'messages') : null
-  for (const name of names) {
-    const summary = await executeJob(session.job, findJob(name))
+  { stdout, signal }: CommandContext,
+): Promise<Document> {
+  const jobs = names.map(findJob)
+  const posts = jobs.some(({ enqueues }) => enqueues === 'posts')
+  const messages = jobs.some(({ enqueues }) => enqueues === 'messages')
+  const works = posts ? 'posts' : messages ? 'messages' : null
+  const runner = works === null ? null : await startRunner(session.job, [], works)
+  for (const job of jobs) {
+    const summary = await executeJob(session.job, job)
     if (summary === BUSY) {
-      context.stderr.write(`Another runner has the job ${name}; nothing was done here.\n`)
-      return EXIT.busy
+      const warning = `Another runner has the job ${job.name}; nothing was done here.`
+      return { parts: [], warnings: [warning], exitCode: EXIT.busy }
     }
-    context.stdout.write(`${name}: ${JSON.stringify(summary)}\n`)
+    stdout.write(`${job.name}: ${JSON.stringify(summary)}\n`)
   }
   const deadlineMs = performance.now() + waitMs
-  while (movesWork && (await session.job.queue.countOpen()) > 0 && performance.now() < deadlineMs) {
-    await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
+  while (posts && (await session.job.queue.countOpen()) > 0 && performance.now() < deadlineMs) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal })
   }
-  if (tells) await waitForDeliveries(session.job)
-  if (!movesWork) return 0
+  if (messages) await waitForDeliveries(session.job)
+  if (!posts) return { parts: [] }
   const outstanding = await readOutstanding(session.db, session.job.settings.reconcileQuietMs)
-  return explainHeld(session, { refusal: runner?.refusal ?? null, outstanding }, context)
+  return { parts: [], ...(await explainHeld(session, { refusal: runner?.refusal ?? null, outstanding })) }
 }
 
 async function runWholeCycle(
@@ -144,7 +152,7 @@ async function runWholeCycle(
   progress: Progress,
   waitMs: number,
   context: CommandContext,
-): Promise<number> {
+): Promise<Document> {
   const began = await readBusinessTime(session.db)
   if (
     session.embedded !== null &&
@@ -167,21 +175,19 @@ async function runWholeCycle(
     },
   })
   phases.end(result)
-  await printRunReport(session, result, began, context)
-  return explainHeld(session, result, context)
+  const parts = await describeRun(session, result, began, context.config)
+  return { parts, ...(await explainHeld(session, result)) }
 }
 
-/** Writes why planned tasks are not posted or nothing can be bought, if it is so. Returns the exit code. */
+/** Why planned tasks are not posted or nothing can be bought, if it is so, with the exit code. */
 async function explainHeld(
   { db, job }: WorkSession,
   { refusal, outstanding }: Pick<CycleResult, 'refusal' | 'outstanding'>,
-  { stderr }: CommandContext,
-): Promise<number> {
+): Promise<Pick<Document, 'warnings' | 'exitCode'>> {
   const held = refusal?.message ?? describeHeld(outstanding)
-  const spent = held === null ? await describeSpentAccount(db, job.settings.budget) : null
-  if (held === null && spent === null) return EXIT.done
-  stderr.write(`${held ?? spent}\n`)
-  return spent === null ? exitCodeOf(refusal) : EXIT.outOfMoney
+  if (held !== null) return { warnings: [held], exitCode: exitCodeOf(refusal) }
+  const spent = await describeSpentAccount(db, job.settings.budget)
+  return spent === null ? {} : { warnings: [spent], exitCode: EXIT.outOfMoney }
 }
 
 function describeHeld({ planned, outage, restoreHold }: Outstanding): string | null {

@@ -1,25 +1,44 @@
-/** `storerank sandbox`: the service on loopback, in the foreground, until Ctrl-C. */
+/** What `storerank sandbox` does: the service on loopback, in the foreground, until Ctrl-C. */
 import { once } from 'node:events'
 import { z } from 'zod'
 import { ConfigurationError } from '../errors.ts'
+import type { Deviation } from '../sandbox/deviations.ts'
 import { readEvents } from '../sandbox/events.ts'
 import { parseFaults } from '../sandbox/faults.ts'
 import { type Sandbox, startSandbox } from '../sandbox/server.ts'
-import type { CommandContext, CommandOptions } from './command.ts'
+import type { CommandContext } from './command.ts'
 
-export async function run(options: CommandOptions['sandbox'], context: CommandContext): Promise<number> {
+/** Names of files, and what the sandbox itself takes. */
+interface SandboxOptions {
+  readonly login: string
+  readonly password: string
+  readonly port?: number
+  readonly readyMs?: number
+  readonly seed?: number
+  readonly state?: string
+  readonly catalog?: string
+  readonly events?: string
+  readonly faults?: string
+  readonly asSold: boolean
+  readonly deviation: readonly Deviation[]
+}
+
+export async function serveSandbox(
+  options: SandboxOptions,
+  { stdout, signal }: CommandContext,
+): Promise<number> {
   const sandbox = await openSandbox(options)
-  context.stdout.write(
+  stdout.write(
     `The sandbox answers at ${sandbox.url}; its apps and ranks are invented. Ctrl-C ends it.\n` +
       `Use it with APP_DATA_URL=${sandbox.url} APP_DATA_LOGIN=${options.login} and APP_DATA_PASSWORD.\n`,
   )
-  if (!context.signal.aborted) await once(context.signal, 'abort')
+  if (!signal.aborted) await once(signal, 'abort')
   await sandbox.close()
   return 0
 }
 
 /** All that can go wrong at the start is an option: a port in use, a file that cannot be read, an empty login. */
-async function openSandbox(options: CommandOptions['sandbox']): Promise<Sandbox> {
+async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { state, catalog, events, faults, port, deviation, ...rest } = options
   try {
     return await startSandbox({
@@ -28,7 +47,7 @@ async function openSandbox(options: CommandOptions['sandbox']): Promise<Sandbox>
       ...(state === undefined ? {} : { stateFile: state }),
       ...(catalog === undefined ? {} : { catalogFile: catalog }),
       ...(events === undefined ? {} : { events: readEvents(events) }),
-      ...(deviation === undefined ? {} : { deviations: [...deviation] }),
+      deviations: [...deviation],
       ...(faults === undefined ? {} : { faults: parseFaults(faults) }),
     })
   } catch (error) {

@@ -4,12 +4,20 @@
  */
 import { ConfigurationError } from '../errors.ts'
 import { type SearchAnswer, searchListings } from '../post/search-listings.ts'
+import type { Store } from '../service/functions.ts'
 import type { ListingQuery } from '../service/listings.ts'
 import { Fields } from './api-fields.ts'
-import type { ApiOptions, CommandContext } from './command.ts'
+import type { CommandContext } from './command.ts'
 import { openWorkSession } from './session.ts'
 
-export async function searchByHand(options: ApiOptions, context: CommandContext): Promise<SearchAnswer> {
+interface SearchOptions {
+  readonly endpoint: string
+  readonly fields: readonly string[]
+  readonly store?: Store
+  readonly project?: string
+}
+
+export async function searchByHand(options: SearchOptions, context: CommandContext): Promise<SearchAnswer> {
   const fields = new Fields(options.endpoint, options.fields)
   const query = readQuery(fields)
   fields.refuseRest()

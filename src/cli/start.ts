@@ -1,19 +1,23 @@
-/** `storerank start`: the cron runner, until SIGTERM, Ctrl-C or a newer version's migration, then stopped in order. */
+/** What `storerank start` does: the cron runner, until SIGTERM, Ctrl-C or a newer version's migration, then stopped in order. */
 import { once } from 'node:events'
 import { JOBS } from '../../jobs/index.ts'
 import type { Receiver } from '../collect/receiver.ts'
 import { ConfigurationError } from '../errors.ts'
+import type { ListenAddress } from '../listen-address.ts'
 import { listen } from '../queue/listen.ts'
 import { startRunner } from '../queue/runner.ts'
 import { listNextTicks, startScheduler } from '../queue/scheduler.ts'
 import { readNextDue } from '../report/ranks.ts'
-import type { CommandContext, CommandOptions } from './command.ts'
+import { formatInstant } from '../report/words.ts'
+import type { CommandContext } from './command.ts'
 import type { Monitor } from './monitor.ts'
-import { formatInstant } from './print.ts'
 import { openWorkSession, type WorkSession } from './session.ts'
 import { startWorkReports } from './work-report.ts'
 
-export async function run(options: CommandOptions['start'], context: CommandContext): Promise<number> {
+export async function start(
+  options: { readonly listen?: ListenAddress },
+  context: CommandContext,
+): Promise<number> {
   const { config, log, signal } = context
   if (options.listen !== undefined && config.postbackUrl === null) {
     throw new ConfigurationError(

@@ -1,53 +1,67 @@
-/** `storerank watch "a keyword"`: watches one keyword, with defaults that it tells; `--from-app` proposes keywords. */
-import { requireCurrentSchema } from '../db/migrate.ts'
+/** What `storerank watch` does: watches one keyword, with defaults that it tells, or proposes keywords. */
 import { ConfigurationError } from '../errors.ts'
-import { toPrintable } from '../log.ts'
-import { addKeyword, proposeKeywords, shortName, type Watched } from '../watch/add.ts'
-import type { CommandContext, CommandOptions } from './command.ts'
-import { type DatabaseSession, openDatabaseSession } from './database-session.ts'
-import { formatCount, printCsv, printJson, printTable } from './print.ts'
+import { formatCount } from '../report/words.ts'
+import { addKeyword, type KeywordToWatch, proposeKeywords, shortName, type Watched } from '../watch/add.ts'
+import type { CommandContext } from './command.ts'
+import type { DatabaseSession } from './database-session.ts'
+import { type Document, line, table } from './document.ts'
+import { warn } from './tell.ts'
+import { withDatabase } from './with-database.ts'
 
 /** SQLSTATE classes of what is wrong with a row: its data, a rule. */
 const ROW_AT_FAULT = /^(22|23|P0)/
 
-export async function run(options: CommandOptions['watch'], context: CommandContext): Promise<number> {
-  const { keyword, fromApp } = options
+/** A keyword, or the id of an app for which keywords are proposed. */
+interface WatchOptions extends Omit<KeywordToWatch, 'keyword' | 'appIds' | 'tags' | 'store'> {
+  readonly keyword?: string
+  readonly app: readonly string[]
+  readonly tag: readonly string[]
+  readonly store?: 'ios' | 'android'
+  readonly fromApp?: string
+  readonly json: boolean
+  readonly csv: boolean
+}
+
+export function watchOrPropose(options: WatchOptions, context: CommandContext): Promise<Document | number> {
+  const { keyword, fromApp, csv } = options
   if ((keyword === undefined) === (fromApp === undefined)) {
     throw new ConfigurationError(
       'Give a keyword, or --from-app with the id of an app, and one of them alone.',
     )
   }
-  const session = await openDatabaseSession(context, { migrates: context.config.databaseUrl === null })
-  try {
-    await requireCurrentSchema(session.db)
-    if (fromApp !== undefined) return await propose(session, fromApp, options, context)
-    return await add(session, keyword ?? '', options, context)
-  } finally {
-    await session.close()
-  }
+  if (csv && fromApp === undefined) throw new ConfigurationError('--csv is of proposals: give --from-app.')
+  return withDatabase(
+    context,
+    (session) =>
+      fromApp === undefined
+        ? add(session, keyword ?? '', options, context)
+        : propose(session, fromApp, options),
+    { makes: 'embedded' },
+  )
 }
 
 async function add(
   { db }: DatabaseSession,
   keyword: string,
-  { apps, tags, format: _format, fromApp: _fromApp, ...wish }: CommandOptions['watch'],
-  { stdout, stderr }: CommandContext,
-): Promise<number> {
+  { app, tag, store, json: _json, csv: _csv, fromApp: _fromApp, ...wish }: WatchOptions,
+  context: CommandContext,
+): Promise<Document | number> {
   try {
-    const watched = await addKeyword(db, { ...wish, keyword, appIds: apps, tags })
-    stdout.write(`${toPrintable(describeWatched(keyword, watched))}\n`)
-    return 0
+    const named = store === undefined ? {} : { store: `${store}_store` as const }
+    const watched = await addKeyword(db, { ...wish, ...named, keyword, appIds: app, tags: tag })
+    return { data: watched, parts: describeWatched(keyword, watched).map(line) }
   } catch (error) {
     const { code = '', message, hint } = error as { code?: string; message: string; hint?: string }
     if (!ROW_AT_FAULT.test(code)) throw error
-    stderr.write(`${toPrintable([message, hint].filter(Boolean).join('\n'))}\n`)
+    warn(context, [message, hint].filter(Boolean).join('\n'))
     return 1
   }
 }
 
-function describeWatched(keyword: string, watched: Watched): string {
+function describeWatched(keyword: string, watched: Watched): string[] {
   const { project, store, location, language, defaults, isNew, apps } = watched
-  const where = `${JSON.stringify(keyword)} in the ${store}, ${location}, ${language}, in the project ${project}`
+  const place = `${location}, ${language}, in the project ${project}`
+  const where = `${JSON.stringify(keyword)} in the ${store}, ${place}`
   return [
     isNew ? `Watched from now on: ${where}.` : `Watched already, and left as it was: ${where}.`,
     ...(defaults.length === 0 ? [] : [`By default: ${defaults.join(' ')}`]),
@@ -57,44 +71,38 @@ function describeWatched(keyword: string, watched: Watched): string {
     isNew
       ? '`storerank run` measures it now, `storerank forecast` says what it costs.'
       : '`storerank import` or SQL changes it.',
-  ].join('\n')
+  ]
 }
 
 async function propose(
   { db }: DatabaseSession,
   appId: string,
-  { project, format }: CommandOptions['watch'],
-  context: CommandContext,
-): Promise<number> {
+  { project, csv }: WatchOptions,
+): Promise<Document> {
   const proposals = await proposeKeywords(db, appId, project)
-  if (format === 'json') printJson(proposals, context)
-  else if (format === 'csv') {
+  if (csv) {
     const rows = proposals.map((each) => ({
       ...each,
       location_code: each.locationCode,
       language_code: each.language,
     }))
-    const columns = ['project', 'store', 'keyword', 'location_code', 'language_code']
-    printCsv(
-      rows,
-      columns.map((key) => ({ key })),
-      context,
-    )
-  } else if (proposals.length === 0) {
-    context.stdout.write(
-      `Nothing to propose: no keyword is stored on which ${appId} ranks and which its project does not watch.\n`,
-    )
-  } else {
-    const rows = proposals.map((each) => ({ ...each, store: shortName(each.store) }))
-    const columns = ['project', 'store', 'keyword', 'location', 'language', 'rank']
-    printTable(
-      rows,
-      columns.map((key) => ({ key })),
-      context,
-    )
-    context.stdout.write(
-      `${formatCount(proposals.length)} keywords. With --csv they are a file for \`storerank import\`, which says by --trial what they cost.\n`,
-    )
+    return {
+      parts: [table(rows, { columns: ['project', 'store', 'keyword', 'location_code', 'language_code'] })],
+    }
   }
-  return 0
+  if (proposals.length === 0) {
+    const none = `No suggestions: all stored keywords on which ${appId} ranks are in its project already.`
+    return { data: proposals, parts: [line(none)] }
+  }
+  const rows = proposals.map((each) => ({ ...each, store: shortName(each.store) }))
+  return {
+    data: proposals,
+    parts: [
+      table(rows, { columns: ['project', 'store', 'keyword', 'location', 'language', 'rank'] }),
+      line(
+        `${formatCount(proposals.length)} keywords. With --csv they are a file for \`storerank import\`, ` +
+          'which says by --trial what they cost.',
+      ),
+    ],
+  }
 }

@@ -1,8 +1,8 @@
 /** A line now and then of what a runner has done, when it has done something. */
 import type { Runner } from '../queue/runner.ts'
 import { readBusinessTime, readPaidSince } from '../report/money.ts'
+import { formatCount, formatMicros } from '../report/words.ts'
 import type { CommandContext } from './command.ts'
-import { formatCount, formatMicros } from './print.ts'
 import type { WorkSession } from './session.ts'
 
 const LOOK_EVERY_MS = 60_000

@@ -32,6 +32,8 @@ export interface Job {
   /** `latest`: of the slots that passed while nothing ran, the latest is run late; `none`: the next slot does its work. */
   readonly catchUp: 'latest' | 'none'
   readonly timeoutMs: number
+  /** What it enqueues: where it is run by hand, a runner is started that works it. */
+  readonly enqueues?: 'posts' | 'messages'
   run(context: JobContext): Promise<JobSummary>
 }
 

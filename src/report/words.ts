@@ -84,6 +84,11 @@ export function countOf(count: number, one: string, several = `${one}s`): string
   return `${formatCount(count)} ${count === 1 ? one : several}`
 }
 
+/** An instant in UTC to the second, in a form that Postgres reads too: `2026-01-31 04:05:06Z`. */
+export function formatInstant(instant: Date): string {
+  return `${instant.toISOString().slice(0, 19).replace('T', ' ')}Z`
+}
+
 /** `23.4 %`; `–` where nothing was measured. */
 export function formatPercent(percent: number | null | undefined): string {
   if (percent === null || percent === undefined) return '–'
@@ -169,4 +174,13 @@ export function describeUnmeasured(counts: ByGap<number>): string {
   const name = (gap: Gap) =>
     gaps.length === 1 ? GAP_NAMES[gap] : `${formatCount(counts[gap])} ${GAP_NAMES[gap]}`
   return `${formatCount(total)} not measured: ${gaps.map(name).join(', ')}`
+}
+
+/** Of tasks that wait for another attempt, without a full stop. */
+export function describeAttempts(waiting: number, nextAt: Date | null): string {
+  const [wait, first] =
+    waiting === 1
+      ? ['1 task that the store failed waits', '']
+      : [`${formatCount(waiting)} tasks that the store failed wait`, 'the first ']
+  return `${wait} for another attempt${nextAt === null ? '' : `, ${first}at ${formatInstant(nextAt)}`}`
 }

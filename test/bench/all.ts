@@ -8,7 +8,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { table } from 'table'
+import { drawRows } from '../support/rows.ts'
 import { isHeld, isMet, NOTES_VARIABLE, readNotes, showBar } from './bars.ts'
 
 /** File and arguments by which each is held against all of its bars. */
@@ -75,9 +75,11 @@ try {
 }
 const header = ['bench', 'of', 'what', 'measured', 'bar', '']
 process.stdout.write(
-  table([header, ...outcomes.flatMap(({ rows }) => rows.map((row) => [...row]))], {
-    columns: [{}, { width: 36, wrapWord: true }, { width: 60, wrapWord: true }],
-  }),
+  drawRows(
+    header,
+    outcomes.flatMap(({ rows }) => rows),
+    160,
+  ),
 )
 const missed = outcomes.filter((outcome) => !outcome.isMet).map(({ name }) => name)
 process.stdout.write(

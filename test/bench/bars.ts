@@ -1,6 +1,6 @@
 /** Figures of a bench beside the bars that they are held against. */
 import { appendFileSync, readFileSync } from 'node:fs'
-import { table } from 'table'
+import { drawRows } from '../support/rows.ts'
 
 export interface Bar {
   readonly what: string
@@ -22,7 +22,7 @@ export const NOTES_VARIABLE = 'BENCH_NOTES'
 /** Prints a table. The process ends with 1 when a figure falls short of its bar, or is none. */
 export function printBars(title: string, bars: readonly Bar[]): void {
   const rows = bars.map((bar) => [...showBar(bar), isMet(bar) ? '' : '✗'])
-  process.stdout.write(table([[title, 'measured', 'bar', ''], ...rows]))
+  process.stdout.write(drawRows([title, 'measured', 'bar', ''], rows))
   noteBars({ title, bars })
 }
 

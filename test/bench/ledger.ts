@@ -6,7 +6,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { table } from 'table'
 import { endCall } from '../../src/db/call-window.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { pruneTasks } from '../../src/ledger/prune.ts'
@@ -14,6 +13,7 @@ import { claimPost } from '../../src/post/claim.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import type { TaskAnswer } from '../../src/service/post-tasks.ts'
 import { rememberPrices } from '../support/ledger.ts'
+import { drawRows } from '../support/rows.ts'
 import { printBars } from './bars.ts'
 import { withDatabase } from './database.ts'
 import { measureClaims } from './runners.ts'
@@ -170,12 +170,14 @@ await withDatabase(async (db) => {
     ratio(full[of], empty[of]),
   ]
   print(
-    table([
+    drawRows(
       ['a post of 100 tasks', 'empty books', 'a month of books', 'ratio'],
-      line('claim: CPU of the database, all behind the lock', 'claimCpuMs', 'ms'),
-      line('settle: CPU of the database', 'settleCpuMs', 'ms'),
-      line('claim: buffers', 'claimBuffers', ''),
-    ]),
+      [
+        line('claim: CPU of the database, all behind the lock', 'claimCpuMs', 'ms'),
+        line('settle: CPU of the database', 'settleCpuMs', 'ms'),
+        line('claim: buffers', 'claimBuffers', ''),
+      ],
+    ),
   )
   const ready = await db.sql<
     { id: string }[]
@@ -205,11 +207,13 @@ await withDatabase(async (db) => {
     pruned += rows
   }
   print(
-    table([
+    drawRows(
       ['a task leaves on disk, indexes included', 'bytes'],
-      ['while it is kept (90 days): task and its part of a post', (taskBytes / TASKS).toFixed(0)],
-      ['for ever: its charge', (chargeBytes / CHARGES).toFixed(0)],
-      [`pruned after it (${pruned.toLocaleString('en')} tasks)`, 'task and post'],
-    ]),
+      [
+        ['while it is kept (90 days): task and its part of a post', (taskBytes / TASKS).toFixed(0)],
+        ['for ever: its charge', (chargeBytes / CHARGES).toFixed(0)],
+        [`pruned after it (${pruned.toLocaleString('en')} tasks)`, 'task and post'],
+      ],
+    ),
   )
 })

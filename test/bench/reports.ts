@@ -6,9 +6,9 @@
  */
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { table } from 'table'
 import { analyzeGrownTables } from '../../src/db/analyze.ts'
 import type { Database } from '../../src/db/database.ts'
+import { drawRows } from '../support/rows.ts'
 import { noteBars } from './bars.ts'
 import { withDatabase } from './database.ts'
 import { fillHistory } from './history.ts'
@@ -144,7 +144,7 @@ await withDatabase(async (db) => {
   process.stdout.write(
     `${size.keywords} keywords × ${size.days} days × ${size.apps} apps: ${(observations / 1e6).toFixed(1)} million observations\n`,
   )
-  process.stdout.write(table([header, ...lines]))
+  process.stdout.write(drawRows(header, lines))
   noteBars({
     title: `${(observations / 1e6).toFixed(1)} million observations`,
     bars: QUESTIONS.flatMap(({ name, barMs }, n) =>

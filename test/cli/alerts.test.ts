@@ -164,7 +164,7 @@ test('an editor sends a test and what was given up again, of one channel or of a
   assert.equal((await call(editor.url, 'retry', 'opss')).code, 2)
   assert.match(
     (await call(editor.url, 'retry', '--project', 'fitness')).stderr,
-    /take the name of a channel, and no --json/,
+    /--project is of alerts, and not of alerts retry/,
   )
   const refused = await call(reader.url, 'retry')
   assert.deepEqual([refused.code, /may not do that: permission denied/.test(refused.stderr)], [2, true])

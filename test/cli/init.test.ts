@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { CommandContext } from '../../src/cli/command.ts'
-import { drawTemplate, run } from '../../src/cli/init.ts'
+import { init } from '../../src/cli/commands/init.ts'
+import { drawTemplate } from '../../src/cli/env-template.ts'
 import { readConfig } from '../../src/config.ts'
 import { parseSettings } from '../../src/env-file.ts'
 import { SETTING_NAMES } from '../../src/settings.ts'
@@ -15,13 +16,13 @@ const file = join(folder, '.env')
 const context = { stdout: { write: () => true } } as unknown as CommandContext
 
 test('init writes every setting, commented out, for its owner alone, and never over a file', async () => {
-  await run({ file }, context)
+  await init.run({ file }, context)
   assert.equal(statSync(file).mode & 0o777, 0o600)
   assert.deepEqual([...parseSettings(readFileSync(file, 'utf8'), file)], [])
   assert.match(readConfig({}, file).notes.join(), /sets nothing: each of its lines is empty or a comment/)
   const named = [...drawTemplate().matchAll(/^#([A-Z_]+)=/gm)].map(([, name = '']) => name)
   assert.deepEqual([...new Set(named)].sort(), [...SETTING_NAMES].sort())
-  await assert.rejects(run({ file }, context), /is there already, and nothing was changed/)
+  await assert.rejects(init.run({ file }, context), /is there already, and nothing was changed/)
 })
 
 test('every example of init is one that the settings take, as far as they fit together', () => {

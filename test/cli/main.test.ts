@@ -6,47 +6,62 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
-import type { CommandContext, CommandModules, CommandName, Host } from '../../src/cli/command.ts'
-import { COMMANDS, runCommandLine } from '../../src/cli/main.ts'
+import type { Command, CommandContext, Outcome } from '../../src/cli/command.ts'
+import { line, table } from '../../src/cli/document.ts'
+import { type Host, loadCommands, runCommandLine } from '../../src/cli/main.ts'
+import { listModules } from '../../src/cli/modules.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 import { collectText } from '../support/command.ts'
 
-const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[]
+const COMMANDS = await loadCommands()
 const entry = new URL('../../src/cli/storerank.js', import.meta.url)
 
-/** Runs a command line on modules that only record what they are called with. */
-function makeHost(run: (options: unknown, context: CommandContext) => Promise<number> = async () => 0) {
+/** Runs a command line with commands that only record what they are called with. */
+function makeHost(run: (options: unknown, context: CommandContext) => Promise<Outcome> = async () => 0) {
   const stdout = collectText()
   const stderr = collectText()
   const signals = new EventEmitter()
   const calls: [name: string, options: unknown][] = []
   const exits: number[] = []
   const clock = { ms: 0 }
-  const modules = Object.fromEntries(
-    COMMAND_NAMES.map((name) => [
-      name,
-      async () => ({
-        run: (options: unknown, context: CommandContext) => {
-          calls.push([name, options])
-          return run(options, context)
-        },
-      }),
-    ]),
-  ) as unknown as CommandModules
   const host: Host = {
-    modules,
     stdout: stdout.output,
     stderr: stderr.output,
     signals,
     exit: (code) => exits.push(code),
     nowMs: () => clock.ms,
     env: {},
+    run: ({ name }, options, context) => {
+      calls.push([name, options])
+      return run(options, context)
+    },
   }
   return { host, calls, exits, clock, signals, stdout: stdout.text, stderr: stderr.text }
 }
 
+/** Each command by its words: `alerts`, `alerts test`. */
+function listWords(commands: readonly Command[], before: readonly string[] = []): string[][] {
+  return commands.flatMap(({ name, commands: inner = [] }) => [
+    [...before, name],
+    ...listWords(inner, [...before, name]),
+  ])
+}
+
+test('a command is named as its file, and has a place in the help', () => {
+  const files = listModules(new URL('../../src/cli/commands/', import.meta.url))
+  assert.deepEqual(
+    COMMANDS.map(({ name }) => name),
+    files,
+  )
+  assert.ok(files.length > 20)
+  assert.deepEqual(
+    COMMANDS.filter(({ group }) => group === undefined),
+    [],
+  )
+})
+
 describe('help', () => {
-  for (const args of [['--help'], ...COMMAND_NAMES.map((name) => [name, '--help'])]) {
+  for (const args of [['--help'], ...listWords(COMMANDS).map((words) => [...words, '--help'])]) {
     test(`storerank ${args.join(' ')} has an example, exits 0 and runs nothing`, async () => {
       const { host, calls, stdout, stderr } = makeHost()
       assert.equal(await runCommandLine(args, host), 0)
@@ -71,10 +86,10 @@ describe('help', () => {
 })
 
 describe('a command gets its options', () => {
-  const uses: [args: string[], name: CommandName, options: object][] = [
+  const uses: [args: string[], name: string, options: object][] = [
     [['start'], 'start', {}],
     [['run'], 'run', { jobs: [] }],
-    [['run', 'track', 'collect', '--wait', '45m'], 'run', { jobs: ['track', 'collect'], waitMs: 2_700_000 }],
+    [['run', 'track', 'collect', '--wait', '45m'], 'run', { jobs: ['track', 'collect'], wait: 2_700_000 }],
     [['plan', '--json'], 'plan', { json: true }],
     [
       ['forecast', '--every', '6h', '--depth', '100', '--priority', '2', '--tag', 'brand'],
@@ -84,6 +99,8 @@ describe('a command gets its options', () => {
     [['status', '--json'], 'status', { json: true, check: false }],
     [['status', '--check'], 'status', { json: false, check: true }],
     [['recover', '--apart'], 'recover', { apart: true }],
+    [['alerts', 'retry', 'ops', '--days', '3'], 'retry', { channel: 'ops', days: 3 }],
+    [['alerts', 'retry'], 'retry', { days: 7 }],
     [['import', 'a.csv', 'b.csv', '--trial'], 'import', { files: ['a.csv', 'b.csv'], trial: true }],
     [
       ['import', '-', '--replace', 'fit', '--encoding', 'latin1'],
@@ -95,18 +112,19 @@ describe('a command gets its options', () => {
       'watch',
       {
         keyword: 'yoga mat',
-        apps: ['1', '2'],
-        store: 'ios_store',
+        app: ['1', '2'],
+        store: 'ios',
         every: '6 hours',
-        tags: ['x'],
-        format: 'table',
+        tag: ['x'],
+        json: false,
+        csv: false,
       },
     ],
-    [['sql', 'select 1'], 'sql', { query: 'select 1', format: 'table' }],
-    [['sql', 'select 1', '--csv'], 'sql', { query: 'select 1', format: 'csv' }],
-    [['sql', '--json', 'select 1'], 'sql', { query: 'select 1', format: 'json' }],
-    [['sql', 'select 1', '-x'], 'sql', { query: 'select 1', format: 'expanded' }],
-    [['sandbox'], 'sandbox', { login: 'sandbox', password: 'sandbox' }],
+    [['sql', 'select 1'], 'sql', { query: 'select 1', expanded: false, json: false, csv: false }],
+    [['sql', 'select 1', '--csv'], 'sql', { query: 'select 1', expanded: false, json: false, csv: true }],
+    [['sql', '--json', 'select 1'], 'sql', { query: 'select 1', expanded: false, json: true, csv: false }],
+    [['sql', 'select 1', '-x'], 'sql', { query: 'select 1', expanded: true, json: false, csv: false }],
+    [['sandbox'], 'sandbox', { login: 'sandbox', password: 'sandbox', asSold: false, deviation: [] }],
     [
       ['sandbox', '--port', '0', '--ready-ms', '5', '--seed', '7', '--state', 's', '--catalog', 'c.csv'],
       'sandbox',
@@ -118,6 +136,8 @@ describe('a command gets its options', () => {
         seed: 7,
         state: 's',
         catalog: 'c.csv',
+        asSold: false,
+        deviation: [],
       },
     ],
     [
@@ -125,7 +145,7 @@ describe('a command gets its options', () => {
       'sandbox',
       { login: 'sandbox', password: 'sandbox', asSold: true, deviation: ['paths', 'no-limits'] },
     ],
-    [['migrate'], 'migrate', {}],
+    [['migrate'], 'migrate', { distribute: false }],
     [['init'], 'init', { file: '.env' }],
     [['report'], 'report', { json: false }],
     [
@@ -146,6 +166,40 @@ describe('a command gets its options', () => {
       assert.deepEqual(calls, [[name, options]])
     })
   }
+})
+
+describe('what a command returns', () => {
+  const document = {
+    parts: [line('One row:'), table([{ a: 1 }])],
+    data: { a: 1 },
+    warnings: ['Look twice.'],
+    exitCode: 75,
+  }
+
+  test('is printed, its warnings on stderr, and gives the exit code', async () => {
+    const { host, stdout, stderr } = makeHost(async () => document)
+    assert.equal(await runCommandLine(['plan'], host), 75)
+    assert.match(stdout(), /^One row:\n┌─+┐\n│ +a │/)
+    assert.equal(stderr(), 'Look twice.\n')
+  })
+
+  test('is its data with --json, and its tables with --csv', async () => {
+    const { host, stdout } = makeHost(async () => document)
+    await runCommandLine(['plan', '--json'], host)
+    await runCommandLine(['sql', 'select', '--csv'], host)
+    assert.equal(stdout(), '{\n  "a": 1\n}\na\n1\n')
+  })
+})
+
+describe('an option of a command', () => {
+  test('says nothing to a command within it', async () => {
+    const { host, calls, stderr } = makeHost()
+    assert.equal(await runCommandLine(['alerts', '--json', 'test', 'ops'], host), 2)
+    assert.match(stderr(), /^--json is of alerts, and not of alerts test\.\n$/)
+    assert.equal(await runCommandLine(['alerts', 'test', 'ops', '--json'], host), 2)
+    assert.match(stderr(), /(--json is of alerts, and not of alerts test\.\n){2}/)
+    assert.deepEqual(calls, [])
+  })
 })
 
 describe('the exit code', () => {

@@ -1,30 +1,24 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { printCsv, printJson, printTable } from '../../src/cli/print.ts'
+import stringWidth from 'string-width'
+import { type Document, heading, line, table, verbatim } from '../../src/cli/document.ts'
+import { drawParts, type Format, print } from '../../src/cli/print.ts'
 import { collectText } from '../support/command.ts'
 
-describe('printTable', () => {
-  const print = (
-    rows: Record<string, unknown>[],
-    columns: { key: string; align?: 'right' }[],
-    terminal = {},
-  ) => {
-    const { output, text } = collectText(terminal)
-    printTable(rows, columns, { stdout: output })
-    return text()
-  }
+const WIDE = Number.POSITIVE_INFINITY
+
+describe('a table', () => {
+  const draw = (rows: Record<string, unknown>[], width = WIDE, right: string[] = []) =>
+    drawParts([table(rows, { right })], 'text', width)
 
   test('aligns numbers to the right and text to the left', () => {
-    const text = print(
-      [
-        { app: 'Yoga', rank: 7, paid: '$0.12' },
-        { app: '日本語', rank: 120, paid: '$10.00' },
-      ],
-      [{ key: 'app' }, { key: 'rank' }, { key: 'paid', align: 'right' }],
-    )
+    const rows = [
+      { app: 'Yoga', rank: 7, paid: '$0.12' },
+      { app: '日本語', rank: 120, paid: '$10.00' },
+    ]
     assert.equal(
-      text,
+      draw(rows, WIDE, ['paid']),
       [
         '┌────────┬──────┬────────┐',
         '│ app    │ rank │   paid │',
@@ -47,18 +41,14 @@ describe('printTable', () => {
       measured: '99.5 %',
       course: '▁▂▃▄▅▆▇█',
     }
-    const text = print(
-      [row],
-      Object.keys(row).map((key) => ({ key })),
-      { isTTY: true, columns: 80 },
-    )
+    const text = draw([row], 80)
     for (const word of ['Numberwren:', 'competitor', 'visible', 'measured', '+12.4 %', '▁▂▃▄▅▆▇█'])
       assert.ok(text.includes(word), word)
-    for (const line of text.trimEnd().split('\n')) assert.ok(line.length <= 80, line)
+    for (const drawn of text.trimEnd().split('\n')) assert.ok(drawn.length <= 80, drawn)
   })
 
   test('says so when there is no row', () => {
-    assert.equal(print([], [{ key: 'a' }]), '(no rows)\n')
+    assert.equal(draw([]), '(no rows)\n')
   })
 
   test('shows values of the database in a way that people read', () => {
@@ -68,33 +58,27 @@ describe('printTable', () => {
       list: [1, 2n],
       bytes: new Uint8Array([1, 255]),
     }
-    const columns = Object.keys(row).map((key) => ({ key }))
-    const text = print([row], columns)
-    assert.match(text, /│ 2026-01-31 04:05:06Z │ {6}│ \[1,"2"\] │ \\x01ff │/)
+    assert.match(draw([row]), /│ 2026-01-31 04:05:06Z │ {6}│ \[1,"2"\] │ \\x01ff │/)
   })
 
   test('breaks the lines of the widest columns, so that a row fits the terminal and nothing of it is lost', () => {
     const title = 'a long title of many words '.repeat(5).trim()
-    const text = print(
-      [{ id: 'com.example.app', title, note: '日本語'.repeat(12) }],
-      [{ key: 'id' }, { key: 'title' }, { key: 'note' }],
-      { isTTY: true, columns: 60 },
-    )
+    const text = draw([{ id: 'com.example.app', title, note: '日本語'.repeat(12) }], 60)
     const lines = text.trimEnd().split('\n')
-    for (const line of lines) assert.ok([...line].length <= 60, line)
-    const column = (nth: number) => lines.slice(3, -1).map((line) => line.split('│')[nth]?.trim() ?? '')
+    for (const drawn of lines) assert.ok([...drawn].length <= 60, drawn)
+    const column = (nth: number) => lines.slice(3, -1).map((drawn) => drawn.split('│')[nth]?.trim() ?? '')
     assert.equal(column(1).join(''), 'com.example.app')
     assert.equal(column(2).join(' ').trim(), title)
     assert.equal(column(3).join(''), '日本語'.repeat(12))
   })
 
   test('cuts only what is longer than whatever names a row', () => {
-    const text = print([{ body: 'x'.repeat(2000) }], [{ key: 'body' }], { isTTY: true, columns: 60 })
+    const text = draw([{ body: 'x'.repeat(2000) }], 60)
     assert.equal(text.replace(/[^x…]/g, ''), `${'x'.repeat(1000)}…`)
   })
 
   test('cuts nothing in a pipe', () => {
-    assert.ok(print([{ title: 'x'.repeat(500) }], [{ key: 'title' }]).includes('x'.repeat(500)))
+    assert.ok(draw([{ title: 'x'.repeat(500) }]).includes('x'.repeat(500)))
   })
 
   test('is as wide as the terminal at most and has no control character, whatever the data are', () => {
@@ -102,10 +86,11 @@ describe('printTable', () => {
       fc.property(
         fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' })), { minLength: 1 }),
         (titles) => {
-          const rows = titles.map(([title, other]) => ({ title, other }))
-          const text = print(rows, [{ key: 'title' }, { key: 'other' }], { isTTY: true, columns: 50 })
-          for (const line of text.split('\n'))
-            assert.ok([...line].length <= 50 || /\p{M}|\u200d/u.test(line), line)
+          const text = draw(
+            titles.map(([title, other]) => ({ title, other })),
+            50,
+          )
+          for (const drawn of text.split('\n')) assert.ok(stringWidth(drawn) <= 50, drawn)
           // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be left
           assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
         },
@@ -114,37 +99,50 @@ describe('printTable', () => {
   })
 
   test('shows the escape sequences of a title instead of sending them', () => {
-    const text = print([{ title: '\u001b[31mred\u001b[0m\nnext\u0007' }], [{ key: 'title' }])
+    const text = draw([{ title: '\u001b[31mred\u001b[0m\nnext\u0007' }])
     assert.match(text, /│ ␛\[31mred␛\[0m␊next␇ │/)
   })
 })
 
-describe('printJson and printCsv', () => {
+describe('a text', () => {
+  test('is broken between words on a terminal, its other lines indented as the first; what is copied is not', () => {
+    const parts = [heading('Try'), line('  one two three four'), verbatim('  one two three four')]
+    assert.equal(drawParts(parts, 'text', 12), '\nTry\n  one two\n  three four\n  one two three four\n')
+    assert.equal(drawParts(parts, 'text', WIDE), '\nTry\n  one two three four\n  one two three four\n')
+  })
+
+  test('never steers the terminal', () => {
+    assert.equal(drawParts([line('\u001b[2J')], 'text', 80), '␛[2J\n')
+  })
+})
+
+describe('JSON and CSV', () => {
   const rows = [{ title: '=1+1, "x"\n\u001b[31m\u009b', paid: 12n, at: new Date(0), none: null }]
-  const columns = ['title', 'paid', 'at', 'none'].map((key) => ({ key }))
+  const show = async (document: Partial<Document>, format: Format, terminal = {}) => {
+    const { output, text } = collectText(terminal)
+    await print({ parts: [], ...document }, format, { stdout: output, pager: null })
+    return text()
+  }
 
-  test('JSON is exact and has no raw control character', () => {
-    const { output, text } = collectText({ isTTY: true })
-    printJson(rows, { stdout: output })
-    assert.deepEqual(JSON.parse(text()), [{ ...rows[0], paid: 12, at: '1970-01-01T00:00:00.000Z' }])
-    assert.doesNotMatch(text(), /[\u007f-\u009f]/)
+  test('JSON is exact and has no raw control character', async () => {
+    const text = await show({ data: rows }, 'json', { isTTY: true })
+    assert.deepEqual(JSON.parse(text), [{ ...rows[0], paid: 12, at: '1970-01-01T00:00:00.000Z' }])
+    assert.doesNotMatch(text, /[\u007f-\u009f]/)
   })
 
-  test('an integer that JSON numbers cannot hold is a string', () => {
-    const { output, text } = collectText()
-    printJson({ big: 2n ** 60n }, { stdout: output })
-    assert.deepEqual(JSON.parse(text()), { big: '1152921504606846976' })
+  test('an integer that JSON numbers cannot hold is a string', async () => {
+    const text = await show({ data: { big: 2n ** 60n } }, 'json')
+    assert.deepEqual(JSON.parse(text), { big: '1152921504606846976' })
   })
 
-  test('CSV leaves the data exact in a pipe, formulas too', () => {
-    const { output, text } = collectText()
-    printCsv(rows, columns, { stdout: output })
-    assert.equal(text(), 'title,paid,at,none\n"=1+1, ""x""\n\u001b[31m\u009b",12,1970-01-01T00:00:00.000Z,\n')
+  test('CSV leaves the data exact in a pipe, formulas too, and is of tables alone', async () => {
+    assert.equal(
+      await show({ parts: [line('Rows:'), table(rows), table([{ a: 1 }])] }, 'csv'),
+      'title,paid,at,none\n"=1+1, ""x""\n\u001b[31m\u009b",12,1970-01-01T00:00:00.000Z,\n\na\n1\n',
+    )
   })
 
-  test('CSV cannot steer a terminal', () => {
-    const { output, text } = collectText({ isTTY: true })
-    printCsv(rows, columns, { stdout: output })
-    assert.match(text(), /␛\[31m/)
+  test('CSV cannot steer a terminal', async () => {
+    assert.match(await show({ parts: [table(rows)] }, 'csv', { isTTY: true }), /␛\[31m/)
   })
 })

@@ -4,7 +4,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { drawDigest } from '../../src/cli/print-digest.ts'
+import { drawParts } from '../../src/cli/print.ts'
+import { describeDigest } from '../../src/cli/report.ts'
 import { callCommand } from '../support/command.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
@@ -70,7 +71,7 @@ test('the latest day says what moved, who left the top ten, what is missing and 
 test('on a terminal no line is wider than it, and no word is broken', async () => {
   const { stdout } = await callCommand(['report', '--json'], { env })
   for (const width of [80, 120]) {
-    const lines = drawDigest(JSON.parse(stdout)[0], width).split('\n')
+    const lines = drawParts(describeDigest(JSON.parse(stdout)[0], width >= 120), 'text', width).split('\n')
     assert.deepEqual(
       lines.filter((line) => line.length > width),
       [],

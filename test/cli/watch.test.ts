@@ -100,7 +100,7 @@ test('keywords are proposed on which the app ranks already and which its project
     (await watch('--from-app', '1001')).stdout,
     /│ fitness │ ios +│ sleep +│ 2840 +│ en +│ +1 │\n[\s\S]*2 keywords\. With --csv/,
   )
-  assert.match((await watch('--from-app', '2002')).stdout, /^Nothing to propose: /)
+  assert.match((await watch('--from-app', '2002')).stdout, /^No suggestions: /)
   assert.equal(
     JSON.parse((await watch('--from-app', '2002', '--project', 'fitness', '--json')).stdout).length,
     3,

@@ -4,7 +4,7 @@ import { readTable, TABLES } from './tables.ts'
 
 describe('what is declared stands in the pages as `npm run docs` writes it:', () => {
   for (const table of TABLES)
-    test(`the table of ${table.name} in ${table.page}`, () => {
-      assert.equal(readTable(table).text, table.draw())
+    test(`the table of ${table.name} in ${table.page}`, async () => {
+      assert.equal(readTable(table).text, await table.draw())
     })
 })

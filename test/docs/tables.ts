@@ -4,7 +4,11 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { JOBS } from '../../jobs/index.ts'
 import { columnsOf, KINDS } from '../../src/alerts/kinds/kinds.ts'
+import { COMMAND_GROUPS, type Command } from '../../src/cli/command.ts'
+import { loadCommands } from '../../src/cli/main.ts'
+import { toFlag } from '../../src/cli/program.ts'
 import { listSettings } from '../../src/setting.ts'
 import { GROUPS } from '../../src/settings.ts'
 
@@ -14,11 +18,13 @@ export interface Table {
   /** Its place in the page is between `<!-- name: … -->` and `<!-- /name -->`, in SQL behind `-- `. */
   readonly name: string
   readonly page: string
-  readonly draw: () => string
+  readonly draw: () => string | Promise<string>
 }
 
 export const TABLES: readonly Table[] = [
+  { name: 'commands', page: 'README.md', draw: drawCommands },
   { name: 'settings', page: 'docs/operations.md', draw: drawSettings },
+  { name: 'jobs', page: 'docs/operations.md', draw: drawJobs },
   { name: 'kinds', page: 'docs/alerts.md', draw: drawKinds },
   { name: 'kinds', page: 'drizzle/objects/alert-kind.sql', draw: writeKinds },
 ]
@@ -56,6 +62,31 @@ function drawSettings(): string {
 
 function quote(text: string | undefined): string {
   return text ? `\`${text}\`` : ''
+}
+
+async function drawCommands(): Promise<string> {
+  const commands = await loadCommands()
+  const rows = COMMAND_GROUPS.flatMap((group) =>
+    commands.filter((each) => each.group === group).flatMap((each) => listRows(each)),
+  )
+  return drawRows(['command', 'does', 'options'], rows)
+}
+
+function listRows(command: Command, before = ''): string[][] {
+  const { name, summary, options = {}, arguments: given = {}, commands = [] } = command
+  const words = [before + name, ...Object.values(given).map(({ form = '' }) => form.replace('...', '…'))]
+  const flags = Object.keys(options).map((key) => quote(toFlag(key)))
+  return [
+    [quote(words.join(' ')), summary, flags.join(' ')],
+    ...commands.flatMap((inner) => listRows(inner, `${before}${name} `)),
+  ]
+}
+
+function drawJobs(): string {
+  return drawRows(
+    ['job', 'wakes (cron, UTC)', 'does'],
+    JOBS.map(({ name, cron, description }) => [quote(name), quote(cron), description]),
+  )
 }
 
 function drawKinds(): string {

@@ -4,4 +4,4 @@ import { join } from 'node:path'
 import { readTable, TABLES } from './tables.ts'
 
 for (const table of TABLES)
-  writeFileSync(join(import.meta.dirname, '../..', table.page), readTable(table).replace(table.draw()))
+  writeFileSync(join(import.meta.dirname, '../..', table.page), readTable(table).replace(await table.draw()))

@@ -6,7 +6,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { table } from 'table'
 import { compareBooks, type Findings } from '../crash/books.ts'
 import { FAULTS, isClean } from '../crash/report.ts'
 import { countDeaths, killRunners, type Runner, startRunnerProcess } from '../crash/runners.ts'
@@ -16,6 +15,7 @@ import { startWire, type Wire } from '../crash/wire.ts'
 import { createWorld, shortenHeartbeat, type World, watchProjects } from '../crash/world.ts'
 import { rememberPrices } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
+import { drawRows } from '../support/rows.ts'
 import { enterNamespace, mayMakeNamespaces, type NetworkKind, openWay, type Way } from './network.ts'
 import type { Address } from './relay.ts'
 
@@ -191,14 +191,19 @@ async function printShares({ sql }: World, members: readonly Member[]): Promise<
     const { posts = 0, results = 0 } = rows.find(({ pid }) => pid === runner.pid) ?? {}
     return [name, posts, results]
   })
-  process.stdout.write(table([['', 'posts', 'results asked for'], ...shares]))
+  process.stdout.write(drawRows(['', 'posts', 'results asked for'], shares))
 }
 
 function printFindings(findings: Findings & { readonly died: number }): void {
   const rows = Object.entries(FAULTS).map(([fault, name]) => [name, findings[fault as keyof typeof FAULTS]])
   const { tasks, captures, gaps, samples } = findings
   const known = Object.entries(gaps).map(([gap, slots]) => [`slots without a result: ${gap}`, slots])
-  process.stdout.write(table([['tasks paid for', tasks], ['results stored', captures], ...known, ...rows]))
+  process.stdout.write(
+    drawRows(
+      ['what', 'how many'],
+      [['tasks paid for', tasks], ['results stored', captures], ...known, ...rows],
+    ),
+  )
   for (const sample of samples) process.stdout.write(`${sample}\n`)
 }
 

@@ -4,7 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import process from 'node:process'
-import { table } from 'table'
+import { drawRows } from '../support/rows.ts'
 import { measureProject } from './measure.ts'
 
 const LIMITS = new URL('limits.json', import.meta.url)
@@ -29,7 +29,7 @@ const sizes = measureProject()
 if (process.argv.includes('--tighten')) await writeFile(LIMITS, `${JSON.stringify(sizes, null, 2)}\n`)
 const limits: Record<string, number> = JSON.parse(await readFile(LIMITS, 'utf8'))
 const rows = Object.entries(sizes).map(([what, value]) => [what, value, limits[what] ?? 0, GOALS[what] ?? 0])
-process.stdout.write(table([['what', 'now', 'at most', 'goal'], ...rows], { singleLine: false }))
+process.stdout.write(drawRows(['what', 'now', 'at most', 'goal'], rows))
 const over = Object.entries(sizes).filter(([what, value]) => value > (limits[what] ?? 0))
 for (const [what, value] of over) {
   process.stderr.write(`${what}: ${value} is more than ${limits[what] ?? 0}.\n`)

@@ -9,9 +9,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
-import type { Host } from '../../src/cli/command.ts'
-import { COMMANDS, runCommandLine } from '../../src/cli/main.ts'
-import type { Output } from '../../src/cli/print.ts'
+import type { Output } from '../../src/cli/document.ts'
+import { type Host, runCommandLine } from '../../src/cli/main.ts'
 import { isAlive, makeEmptyHome, until } from './embedded.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'src/cli/storerank.js')
@@ -94,7 +93,6 @@ export async function callCommand(
   const stdout = collectText()
   const stderr = collectText()
   const host: Host = {
-    modules: COMMANDS,
     stdout: stdout.output,
     stderr: stderr.output,
     signals: new EventEmitter(),

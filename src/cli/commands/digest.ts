@@ -1,0 +1,16 @@
+import { command, option, usually } from '../command.ts'
+import { wholeNumber } from '../option-values.ts'
+import { withDatabase } from '../with-database.ts'
+
+export const digest = command({
+  name: 'digest',
+  group: 'Look',
+  summary: 'print what a digest of the last days would say',
+  options: {
+    project: option('<name>', 'this project (default: each of them)'),
+    days: usually(7, option('<number>', 'days that are compared', wholeNumber(1, 366))),
+  },
+  examples: ['storerank digest --project fitness --days 7'],
+  run: (options, context) =>
+    withDatabase(context, async ({ db }) => (await import('../digest.ts')).showDigests(db, options)),
+})

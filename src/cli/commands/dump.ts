@@ -1,0 +1,32 @@
+import { resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import { createGzip } from 'node:zlib'
+import packageJson from '../../../package.json' with { type: 'json' }
+import { argument, command } from '../command.ts'
+import { line, verbatim } from '../document.ts'
+import { refuseOwnDatabase } from '../own-database.ts'
+import { withDatabase } from '../with-database.ts'
+
+export const dump = command({
+  name: 'dump',
+  group: 'Keep',
+  summary: 'write all data of the embedded database into a file',
+  arguments: {
+    file: argument('<file>', 'SQL with the rows as COPY writes them; compressed when its name ends in .gz'),
+  },
+  examples: ['storerank dump ranks.sql.gz'],
+  run: async ({ file }, context) => {
+    refuseOwnDatabase(context, 'pg_dump')
+    return withDatabase(context, async ({ db }) => {
+      const { dumpDatabase } = await import('../../embedded/dump.ts')
+      const { writeWholeFile } = await import('../../report/write-file.ts')
+      const plain = Readable.from(dumpDatabase(db.url, packageJson.version))
+      const gzip = createGzip()
+      plain.on('error', (error) => gzip.destroy(error))
+      await writeWholeFile(resolve(file), file.endsWith('.gz') ? plain.pipe(gzip) : plain)
+      const { home } = context.config
+      const about = `It has all data of the database in ${home}; \`storerank restore\` puts it into a new one.`
+      return { parts: [verbatim(resolve(file)), line(about)] }
+    })
+  },
+})

@@ -1,0 +1,30 @@
+import { argument, command, option } from '../command.ts'
+import { oneOf } from '../option-values.ts'
+import { withDatabase } from '../with-database.ts'
+
+export const exportCommand = command({
+  name: 'export',
+  group: 'Look',
+  summary:
+    'stream a view, SQL that selects, the watches or the rules of alerts: to a file or stdout, of any size',
+  arguments: {
+    what: argument(
+      '<what>',
+      'the name of a view, a SELECT, or `watches` or `alerts`, which `storerank import` reads',
+    ),
+  },
+  options: {
+    format: option(
+      '<format>',
+      'csv, jsonl or parquet (default: by the name of the file, else csv)',
+      oneOf('format', ['csv', 'jsonl', 'parquet']),
+    ),
+    out: option('<file>', 'file to write, whole or not at all (default: stdout)'),
+  },
+  examples: ['storerank export rank_history --out ranks.parquet'],
+  run: async (options, context) => {
+    const { chooseFormat, exportRows } = await import('../export.ts')
+    const format = chooseFormat(options, context)
+    return withDatabase(context, ({ db }) => exportRows(db, { ...options, format }, context))
+  },
+})

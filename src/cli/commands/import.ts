@@ -1,0 +1,26 @@
+import { argument, command, flag, option } from '../command.ts'
+import { encoding } from '../option-values.ts'
+
+export const importCommand = command({
+  name: 'import',
+  group: 'Watch',
+  summary:
+    'bring watches or rules of alerts in from CSV files: adds and changes what they name, deletes nothing',
+  arguments: {
+    files: argument(
+      '<file...>',
+      'CSV whose first line names columns of keyword_watch, app_watch or chart_watch, or what `export alerts` has; - is stdin',
+    ),
+  },
+  options: {
+    trial: flag('say what would happen and what it would cost, and change nothing'),
+    replace: option('<project>', 'disable what the files do not name of this project'),
+    encoding: option(
+      '<name>',
+      'of files that are not UTF-8, such as windows-1252 (default: guessed)',
+      encoding,
+    ),
+  },
+  examples: ['storerank import keywords.csv --trial'],
+  run: async (options, context) => (await import('../import.ts')).importFiles(options, context),
+})

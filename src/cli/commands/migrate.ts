@@ -1,0 +1,30 @@
+import { command, flag } from '../command.ts'
+import { line } from '../document.ts'
+import { withDatabase } from '../with-database.ts'
+
+export const migrate = command({
+  name: 'migrate',
+  group: 'Set up',
+  summary: 'apply the migrations to the database and exit',
+  options: {
+    distribute: flag('distribute the history over the workers of Citus; see docs/scale.md'),
+  },
+  examples: ['storerank migrate'],
+  run: ({ distribute: distributes }, context) =>
+    withDatabase(
+      context,
+      async ({ db }) => {
+        const { openQueue } = await import('../../queue/queue.ts')
+        const { distribute, grantRoles } = await import('../../db/migrate.ts')
+        // pg-boss keeps its own tables, and makes them when it starts.
+        const queue = await openQueue(db.url, context.log)
+        await queue.stop(0)
+        if (distributes) await distribute(db.url)
+        const hindrance = await grantRoles(db)
+        const distributed = distributes ? ', and its history is distributed' : ''
+        const done = `The database is at the schema of this version${distributed}.`
+        return { parts: [line(done), ...(hindrance === null ? [] : [line(hindrance)])] }
+      },
+      { makes: 'any' },
+    ),
+})

@@ -1,0 +1,12 @@
+import { command, flag } from '../command.ts'
+import { withDatabase } from '../with-database.ts'
+
+export const plan = command({
+  name: 'plan',
+  group: 'Look',
+  summary: 'show what is due, what it would cost and what the budget would cut; posts nothing',
+  options: { json: flag('print JSON instead of a table') },
+  examples: ['storerank plan --json'],
+  run: (_, context) =>
+    withDatabase(context, async ({ db }) => (await import('../plan.ts')).showPlan(db, context)),
+})

@@ -1,0 +1,18 @@
+import { command, flag } from '../command.ts'
+
+export const status = command({
+  name: 'status',
+  group: 'Look',
+  summary: 'show the last runs, the backlog, the budgets, the problems and the next ticks',
+  options: {
+    json: flag('print JSON instead of tables'),
+    check: flag(
+      'print only what is wrong; exit with 0 when nothing is, 1 when something is, 2 when it cannot be told',
+    ),
+  },
+  examples: ['storerank status --check'],
+  run: async ({ check }, context) => {
+    const { checkStatus, showStatus } = await import('../status.ts')
+    return check ? checkStatus(context) : showStatus(context)
+  },
+})

@@ -1,0 +1,29 @@
+import { argument, command, flag, option, repeated } from '../command.ts'
+import { interval, oneOf, priority, wholeNumber } from '../option-values.ts'
+
+export const watch = command({
+  name: 'watch',
+  group: 'Watch',
+  summary: 'watch one keyword, with defaults that it tells; --from-app proposes keywords instead',
+  arguments: { keyword: argument('[keyword]', 'as people type it into the search of the store') },
+  options: {
+    app: repeated(option('<id>', 'an app of the project, which is ranked on it; may be repeated')),
+    store: option(
+      '<store>',
+      'ios or android (default: by the id of the app, else ios)',
+      oneOf('store', ['ios', 'android']),
+    ),
+    location: option('<name>', 'a country or place by name or code (default: the usual one of the project)'),
+    language: option('<code>', 'such as en (default: the usual one of the project)'),
+    project: option('<name>', 'default: that of the app, or the only one'),
+    every: option('<interval>', 'how often: 1, 2, 3, 4, 6, 8 or 12h, 1 to 31d', interval),
+    depth: option('<number>', 'results to look at', wholeNumber(1, 700)),
+    priority: option('<number>', '1, or 2: twice the price', priority),
+    tag: repeated(option('<tag>', 'may be repeated')),
+    fromApp: option('<id>', 'propose keywords on which this app ranks in what is stored'),
+    json: flag('print proposals as JSON'),
+    csv: flag('print proposals as the file that `storerank import` reads', { conflicts: ['json'] }),
+  },
+  examples: ['storerank watch "meditation timer" --app 1480010017 --store ios --location "United States"'],
+  run: async (options, context) => (await import('../watch.ts')).watchOrPropose(options, context),
+})

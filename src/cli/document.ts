@@ -1,0 +1,66 @@
+/** What a command says at its end, apart from how it is printed (print.ts). */
+
+/** A stream to print on; `columns` is the width of the terminal when it is one. */
+export type Output = NodeJS.WritableStream & {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+}
+
+export interface Document {
+  readonly parts: readonly Part[]
+  /** What `--json` prints instead. */
+  readonly data?: unknown
+  /** Sentences for stderr, behind all else: why a person should look twice. */
+  readonly warnings?: readonly string[]
+  /** Default: 0. */
+  readonly exitCode?: number
+  /** Goes through the pager where it is larger than the terminal; `wide`: with tables that do not fit it, as a pager scrolls. */
+  readonly paged?: 'wide' | 'fitting'
+}
+
+export type Part =
+  | { readonly kind: 'heading' | 'line' | 'verbatim'; readonly text: string }
+  | { readonly kind: 'table'; readonly rows: readonly Row[]; readonly columns: readonly Column[] }
+
+export type Row = Readonly<Record<string, unknown>>
+
+export interface Column {
+  readonly key: string
+  /** Default: right when every value is a number. */
+  readonly align?: 'left' | 'right'
+}
+
+/** Begins a chapter, with an empty line before it. */
+export function heading(text: string): Part {
+  return { kind: 'heading', text }
+}
+
+/** A sentence. Where it is longer than the line of a terminal, its other lines are indented as the first one. */
+export function line(text: string): Part {
+  return { kind: 'line', text }
+}
+
+/** What people copy, and no terminal may break: a command, an address. */
+export function verbatim(text: string): Part {
+  return { kind: 'verbatim', text }
+}
+
+/**
+ * A table with a line for each row.
+ * @param columns the keys in their order; default: those of the first row
+ * @param right keys whose texts are aligned to the right, as numbers are anyway
+ */
+export function table(
+  rows: readonly object[],
+  {
+    columns = Object.keys(rows[0] ?? {}),
+    right = [],
+  }: { columns?: readonly string[]; right?: readonly string[] } = {},
+): Part {
+  return {
+    kind: 'table',
+    rows: rows as readonly Row[],
+    columns: columns.map((key) => (right.includes(key) ? { key, align: 'right' } : { key })),
+  }
+}

@@ -4,10 +4,12 @@
  */
 import { createTransport, type Transporter } from 'nodemailer'
 import { UnavailableError } from '../errors.ts'
+import { describeUnreachable, quoteReply, secretsOf } from '../trouble.ts'
 import type { Outgoing } from './content.ts'
 import { renderHtml, renderText } from './render.ts'
 import type { AlertSettings, Channel } from './settings.ts'
 
+const PARTY = 'The mail server of SMTP_URL'
 /** Of each step. */
 const STEP_TIMEOUT_MS = 10_000
 /** Of all of them, with the page. */
@@ -23,9 +25,10 @@ export async function sendMail(
   settings: AlertSettings,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const transport = openTransport(new URL(settings.smtpUrl?.reveal() ?? ''))
+  const url = new URL(settings.smtpUrl?.reveal() ?? '')
+  const transport = openTransport(url)
   try {
-    const { rejected = [] } = await transport.sendMail({
+    const { rejected = [], rejectedErrors = [] } = await transport.sendMail({
       signal: AbortSignal.any([signal, AbortSignal.timeout(MAIL_TIMEOUT_MS)]),
       messageId: `<${id}@storerank>`,
       from: settings.smtpFrom ?? '',
@@ -37,12 +40,13 @@ export async function sendMail(
       attachments: attachment === null ? [] : [{ ...attachment, contentType: 'text/html; charset=utf-8' }],
     })
     if (rejected.length === 0) return null
-    return `The mail server of SMTP_URL did not take the message for ${rejected.join(', ')}.`
+    const reply = rejectedErrors[0]?.response
+    const reason = reply === undefined ? '' : `: ${quoteReply(reply, secretsOf(url))}`
+    return `${PARTY} did not take the message for ${rejected.join(', ')}${reason}.`
   } catch (error) {
     if (signal.aborted) throw error
-    throw new UnavailableError(`The mail server of SMTP_URL did not take the message: ${explain(error)}.`, {
-      cause: error,
-    })
+    // Without its cause: an error of the network below another one is taken for the database's.
+    throw new UnavailableError(describeRefusal(error, secretsOf(url)))
   } finally {
     transport.close()
   }
@@ -68,8 +72,22 @@ function openTransport(url: URL): Transporter {
   })
 }
 
-function explain(error: unknown): string {
-  const { code, responseCode } = error as { code?: string; responseCode?: number }
-  if (code === 'EABORT') return `it did not answer within ${MAIL_TIMEOUT_MS / 1000} seconds`
-  return [code, responseCode].filter(Boolean).join(' ') || 'no reason is known'
+/** What the server replied, or why there was no reply. */
+function describeRefusal(error: unknown, secrets: readonly string[]): string {
+  const { code = '', response, responseCode } = error as SmtpError
+  if (response === undefined) return describeUnreachable(PARTY, error)
+  const reply = quoteReply(response, secrets)
+  return `${PARTY} did not take the message: ${reply}. ${remedyOf(code, responseCode)}`
+}
+
+interface SmtpError {
+  readonly code?: string
+  readonly response?: string
+  readonly responseCode?: number
+}
+
+function remedyOf(code: string, responseCode = 0): string {
+  if (code === 'EAUTH') return 'Check the login of SMTP_URL, and that the server lets a program log in.'
+  if (code === 'EENVELOPE') return 'Check SMTP_FROM and the addresses of the channel.'
+  return responseCode < 500 ? 'It may take it later.' : 'Ask those who run the mail server.'
 }

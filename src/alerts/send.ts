@@ -11,6 +11,7 @@ import {
   StorerankError,
   UnavailableError,
 } from '../errors.ts'
+import { describeStatus, describeUnreachable, quoteReply, secretsOf } from '../trouble.ts'
 import { checkAddress } from './address.ts'
 import type { Outgoing } from './content.ts'
 import { sendMail } from './mail.ts'
@@ -55,11 +56,11 @@ export async function send(
  */
 export function checkChannel(channel: Channel, settings: AlertSettings): void {
   if (channel.kind === 'email') {
-    if (settings.smtpUrl === null || settings.smtpFrom === null)
-      throw new ConfigurationError(
-        `The channel "${channel.name}" sends e-mail, for which ${settings.smtpUrl === null ? 'SMTP_URL' : 'SMTP_FROM'} has to be set for the runners.`,
-      )
-    return
+    const missing = settings.smtpUrl === null ? 'SMTP_URL' : settings.smtpFrom === null ? 'SMTP_FROM' : null
+    if (missing === null) return
+    throw new ConfigurationError(
+      `The channel "${channel.name}" sends e-mail, for which ${missing} has to be set for the runners.`,
+    )
   }
   const secret = secretOf(channel, settings)
   if (channel.kind === 'webhook') readSigners(channel, secret)
@@ -89,7 +90,8 @@ function readSigners(channel: Channel, secret: string): Webhook[] {
   const isRight = (text: string) => /^(whsec_)?[A-Za-z0-9+/]{32,}={0,2}$/.test(text)
   if (texts.length > 0 && texts.every(isRight)) return texts.map((text) => new Webhook(text))
   throw new ConfigurationError(
-    `${channel.secretVariable} of the channel "${channel.name}" must be a signing secret of at least 24 bytes in base64, or several with spaces between: echo whsec_$(openssl rand -base64 24).`,
+    `${channel.secretVariable} of the channel "${channel.name}" must be a signing secret of at least 24 bytes in ` +
+      'base64, or several with spaces between: echo whsec_$(openssl rand -base64 24).',
   )
 }
 
@@ -101,7 +103,7 @@ async function post(
   signal: AbortSignal,
 ): Promise<void> {
   const { url, lookup } = checkAddress(address, settings.privateHosts)
-  const agent = new Agent({ connect: { lookup, timeout: TIMEOUT_MS }, maxResponseSize: MAX_ANSWER_BYTES })
+  const agent = new Agent({ connect: { lookup, timeout: TIMEOUT_MS } })
   try {
     const answer = await request(url, {
       method: 'POST',
@@ -110,12 +112,15 @@ async function post(
       body,
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     })
-    answer.body.on('error', () => {}).destroy()
-    refuse(answer)
+    answer.body.on('error', () => {})
+    if (answer.statusCode >= 200 && answer.statusCode < 300) answer.body.destroy()
+    else throw await refusalOf(answer, url)
   } catch (error) {
-    if ((error instanceof StorerankError && !(error instanceof ConfigurationError)) || signal.aborted)
+    if (signal.aborted || (error instanceof StorerankError && !(error instanceof ConfigurationError)))
       throw error
-    throw new UnavailableError(explain(error), { cause: error })
+    if (error instanceof ConfigurationError) throw new UnavailableError(error.message, { cause: error })
+    // Without its cause: an error of the network below another one is taken for the database's.
+    throw new UnavailableError(describeUnreachable('The receiver', error))
   } finally {
     await agent.destroy()
   }
@@ -125,21 +130,33 @@ async function post(
  * As Standard Webhooks has it: 2xx is taken, 410 wants no more, and what else there is may say when to try
  * again.
  */
-function refuse({ statusCode, headers }: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>): void {
-  if (statusCode >= 200 && statusCode < 300) return
-  const answered = `The receiver answered HTTP ${statusCode}`
-  if (statusCode === GONE)
-    throw new RejectedError(`${answered} (Gone): it wants no more messages.`, statusCode)
+async function refusalOf(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  url: URL,
+): Promise<StorerankError> {
+  const said = await readStart(body)
+  if (statusCode === GONE) {
+    const reason = said === '' ? '' : ` It says ${quoteReply(said, secretsOf(url))}.`
+    const gone = `The receiver answered HTTP ${statusCode} (Gone): it wants no more messages.${reason}`
+    return new RejectedError(gone, statusCode)
+  }
+  const sentence = describeStatus('The receiver', statusCode, said, secretsOf(url))
   const retryAfterMs = readRetryAfterMs(headers, Date.now())
-  if (retryAfterMs !== null)
-    throw new RateLimitedError(`${answered}, and says when to try again.`, retryAfterMs)
-  const isRedirect = statusCode >= 300 && statusCode < 400
-  throw new UnavailableError(`${answered}${isRedirect ? ', and no redirect is followed' : ''}.`)
+  return retryAfterMs === null
+    ? new UnavailableError(sentence)
+    : new RateLimitedError(`${sentence} It says when to try again.`, retryAfterMs)
 }
 
-function explain(error: unknown): string {
-  if (error instanceof ConfigurationError) return error.message
-  const { name, code, message } = error as Error & { code?: string }
-  if (name === 'TimeoutError') return `The receiver did not answer within ${TIMEOUT_MS / 1000} seconds.`
-  return `The receiver could not be reached: ${code ?? message}.`
+/** What came of an answer before it ended, broke off or became too long: what is left of it is not read. */
+async function readStart(body: Dispatcher.ResponseData['body']): Promise<string> {
+  let start = Buffer.alloc(0)
+  try {
+    for await (const chunk of body) {
+      start = Buffer.concat([start, chunk])
+      if (start.length >= MAX_ANSWER_BYTES) break
+    }
+  } catch {
+    // The status is told without it.
+  }
+  return start.subarray(0, MAX_ANSWER_BYTES).toString()
 }

@@ -1,8 +1,14 @@
-/** Calls HEARTBEAT_URL, so that a service elsewhere notices when the calls stay out. Nothing is sent but the call itself. */
+/**
+ * Calls HEARTBEAT_URL, so that a service elsewhere notices when the calls stay out. Nothing is sent but the
+ * call itself.
+ */
 import type { Logger } from 'pino'
 import type { Secret } from '../secret.ts'
+import { describeStatus, describeUnreachable, secretsOf } from '../trouble.ts'
 
+const PARTY = 'The receiver of HEARTBEAT_URL'
 const TIMEOUT_MS = 10_000
+const MOST_CHARACTERS = 4096
 
 /** Never throws: a heartbeat that fails is the other side's to notice. */
 export async function beat(url: Secret, log: Logger): Promise<void> {
@@ -11,12 +17,28 @@ export async function beat(url: Secret, log: Logger): Promise<void> {
       signal: AbortSignal.timeout(TIMEOUT_MS),
       redirect: 'follow',
     })
-    await response.body?.cancel()
-    if (!response.ok) log.warn({ httpStatus: response.status }, 'the heartbeat was refused')
-  } catch (error) {
-    log.warn(
-      { reason: error instanceof Error ? error.message : String(error) },
-      'the heartbeat could not be sent',
+    if (response.ok) return await response.body?.cancel()
+    const reason = describeStatus(
+      PARTY,
+      response.status,
+      await readStart(response),
+      secretsOf(new URL(url.reveal())),
     )
+    log.warn({ httpStatus: response.status, reason }, 'the heartbeat was refused')
+  } catch (error) {
+    log.warn({ reason: describeUnreachable(PARTY, error) }, 'the heartbeat could not be sent')
   }
+}
+
+/** Of an answer no more is read. */
+async function readStart(response: Response): Promise<string> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (text.length < MOST_CHARACTERS) {
+    const { done = true, value = '' } = (await reader?.read()) ?? {}
+    if (done) return text
+    text += value
+  }
+  await reader?.cancel()
+  return text
 }

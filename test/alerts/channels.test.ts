@@ -105,7 +105,7 @@ describe('a channel', () => {
     }
     assert.deepEqual(hours, [2, 24, 0.1, 0.1, 3])
     assert.deepEqual(await world.states(), [
-      'pending 5 The receiver answered HTTP 503, and says when to try again.',
+      'pending 5 The receiver answered HTTP 503. See its own log. It says when to try again.',
     ])
   })
 

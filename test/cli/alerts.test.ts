@@ -84,6 +84,18 @@ test('a test of a channel is marked as one, and signed; a channel that is not th
   )
 })
 
+test('a test of a channel whose receiver is dead says so, and nothing of the database', async () => {
+  const receiver = await startReceiver()
+  await receiver.close()
+  await list.sql`update alert_channel set address = ${receiver.url} where name = 'ops'`
+  const { code, stderr } = await callCommand(['alerts', 'test', 'ops'], { env })
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^The receiver could not be reached: nothing listens there \(ECONNREFUSED\)\. Check that it runs/,
+  )
+})
+
 test('`run alerts` tells what it finds before it ends, and leaves posts to others', async (t) => {
   const sandbox = await startSandbox({ readyMs: 0 })
   t.after(() => sandbox.close())

@@ -1,0 +1,246 @@
+/** Each error that leaves a sender names the party, the reason that it gave, and what to do; no secret, and never the database. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import { describe, test } from 'node:test'
+import { pino } from 'pino'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { send } from '../../src/alerts/send.ts'
+import { type Channel, NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
+import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
+import { beat } from '../../src/monitor/heartbeat.ts'
+import { Secret } from '../../src/secret.ts'
+import { describeUnreachable } from '../../src/trouble.ts'
+import { CERTIFICATE, KEY } from '../support/certificate.ts'
+
+const PATH = '/services/T0000000/B0000000/a-secret-of-the-path'
+const PASSWORD = 'the-password-of-the-mail'
+const SECRET = `whsec_${randomBytes(24).toString('base64')}`
+const MESSAGE = {
+  id: '00000000-0000-7000-8000-000000000000',
+  content: {
+    type: 'alerts.test',
+    at: '2026-03-01T00:00:00Z',
+    project: null,
+    title: 't',
+    summary: [],
+    lines: [],
+    rest: 0,
+  },
+  attachment: null,
+} as const
+const CHANNEL: Channel = {
+  id: 1,
+  name: 'ops',
+  kind: 'webhook',
+  address: null,
+  secretVariable: 'ALERT_OPS',
+  maxLines: 20,
+  report: false,
+  digest: 'instant',
+}
+
+async function listen(t: { after(run: () => void): void }, server: Server): Promise<number> {
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** What a sender throws, as a channel of each kind that goes by HTTP, by the address. */
+async function refusedAt(address: string): Promise<Error> {
+  const { signal } = new AbortController()
+  const webhook = { ...NO_ALERT_SETTINGS, secrets: new Map([['ALERT_OPS', new Secret(SECRET)]]) }
+  const slack = { ...NO_ALERT_SETTINGS, secrets: new Map([['ALERT_OPS', new Secret(address)]]) }
+  const errors = await Promise.all([
+    send({ ...CHANNEL, address }, MESSAGE, webhook, signal).catch((error) => error),
+    send({ ...CHANNEL, kind: 'slack' }, MESSAGE, slack, signal).catch((error) => error),
+  ])
+  // Whether a socket ends or is reset is chance.
+  const [first, second] = errors.map(({ message }) => message.replace(/ \([A-Z_]+\)/, ''))
+  assert.equal(first, second)
+  return errors[0]
+}
+
+function assertTold(error: Error, party: string, says: RegExp): void {
+  const { message } = error
+  assert.ok(message.startsWith(`${party} `), message)
+  assert.match(message, says)
+  assert.match(message, /[.] [A-Z][^.]*\.$/, 'it ends in what to do')
+  assert.doesNotMatch(message, /a-secret|T0000000|whsec_|the-password|undefined|\[object/)
+  assert.equal(describeDatabaseTrouble(error), null, 'it is no trouble of the database')
+}
+
+describe('a receiver', () => {
+  const ANSWERS: readonly (readonly [status: number, body: string, says: RegExp])[] = [
+    [400, 'invalid_blocks', /HTTP 400: "invalid_blocks"\. Check that it takes what is sent to it\.$/],
+    [404, 'no_service', /HTTP 404: "no_service"\. Check its address\.$/],
+    [403, '', /HTTP 403\. Check its address and its secret\.$/],
+    [
+      404,
+      JSON.stringify({
+        code: 404,
+        message: 'The webhook is not registered.',
+        hint: 'The workflow must be active.',
+      }),
+      /"The webhook is not registered\.; The workflow must be active"/,
+    ],
+    [422, JSON.stringify({ error: { message: 'embeds[0] is empty' } }), /: "embeds\[0\] is empty"/],
+    [422, JSON.stringify({ code: 50035 }), /: "\{"code":50035\}"/],
+    [
+      502,
+      '<html><style>a{}</style><h1>Bad\n Gateway</h1>nginx</html>',
+      /: "Bad Gateway nginx"\. See its own log\.$/,
+    ],
+    [404, `Cannot POST ${PATH}`, /: "Cannot POST \[secret\]"/],
+    [404, `No token ${PATH.split('/').at(-1)}\u001b[31m`, /: "No token \[secret\]␛\[31m"/],
+    [500, 'x'.repeat(100_000), /: "x{300}…"/],
+    [307, '', /HTTP 307\. Write the address to which it leads: no redirect is followed\.$/],
+    [410, 'archived', /HTTP 410 \(Gone\): it wants no more messages\. It says "archived"\.$/],
+    [429, 'slow down', /HTTP 429: "slow down"\. It takes more later\.$/],
+  ]
+
+  test('that answers with a status is told with what it says', async (t) => {
+    let answer: RequestListener = () => {}
+    const port = await listen(
+      t,
+      createServer((request, response) => answer(request, response)),
+    )
+    for (const [status, body, says] of ANSWERS) {
+      answer = (_, response) => response.writeHead(status).end(body)
+      assertTold(await refusedAt(`http://127.0.0.1:${port}${PATH}`), 'The receiver', says)
+    }
+  })
+
+  test('that cannot be reached is told with the reason', async (t) => {
+    const closed = createTcpServer()
+    const port = await listen(t, closed)
+    await new Promise((done) => closed.close(done))
+    const drops = await listen(
+      t,
+      createTcpServer((socket) => socket.destroy()),
+    )
+    const babbles = await listen(
+      t,
+      createTcpServer((socket) => socket.end('220 mail.example.com ESMTP\r\n')),
+    )
+    const untrusted = await listen(t, createTlsServer({ key: KEY, cert: CERTIFICATE }))
+    for (const [address, says] of [
+      [
+        `http://127.0.0.1:${port}`,
+        /could not be reached: nothing listens there \(ECONNREFUSED\)\. Check that it runs/,
+      ],
+      [`http://127.0.0.1:${drops}`, /closed the connection before it answered/],
+      [`http://127.0.0.1:${babbles}`, /what it answers is no HTTP/],
+      [`https://127.0.0.1:${drops}`, /closed the connection|does not speak TLS/],
+      [`https://localhost:${untrusted}`, /certificate is not trusted.* NODE_EXTRA_CA_CERTS\.$/],
+      ['https://nowhere.invalid', /no name server (knows its host|answers)/],
+    ] as const)
+      assertTold(await refusedAt(`${address}${PATH}`), 'The receiver', says)
+  })
+
+  test('that does not answer in time, or is nowhere, is told apart by the code, however deep it stands', () => {
+    const coded = (code: string) => Object.assign(new Error('what happened'), { code })
+    for (const [error, says] of [
+      [new DOMException('The operation was aborted', 'TimeoutError'), /did not answer in time\. Check/],
+      [coded('UND_ERR_CONNECT_TIMEOUT'), /did not answer in time \(UND_ERR_CONNECT_TIMEOUT\)/],
+      [
+        new TypeError('fetch failed', { cause: coded('ENETUNREACH') }),
+        /no network leads there \(ENETUNREACH\)/,
+      ],
+      [new AggregateError([coded('EHOSTUNREACH'), coded('ECONNREFUSED')]), /\(ECONNREFUSED\)/],
+      [coded('EPROTO'), /does not speak TLS there/],
+      [new Error('something new.'), /could not be reached: something new\. See its own log\.$/],
+      ['text', /no reason is known/],
+    ] as const)
+      assert.match(describeUnreachable('The receiver', error), says)
+  })
+})
+
+describe('a mail server', () => {
+  const startMail = async (t: { after(run: () => void): void }, options: SMTPServerOptions) => {
+    const server = new SMTPServer({ authOptional: true, hideSTARTTLS: true, logger: false, ...options })
+    server.on('error', () => {})
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    t.after(() => server.close())
+    return (server.server.address() as AddressInfo).port
+  }
+  const refusedBy = async (port: number, login = '') => {
+    const smtpUrl = new Secret(`smtp://${login}127.0.0.1:${port}`)
+    const settings = { ...NO_ALERT_SETTINGS, smtpUrl, smtpFrom: 'ranks@example.com' }
+    const channel: Channel = { ...CHANNEL, kind: 'email', address: 'ann@example.com', secretVariable: null }
+    return send(channel, MESSAGE, settings, new AbortController().signal).catch((error) => error)
+  }
+  const replying = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code })
+
+  test('is told with what it replied to the login, to the addresses and to the message', async (t) => {
+    const login = await startMail(t, {
+      authOptional: false,
+      allowInsecureAuth: true,
+      onAuth: (_auth, _session, done) =>
+        done(replying(535, `5.7.139 SmtpClientAuthentication is disabled for the Tenant (${PASSWORD})`)),
+    })
+    assertTold(
+      await refusedBy(login, `me:${PASSWORD}@`),
+      'The mail server of SMTP_URL',
+      /did not take the message: ".*SmtpClientAuthentication is disabled for the Tenant \(\[secret\]\)"\. Check the login of SMTP_URL/,
+    )
+    const addresses = await startMail(t, {
+      onRcptTo: (_address, _session, done) => done(replying(550, 'no such person')),
+    })
+    assertTold(
+      await refusedBy(addresses),
+      'The mail server of SMTP_URL',
+      /"550 no such person"\. Check SMTP_FROM and the addresses of the channel\.$/,
+    )
+    for (const [code, remedy] of [
+      [451, 'It may take it later.'],
+      [554, 'Ask those who run the mail server.'],
+    ] as const) {
+      const port = await startMail(t, {
+        onData: (stream, _session, done) => {
+          stream.resume().on('end', () => done(replying(code, 'policy of the house')))
+        },
+      })
+      const error = await refusedBy(port)
+      assertTold(error, 'The mail server of SMTP_URL', /"\d+ policy of the house"/)
+      assert.ok(error.message.endsWith(remedy), error.message)
+    }
+  })
+
+  test('that cannot be reached is told with the reason', async (t) => {
+    const closed = createTcpServer()
+    const port = await listen(t, closed)
+    await new Promise((done) => closed.close(done))
+    const drops = await listen(
+      t,
+      createTcpServer((socket) => socket.destroy()),
+    )
+    assertTold(await refusedBy(port), 'The mail server of SMTP_URL', /nothing listens there \(ECONNREFUSED\)/)
+    assertTold(
+      await refusedBy(drops),
+      'The mail server of SMTP_URL',
+      /closed the connection|could not be reached/,
+    )
+  })
+})
+
+test('a heartbeat that is refused is logged with what its receiver says, and without its address', async (t) => {
+  const lines: { reason: string; httpStatus?: number }[] = []
+  const log = pino({}, { write: (line) => lines.push(JSON.parse(line)) })
+  const server = createServer((_, response) =>
+    response.writeHead(404).end(`The workflow at ${PATH} must be active`),
+  )
+  const port = await listen(t, server)
+  await beat(new Secret(`http://127.0.0.1:${port}${PATH}`), log)
+  await new Promise((done) => server.close(done))
+  await beat(new Secret(`http://127.0.0.1:${port}${PATH}`), log)
+  assert.deepEqual(
+    lines.map(({ reason }) => reason),
+    [
+      'The receiver of HEARTBEAT_URL answered HTTP 404: "The workflow at [secret] must be active". Check its address.',
+      'The receiver of HEARTBEAT_URL could not be reached: nothing listens there (ECONNREFUSED). Check that it runs, and the port.',
+    ],
+  )
+})

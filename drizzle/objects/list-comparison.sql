@@ -1,4 +1,5 @@
--- Like for like: which lists a comparison of two times is over, and with what, is said here alone.
+-- Like for like: which lists a comparison of two times is over, and with what. By days it is compared_ranks,
+-- which takes the last measurement of each.
 --
 -- Each time is read by the ids of all lists at once, which is one query where the history is distributed.
 -- The planner takes such a set for a handful of rows: of many lists it is asked where nested loops are off,
@@ -81,20 +82,19 @@ begin atomic
     rank_climb(f.rank_before, case when f.rank_before is null then 'not_in_top' else 'ranked' end,
       l.depth_before, f.rank, case when f.rank is null then 'not_in_top' else 'ranked' end, l.depth),
     l.is_compared,
-    l.compared_weight * case when a.app is not null then (select weights from curve)[f.rank]
-      else (select totals from curve)[
-        least(cardinality(l.app_ids), (select cardinality(totals) from curve))] end,
-    l.compared_weight * case when a.app is not null then (select weights from curve)[f.rank_before]
-      else (select totals from curve)[
-        least(cardinality(l.app_ids_before), (select cardinality(totals) from curve))] end,
+    l.compared_weight * case when a.app is not null then w.weights[f.rank]
+      else places_worth(l.app_ids[:l.common_depth], w.weights, w.totals) end,
+    l.compared_weight * case when a.app is not null then w.weights[f.rank_before]
+      else places_worth(l.app_ids_before[:l.common_depth], w.weights, w.totals) end,
     case when a.app is null then l.app_ids[:in_top] end,
     case when a.app is null then l.app_ids_before[:in_top] end, l.target_id, a.app
   from (
-    select c.*, c.is_complete and c.was_complete as is_compared,
+    select c.*, least(c.depth, c.depth_before) as common_depth, c.is_complete and c.was_complete as is_compared,
       case when c.is_complete and c.was_complete then c.weight end as compared_weight
     from list_comparison(in_project, in_slot, in_back, in_tag, in_targets) c
     offset 0
   ) l
+  cross join curve w
   cross join lateral (
     select a.app, a.app_id, a.role from project_apps(in_project) a
     where a.store = l.store and a.ended_at is null

@@ -91,3 +91,17 @@ test('what was not asked for at both times is not missed', async () => {
   await list.capture('ended', slotOf(2), ['1001'])
   assert.deepEqual(await compare(slotOf(2)), ['daily false', 'ended 02 00 1001 1→1 0', 'ended 02 00 true'])
 })
+
+test('a list weighs what its places weigh to the depth of both times, without those of no app', async () => {
+  await list.addApp()
+  await list.addKeyword()
+  await list.capture('yoga', slotOf(1), ['1001', '7'], { depth: 2 })
+  await list.setNow('2026-03-02 06:00+00')
+  await list.capture('yoga', slotOf(2), ['7', '1001', '8', '9'])
+  const worths = () => list.sql`
+    select round(worth::numeric, 2) as worth, round(worth_before::numeric, 2) as worth_before
+    from rank_comparison('fitness', ${slotOf(2)}) where app is null`
+  assert.deepEqual([...(await worths())], [{ worth: '1.50', worth_before: '1.50' }])
+  await list.sql`update ranking set app_ids[1] = 0 where slot = ${slotOf(2)}`
+  assert.deepEqual([...(await worths())], [{ worth: '0.50', worth_before: '1.50' }])
+})

@@ -90,7 +90,7 @@ function moneyFigure({ days, money }: Report): Figure {
     lines: [
       {
         name: 'Spent',
-        className: 'spent',
+        className: 'own0',
         values: money.spentMicros.map((micros) => Math.max(0, micros) / MICROS_PER_USD),
         texts: money.spentMicros.map(formatMicros),
       },

@@ -125,7 +125,7 @@ export function drawSpark(pen, ranks, { width, height }) {
     height,
     'aria-hidden': 'true',
   }
-  return pen.element('svg', attributes, drawLine(pen, plot, 'app0', ranks, y.at))
+  return pen.element('svg', attributes, drawLine(pen, plot, 'own0', ranks, y.at))
 }
 
 /**

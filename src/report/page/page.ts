@@ -83,7 +83,7 @@ interface Assets {
   readonly script: string
 }
 
-const STYLES = ['theme', 'layout', 'charts', 'tables', 'media']
+const STYLES = ['theme', 'hues', 'layout', 'charts', 'tables', 'media']
 const LIBRARIES = ['d3-array', 'd3-path', 'd3-shape']
 const SCRIPTS = [
   'days',
@@ -99,12 +99,18 @@ function readAssets(): Assets {
   const own = (name: string) => read(new URL(name, import.meta.url))
   const d3 = (name: string) => read(new URL(`${name}.min.js`, import.meta.resolve(name)))
   assets ??= {
-    style: STYLES.map((name) => own(`style/${name}.css`)).join('\n'),
+    style: [nameHues(own('style/hues.css')), ...STYLES.map((name) => own(`style/${name}.css`))].join('\n'),
     libraries: LIBRARIES.map(d3),
     // One module of several files: what one imports stands before it.
     script: SCRIPTS.map((name) => bare(own(`${name}.js`))).join(''),
   }
   return assets
+}
+
+/** A class for each hue: lines and bars have its colour, and a badge its border. */
+function nameHues(hues: string): string {
+  const names = [...hues.matchAll(/--(\w+):/g)].map(([, name]) => name)
+  return names.map((name) => `.${name} { --hue: var(--${name}); color: var(--hue); }`).join('\n')
 }
 
 /** Without imports and comments. */

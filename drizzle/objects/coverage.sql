@@ -3,34 +3,41 @@ create or replace function owed_slots(in_project text, from_day date, to_day dat
 returns table (day date, store text, function text, subject text, tags text[], gap text, reason text)
 language sql stable parallel safe
 begin atomic
-  select c.day, p.store, case p.list when 'chart' then 'app_list' else 'app_searches' end, coalesce(p.keyword, p.collection), p.tags,
+  select c.day, p.store, case p.list when 'chart' then 'app_list' else 'app_searches' end,
+    coalesce(p.keyword, p.collection), p.tags,
     r.gap, r.reason
   from ranking_row r
   join project_lists(in_project) p on p.target_id = r.target_id
-  join project_slots(in_project, from_day, to_day) c on c.slot = r.slot and case when c.every = p.every then true else false end
+  join project_slots(in_project, from_day, to_day) c on c.slot = r.slot
+    and case when c.every = p.every then true else false end
   where r.slot >= (from_day - 1) + timetz '00:00+00' and r.slot < (to_day + 2) + timetz '00:00+00'
     and case when r.slot < p.first_slot or r.slot > p.last_slot then false
       when r.gap = 'missed' then slot_end(p.every, r.slot) <= coalesce(p.ended_at, 'infinity') else true end
   union all
-  select c.day, p.store, case p.list when 'chart' then 'app_list' else 'app_searches' end, coalesce(p.keyword, p.collection), p.tags,
+  select c.day, p.store, case p.list when 'chart' then 'app_list' else 'app_searches' end,
+    coalesce(p.keyword, p.collection), p.tags,
     'pending', null
   from pending_rankings(in_project, from_day, to_day) s
   join project_lists(in_project) p on p.period_id = s.period_id
-  join project_slots(in_project, from_day, to_day) c on c.slot = s.slot and case when c.every = p.every then true else false end
+  join project_slots(in_project, from_day, to_day) c on c.slot = s.slot
+    and case when c.every = p.every then true else false end
   union all
   select c.day, t.store, t.function, t.app_id, t.tags, s.gap, s.reason
   from app_slot s
   join project_targets(in_project) t on t.target_id = s.target_id
-  join project_slots(in_project, from_day, to_day) c on c.slot = s.slot and case when c.every = s.every then true else false end
-  where s.project = in_project and s.slot >= (from_day - 1) + timetz '00:00+00' and s.slot < (to_day + 2) + timetz '00:00+00';
+  join project_slots(in_project, from_day, to_day) c on c.slot = s.slot
+    and case when c.every = s.every then true else false end
+  where s.project = in_project and s.slot >= (from_day - 1) + timetz '00:00+00'
+    and s.slot < (to_day + 2) + timetz '00:00+00';
 end;
 comment on function owed_slots(text, date, date) is
-  'The slots of owed_slot of a project in a range of its days: what became of them, by day. Reads the partitions of the range alone.';
+  'The slots of owed_slot of a project in a range of its days: what became of them, by day. Reads the '
+  'partitions of the range alone.';
 
 create or replace function coverage(in_project text, from_day date, to_day date, in_tag text default null)
 returns table (
-  day date, store text, function text, owed integer, captured integer, failed integer, budget integer, missed integer,
-  html_only integer, pending integer, captured_share numeric
+  day date, store text, function text, owed integer, captured integer, failed integer, budget integer,
+  missed integer,   html_only integer, pending integer, captured_share numeric
 ) language sql stable parallel safe
 begin atomic
   select s.day, s.store, s.function, count(*)::integer, count(*) filter (where s.gap is null)::integer,
@@ -38,13 +45,17 @@ begin atomic
     count(*) filter (where s.gap = 'missed')::integer, count(*) filter (where s.gap = 'html_only')::integer,
     count(*) filter (where s.gap = 'pending')::integer,
     trim_scale(round(
-      count(*) filter (where s.gap is null)::numeric / nullif(count(*) filter (where s.gap is distinct from 'pending'), 0), 4))
+      count(*) filter (where s.gap is null)::numeric
+        / nullif(count(*) filter (where s.gap is distinct from 'pending'), 0), 4))
   from owed_slots(in_project, from_day, to_day) s
   where in_tag is null or in_tag = any(s.tags)
   group by 1, 2, 3;
 end;
 comment on function coverage(text, date, date, text) is
-  'What became of the slots of each day of a project: how many were owed, captured (measured), failed (no result, or one that could not be read), left out for want of budget, missed (over before anything asked for them), html_only (measured, but as a page without ranks), and pending. captured_share is that of those that are over; null while none is. With a tag, of what has it.';
+  'What became of the slots of each day of a project: how many were owed, captured (measured), failed (no '
+  'result, or one that could not be read), left out for want of budget, missed (over before anything asked '
+  'for them), html_only (measured, but as a page without ranks), and pending. captured_share is that of '
+  'those that are over; null while none is. With a tag, of what has it.';
 
 create or replace function gap_reasons(in_project text, from_day date, to_day date, in_tag text default null)
 returns table (day date, store text, function text, gap text, reason text, slots integer, examples text[])
@@ -56,4 +67,6 @@ begin atomic
   group by 1, 2, 3, 4, 5;
 end;
 comment on function gap_reasons(text, date, date, text) is
-  'Why there is no measurement: the gaps of each day of a project by kind and reason, how many slots each is of, and up to three of the keywords, apps and collections. pending is what may still come. With a tag, of what has it.';
+  'Why there is no measurement: the gaps of each day of a project by kind and reason, how many slots each '
+  'is of, and up to three of the keywords, apps and collections. pending is what may still come. With a '
+  'tag, of what has it.';

@@ -1,91 +1,103 @@
 create or replace function head_to_head_daily(in_project text, from_day date, to_day date)
 returns table (
-  day date, store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, own_app_id text, own_label text, competitor_app_id text, competitor_label text, own_rank integer,
-  competitor_rank integer, leader text, target_id integer, own_app integer, competitor_app integer
+  day date, store text, list text, keyword text, collection text, category text, location text,
+  location_code integer, language text, tags text[], weight double precision, own_app_id text, own_label text,
+  competitor_app_id text, competitor_label text, own_rank integer, competitor_rank integer, leader text,
+  target_id integer, own_app integer, competitor_app integer
 ) language sql stable parallel safe
 begin atomic
-  select d.day, d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language, d.tags, d.weight, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id, coalesce(c.label, c.title, c.app_id), mine.rank,
-    theirs.rank,
+  select d.day, d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language,
+    d.tags, d.weight, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
+    coalesce(c.label, c.title, c.app_id), mine.rank, theirs.rank,
     case when mine.rank < theirs.rank or theirs.rank is null and mine.rank is not null then 'own'
       when theirs.rank < mine.rank or mine.rank is null and theirs.rank is not null then 'competitor' end,
     d.target_id, o.app, c.app
   from list_daily(in_project, from_day, to_day) d
-  cross join lateral (select * from project_apps(in_project) a where a.store = d.store and a.role = 'own' offset 0) o
+  cross join lateral (
+    select * from project_apps(in_project) a where a.store = d.store and a.role = 'own' offset 0
+  ) o
   cross join lateral (select array_position(d.app_ids, o.app) as rank offset 0) mine
-  cross join lateral (select * from project_apps(in_project) a where a.store = d.store and a.role = 'competitor' offset 0) c
+  cross join lateral (
+    select * from project_apps(in_project) a where a.store = d.store and a.role = 'competitor' offset 0
+  ) c
   cross join lateral (select array_position(d.app_ids, c.app) as rank offset 0) theirs
-  where d.gap is null and d.slot < coalesce(o.ended_at, 'infinity') and d.slot < coalesce(c.ended_at, 'infinity')
+  where d.gap is null and d.slot < coalesce(o.ended_at, 'infinity')
+    and d.slot < coalesce(c.ended_at, 'infinity')
     and (d.reason is null or mine.rank is not null and theirs.rank is not null);
 end;
 comment on function head_to_head_daily(text, date, date) is
-  'Each own app of a project against each competitor, on each keyword and chart of their store, on each day that was measured: leader is own or competitor, whoever stands higher; what is not in the top stands below what is; null when neither is.';
+  'Each own app of a project against each competitor, on each keyword and chart of their store, on each day '
+  'that was measured: leader is own or competitor, whoever stands higher; what is not in the top stands '
+  'below what is; null when neither is.';
 
 -- Ids alone while it is sorted; names are looked up for what is left.
-create or replace function leader_changes(in_project text, from_day date, to_day date)
-returns table (
-  target_id integer, own_app integer, competitor_app integer, day date, leader text, own_rank integer, competitor_rank integer,
-  leader_before text, day_before date, own_rank_before integer, competitor_rank_before integer
-) language sql stable parallel safe
-begin atomic
-  select d.target_id, d.own_app, d.competitor_app, d.day, d.leader, d.own_rank, d.competitor_rank, lag(d.leader) over w,
-    lag(d.day) over w, lag(d.own_rank) over w, lag(d.competitor_rank) over w
-  from head_to_head_daily(in_project, from_day, to_day) d
-  where d.leader is not null
-  window w as (partition by d.target_id, d.own_app, d.competitor_app order by d.day);
-end;
-comment on function leader_changes(text, date, date) is
-  'The days of head_to_head_daily on which one of the two stood in the top, each beside the one before it.';
-
 create or replace function overtakes(in_project text, from_day date, to_day date)
 returns table (
-  day date, store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, own_app_id text, own_label text, competitor_app_id text, competitor_label text, overtaken_by text,
-  own_rank integer, competitor_rank integer, day_before date, own_rank_before integer, competitor_rank_before integer,
-  target_id integer, own_app integer, competitor_app integer
+  day date, store text, list text, keyword text, collection text, category text, location text,
+  location_code integer, language text, tags text[], weight double precision, own_app_id text, own_label text,
+  competitor_app_id text, competitor_label text, overtaken_by text, own_rank integer, competitor_rank integer,
+  day_before date, own_rank_before integer, competitor_rank_before integer, target_id integer,
+  own_app integer, competitor_app integer
 ) language sql stable parallel safe
 begin atomic
-  select h.day, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language, l.tags, l.weight, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id, coalesce(c.label, c.title, c.app_id), h.leader,
-    h.own_rank, h.competitor_rank, h.day_before, h.own_rank_before, h.competitor_rank_before, h.target_id, h.own_app,
-    h.competitor_app
-  from leader_changes(in_project, from_day, to_day) h
+  select h.day, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language,
+    l.tags, l.weight, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
+    coalesce(c.label, c.title, c.app_id), h.leader, h.own_rank, h.competitor_rank, h.day_before,
+    h.own_rank_before, h.competitor_rank_before, h.target_id, h.own_app, h.competitor_app
+  from (
+    select d.target_id, d.own_app, d.competitor_app, d.day, d.leader, d.own_rank, d.competitor_rank,
+      lag(d.leader) over w as leader_before, lag(d.day) over w as day_before,
+      lag(d.own_rank) over w as own_rank_before, lag(d.competitor_rank) over w as competitor_rank_before
+    from head_to_head_daily(in_project, from_day, to_day) d
+    where d.leader is not null
+    window w as (partition by d.target_id, d.own_app, d.competitor_app order by d.day)
+  ) h
   join newest_lists(in_project) l on l.target_id = h.target_id
   join project_apps(in_project) o on o.app = h.own_app
   join project_apps(in_project) c on c.app = h.competitor_app
   where h.leader <> h.leader_before;
 end;
 comment on function overtakes(text, date, date) is
-  'Who overtook whom on which keyword or chart, and on which day: a competitor an own app (overtaken_by competitor) or an own app a competitor (own). Of each two, one day on which either stood in the top is compared with the one before it.';
+  'Who overtook whom on which keyword or chart, and on which day: a competitor an own app (overtaken_by '
+  'competitor) or an own app a competitor (own). Of each two, one day on which either stood in the top is '
+  'compared with the one before it.';
 
 create or replace function head_to_head(in_project text, from_day date, to_day date)
 returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, own_app_id text, own_label text, competitor_app_id text, competitor_label text, day date, own_rank integer,
-  competitor_rank integer, leader text, days_ahead integer, days_behind integer, overtakes integer, last_overtake date,
-  target_id integer, own_app integer, competitor_app integer
+  language text, tags text[], weight double precision, own_app_id text, own_label text,
+  competitor_app_id text, competitor_label text, day date, own_rank integer, competitor_rank integer,
+  leader text, days_ahead integer, days_behind integer, overtakes integer,
+  last_overtake date, target_id integer, own_app integer, competitor_app integer
 ) language sql stable parallel safe
 begin atomic
-  select l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language, l.tags, l.weight, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id, coalesce(c.label, c.title, c.app_id),
-    date '2000-01-01' + g.latest[1], g.latest[3], g.latest[4], (array['own', 'competitor'])[g.latest[5]], g.days_ahead, g.days_behind,
-    coalesce(v.overtakes, 0), v.last_overtake, g.target_id, g.own_app, g.competitor_app
-  from (
-    select d.target_id, d.own_app, d.competitor_app,
-      max(array[d.day - date '2000-01-01', 0, d.own_rank, d.competitor_rank, case d.leader when 'own' then 1 when 'competitor' then 2 end])
-        as latest,
-      count(*) filter (where d.leader = 'own')::integer as days_ahead,
-      count(*) filter (where d.leader = 'competitor')::integer as days_behind
+  with daily as materialized (
+    select d.target_id, d.own_app, d.competitor_app, d.day, d.own_rank, d.competitor_rank, d.leader,
+      lag(d.leader) over w as leader_before
     from head_to_head_daily(in_project, from_day, to_day) d
+    -- Days on which neither is in the top stand behind the others: nobody has overtaken anybody on them.
+    window w as (partition by d.target_id, d.own_app, d.competitor_app order by d.leader is null, d.day)
+  ), pair as (
+    select d.target_id, d.own_app, d.competitor_app, max(d.day) as day,
+      count(*) filter (where d.leader = 'own')::integer as days_ahead,
+      count(*) filter (where d.leader = 'competitor')::integer as days_behind,
+      count(*) filter (where d.leader <> d.leader_before)::integer as overtakes,
+      max(d.day) filter (where d.leader <> d.leader_before) as last_overtake
+    from daily d
     group by d.target_id, d.own_app, d.competitor_app
-  ) g
-  left join (
-    select h.target_id, h.own_app, h.competitor_app, count(*)::integer as overtakes, max(h.day) as last_overtake
-    from leader_changes(in_project, from_day, to_day) h
-    where h.leader <> h.leader_before
-    group by h.target_id, h.own_app, h.competitor_app
-  ) v on v.target_id = g.target_id and v.own_app = g.own_app and v.competitor_app = g.competitor_app
-  join newest_lists(in_project) l on l.target_id = g.target_id
-  join project_apps(in_project) o on o.app = g.own_app
-  join project_apps(in_project) c on c.app = g.competitor_app;
+  )
+  select l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language,
+    l.tags, l.weight, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
+    coalesce(c.label, c.title, c.app_id), p.day, d.own_rank, d.competitor_rank, d.leader, p.days_ahead,
+    p.days_behind, p.overtakes, p.last_overtake, p.target_id, p.own_app, p.competitor_app
+  from pair p
+  join daily d on d.target_id = p.target_id and d.own_app = p.own_app and d.competitor_app = p.competitor_app
+    and d.day = p.day
+  join newest_lists(in_project) l on l.target_id = p.target_id
+  join project_apps(in_project) o on o.app = p.own_app
+  join project_apps(in_project) c on c.app = p.competitor_app;
 end;
 comment on function head_to_head(text, date, date) is
-  'Each own app of a project against each competitor, keyword by keyword: their ranks on the latest day of the range that was measured, who leads (own, competitor, or null when neither is in the top), on how many days which was ahead, how often one overtook the other, and when last.';
+  'Each own app of a project against each competitor, keyword by keyword: their ranks on the latest day of '
+  'the range that was measured, who leads (own, competitor, or null when neither is in the top), on how many '
+  'days which was ahead, how often one overtook the other, and when last.';

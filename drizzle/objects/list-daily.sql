@@ -1,12 +1,15 @@
 -- In PL/pgSQL and at no cost, so that the planner does not count it for every row: it is called for few.
 create or replace function is_outdone(
-  in_project text, in_timezone text, in_target integer, in_day date, in_slot timestamptz, in_is_measured boolean, in_after timestamptz
+  in_project text, in_timezone text, in_target integer, in_day date, in_slot timestamptz,
+  in_is_measured boolean, in_after timestamptz
 ) returns boolean language plpgsql stable parallel safe cost 1 as $$
 begin
   return exists (
     select from public.ranking_row o
-    where o.target_id = in_target and o.slot > in_slot - interval '26 hours' and o.slot < in_slot + interval '26 hours'
-      and (o.slot at time zone in_timezone)::date = in_day and (o.gap is null, o.slot) > (in_is_measured, in_after)
+    where o.target_id = in_target and o.slot > in_slot - interval '26 hours'
+      and o.slot < in_slot + interval '26 hours'
+      and (o.slot at time zone in_timezone)::date = in_day
+      and (o.gap is null, o.slot) > (in_is_measured, in_after)
       and exists (
         select from (select * from public.asked_period t where t.target_id = in_target offset 0) q
         where q.project = in_project
@@ -15,23 +18,30 @@ begin
   );
 end $$;
 comment on function is_outdone(text, text, integer, date, timestamptz, boolean, timestamptz) is
-  'Whether a project has another slot of a target on the same day as in_slot that counts for the day instead: one that is measured where this one is not, or else one after in_after.';
+  'Whether a project has another slot of a target on the same day as in_slot that counts for the day '
+  'instead: one that is measured where this one is not, or else one after in_after.';
 
--- The bounds of `slot` with UTC hold the days of whichever time zone: constants, by which partitions are pruned. A day and a time with its
--- zone make an instant at a third of the cost of `at time zone`, which counts where the day is `current_date`, once a row.
+-- The bounds of `slot` with UTC hold the days of whichever time zone: constants, by which partitions are
+-- pruned. A day and a time with its zone make an instant at a third of the cost of `at time zone`, which
+-- counts where the day is `current_date`, once a row.
 --
--- The interval is compared in `case`, so that the history is joined with lists and slots one after the other: else all lists are joined with
--- all slots.
+-- The interval is compared in `case`, so that the history is joined with lists and slots one after the other:
+-- else all lists are joined with all slots.
 --
--- Lists and slots are looked up once for both halves: they are results of functions, of which no condition could be asked inside.
+-- Lists and slots are looked up once for both halves: they are results of functions, of which no condition
+-- could be asked inside.
 --
--- Whether another slot counts for the day instead is asked of the history only where there may be one: where the interval has another slot
--- on the day (after a measurement a later one, beside a gap any), or another period of the project on the same target is near.
+-- Whether another slot counts for the day instead is asked of the history only where there may be one: where
+-- the interval has another slot on the day (after a measurement a later one, beside a gap any), or another
+-- period of the project on the same target is near.
 create or replace function list_daily(in_project text, from_day date, to_day date)
 returns table (
-  day date, store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, slot timestamptz, captured_at timestamptz, gap text, reason text, depth smallint,
-  results_count bigint, check_url text, app_ids integer[], absolute smallint[], every interval, target_id integer
+  day date, store text, list text, keyword text, collection text, category text, location text,
+  location_code integer,
+  language text, tags text[], weight double precision, slot timestamptz, captured_at timestamptz, gap text,
+  reason text, depth smallint,
+  results_count bigint, check_url text, app_ids integer[], absolute smallint[], every interval,
+  target_id integer
 ) language sql stable parallel safe
 begin atomic
   with lists as materialized (
@@ -39,20 +49,26 @@ begin atomic
   ), slots as materialized (
     select * from project_slots(in_project, from_day, to_day)
   )
-  select c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, case when r.gap is null then p.check_url end, r.app_ids, r.absolute,
+  select c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language,
+    p.tags, p.weight, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count,
+    case when r.gap is null then p.check_url end, r.app_ids, r.absolute,
     p.every, r.target_id
   from ranking_row r
   join lists p on p.target_id = r.target_id
   join slots c on c.slot = r.slot and case when c.every = p.every then true else false end
   where r.slot >= (from_day - 1) + timetz '00:00+00' and r.slot < (to_day + 2) + timetz '00:00+00'
     and case
-      when r.slot < p.first_slot or r.slot > p.last_slot or r.gap = 'missed' and slot_end(p.every, r.slot) > p.ended_at then false
-      when (c.is_only or c.is_last and r.gap is null) and r.slot > p.alone_from and r.slot < p.alone_to then true
+      when r.slot < p.first_slot or r.slot > p.last_slot or r.gap = 'missed'
+        and slot_end(p.every, r.slot) > p.ended_at then false
+      when (c.is_only or c.is_last and r.gap is null) and r.slot > p.alone_from
+        and r.slot < p.alone_to then true
       else not is_outdone(in_project, p.timezone, r.target_id, c.day, r.slot, r.gap is null, r.slot) end
   union all
   select * from (
-    select distinct on (s.target_id, c.day) c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight, s.slot, null::timestamptz,
-      'pending', null, null::smallint, null::bigint, null, null::integer[], null::smallint[], p.every, s.target_id
+    select distinct on (s.target_id, c.day) c.day, p.store, p.list, p.keyword, p.collection, p.category,
+      p.location, p.location_code, p.language, p.tags, p.weight, s.slot, null::timestamptz,
+      'pending', null, null::smallint, null::bigint, null, null::integer[], null::smallint[], p.every,
+      s.target_id
     from pending_rankings(in_project, from_day, to_day) s
     join lists p on p.period_id = s.period_id
     join slots c on c.slot = s.slot and case when c.every = p.every then true else false end
@@ -62,4 +78,6 @@ begin atomic
   ) pending;
 end;
 comment on function list_daily(text, date, date) is
-  'What each keyword and chart of a project showed on each day of the project: its last measurement, with all apps by rank; where a day has none its last gap; pending where nothing of the day is over. Reads the partitions of the range alone.';
+  'What each keyword and chart of a project showed on each day of the project: its last measurement, with '
+  'all apps by rank; where a day has none its last gap; pending where nothing of the day is over. Reads the '
+  'partitions of the range alone.';

@@ -51,7 +51,10 @@ begin atomic
   where e.is_due;
 end;
 comment on function movers(text, date, date) is
-  'The ranks of two days side by side: change is how many ranks an app climbed, negative when it fell; at least so many where one day did not find it in the top; null where either day was not measured, or was looked at to another depth that does not tell. movement: up, down, same; entered and left (what was looked at); not_in_top (on neither day); null where nothing can be said. A gap is never a move.';
+  'The ranks of two days side by side: change is how many ranks an app climbed, negative when it fell; at '
+  'least so many where one day did not find it in the top; null where either day was not measured, or was '
+  'looked at to another depth that does not tell. movement: up, down, same; entered and left (what was '
+  'looked at); not_in_top (on neither day); null where nothing can be said. A gap is never a move.';
 
 create or replace function entered_left_top(
   in_project text, from_day date, to_day date, in_top integer default 10
@@ -72,4 +75,5 @@ begin atomic
   where m.movement is not null and n.was_in <> n.is_in;
 end;
 comment on function entered_left_top(text, date, date, integer) is
-  'Which apps of a project entered or left the top 10 (or another) of which keyword or chart between two days that were both measured.';
+  'Which apps of a project entered or left the top 10 (or another) of which keyword or chart between two '
+  'days that were both measured.';

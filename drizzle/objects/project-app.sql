@@ -1,6 +1,7 @@
--- One row per app, from the period that lasts longest: an app may be watched in several places. Not `distinct on`, whose result
--- the planner takes for one row, so that it looks all else up once per app; `offset 0` keeps it from becoming an anti-join
--- that runs once per slot. Grouped by its keys, so that the planner joins it as a whole, with or without statistics.
+-- One row per app, from the period that lasts longest: an app may be watched in several places. Not `distinct
+-- on`, whose result the planner takes for one row, so that it looks all else up once per app; `offset 0`
+-- keeps it from becoming an anti-join that runs once per slot. Grouped by its keys, so that the planner joins
+-- it as a whole, with or without statistics.
 create or replace view project_app as
 select p.project, a.store, a.app_id, a.title, p.label, p.role, p.ended_at, p.app,
   coalesce((select w.tags from app_watch w where w.id = p.watch_id), '{}') as tags
@@ -31,7 +32,9 @@ returns table (
   store text, app_id text, title text, label text, role text, ended_at timestamptz, app integer, tags text[]
 ) language sql stable strict parallel safe rows 10
 begin atomic
-  select a.store, a.app_id, a.title, a.label, a.role, a.ended_at, a.app, a.tags from project_app a where a.project = in_project;
+  select a.store, a.app_id, a.title, a.label, a.role, a.ended_at, a.app, a.tags
+  from project_app a
+  where a.project = in_project;
 end;
 comment on function project_apps(text) is 'The rows of project_app of one project.';
 
@@ -40,11 +43,13 @@ create or replace function project_app_ids(in_project text)
 returns table (app integer, cohort integer, ended_at timestamptz, store text)
 language sql stable strict parallel safe rows 10
 begin atomic
-  select a.app, -dense_rank() over (order by a.store, coalesce(a.ended_at, 'infinity'))::integer, coalesce(a.ended_at, 'infinity'), a.store
+  select a.app, -dense_rank() over (order by a.store, coalesce(a.ended_at, 'infinity'))::integer,
+    coalesce(a.ended_at, 'infinity'), a.store
   from project_app a where a.project = in_project;
 end;
 comment on function project_app_ids(text) is
-  'The apps of one project by their numbers in the dictionary, and until when they are ranked: infinity while they are watched. Those of a store with one end are a cohort, which is a number below 0.';
+  'The apps of one project by their numbers in the dictionary, and until when they are ranked: infinity '
+  'while they are watched. Those of a store with one end are a cohort, which is a number below 0.';
 
 create or replace function project_cohorts(in_project text)
 returns table (member integer, ended_at timestamptz, store text)

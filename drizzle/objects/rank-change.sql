@@ -1,33 +1,45 @@
 create or replace function rank_climb(
-  rank_before integer, outcome_before text, depth_before integer, rank_after integer, outcome_after text, depth_after integer
+  rank_before integer, outcome_before text, depth_before integer, rank_after integer, outcome_after text,
+  depth_after integer
 ) returns integer language sql immutable parallel safe
 return case
   when outcome_before = 'ranked' and outcome_after = 'ranked' then rank_before - rank_after
-  when outcome_before = 'ranked' and outcome_after = 'not_in_top' and rank_before <= depth_after then rank_before - depth_after - 1
-  when outcome_before = 'not_in_top' and outcome_after = 'ranked' and rank_after <= depth_before then depth_before + 1 - rank_after
+  when outcome_before = 'ranked' and outcome_after = 'not_in_top'
+    and rank_before <= depth_after then rank_before - depth_after - 1
+  when outcome_before = 'not_in_top' and outcome_after = 'ranked'
+    and rank_after <= depth_before then depth_before + 1 - rank_after
 end;
 comment on function rank_climb(integer, text, integer, integer, text, integer) is
-  'Ranks climbed between two measurements, negative when it fell; at least so many, where one of them did not find the app; null when that is not known.';
+  'Ranks climbed between two measurements, negative when it fell; at least so many, where one of them did '
+  'not find the app; null when that is not known.';
 
-create or replace function rank_movement(in_change integer, outcome_before text, outcome_after text) returns text
+create or replace function rank_movement(in_change integer, outcome_before text, outcome_after text)
+  returns text
 language sql immutable parallel safe
 return case when outcome_before = 'not_in_top' and outcome_after = 'not_in_top' then 'not_in_top'
   when in_change is null then null when outcome_before = 'not_in_top' then 'entered'
   when outcome_after = 'not_in_top' then 'left' when in_change > 0 then 'up' when in_change < 0 then 'down'
   else 'same' end;
 comment on function rank_movement(integer, text, text) is
-  'What a change by rank_climb is called: up, down, same; entered and left (what was looked at); not_in_top (neither time); null when it is not known.';
+  'What a change by rank_climb is called: up, down, same; entered and left (what was looked at); not_in_top '
+  '(neither time); null when it is not known.';
 
--- Hours, because a day of the session's time zone may have 23. The arrays of the past are looked up once for all apps; at most one
--- row has each slot, and `max` takes it. What was beyond the depth of an end is a change by at least as much as to the first rank beyond it,
--- where the other end was within that depth: whoever asks for what fell finds what fell out.
+-- Hours, because a day of the session's time zone may have 23. The arrays of the past are looked up once for
+-- all apps; at most one row has each slot, and `max` takes it. What was beyond the depth of an end is a
+-- change by at least as much as to the first rank beyond it, where the other end was within that depth:
+-- whoever asks for what fell finds what fell out.
 create or replace view rank_change as
-select l.project, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language, l.tags, l.weight,
-  l.app_id, l.title, l.label, l.role, l.day, l.slot, l.captured_at, l.rank, l.absolute_rank, l.depth, l.results_count, l.outcome,
+select l.project, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code,
+  l.language, l.tags, l.weight,
+  l.app_id, l.title, l.label, l.role, l.day, l.slot, l.captured_at, l.rank, l.absolute_rank, l.depth,
+  l.results_count, l.outcome,
   l.reason, l.check_url, l.every, l.target_id, l.app,
-  past.rank_1d, rank_climb(past.rank_1d, past.outcome_1d, was.depth_1d, l.rank, l.outcome, l.depth) as change_1d,
-  past.rank_7d, rank_climb(past.rank_7d, past.outcome_7d, was.depth_7d, l.rank, l.outcome, l.depth) as change_7d,
-  past.rank_30d, rank_climb(past.rank_30d, past.outcome_30d, was.depth_30d, l.rank, l.outcome, l.depth) as change_30d,
+  past.rank_1d,
+  rank_climb(past.rank_1d, past.outcome_1d, was.depth_1d, l.rank, l.outcome, l.depth) as change_1d,
+  past.rank_7d,
+  rank_climb(past.rank_7d, past.outcome_7d, was.depth_7d, l.rank, l.outcome, l.depth) as change_7d,
+  past.rank_30d,
+  rank_climb(past.rank_30d, past.outcome_30d, was.depth_30d, l.rank, l.outcome, l.depth) as change_30d,
   past.outcome_1d, past.outcome_7d, past.outcome_30d
 from rank_latest l
 cross join lateral (
@@ -53,7 +65,8 @@ cross join lateral (
     )
 ) was
 cross join lateral (
-  select f.rank_1d, f.rank_7d, f.rank_30d, case when f.rank_1d is null then was.unranked_1d else 'ranked' end as outcome_1d,
+  select f.rank_1d, f.rank_7d, f.rank_30d,
+    case when f.rank_1d is null then was.unranked_1d else 'ranked' end as outcome_1d,
     case when f.rank_7d is null then was.unranked_7d else 'ranked' end as outcome_7d,
     case when f.rank_30d is null then was.unranked_30d else 'ranked' end as outcome_30d
   from (
@@ -62,7 +75,8 @@ cross join lateral (
   ) f
 ) past;
 comment on view rank_change is
-  'rank_latest, beside the ranks and outcomes of exactly 1, 7 and 30 days before. What fell out of the top has a change too: at least as far as to the first rank that was not looked at.';
+  'rank_latest, beside the ranks and outcomes of exactly 1, 7 and 30 days before. What fell out of the top '
+  'has a change too: at least as far as to the first rank that was not looked at.';
 comment on column rank_change.project is 'The project.';
 comment on column rank_change.store is 'ios_store or android_store.';
 comment on column rank_change.list is 'keyword or chart.';

@@ -1,11 +1,16 @@
 create or replace function rank_daily(in_project text, from_day date, to_day date)
 returns table (
-  day date, store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, app_id text, title text, label text, role text, rank integer, absolute_rank integer, outcome text, reason text,
-  depth smallint, results_count bigint, slot timestamptz, captured_at timestamptz, check_url text, target_id integer, app integer
+  day date, store text, list text, keyword text, collection text, category text, location text,
+  location_code integer,
+  language text, tags text[], weight double precision, app_id text, title text, label text, role text,
+  rank integer, absolute_rank integer, outcome text, reason text,
+  depth smallint, results_count bigint, slot timestamptz, captured_at timestamptz, check_url text,
+  target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
-  select s.day, s.store, s.list, s.keyword, s.collection, s.category, s.location, s.location_code, s.language, s.tags, s.weight, a.app_id, a.title, a.label, a.role, found.rank, coalesce(s.absolute[found.rank], found.rank)::integer,
+  select s.day, s.store, s.list, s.keyword, s.collection, s.category, s.location, s.location_code, s.language,
+    s.tags, s.weight, a.app_id, a.title, a.label, a.role, found.rank,
+    coalesce(s.absolute[found.rank], found.rank)::integer,
     rank_outcome(found.rank, s.gap, s.reason),
     s.reason, s.depth, s.results_count, s.slot, s.captured_at, s.check_url, s.target_id, a.app
   from list_daily(in_project, from_day, to_day) s
@@ -14,4 +19,5 @@ begin atomic
   cross join lateral (select array_position(s.app_ids, a.app) as rank offset 0) found;
 end;
 comment on function rank_daily(text, date, date) is
-  'The rank of every app of a project on every keyword and chart on each day of the project, from its last measurement of the day; outcome and reason as in rank_history. Reads the partitions of the range alone.';
+  'The rank of every app of a project on every keyword and chart on each day of the project, from its last '
+  'measurement of the day; outcome and reason as in rank_history. Reads the partitions of the range alone.';

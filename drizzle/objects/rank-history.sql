@@ -1,10 +1,13 @@
--- A gap is never a drop and never filled with an older rank. An app that left the project is shown up to then.
--- array_position stands behind `offset 0`, so that it is evaluated once a row; `any` finds at half its cost that an app is not there.
--- What decides whether a slot is shown stands there too: a condition of the join is planned once for each partition, which was a sixth of
--- what one keyword's year costs in a history of ten years. The stores are compared by a case, because the planner would join by an equation.
+-- A gap is never a drop and never filled with an older rank. An app that left the project is shown up to
+-- then. array_position stands behind `offset 0`, so that it is evaluated once a row; `any` finds at half its
+-- cost that an app is not there. What decides whether a slot is shown stands there too: a condition of the
+-- join is planned once for each partition, which was a sixth of what one keyword's year costs in a history of
+-- ten years. The stores are compared by a case, because the planner would join by an equation.
 create or replace view rank_history as
-select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
-  a.app_id, a.title, a.label, a.role, (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, found.rank,
+select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
+  p.language, p.tags, p.weight,
+  a.app_id, a.title, a.label, a.role, (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at,
+  found.rank,
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
   rank_outcome(found.rank, r.gap, r.reason) as outcome,
   r.reason, case when r.gap is null then p.check_url end as check_url, p.every, p.target_id, a.app
@@ -13,19 +16,25 @@ join ranking_row r on r.target_id = p.target_id
 join project_app a on a.project = p.project
   and case when a.store = p.store then true else false end
 join lateral (
-  select r.slot < coalesce(a.ended_at, 'infinity') and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap) as is_shown,
+  select r.slot < coalesce(a.ended_at, 'infinity')
+    and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap) as is_shown,
     case when a.app = any(r.app_ids) then array_position(r.app_ids, a.app) end as rank
   offset 0
 ) found on found.is_shown
 union all
-select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
-  a.app_id, a.title, a.label, a.role, (s.slot at time zone p.timezone)::date, s.slot, null, null, null, null, null, 'pending', null,
+select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
+  p.language, p.tags, p.weight,
+  a.app_id, a.title, a.label, a.role, (s.slot at time zone p.timezone)::date, s.slot, null, null, null, null,
+  null, 'pending', null,
   null, p.every, p.target_id, a.app
 from pending_ranking s
 join list_period p on p.period_id = s.period_id
-join project_app a on a.project = p.project and a.store = p.store and s.slot < coalesce(a.ended_at, 'infinity');
+join project_app a on a.project = p.project and a.store = p.store
+  and s.slot < coalesce(a.ended_at, 'infinity');
 comment on view rank_history is
-  'The rank of every app of a project on every keyword and chart of the project, at every slot that was asked for. An app that is added today has its history at once. A filter on day alone reads the whole history: filter by slot, or ask rank_daily(project, from, to).';
+  'The rank of every app of a project on every keyword and chart of the project, at every slot that was '
+  'asked for. An app that is added today has its history at once. A filter on day alone reads the whole '
+  'history: filter by slot, or ask rank_daily(project, from, to).';
 comment on column rank_history.project is 'The project.';
 comment on column rank_history.store is 'ios_store or android_store.';
 comment on column rank_history.list is 'keyword or chart.';

@@ -1,10 +1,13 @@
--- The slot may belong to an earlier period (one before `every` was changed, for example), so any period of the project will do.
--- The latest slot is a lateral `limit 1`: `distinct on` reads everything (4,691 ms against 16 ms).
--- A left join by the store of what was found, where each row without an app is dropped again: the planner expects one app of a project, and would
--- join lists and apps first, and look the latest slot up for each app on each list. Where a condition names apps it may.
+-- The slot may belong to an earlier period (one before `every` was changed, for example), so any period of
+-- the project will do. The latest slot is a lateral `limit 1`: `distinct on` reads everything (4,691 ms
+-- against 16 ms). A left join by the store of what was found, where each row without an app is dropped again:
+-- the planner expects one app of a project, and would join lists and apps first, and look the latest slot up
+-- for each app on each list. Where a condition names apps it may.
 create or replace view rank_latest as
-select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.location, k.location_code, k.language, k.tags, k.weight,
-  a.app_id, a.title, a.label, a.role, (r.slot at time zone k.timezone)::date as day, r.slot, r.captured_at, found.rank,
+select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.location, k.location_code,
+  k.language, k.tags, k.weight,
+  a.app_id, a.title, a.label, a.role, (r.slot at time zone k.timezone)::date as day, r.slot, r.captured_at,
+  found.rank,
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
   rank_outcome(found.rank, r.gap, r.reason) as outcome,
   r.reason, case when r.gap is null then k.check_url end as check_url, k.every, k.target_id, a.app
@@ -12,7 +15,8 @@ from list_period k
 cross join lateral (
   select h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.app_ids, h.absolute, k.store
   from ranking_row h
-  where h.target_id = k.target_id and case when is_shown(k.every, k.first_slot, null, null, h.slot, h.gap) then true
+  where h.target_id = k.target_id and case
+    when is_shown(k.every, k.first_slot, null, null, h.slot, h.gap) then true
     else exists (
       select from watch_period p
       where p.target_id = k.target_id and p.project = k.project
@@ -22,11 +26,13 @@ cross join lateral (
   order by h.slot desc
   limit 1
 ) r
-left join project_app a on a.project = k.project and a.store = k.store and case when a.store = r.store then true else false end and a.ended_at is null
+left join project_app a on a.project = k.project and a.store = k.store and case
+  when a.store = r.store then true else false end and a.ended_at is null
 cross join lateral (select array_position(r.app_ids, a.app) as rank offset 0) found
 where k.ended_at is null and case when a.app is null then false else true end;
 comment on view rank_latest is
-  'The rank at the latest closed slot, of the keywords, charts and apps that are followed now: never an older rank in place of a gap, never a pending one.';
+  'The rank at the latest closed slot, of the keywords, charts and apps that are followed now: never an '
+  'older rank in place of a gap, never a pending one.';
 comment on column rank_latest.project is 'The project.';
 comment on column rank_latest.store is 'ios_store or android_store.';
 comment on column rank_latest.list is 'keyword or chart.';

@@ -1,13 +1,17 @@
 -- An array, so that a rank is looked up by its place, without a join.
-create or replace function rank_weights(in_curve text) returns double precision[] language sql stable parallel safe
+create or replace function rank_weights(in_curve text) returns double precision[]
+  language sql stable parallel safe
 return (
   select array_agg(coalesce(w.weight, 0) order by place)
   from generate_series(1, (select max(m.rank) from rank_weight m where m.curve = in_curve)) place
   left join rank_weight w on w.curve = in_curve and w.rank = place
 );
-comment on function rank_weights(text) is 'What each rank is worth by a curve of rank_weight, at the place of the rank; null when there is no such curve.';
+comment on function rank_weights(text) is
+  'What each rank is worth by a curve of rank_weight, at the place of the rank; null when there is no '
+  'such curve.';
 
-create or replace function rank_weight_totals(in_curve text) returns double precision[] language sql stable parallel safe
+create or replace function rank_weight_totals(in_curve text) returns double precision[]
+  language sql stable parallel safe
 return (
   select array_agg(w.total order by w.rank)
   from (
@@ -15,9 +19,12 @@ return (
     from unnest(rank_weights(in_curve)) with ordinality u (weight, rank)
   ) w
 );
-comment on function rank_weight_totals(text) is 'What the ranks from 1 to each rank are worth together, at the place of the rank; null when there is no such curve.';
+comment on function rank_weight_totals(text) is
+  'What the ranks from 1 to each rank are worth together, at the place of the rank; null when there is no '
+  'such curve.';
 -- Of two parts, so that the first is inlined: a hole is rare.
-create or replace function holes_worth(in_app_ids integer[], in_weights double precision[]) returns double precision
+create or replace function holes_worth(in_app_ids integer[], in_weights double precision[])
+  returns double precision
 language sql immutable parallel safe
 return (select coalesce(sum(in_weights[hole]), 0) from unnest(array_positions(in_app_ids, 0)) hole);
 comment on function holes_worth(integer[], double precision[]) is
@@ -33,13 +40,19 @@ comment on function places_worth(integer[], double precision[], double precision
   'What the places of a measurement weigh together, by rank_weights and rank_weight_totals; null of a gap.';
 
 comment on table rank_weight is
-  'What a rank is worth, by curve. Visibility is Σ keyword weight × weight(rank) / Σ keyword weight × weight(1). Two curves are delivered once, and a migration never overwrites them: reciprocal, 1/rank up to rank 100; and clicks, the share of searches in which each of the first ten places is clicked (SISTRIX, "Why (almost) everything you knew about Google CTR is no longer valid", July 2020: 28.5, 15.7, 11.0, 8.0, 7.2, 5.1, 4.0, 3.2, 2.8 and 2.5 % of 80 million keywords), continued as it ends, each rank by 25/28 less than the one before, up to rank 100.';
+  'What a rank is worth, by curve. Visibility is Σ keyword weight × weight(rank) / Σ keyword weight × '
+  'weight(1). Two curves are delivered once, and a migration never overwrites them: reciprocal, 1/rank up '
+  'to rank 100; and clicks, the share of searches in which each of the first ten places is clicked '
+  '(SISTRIX, "Why (almost) everything you knew about Google CTR is no longer valid", July 2020: 28.5, 15.7, '
+  '11.0, 8.0, 7.2, 5.1, 4.0, 3.2, 2.8 and 2.5 % of 80 million keywords), continued as it ends, each rank by '
+  '25/28 less than the one before, up to rank 100.';
 comment on column rank_weight.curve is 'The name of the curve: reciprocal, clicks, or one of your own.';
 comment on column rank_weight.rank is 'The organic rank. A rank that the curve does not name is worth nothing.';
 comment on column rank_weight.weight is 'What the rank is worth; only its ratio to that of rank 1 counts.';
 comment on column keyword_watch.weight is 'What the keyword is worth beside the others of its project, in visibility and share of voice: 0 to 1000000, 1 unless it is said.';
 comment on table annotation is
-  'Notes of a project on its days: a campaign, an outage. The view project_event shows them beside the releases.';
+  'Notes of a project on its days: a campaign, an outage. The view project_event shows them beside the '
+  'releases.';
 comment on column annotation.id is 'The number of the note.';
 comment on column annotation.project is 'The project.';
 comment on column annotation.day is 'The day, in the time zone of the project.';

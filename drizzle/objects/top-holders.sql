@@ -2,29 +2,38 @@
 create or replace function list_ends(in_project text, from_day date, to_day date)
 returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, target_id integer, first_day date, last_day date, first_ids integer[], last_ids integer[]
+  language text, tags text[], weight double precision, target_id integer, first_day date, last_day date,
+  first_ids integer[], last_ids integer[]
 ) language sql stable parallel safe
 begin atomic
-  select e.store, e.list, e.keyword, e.collection, e.category, e.location, e.location_code, e.language, e.tags, e.weight, e.target_id, date '2000-01-01' + e.first[1], date '2000-01-01' + e.last[1], e.first[2:], e.last[2:]
+  select e.store, e.list, e.keyword, e.collection, e.category, e.location, e.location_code, e.language,
+    e.tags, e.weight, e.target_id, date '2000-01-01' + e.first[1], date '2000-01-01' + e.last[1], e.first[2:],
+    e.last[2:]
   from (
-    select d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language, d.tags, d.weight, d.target_id, min(array_prepend(d.day - date '2000-01-01', d.app_ids)) as first,
+    select d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language,
+      d.tags, d.weight, d.target_id, min(array_prepend(d.day - date '2000-01-01', d.app_ids)) as first,
       max(array_prepend(d.day - date '2000-01-01', d.app_ids)) as last
     from list_daily(in_project, from_day, to_day) d
     where d.gap is null
-    group by d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language, d.tags, d.weight, d.target_id
+    group by d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language,
+      d.tags, d.weight, d.target_id
   ) e;
 end;
 comment on function list_ends(text, date, date) is
-  'The first and the last measurement of each keyword and chart of a project in a range of days, as apps by rank.';
+  'The first and the last measurement of each keyword and chart of a project in a range of days, as apps by '
+  'rank.';
 
 create or replace function top_holders(in_project text, from_day date, to_day date, in_top integer default 10)
 returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, rank integer, app_id text, title text, developer text, role text, rank_before integer, is_new boolean,
+  language text, tags text[], weight double precision, rank integer, app_id text, title text, developer text,
+  role text, rank_before integer, is_new boolean,
   day date, day_before date, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
-  select e.store, e.list, e.keyword, e.collection, e.category, e.location, e.location_code, e.language, e.tags, e.weight, h.rank::integer, n.app_id, n.title, n.developer, a.role, array_position(e.first_ids, h.app),
+  select e.store, e.list, e.keyword, e.collection, e.category, e.location, e.location_code, e.language,
+    e.tags, e.weight, h.rank::integer, n.app_id, n.title, n.developer, a.role,
+    array_position(e.first_ids, h.app),
     coalesce(array_position(e.first_ids, h.app) > in_top, true), e.last_day, e.first_day, e.target_id, h.app
   from list_ends(in_project, from_day, to_day) e
   cross join lateral unnest(e.last_ids[:in_top]) with ordinality h (app, rank)
@@ -32,15 +41,20 @@ begin atomic
   left join project_apps(in_project) a on a.app = h.app and a.ended_at is null;
 end;
 comment on function top_holders(text, date, date, integer) is
-  'Who holds the top 10 (or another) of each keyword and chart at its last measurement in a range of days, watched or not, and who is new there since the first one: rank_before is the rank then, null when it was not among those looked at. role is null for an app that the project does not watch.';
+  'Who holds the top 10 (or another) of each keyword and chart at its last measurement in a range of days, '
+  'watched or not, and who is new there since the first one: rank_before is the rank then, null when it was '
+  'not among those looked at. role is null for an app that the project does not watch.';
 
-create or replace function unwatched_apps(in_project text, from_day date, to_day date, in_top integer default 10, in_tag text default null)
+create or replace function unwatched_apps(in_project text, from_day date, to_day date,
+  in_top integer default 10, in_tag text default null)
 returns table (
-  store text, list text, app_id text, title text, developer text, lists integer, lists_measured integer, share numeric,
+  store text, list text, app_id text, title text, developer text, lists integer, lists_measured integer,
+  share numeric,
   best_rank integer, average_rank numeric, lists_before integer, keywords text[], app integer
 ) language sql stable parallel safe
 begin atomic
-  select h.store, h.list, n.app_id, n.title, n.developer, h.lists, m.lists, 100.0 * h.lists / m.lists, h.best_rank, h.average_rank,
+  select h.store, h.list, n.app_id, n.title, n.developer, h.lists, m.lists, 100.0 * h.lists / m.lists,
+    h.best_rank, h.average_rank,
     h.lists_before, h.keywords, h.app
   from (
     select e.store, e.list, h.app, count(*)::integer as lists, min(h.rank)::integer as best_rank,
@@ -62,4 +76,7 @@ begin atomic
   where not exists (select from project_apps(in_project) a where a.app = h.app and a.ended_at is null);
 end;
 comment on function unwatched_apps(text, date, date, integer, text) is
-  'The apps that a project does not watch and that hold a place in the top 10 (or another) of its keywords (and apart from them of its charts), at the last measurement of each in a range of days: on how many, of how many that were measured, in percent; on how many of these at the first measurement; and three keywords on which they stand best. With a tag, over the keywords that have it.';
+  'The apps that a project does not watch and that hold a place in the top 10 (or another) of its keywords '
+  '(and apart from them of its charts), at the last measurement of each in a range of days: on how many, of '
+  'how many that were measured, in percent; on how many of these at the first measurement; and three '
+  'keywords on which they stand best. With a tag, over the keywords that have it.';

@@ -53,7 +53,9 @@ begin atomic
   window w as (partition by d.target_id);
 end;
 comment on function compared_ranks(text, date, date, text, text, integer) is
-  'What visibility_change and visibility_movers add up: each app of a project (0: everybody) on each keyword and chart that both spans of in_days days have measured, which end on the two days, with its middle rank and what it weighs; and how many were due in both.';
+  'What visibility_change and visibility_movers add up: each app of a project (0: everybody) on each '
+  'keyword and chart that both spans of in_days days have measured, which end on the two days, with its '
+  'middle rank and what it weighs; and how many were due in both.';
 
 create or replace function visibility_change(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
@@ -101,7 +103,14 @@ begin atomic
   ) v on true;
 end;
 comment on function visibility_change(text, date, date, text, text, integer, integer, numeric) is
-  'How each app of a project is found on one day and on another, like for like: visibility, share of voice, how many keywords in the top 10 (or in_top), and the average rank where it is ranked on both, all over the keywords (and apart from them the charts) that both days have measured; changes are in points. compared is how many these are, of due that were due on both; with in_enough => 0.8 nothing is compared where that is less than four fifths. With in_days => 7, the week up to from_day against the week up to to_day: each keyword by its mean over the days that were measured, and its middle rank. One line has role rest, for everybody who is not watched. The curve is one of rank_weight. With a tag, over the keywords that have it. visibility_movers says which keywords made the change.';
+  'How each app of a project is found on one day and on another, like for like: visibility, share of voice, '
+  'how many keywords in the top 10 (or in_top), and the average rank where it is ranked on both, all over '
+  'the keywords (and apart from them the charts) that both days have measured; changes are in points. '
+  'compared is how many these are, of due that were due on both; with in_enough => 0.8 nothing is compared '
+  'where that is less than four fifths. With in_days => 7, the week up to from_day against the week up to '
+  'to_day: each keyword by its mean over the days that were measured, and its middle rank. One line has '
+  'role rest, for everybody who is not watched. The curve is one of rank_weight. With a tag, over the '
+  'keywords that have it. visibility_movers says which keywords made the change.';
 
 create or replace function visibility_movers(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
@@ -109,7 +118,8 @@ create or replace function visibility_movers(
 ) returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
   language text, tags text[], weight double precision, app_id text, title text, label text, role text,
-  rank_before integer, rank_after integer, points numeric, share_points numeric, target_id integer, app integer
+  rank_before integer, rank_after integer, points numeric, share_points numeric, target_id integer,
+  app integer
 ) language sql stable parallel safe
 begin atomic
   select l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language,
@@ -124,4 +134,6 @@ begin atomic
   window w as (partition by c.app, c.list);
 end;
 comment on function visibility_movers(text, date, date, text, text, integer) is
-  'The keywords and charts that made what visibility_change says: one line for each app on each that both days have measured, with its rank on both (of several days the middle one) and its part of the change of visibility and of share of voice, in points. The parts add up to the change.';
+  'The keywords and charts that made what visibility_change says: one line for each app on each that both '
+  'days have measured, with its rank on both (of several days the middle one) and its part of the change of '
+  'visibility and of share of voice, in points. The parts add up to the change.';

@@ -1,5 +1,5 @@
 import { refreshServiceStatus } from '../src/account/service-status.ts'
-import { recordAccountUsage } from '../src/account/usage.ts'
+import { isAnswered, recordAccountUsage } from '../src/account/usage.ts'
 import type { Job } from '../src/queue/job.ts'
 
 export const account: Job = {
@@ -9,6 +9,14 @@ export const account: Job = {
   cron: '3 * * * *',
   catchUp: 'latest',
   timeoutMs: 2 * 60_000,
+  cycle: {
+    step: 'begin',
+    words: { doing: 'looking at the account', done: 'account known: balance, limits, prices' },
+    forgive: async (error, { client }) =>
+      (await isAnswered(error, client))
+        ? 'The account could not be asked; the plan goes by what is known.'
+        : null,
+  },
   run: async (context) => {
     await refreshServiceStatus(context)
     const usage = await recordAccountUsage(context.db, context.client)

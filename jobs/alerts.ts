@@ -1,5 +1,6 @@
-import { runAlerts } from '../src/alerts/run.ts'
-import type { Job } from '../src/queue/job.ts'
+import { hasRules, runAlerts } from '../src/alerts/run.ts'
+import { waitForDeliveries } from '../src/queue/cycle.ts'
+import { forgiveKnown, type Job } from '../src/queue/job.ts'
 
 export const alerts: Job = {
   name: 'alerts',
@@ -8,6 +9,16 @@ export const alerts: Job = {
   catchUp: 'none',
   timeoutMs: 30 * 60_000,
   enqueues: 'messages',
+  cycle: {
+    step: 'end',
+    words: { doing: 'looking at the rules of alerts', done: 'rules of alerts looked at' },
+    isNeeded: ({ db }) => hasRules(db),
+    // What is due for the rules stays due, so that another run looks and tells where this one cannot.
+    forgive: forgiveKnown('The rules of alerts were not looked at'),
+    after: async (context, { channels }) => {
+      if (channels !== 0) await waitForDeliveries(context)
+    },
+  },
   run: async ({ db, queue, settings, signal }) => {
     const { budget, alerts } = settings
     return {

@@ -8,6 +8,7 @@ export const collect: Job = {
   catchUp: 'none',
   timeoutMs: 10 * 60_000,
   enqueues: 'posts',
+  cycle: { step: 'collect' },
   run: async ({ db, client, queue, settings, signal }) => {
     const countFetchJobs = () => queue.countOpen('fetch')
     const ready = await handOutReady(db, client, { ...settings, signal, countFetchJobs }, queue.enqueueFetch)

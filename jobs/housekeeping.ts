@@ -1,5 +1,6 @@
 import { pruneAlerts } from '../src/alerts/prune.ts'
 import { giveUpExpired } from '../src/collect/give-up.ts'
+import { saysOutage } from '../src/db/outage.ts'
 import { pruneWork } from '../src/history/housekeeping.ts'
 import { makePartitionsAhead } from '../src/history/partitions.ts'
 import { pruneHistory, prunePages } from '../src/history/retention.ts'
@@ -17,6 +18,15 @@ export const housekeeping: Job = {
   cron: '41 2 * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,
+  cycle: {
+    step: 'tidy',
+    words: { doing: 'tidying up', done: 'tidied up' },
+    // What it leaves undone, such as a month that a reader holds, the next run does.
+    forgive: (error) =>
+      saysOutage(error)
+        ? null
+        : `Housekeeping did not end well, and the next run tries again: ${error.message}`,
+  },
   run: async ({ db, settings: { keep, oldMonthsTablespace }, signal }) => {
     const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
     const expired = await giveUpExpired(db)

@@ -10,6 +10,7 @@ export const reconcile: Job = {
   // 200,000 tasks are 20 minutes of reading (spec: Limits), twice when they finish meanwhile, and the audit reads as well.
   timeoutMs: 2 * 60 * 60_000,
   enqueues: 'posts',
+  cycle: { step: 'wait', everyMs: 10_000 },
   run: async ({ db, client, queue, settings, log, signal }) => {
     const swept = await sweepPosts(db, queue.enqueuePosts)
     const quiet = { quietMs: settings.reconcileQuietMs, overdueAfterMs: settings.overdueAfterMs, log, signal }

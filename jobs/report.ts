@@ -1,4 +1,4 @@
-import type { Job } from '../src/queue/job.ts'
+import { forgiveKnown, type Job } from '../src/queue/job.ts'
 import { writeReports } from '../src/report/write-reports.ts'
 
 export const report: Job = {
@@ -7,6 +7,12 @@ export const report: Job = {
   cron: '5,20,35,50 * * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,
+  cycle: {
+    step: 'end',
+    words: { doing: 'writing the reports', done: 'reports written' },
+    isNeeded: ({ settings }) => settings.reports !== null,
+    forgive: forgiveKnown('The reports were not written'),
+  },
   run: async ({ db, settings, signal }) => {
     if (settings.reports === null) return { written: [] }
     return { ...(await writeReports(db, settings.reports, signal)) }

@@ -7,6 +7,7 @@ export const status: Job = {
   cron: '* * * * *',
   catchUp: 'none',
   timeoutMs: 2 * 60_000,
+  cycle: { step: 'wait', everyMs: 60_000, firstAfterMs: 60_000 },
   run: async (context) => {
     const known = await readServiceTroubles(context.db)
     if (known.length > 0) await refreshServiceStatus(context)

@@ -1,4 +1,4 @@
-import type { Job } from '../src/queue/job.ts'
+import { forgiveKnown, type Job } from '../src/queue/job.ts'
 import { tellDayBefore } from '../src/report/day.ts'
 
 const NAME = 'summary'
@@ -11,5 +11,7 @@ export const summary: Job = {
   cron: '11 6 * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,
+  // At the end, when the slots of the day before are closed and their results are in.
+  cycle: { step: 'end', forgive: forgiveKnown('The day before was not summed up') },
   run: async ({ db, log }) => ({ day: await tellDayBefore(db, log, NAME) }),
 }

@@ -13,6 +13,7 @@ export const track: Job = {
   catchUp: 'latest',
   timeoutMs: 10 * 60_000,
   enqueues: 'posts',
+  cycle: { step: 'plan', words: { doing: 'planning', done: 'planned' } },
   run: async (context) => {
     const { db, queue, settings, log } = context
     const closed = await closeEndedSlots(db)

@@ -1,6 +1,6 @@
 /** The account as the service reports it: balance, limits and prices feed the budgets and the call window. */
 import type { Database } from '../db/database.ts'
-import { ConfigurationError, StorerankError } from '../errors.ts'
+import { AccountError, ConfigurationError, StorerankError, UnavailableError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { SERVICE_FUNCTIONS } from '../service/functions.ts'
 import type { AccountPrices } from './prices.ts'
@@ -40,6 +40,19 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
       minute_limit_micros as "minuteLimitMicros", calls_per_minute_limit as "callsPerMinuteLimit"`
   if (row === undefined) throw new Error('An insert returned no row.')
   return row
+}
+
+/**
+ * Whether the service answers, so that the plan may go by what is recorded of the account, though reading it failed. Not when the service
+ * refuses the account.
+ */
+export async function isAnswered(error: Error, client: AppDataClient): Promise<boolean> {
+  if (!(error instanceof StorerankError) || error instanceof AccountError) return false
+  if (!(error instanceof UnavailableError)) return true
+  return client.getStatus().then(
+    () => true,
+    (failure: unknown) => !(failure instanceof UnavailableError),
+  )
 }
 
 /** Shorter than the time between two plans, because other programs may spend the same money; one `run` reads the account once. */

@@ -35,6 +35,12 @@ export interface AlertRun {
   readonly channels: number
 }
 
+/** Whether there is anything to look at. */
+export async function hasRules({ sql }: Database): Promise<boolean> {
+  const [row] = await sql<{ some: boolean }[]>`select exists (select from alert_rule) as some`
+  return row?.some ?? false
+}
+
 /**
  * Each slot of a project is one transaction, and so is gathering its messages.
  * @throws what went wrong in the first project that could not be looked at, after all others were looked at

@@ -12,7 +12,7 @@ import {
   runCycle,
   waitForDeliveries,
 } from '../queue/cycle.ts'
-import { BUSY, executeJob } from '../queue/job.ts'
+import { BUSY, executeJob, type PhaseWords } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { describeSpentAccount, readBusinessTime } from '../report/money.ts'
 import { describeAttempts, formatCount, formatInstant } from '../report/words.ts'
@@ -196,25 +196,16 @@ function describeHeld({ planned, outage, restoreHold }: Outstanding): string | n
   return `${describeOutage(outage)} ${formatCount(planned)} tasks stay planned; the next run posts them, when that is over and their slot lasts.`
 }
 
-const PHASES: Readonly<Record<string, { readonly doing: string; readonly done: string }>> = {
-  references: { doing: 'loading the reference lists', done: 'reference lists loaded' },
-  account: { doing: 'looking at the account', done: 'account known: balance, limits, prices' },
-  plan: { doing: 'planning', done: 'planned' },
-  measure: { doing: 'measuring', done: 'measured' },
-  report: { doing: 'writing the reports', done: 'reports written' },
-  alerts: { doing: 'looking at the rules of alerts', done: 'rules of alerts looked at' },
-}
-
 function createPhases(progress: Progress) {
-  let current: string | null = null
+  let current: PhaseWords | null = null
   const finish = () => {
-    if (current !== null) progress.done(PHASES[current]?.done ?? current)
+    if (current !== null) progress.done(current.done)
   }
   return {
-    begin: (name: string) => {
+    begin: (words: PhaseWords) => {
       finish()
-      current = name
-      progress.phase(PHASES[name]?.doing ?? name)
+      current = words
+      progress.phase(words.doing)
     },
     fail: (problem: string) => {
       current = null

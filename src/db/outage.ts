@@ -34,7 +34,8 @@ export async function outlastOutage<T>(work: () => Promise<T>, signal: AbortSign
   }
 }
 
-function saysOutage(error: unknown): boolean {
+/** Whether an error is one of a database that cannot be reached at this moment. */
+export function saysOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code } = error as { code?: unknown }
   return LOST_WORKER.test(error.message) || (typeof code === 'string' && isOutage(code))

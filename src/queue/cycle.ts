@@ -7,16 +7,21 @@ import { type Outage, readPostingOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
 import { endHalfSentSessions } from '../db/half-sent.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
-import { isOutage } from '../db/outage.ts'
-import { AccountError, StorerankError, UnavailableError } from '../errors.ts'
+import { AccountError, StorerankError } from '../errors.ts'
 import { readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import { readWaitingAttempts, type WaitingAttempts } from '../ledger/task-failures.ts'
 import { refuseRestored } from '../post/restored.ts'
-import type { AppDataClient } from '../service/client.ts'
 import { MAX_READY_ROWS } from '../service/ready-list.ts'
-import { areReferencesFresh } from '../watch/references.ts'
-import { BUSY, executeJob, type Job, type JobContext, type JobSummary } from './job.ts'
+import {
+  BUSY,
+  type CyclePart,
+  executeJob,
+  type Job,
+  type JobContext,
+  type JobSummary,
+  type PhaseWords,
+} from './job.ts'
 import type { Runner } from './runner.ts'
 
 /** What is not done yet. */
@@ -40,20 +45,18 @@ export interface CycleResult {
 export interface CycleOptions {
   /** How long to wait for what is outstanding after planning. */
   readonly waitMs: number
-  readonly onPhase: (name: string) => void
+  readonly onPhase: (words: PhaseWords) => void
   /** What went wrong in a phase, as a sentence; the cycle goes on. */
   readonly onTrouble?: (problem: string) => void
   readonly onProgress: (outstanding: Outstanding) => void
 }
 
-const REFERENCES_FRESH_DAYS = 7
 const LOOK_EVERY_MS = 200
 /** A look at a million open tasks takes a tenth of a second: the pause after it is so many times as long. */
 const PAUSES_A_LOOK = 10
 /** A receiver has ten seconds for a message. */
 const DELIVERY_LIMIT_MS = 30_000
-const SWEEP_EVERY_MS = 10_000
-const STATUS_EVERY_MS = 60_000
+const SCHEMA_EVERY_MS = 10_000
 const FIRST_COLLECT_MS = 1_000
 const SLOWEST_COLLECT_MS = 20_000
 /** docs/service.md: tasks_ready limits; the window with its half second, as the gate keeps it. */
@@ -65,8 +68,8 @@ const HASTY_LISTS = 12
 const MAX_REFUSALS = 3
 
 /**
- * Runs the cycle. When a reference list or the account cannot be had, the cycle says so and goes on.
- * @throws what the first phases throw, when the service cannot be reached or refuses the account; ConfigurationError when a
+ * Runs the cycle: of each step the jobs that say so, in their order. Where a job may fail, the cycle says so and goes on.
+ * @throws what the other jobs throw, such as when the service cannot be reached or refuses the account; ConfigurationError when a
  *   newer storerank migrates the database meanwhile, or when the database was restored from an older copy
  */
 export async function runCycle(
@@ -75,92 +78,53 @@ export async function runCycle(
   jobs: readonly Job[],
   options: CycleOptions,
 ): Promise<CycleResult> {
-  const { onPhase } = options
-  const run = (name: string) => runNamed(context, jobs, name)
-  if (!(await areReferencesFresh(context.db, REFERENCES_FRESH_DAYS))) {
-    onPhase('references')
-    const loaded = await run('references')
-    const missing = loaded === BUSY ? [] : (loaded.missing as readonly string[])
-    if (missing.length > 0) options.onTrouble?.(`${missing.length} reference lists could not be had.`)
+  const parts = listParts(jobs)
+  const runStep = async (step: CyclePart['step']) => {
+    for (const part of parts.filter(({ cycle }) => cycle.step === step)) await runPart(context, part, options)
   }
-  onPhase('account')
-  await lookAtAccount(context, jobs, options)
+  await runStep('begin')
   await refuseRestored(context.db, context.client, context.signal)
-  onPhase('plan')
-  await keepHouse(context, jobs, options)
-  const plan = await planOnceFree(context, jobs)
-  onPhase('measure')
-  const outstanding = await waitUntilDone(context, runner, jobs, options)
-  await writeReports(context, jobs, options)
-  await tellAlerts(context, jobs, options)
-  await sumUpDay(context, jobs, options)
+  await runStep('tidy')
+  const plan = await planOnceFree(context, findPart(parts, 'plan'), options)
+  options.onPhase({ doing: 'measuring', done: 'measured' })
+  const outstanding = await waitUntilDone(context, runner, parts, options)
+  await runStep('end')
   return { plan, outstanding, refusal: runner.refusal }
 }
 
-/**
- * Before the plan, which then waits for nothing that was given up. What it leaves undone, such as a month that a reader
- * holds, the next run does: no failure of it but a lost database keeps the cycle from measuring.
- */
-async function keepHouse(
-  context: JobContext,
-  jobs: readonly Job[],
-  { onPhase, onTrouble }: CycleOptions,
-): Promise<void> {
-  try {
-    await runNamed(context, jobs, 'housekeeping')
-  } catch (error) {
-    const { code, message } = error as { code?: unknown; message: string }
-    if (context.signal.aborted || (typeof code === 'string' && isOutage(code))) throw error
-    onTrouble?.(`Housekeeping did not end well, and the next run tries again: ${message}`)
-    onPhase('plan')
-  }
+type Part = Job & { readonly cycle: CyclePart }
+
+function listParts(jobs: readonly Job[]): Part[] {
+  return jobs.flatMap((job) => (job.cycle === undefined ? [] : [{ ...job, cycle: job.cycle }]))
 }
 
-/** What cannot be written takes nothing away from what was measured. */
-async function writeReports(
-  context: JobContext,
-  jobs: readonly Job[],
-  { onPhase, onTrouble }: CycleOptions,
-): Promise<void> {
-  if (context.settings.reports === null) return
-  onPhase('report')
-  try {
-    await runNamed(context, jobs, 'report')
-  } catch (error) {
-    if (!(error instanceof StorerankError)) throw error
-    onTrouble?.(`The reports were not written: ${error.message}`)
-  }
+/** Of the steps `plan` and `collect` there is one. */
+function findPart(parts: readonly Part[], step: CyclePart['step']): Part {
+  const part = parts.find(({ cycle }) => cycle.step === step)
+  if (part === undefined) throw new Error(`No job has the step ${step} of a cycle.`)
+  return part
 }
 
-/** At the end, when the slots of the day before are closed and their results are in. */
-async function sumUpDay(
-  context: JobContext,
-  jobs: readonly Job[],
-  { onTrouble }: CycleOptions,
-): Promise<void> {
+async function runPart(context: JobContext, part: Part, { onPhase, onTrouble }: CycleOptions): Promise<void> {
+  const { isNeeded, words, warnOf, forgive, after } = part.cycle
+  if (isNeeded !== undefined && !(await isNeeded(context))) return
+  if (words !== undefined) onPhase(words)
+  let slot: Date | null = null
   try {
-    await runNamed(context, jobs, 'summary')
+    const summary = await executeJob(context, part, undefined, (begun) => {
+      slot = begun
+    })
+    if (summary === BUSY) return
+    const warning = warnOf?.(summary) ?? null
+    if (warning !== null) onTrouble?.(warning)
+    await after?.(context, summary)
   } catch (error) {
-    if (!(error instanceof StorerankError)) throw error
-    onTrouble?.(`The day before was not summed up: ${error.message}`)
+    if (!(error instanceof Error) || context.signal.aborted) throw error
+    const told = (await forgive?.(error, context)) ?? null
+    if (told === null) throw error
+    context.log.warn({ job: part.name, slot, problem: error.message }, 'the cycle goes on without a job')
+    onTrouble?.(told)
   }
-}
-
-/** What is due for the rules stays due, and what was found is kept, so that another run looks and tells where this one cannot. */
-async function tellAlerts(
-  context: JobContext,
-  jobs: readonly Job[],
-  { onPhase, onTrouble }: CycleOptions,
-): Promise<void> {
-  const [row] = await context.db.sql<{ some: boolean }[]>`select exists (select from alert_rule) as some`
-  if (!row?.some) return
-  onPhase('alerts')
-  const found = await runNamed(context, jobs, 'alerts').catch((error) => {
-    if (!(error instanceof StorerankError)) throw error
-    onTrouble?.(`The rules of alerts were not looked at: ${error.message}`)
-    return null
-  })
-  if (found !== null && found !== BUSY && found.channels !== 0) await waitForDeliveries(context)
 }
 
 /** Waits until the messages that are enqueued were tried, at most half a minute. */
@@ -171,48 +135,20 @@ export async function waitForDeliveries({ queue, signal }: JobContext): Promise<
   }
 }
 
-/** When the account cannot be read the plan goes by what is recorded. When the service cannot be reached at all, it throws. */
-async function lookAtAccount(
-  context: JobContext,
-  jobs: readonly Job[],
-  { onTrouble }: CycleOptions,
-): Promise<void> {
-  const job = 'account'
-  let slot: Date | null = null
-  try {
-    await runNamed(context, jobs, job, (begun) => {
-      slot = begun
-    })
-  } catch (error) {
-    if (!(error instanceof StorerankError) || error instanceof AccountError) throw error
-    if (error instanceof UnavailableError && !(await isReachable(context.client))) throw error
-    context.log.warn(
-      { job, slot, problem: error.message },
-      'the account could not be asked; the plan goes by what is known',
-    )
-    onTrouble?.('The account could not be asked; the plan goes by what is known.')
-  }
-}
-
-async function isReachable(client: AppDataClient): Promise<boolean> {
-  return client.getStatus().then(
-    () => true,
-    (error: unknown) => !(error instanceof UnavailableError),
-  )
-}
-
 async function waitUntilDone(
   context: JobContext,
   runner: Runner,
-  jobs: readonly Job[],
+  parts: readonly Part[],
   options: CycleOptions,
 ): Promise<Outstanding> {
   const { db, signal } = context
-  const tryNamed = createTrier(context, jobs)
+  const runOrLog = createTrier(context)
   const startedMs = performance.now()
-  let sweepAtMs = startedMs
-  let statusAtMs = startedMs + STATUS_EVERY_MS
-  const collector = createCollector(() => tryNamed('collect'), startedMs)
+  const repeated = parts
+    .filter(({ cycle }) => cycle.step === 'wait')
+    .map((part) => ({ part, atMs: startedMs + (part.cycle.firstAfterMs ?? 0) }))
+  const collector = createCollector(() => runOrLog(findPart(parts, 'collect')), startedMs)
+  let schemaAtMs = startedMs
   try {
     for (;;) {
       const lookedMs = performance.now()
@@ -221,15 +157,14 @@ async function waitUntilDone(
       const nowMs = performance.now()
       const tookMs = nowMs - lookedMs
       if (isDone(outstanding, runner) || nowMs - startedMs > options.waitMs) return outstanding
-      if (nowMs >= sweepAtMs) {
+      if (nowMs >= schemaAtMs) {
         await refuseNewerSchema(db)
         await endHalfSentSessions(db.sql)
-        await tryNamed('reconcile')
-        sweepAtMs = nowMs + SWEEP_EVERY_MS
+        schemaAtMs = nowMs + SCHEMA_EVERY_MS
       }
-      if (nowMs >= statusAtMs) {
-        await tryNamed('status')
-        statusAtMs = nowMs + STATUS_EVERY_MS
+      for (const each of repeated.filter(({ atMs }) => nowMs >= atMs)) {
+        await runOrLog(each.part)
+        each.atMs = nowMs + (each.part.cycle.everyMs ?? MINUTE_MS)
       }
       collector.look(outstanding.posted + outstanding.unknownPosts, nowMs)
       await sleep(Math.max(LOOK_EVERY_MS, tookMs * PAUSES_A_LOOK), undefined, { signal })
@@ -320,32 +255,22 @@ export async function readOutstanding(db: Database, quietMs: number): Promise<Ou
 }
 
 /** Two cycles at once: the second waits for the first one's plan, and then shares its work. */
-async function planOnceFree(context: JobContext, jobs: readonly Job[]): Promise<JobSummary> {
+async function planOnceFree(context: JobContext, part: Part, { onPhase }: CycleOptions): Promise<JobSummary> {
+  if (part.cycle.words !== undefined) onPhase(part.cycle.words)
   for (;;) {
-    const plan = await runNamed(context, jobs, 'track')
+    const plan = await executeJob(context, part)
     if (plan !== BUSY) return plan
     await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
   }
 }
 
-function runNamed(
-  context: JobContext,
-  jobs: readonly Job[],
-  name: string,
-  onBegun?: (slot: Date) => void,
-): Promise<JobSummary | typeof BUSY> {
-  const job = jobs.find((job) => job.name === name)
-  if (job === undefined) throw new Error(`There is no job ${name}.`)
-  return executeJob(context, job, undefined, onBegun)
-}
-
 /** While results are awaited, trouble of the service is no reason to give up: the next look may find it well. */
-function createTrier(context: JobContext, jobs: readonly Job[]) {
+function createTrier(context: JobContext) {
   let refusals = 0
-  return async (name: string): Promise<JobSummary | null> => {
+  return async (part: Part): Promise<JobSummary | null> => {
     let slot: Date | null = null
     try {
-      const summary = await runNamed(context, jobs, name, (begun) => {
+      const summary = await executeJob(context, part, undefined, (begun) => {
         slot = begun
       })
       refusals = 0
@@ -353,7 +278,7 @@ function createTrier(context: JobContext, jobs: readonly Job[]) {
     } catch (error) {
       if (error instanceof AccountError) refusals += 1
       if (!(error instanceof StorerankError) || refusals >= MAX_REFUSALS) throw error
-      context.log.warn({ job: name, slot, err: error }, 'job will be tried again')
+      context.log.warn({ job: part.name, slot, err: error }, 'job will be tried again')
       return null
     }
   }

@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { CLOSE_TIMEOUT_S, type Database } from '../db/database.ts'
 import { startDeadline } from '../deadline.ts'
+import { StorerankError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { TIMINGS } from '../timings.ts'
 import type { Queue } from './queue.ts'
@@ -34,7 +35,41 @@ export interface Job {
   readonly timeoutMs: number
   /** What it enqueues: where it is run by hand, a runner is started that works it. */
   readonly enqueues?: 'posts' | 'messages'
+  /** Its part in a whole cycle of `run`; left out: none. */
+  readonly cycle?: CyclePart
   run(context: JobContext): Promise<JobSummary>
+}
+
+/** When a whole cycle runs a job, and what becomes of the cycle when that fails. Jobs of a step are run in their order. */
+export interface CyclePart {
+  /**
+   * `begin`: before it is known what to plan. `tidy`: before the plan. `plan`: its summary is the cycle's plan. `wait`: again and again
+   * while results are awaited. `collect`: likewise, at the pace of the ready lists. `end`: when nothing is awaited any more.
+   */
+  readonly step: 'begin' | 'tidy' | 'plan' | 'wait' | 'collect' | 'end'
+  /** What a person reads meanwhile and afterwards; left out: nothing. */
+  readonly words?: PhaseWords
+  /** Of `wait`: the time between two runs, and before the first one. */
+  readonly everyMs?: number
+  readonly firstAfterMs?: number
+  /** Left out: it always is. */
+  isNeeded?(context: JobContext): boolean | Promise<boolean>
+  /** What a person is told of a run that left something out; null: nothing. */
+  warnOf?(summary: JobSummary): string | null
+  /** What a person is told when the cycle goes on without it; null, or left out: its failure ends the cycle. */
+  forgive?(error: Error, context: JobContext): string | null | Promise<string | null>
+  /** What the cycle waits for after it. */
+  after?(context: JobContext, summary: JobSummary): Promise<void>
+}
+
+export interface PhaseWords {
+  readonly doing: string
+  readonly done: string
+}
+
+/** Forgives what we throw on purpose: a sentence, and the reason behind it. */
+export function forgiveKnown(sentence: string): NonNullable<CyclePart['forgive']> {
+  return (error) => (error instanceof StorerankError ? `${sentence}: ${error.message}` : null)
 }
 
 /** Another runner is running the job. */

@@ -9,6 +9,7 @@ import {
   readServiceTime,
   type ServiceErrorCode,
 } from './diagnostics.ts'
+import type { Dialect } from './dialect.ts'
 import { type FailedTask, type FailedTaskQuery, listFailedTasks } from './failed-tasks.ts'
 import type { ServiceFunction, Store } from './functions.ts'
 import { type ListingOutcome, type ListingQuery, searchListings } from './listings.ts'
@@ -38,7 +39,7 @@ import {
 import { type ListEnd, listTaskIds, readListEnd, type TaskIdQuery, type TaskIdRow } from './task-ids.ts'
 import { getParsed, type TaskOutcome } from './task-outcome.ts'
 import { getResult, type ResultAddress, type ResultOutcome } from './task-result.ts'
-import { type SendWindow, Transport, type TransportOptions } from './transport.ts'
+import { type FreeCall, type Reply, type SendWindow, Transport, type TransportOptions } from './transport.ts'
 import { type ResendAnswer, resendWebhooks } from './webhooks.ts'
 
 /**
@@ -122,6 +123,13 @@ export class AppDataClient {
   /** Has the pingbacks and postbacks of 1 to 100 tasks sent again, at no charge. */
   readonly resendWebhooks: (taskIds: readonly string[]) => Promise<ResendAnswer[]>
 
+  // As it is
+
+  /** Makes a free call, and gives the answer as it was sent: for what looks at the service itself. */
+  readonly askFree: (call: FreeCall) => Promise<Reply>
+  /** How paths of the service name the stores. */
+  readonly dialect: Dialect
+
   /** Lets what is in flight end, and begins nothing more. */
   readonly close: () => Promise<void>
 
@@ -157,6 +165,8 @@ export class AppDataClient {
     this.listTaskIds = (query) => listTaskIds(transport, query)
     this.listFailedTasks = (query) => listFailedTasks(transport, query)
     this.resendWebhooks = (taskIds) => resendWebhooks(transport, taskIds)
+    this.askFree = (call) => transport.callFree(call)
+    this.dialect = transport.dialect
     this.close = () => transport.close()
   }
 }

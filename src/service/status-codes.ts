@@ -63,3 +63,8 @@ export function classifyCall(code: number): StatusClass {
   const isListed = SINGLE_CODES[code] !== undefined
   return !isListed && code >= 40100 && code < 40300 ? 'account' : classifyStatus(code)
 }
+
+/** Whether a code is known by itself, and not by its range alone. */
+export function isSingleCode(code: number): boolean {
+  return SINGLE_CODES[code] !== undefined
+}

@@ -80,12 +80,14 @@ export async function refreshAccountBeforePlanning(context: LookContext): Promis
  * Ties the database to one account, for ever, when it is used for the first time. Results of two services must not mix in one
  * history, and an account cannot fetch results that another account has paid for.
  * @param account the login, or how the sandbox is called
+ * @returns whether this was the first time
  * @throws ConfigurationError when the database belongs to another account
  */
-export async function claimDatabaseFor(db: Database, account: string): Promise<void> {
-  await db.sql`insert into service_account (account) values (${account}) on conflict do nothing`
+export async function claimDatabaseFor(db: Database, account: string): Promise<boolean> {
+  const { count } = await db.sql`
+    insert into service_account (account) values (${account}) on conflict do nothing`
   const [owner] = await db.sql<{ account: string }[]>`select account from service_account`
-  if (owner === undefined || owner.account === account) return
+  if (owner === undefined || owner.account === account) return count > 0
   throw new ConfigurationError(
     `The database holds what was measured with ${owner.account}, and must not mix it with ${account}. Mend APP_DATA_URL and APP_DATA_LOGIN, or use another database. (If it is the same account by another name: update service_account set account = '…'.)`,
   )

@@ -117,6 +117,8 @@ function checkPrices(user: UserData): Finding {
   )
 }
 
+/** With the digits of a price where it is below a dollar. */
 function dollars(micros: number): string {
-  return `$${(micros / 1_000_000).toFixed(micros % 10_000 === 0 ? 2 : 5)}`
+  const usd = micros / 1_000_000
+  return Math.abs(usd) >= 1 ? `$${usd.toFixed(2)}` : `$${usd}`
 }

@@ -20,9 +20,7 @@ export async function checkResults(
   const about = 'form of results'
   const items = await readItems(client, chooseTasks(rows))
   if (items.length === 0) {
-    return [
-      unknown(about, 'The account has no result that could be looked at: it cannot be told without buying.'),
-    ]
+    return [unknown(about, 'The account has no result that could be looked at.')]
   }
   const types = [...new Set(items.map(({ item }) => String(item.type)))].sort()
   const nulls = items.filter(({ result, item }) => result.check_url === null || item.rating === null)

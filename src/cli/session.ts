@@ -16,6 +16,10 @@ import { createOutageLog } from './outage-log.ts'
 import { openService } from './service-access.ts'
 import { tell } from './tell.ts'
 
+/** Said once, when an account is used for the first time. */
+const UNCHECKED =
+  'This account is used for the first time: `storerank check` says, free of charge, whether all that storerank relies on holds there.'
+
 export interface WorkSession extends DatabaseSession {
   readonly job: JobContext
   /** Address of the sandbox; null with the person's own account. */
@@ -44,10 +48,11 @@ async function requireRoom(db: Database): Promise<void> {
 async function openWork(session: DatabaseSession, context: CommandContext): Promise<WorkSession> {
   const { config, signal } = context
   const log = createOutageLog(context.log, () => requireRoom(session.db))
-  await claimDatabaseFor(
+  const isFirst = await claimDatabaseFor(
     session.db,
     config.service === null ? 'the sandbox' : `the account ${config.service.login}`,
   )
+  if (isFirst && config.service !== null) tell(context, UNCHECKED)
   const onStart = () =>
     tell(context, 'Starting the sandbox: the service with invented apps, on this machine, at no cost.')
   const { url: baseUrl, dispose, ...access } = await openService(config, onStart)

@@ -4,8 +4,14 @@
  */
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { isObject, readCost, readNumber } from '../service/fields.ts'
-import { billingUnits, findRule, type Priority } from '../service/functions.ts'
+import { isObject, readCost } from '../service/fields.ts'
+import {
+  billingUnits,
+  findRule,
+  type Priority,
+  type ServiceFunction,
+  type Store,
+} from '../service/functions.ts'
 import { readPostedTask } from '../service/posted-task.ts'
 import { formatInstant } from '../service/requests.ts'
 import type { Reply } from '../service/transport.ts'
@@ -142,9 +148,10 @@ function describeUnits(rows: readonly Record<string, unknown>[], client: AppData
       metadata: isObject(row.metadata) ? row.metadata : null,
     })
     const cost = readCost(row.cost)
-    if (task === null || cost === null) continue
+    if (task === null || task.function === 'app_listings' || cost === null) continue
     compared += 1
-    if (cost > expectedMicros(task)) dearer.add(`${task.function} of ${task.store}`)
+    if (cost > expectedMicros({ ...task, function: task.function }))
+      dearer.add(`${task.function} of ${task.store}`)
   }
   const about = 'billing units'
   if (compared === 0) return [unknown(about, 'No listed task says what it was asked for and what it cost.')]
@@ -158,12 +165,14 @@ function describeUnits(rows: readonly Record<string, unknown>[], client: AppData
   ]
 }
 
-function expectedMicros(task: NonNullable<ReturnType<typeof readPostedTask>>): number {
-  const units = billingUnits(task.store, task.function, task.depth ?? 1)
-  const unitMicros = findRule(task.store, task.function)?.unitCostMicros ?? 0
-  return units * unitMicros * priorityFactor(task.priority)
+interface Priced {
+  readonly store: Store
+  readonly function: ServiceFunction
+  readonly depth: number | null
+  readonly priority: Priority
 }
 
-function priorityFactor(priority: Priority): number {
-  return readNumber(priority) === 2 ? 2 : 1
+function expectedMicros({ store, function: fn, depth, priority }: Priced): number {
+  const unitMicros = findRule(store, fn)?.unitCostMicros ?? 0
+  return billingUnits(store, fn, depth ?? 1) * unitMicros * priority
 }

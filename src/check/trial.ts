@@ -54,9 +54,9 @@ export async function readTrial(db: Database): Promise<Trial[]> {
   return db.sql<Trial[]>`
     select distinct on (t.store) t.store, k.state = 'collected' as "isMeasured",
       case when k.state <> 'posted' then k.problem end as problem,
-      round(extract(epoch from r.captured_at - k.posted_at))::int as seconds,
+      round(extract(epoch from k.ended_at - k.posted_at))::int as seconds,
       coalesce(c.charged, 0)::int as "chargedMicros", coalesce(c.refunded, 0)::int as "refundedMicros",
-      r.results_count as results
+      cardinality(r.app_ids) as results
     from watch_period p
     join target t on t.id = p.target_id
     join task k on k.target_id = t.id

@@ -9,6 +9,6 @@ export const check = command({
     yes: flag('buy without asking'),
     json: flag('print JSON for a report of an error, without login, apps and keywords'),
   },
-  example: 'storerank check',
+  examples: ['storerank check'],
   run: async (options, context) => (await import('../check.ts')).check(options, context),
 })

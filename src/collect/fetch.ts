@@ -9,8 +9,8 @@ import {
 } from '../errors.ts'
 import type { FetchItem } from '../ledger/hand-out.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { hasForm, type ResultForm, type Store } from '../service/functions.ts'
-import { describeRefused } from '../service/refused-items.ts'
+import { billingUnits, findRule, hasForm, type ResultForm, type Store } from '../service/functions.ts'
+import { describeRefused, describeUncounted } from '../service/refused-items.ts'
 import {
   type AppReviewsResult,
   type InfoResult,
@@ -23,6 +23,7 @@ import { parseSparingly, withParsedItems } from '../service/sent-items.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import { TIMINGS } from '../timings.ts'
+import { findContradiction } from './contradiction.ts'
 import { compressBody } from './kept-body.ts'
 
 /** The store's own pages, compressed as soon as they are read: a page has about a megabyte, and a batch hundreds of pages. */
@@ -44,7 +45,7 @@ interface Done {
   readonly resultsReturned: number | null
   /** The raw pages, where they are wanted or nothing else is offered. */
   readonly html: RawPages | null
-  /** Which items of it could not be read; null when all could. */
+  /** Which items of it could not be read or are lacking; null when it has all. */
   readonly incomplete: string | null
   /** What the result lacks, items or wanted raw pages, as a sentence; null when it is complete. */
   readonly problem: string | null
@@ -215,6 +216,8 @@ async function addPages(
       return { kind: 'later', item, problem: 'The raw pages are not ready yet.', pauseMs: NOT_READY_PAUSE_MS }
     }
     if (outcome.kind === 'failed') return without(`${outcome.statusCode}: ${outcome.message}`)
+    const contradiction = findContradiction(item, outcome)
+    if (contradiction !== null) return without(contradiction.problem)
     if (outcome.result === null) return fetched
     const { html, incomplete } = readPages(outcome.result)
     return incomplete === null
@@ -244,21 +247,21 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome, findKnown =
       const kind = classifyStatus(statusCode) === 'store_failed' ? 'store_failed' : 'failed'
       return { kind, item, statusCode, message }
     }
-    case 'done':
+    case 'done': {
+      const refuse = (path: string, problem: string): Fetched => {
+        const bodyGzip = compressBody(withParsedItems(outcome.result))
+        return { kind: 'unreadable', item, path, problem, bodyGzip }
+      }
+      const contradiction = findContradiction(item, outcome)
+      if (contradiction !== null) return refuse(contradiction.path, contradiction.problem)
       try {
         return readDone(item, outcome.statusCode, outcome.result, findKnown)
       } catch (error) {
         // Reading is pure, so an error is about this one result: it must not fail the batch.
         const path = error instanceof UnreadableError ? error.path : MISSING_RESULT
-        const problem = error instanceof Error ? error.message : String(error)
-        return {
-          kind: 'unreadable',
-          item,
-          path,
-          problem,
-          bodyGzip: compressBody(withParsedItems(outcome.result)),
-        }
+        return refuse(path, error instanceof Error ? error.message : String(error))
       }
+    }
   }
 }
 
@@ -270,26 +273,45 @@ function readDone(item: FetchItem, statusCode: number, result: unknown, findKnow
     return { ...done, kind: 'pages', html, incomplete, problem: incomplete }
   }
   /** The service bills what it returned: items of every type, and an app twice that it names twice. */
-  const countReturned = (read: Pick<RankedSearch, 'itemsCount' | 'refused'> | null) => {
-    const incomplete = read === null ? null : describeRefused(read.refused, read.itemsCount)
+  const countReturned = (
+    read: Pick<RankedSearch, 'itemsCount' | 'refused'> | null,
+    ...lacking: readonly (string | null)[]
+  ) => {
+    const refused = read === null ? null : describeRefused(read.refused, read.itemsCount)
+    const incomplete = joinSentences(refused, ...lacking) || null
     return { ...done, resultsReturned: read?.itemsCount ?? 0, incomplete, problem: incomplete }
   }
   switch (item.function) {
     case 'app_searches':
     case 'app_list': {
-      const search = result === null ? null : withinPresent(parseRankedSearch(result, findKnown(item.store)))
-      return { ...countReturned(search), kind: 'ranking', search }
+      if (result === null) return { ...countReturned(null), kind: 'ranking', search: null }
+      const search = withinPresent(parseRankedSearch(result, findKnown(item.store), item.store))
+      const lacking = search.shortfall ?? findRankBeyond(item, search)
+      return { ...countReturned(search, lacking), kind: 'ranking', search }
     }
     case 'app_info': {
-      const info = result === null ? null : withinPresent(parseInfoResult(withParsedItems(result)))
+      const info =
+        result === null ? null : withinPresent(parseInfoResult(withParsedItems(result), item.asked?.subject))
       return { ...done, kind: 'snapshot', info, incomplete: null, problem: null }
     }
     case 'app_reviews': {
       const reviews =
         result === null ? null : withinPresent(parseReviewsResult(withParsedItems(result), item.store))
-      return { ...countReturned(reviews), kind: 'reviews', reviews }
+      if (reviews === null) return { ...countReturned(null), kind: 'reviews', reviews }
+      const { items, refused, itemsCount } = reviews
+      const lacking = describeUncounted(items.length + refused.length, itemsCount)
+      return { ...countReturned(reviews, lacking), kind: 'reviews', reviews }
     }
   }
+}
+
+/** A rank that was not paid for is of another list. The service may fill up the last billing unit. */
+function findRankBeyond({ store, function: fn, depth }: FetchItem, search: RankedSearch): string | null {
+  const unit = findRule(store, fn)?.billingUnitResults
+  if (depth === null || unit === undefined) return null
+  const last = search.items.reduce((most, { rank }) => Math.max(most, rank), search.known.ids.length)
+  if (last <= billingUnits(store, fn, depth) * unit) return null
+  return `The answer has rank ${last}, and ${depth} ranks were asked for: it may not be the list that was asked for.`
 }
 
 function readPages(result: unknown): { readonly html: RawPages; readonly incomplete: string | null } {

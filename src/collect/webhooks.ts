@@ -7,7 +7,7 @@
 import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError, UnreadableError } from '../errors.ts'
 import { adoptOrphans } from '../ledger/adopt.ts'
-import type { FetchItem } from '../ledger/hand-out.ts'
+import { askedColumn, type FetchItem } from '../ledger/hand-out.ts'
 import { parseTag } from '../ledger/tag.ts'
 import { OVERSIZED, readPostback } from '../service/postback.ts'
 import type { ResultOutcome } from '../service/task-result.ts'
@@ -96,7 +96,7 @@ async function adoptTasks(
 async function findTasks(sql: SqlRunner, webhooks: readonly Pingback[]): Promise<Map<string, KnownTask>> {
   const rows = await sql<KnownTask[]>`
     select w.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store, t.function, k.depth,
-      coalesce(k.state = 'posted', false) as "isOpen"
+      ${askedColumn(sql)}, coalesce(k.state = 'posted', false) as "isOpen"
     from unnest(${webhooks.map(({ id }) => id)}::text[]) as w (service_id)
     left join task k using (service_id) left join target t on t.id = k.target_id
     where k.id is not null

@@ -6,7 +6,7 @@ export interface RankingCapture extends Capture {
   readonly resultsCount: number | null
   /** `appIds[i]` is the dictionary id at organic rank i + 1; 0 is a hole. */
   readonly appIds: readonly number[]
-  /** Which items could not be read: an app that is not in `appIds` may be one of them. Null when all could. */
+  /** Which items could not be read or are lacking: an app that is not in `appIds` may be one of them. Null when it has all. */
   readonly incomplete: string | null
   /** Absolute ranks beside them, null where none differs. */
   readonly absolute: readonly number[] | null

@@ -20,6 +20,29 @@ export interface FetchItem {
   readonly store: Store
   readonly function: ServiceFunction
   readonly depth: number | null
+  /** What its answer is compared with; missing in a job that an earlier version left in the queue. */
+  readonly asked?: AskedTask
+}
+
+/** What a task asks for, beside its store, function and depth. */
+export interface AskedTask {
+  readonly taskId: string
+  readonly attempt: number
+  /** The keyword, the app's id or the collection. */
+  readonly subject: string
+  readonly category: string | null
+  readonly locationCode: number
+  readonly languageCode: string
+  /** It was not sent before, in milliseconds since 1970. */
+  readonly atMs: number
+}
+
+/** The column `asked` of a FetchItem, of the task `k` and its target `t`. A task that was recovered is `posted` since then, and reserved when it was sent. */
+export function askedColumn(sql: SqlRunner) {
+  return sql`
+    jsonb_build_object('taskId', k.id, 'attempt', k.attempt, 'subject', t.subject, 'category', t.category,
+      'locationCode', t.location_code, 'languageCode', t.language_code,
+      'atMs', floor(extract(epoch from least(k.posted_at, k.reserved_at)) * 1000)) as asked`
 }
 
 /** A row of a ready list, or a pingback. */
@@ -49,7 +72,8 @@ export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask
     update task k set fetching_until = clock_timestamp() + make_interval(secs => ${TIMINGS.leaseMs / 1000})
     from free f, target t
     where k.id = f.id and t.id = k.target_id
-    returning k.service_id as "serviceId", f.path, f.kind, k.html, f.html_path as "htmlPath", t.store, t.function, k.depth`
+    returning k.service_id as "serviceId", f.path, f.kind, k.html, f.html_path as "htmlPath", t.store, t.function, k.depth,
+      ${askedColumn(tx)}`
 }
 
 /**
@@ -73,7 +97,7 @@ export async function leaseOverdueTasks(tx: Transaction, patience: number): Prom
     from overdue o, target t
     where k.id = o.id and t.id = k.target_id
     returning k.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store, t.function,
-      k.depth`
+      k.depth, ${askedColumn(tx)}`
 }
 
 export interface Endpoint {

@@ -84,6 +84,10 @@ const FAULTS = {
   duplicateRow: Fault,
   /** A result, fetched or posted back, has the id of another task. */
   wrongId: Fault,
+  /** A result, fetched or posted back, is all that another task of the same function found, under the id that was asked for. */
+  otherAnswer: Fault,
+  /** A search, a chart or reviews, fetched or posted back, lacks the second half of the items that it counts. */
+  shortList: Fault,
   /** A webhook is not sent and listed as failed. */
   webhookUnsent: Fault,
   /** A webhook is not sent, and the service believes that it was. */

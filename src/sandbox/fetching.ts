@@ -85,17 +85,40 @@ const findObstacle = (
 
 /** What a task that is done has found, in a form. */
 export const showResult = (source: ResultSource, task: Task, form: Form): TaskAnswer => {
-  const { answers, faults, offers, envelope, makeId } = source
+  const path = resultPath(findOffer(source.offers, task), task.id, form)
+  const mayBeOther = source.faults.settings.otherAnswer && [20000, 40102].includes(outcomeOf(task))
+  const other = mayBeOther ? source.tasks.findOther(task) : undefined
+  const shown = other && source.faults.strikes('otherAnswer', path) ? other : task
+  const isWrong = source.faults.strikes('wrongId', path)
+  return {
+    ...showFound(source, shown, form, path),
+    id: isWrong ? source.makeId(task.doneAtMs, task.function) : task.id,
+  }
+}
+
+/** What a task has found. `path` is that of the call. */
+const showFound = (
+  { answers, faults, offers, envelope }: ResultSource,
+  task: Task,
+  form: Form,
+  path: string,
+): TaskAnswer => {
   const offer = findOffer(offers, task)
   const code = outcomeOf(task)
-  const isWrong = faults.strikes('wrongId', resultPath(offer, task.id, form))
+  const showOne = () => {
+    const result = answers.show({ ...task, function: offer.function }, form)
+    const { items } = result
+    if (form === 'html' || offer.function === 'app_info' || !Array.isArray(items)) return result
+    if (items.length === 0 || !faults.strikes('shortList', path)) return result
+    return { ...result, items: items.slice(0, items.length >> 1) }
+  }
   return {
-    id: isWrong ? makeId(task.doneAtMs, task.function) : task.id,
+    id: task.id,
     code,
     ...(code === 40501 && { message: messageOf(code, envelope.codes) }),
     isSilent: task.isSilent === true || envelope.codes.isSold,
     data: echoTask(offer, task.parameters, resolveTask(offer, task)),
-    result: code === 20000 ? [answers.show({ ...task, function: offer.function }, form)] : null,
+    result: code === 20000 ? [showOne()] : null,
   }
 }
 

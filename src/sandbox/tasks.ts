@@ -101,6 +101,21 @@ export class Tasks {
     return this.#byId.get(id)
   }
 
+  /** Another task of the same function, posted on the same day, that has found something else; undefined when there is none. */
+  findOther({ id, store, function: fn, subject, postedAtMs }: Task): Task | undefined {
+    return this.#byDay
+      .get(dayOf(postedAtMs))
+      ?.find(
+        (other) =>
+          other.id !== id &&
+          other.store === store &&
+          other.function === fn &&
+          other.subject !== subject &&
+          other.doneAtMs < other.postedAtMs + DAY_MS &&
+          outcomeOf(other) === 20000,
+      )
+  }
+
   /** Whether a task belongs to another client. */
   isForeign(id: string): boolean {
     return this.#foreign.has(id)

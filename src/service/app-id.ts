@@ -22,3 +22,14 @@ export function readAppId(value: unknown, store: Store): string | null {
 export function storeOfType(type: string): Store {
   return /^(ios|app)_store_/.test(type) ? 'ios_store' : 'android_store'
 }
+
+/** Whether an item, by its type, is of the other store than that which was asked. A type that names no store is of any. */
+export function isOfOtherStore(type: string, asked: Store): boolean {
+  return (asked === 'ios_store' ? /^(android_store|google_play)_/ : /^(ios|app)_store_/).test(type)
+}
+
+/** As `readAppId`, of the store that was asked: digits alone are the id of an app of the ios_store, and of none of the android_store. */
+export function readAskedAppId(value: unknown, asked: Store): string | null {
+  const id = readAppId(value, asked)
+  return id !== null && asked === 'android_store' && FORMS.ios_store.test(id) ? null : id
+}

@@ -52,3 +52,9 @@ function renameStore(path: string, names: Readonly<Record<string, string>>): str
     Object.hasOwn(names, name) ? head + names[name] : whole,
   )
 }
+
+/** The store that an answer names, as the specification or the service as it is sold calls it; null for any other name. */
+export function storeOfName(name: unknown): Store | null {
+  const stores = Object.keys(SPECIFIED) as Store[]
+  return stores.find((store) => name === SPECIFIED[store] || name === STORES_AS_SOLD[store]) ?? null
+}

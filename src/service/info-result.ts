@@ -222,15 +222,17 @@ const fullPage = wireRecord({
 
 /**
  * Reads `result[0]` of an app_info task. A list that the store does not give is null, not empty.
+ * @param asked the app that was asked for; without it, the one that the result names
  * @throws UnreadableError with the path of the field that breaks the contract, or when it holds no or another app
  */
-export function parseInfoResult(result: unknown): InfoResult {
+export function parseInfoResult(result: unknown, asked?: string): InfoResult {
   const page = readWith(infoPage, result)
   const index = page.items.findIndex(isOrganic)
   if (index < 0) throw unreadable(['items'], 'it holds no app')
   const item = readApp(page.items[index], index)
-  if (page.app_id !== null && page.app_id !== item.appId) {
-    throw unreadable(['items', index, 'app_id'], `${page.app_id} was asked for, not ${item.appId}`)
+  const appId = asked ?? page.app_id
+  if (appId !== null && appId !== item.appId) {
+    throw unreadable(['items', index, 'app_id'], `${appId} was asked for, not ${item.appId}`)
   }
   return { ...item, checkUrl: page.check_url, datetime: page.datetime }
 }

@@ -46,3 +46,9 @@ export function describeRefused(refused: readonly RefusedItem[], itemsCount: num
   const isOne = refused.length === 1
   return `${refused.length} of ${itemsCount} items could not be read and ${isOne ? 'is left out.' : 'are left out. The first:'} ${first.problem}`
 }
+
+/** A sentence about items that a result counts and does not have; null when it has them. */
+export function describeUncounted(sent: number, counted: number): string | null {
+  if (sent >= counted) return null
+  return `The answer counts ${counted} items and has ${sent}: the others are lacking.`
+}

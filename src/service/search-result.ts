@@ -2,10 +2,10 @@
 
 import { z } from 'zod'
 
-import { APP_ID_RULE, readAppId, storeOfType } from './app-id.ts'
+import { APP_ID_RULE, isOfOtherStore, readAppId, readAskedAppId, storeOfType } from './app-id.ts'
 import { cleanText, isObject, readCount, readTimestamp, readWith, unreadable } from './fields.ts'
 import type { Store } from './functions.ts'
-import { type ReadItems, type RefusedItem, readItems } from './refused-items.ts'
+import { describeUncounted, type ReadItems, type RefusedItem, readItems } from './refused-items.ts'
 import { type ItemMarks, SentItems, withParsedItems } from './sent-items.ts'
 
 /** One ranked app. */
@@ -55,6 +55,8 @@ export interface KnownRanks {
 /** As `SearchResult`, with the apps that were known aside: they are not in `items`. */
 export interface RankedSearch extends SearchResult {
   readonly known: KnownRanks
+  /** What the list lacks by what it says itself: items that it counts, ranks between others. A sentence; null when it is whole. */
+  readonly shortfall: string | null
 }
 
 /** The largest depth is 1,000; paid items and bundles come on top. */
@@ -97,16 +99,21 @@ const NO_RANKS: KnownRanks = { ids: [], absolute: [] }
  * @throws UnreadableError with the path of the field that breaks the contract, also when no item can be read
  */
 export function parseSearchResult(result: unknown): SearchResult {
-  const { known: _, ...search } = parseRankedSearch(result, KNOWS_NONE)
+  const { known: _, shortfall: __, ...search } = parseRankedSearch(result, KNOWS_NONE)
   return search
 }
 
 /**
  * As `parseSearchResult`, without an object for each app that is known. When the items need a closer look all of them are in `items`.
  * @param result as `JSON.parse` or `parseSparingly` gives it
+ * @param store that was asked: items of the other one break the contract; without it, each is of the store that its type names
  * @throws as `parseSearchResult` does
  */
-export function parseRankedSearch(result: unknown, findKnown: FindKnownApp): RankedSearch {
+export function parseRankedSearch(
+  result: unknown,
+  findKnown: FindKnownApp,
+  store: Store | null = null,
+): RankedSearch {
   const page: Page = isPage(result) ? result : readWith(searchPage, withParsedItems(result))
   const counted = readCount(page.items_count)
   if (page.items == null && counted !== 0) {
@@ -114,7 +121,7 @@ export function parseRankedSearch(result: unknown, findKnown: FindKnownApp): Ran
   }
   const sent = page.items ?? []
   const found = readCount(page.se_results_count)
-  const ranks = readUsual(sent, findKnown) ?? readAll(sent)
+  const ranks = readUsual(sent, findKnown, store) ?? readAll(sent, store)
   return {
     keyword: textIfReadable(page.keyword, MAX_NAME_LENGTH * 2),
     checkUrl: textIfReadable(page.check_url, MAX_URL_LENGTH),
@@ -124,7 +131,13 @@ export function parseRankedSearch(result: unknown, findKnown: FindKnownApp): Ran
     items: ranks.items,
     refused: ranks.refused,
     known: ranks.known,
+    shortfall: describeUncounted(sent.length, counted ?? 0) ?? describeHoles(ranks.holes),
   }
+}
+
+function describeHoles(holes: number): string | null {
+  if (holes === 0) return null
+  return `The answer has no app at ${holes} of the ranks (rank_group) above its last one: these are lacking.`
 }
 
 type Sent = readonly unknown[] | SentItems
@@ -141,19 +154,34 @@ function textIfReadable(value: unknown, maxLength: number): string | null {
   return typeof value === 'string' ? cleanText(value, maxLength) : null
 }
 
-type Ranks = Pick<RankedSearch, 'items' | 'refused' | 'known'>
+interface Ranks extends Pick<RankedSearch, 'items' | 'refused' | 'known'> {
+  /** How many ranks above the last one no item claims. */
+  readonly holes: number
+}
 
-function readAll(sent: Sent): Ranks {
+function readAll(sent: Sent, store: Store | null): Ranks {
   const items = sent instanceof SentItems ? sent.parseAll() : sent
-  return { ...readRanks(items, readItem), known: NO_RANKS }
+  const read = readRanks(items, (value, index) => readItem(value, index, store))
+  return { ...read, known: NO_RANKS, holes: countHoles(items) }
+}
+
+/** An item whose rank cannot be read may be in any of the holes, and is told of by itself. */
+function countHoles(items: readonly unknown[]): number {
+  const organic = items.filter(
+    (item) => isObject(item) && typeof item.type === 'string' && item.type.endsWith('_organic'),
+  )
+  const ranks = (organic as { rank_group: number | string }[]).map((item) => readRank(item.rank_group))
+  const read = new Set(ranks.filter((rank) => rank !== null))
+  const unread = items.length - organic.length + ranks.filter((rank) => rank === null).length
+  return Math.max(0, Math.max(0, ...read) - read.size - unread)
 }
 
 /**
  * The usual case, at a tenth of the cost: each item keeps the contract, they come in the order of their ranks, and no app comes twice.
  * Null in every other case, which `readRanks` reads; where both can read they agree.
  */
-function readUsual(sent: Sent, findKnown: FindKnownApp): Ranks | null {
-  const usual = new UsualRanks(findKnown)
+function readUsual(sent: Sent, findKnown: FindKnownApp, asked: Store | null): Ranks | null {
+  const usual = new UsualRanks(findKnown, asked)
   const isUsual = sent instanceof SentItems ? usual.addSent(sent) : usual.addAll(sent)
   return isUsual && usual.isEachOnce() ? usual : null
 }
@@ -163,12 +191,19 @@ class UsualRanks implements Ranks {
   readonly refused = []
   readonly known = { ids: [] as number[], absolute: [] as number[] }
   readonly #findKnown: FindKnownApp
+  readonly #asked: Store | null
+  #ranked = 0
   #type = ''
   /** Of the items of that type; null when they are not ranked. */
   #store: Store | null = null
 
-  constructor(findKnown: FindKnownApp) {
+  constructor(findKnown: FindKnownApp, asked: Store | null) {
     this.#findKnown = findKnown
+    this.#asked = asked
+  }
+
+  get holes(): number {
+    return this.known.ids.length - this.#ranked
   }
 
   /** Adds items. False when one is not as usual. */
@@ -184,7 +219,7 @@ class UsualRanks implements Ranks {
     if (!isObject(sent) || typeof sent.type !== 'string') return false
     const store = this.#storeOf(sent.type)
     if (store === null) return true
-    const appId = readAppId(sent.app_id, store)
+    const appId = this.#readId(sent.app_id, sent.type, store)
     if (appId === null || !isUsual(sent) || sent.rank_group <= this.known.ids.length) return false
     const id = this.#findKnown(appId)
     this.#place(sent.rank_group, id ?? 0, id === null ? sent.rank_group : sent.rank_absolute)
@@ -205,10 +240,14 @@ class UsualRanks implements Ranks {
   }
 
   #addKnown({ appId, rank, absolute }: ItemMarks, store: Store): boolean {
-    const id = readAppId(appId, store) === null ? null : this.#findKnown(appId)
+    const id = this.#readId(appId, this.#type, store) === null ? null : this.#findKnown(appId)
     if (id === null || !isRank(rank) || !isRank(absolute) || rank <= this.known.ids.length) return false
     this.#place(rank, id, absolute)
     return true
+  }
+
+  #readId(value: unknown, type: string, store: Store): string | null {
+    return this.#asked === null ? readAppId(value, store) : readIdOfAsked(value, type, this.#asked)
   }
 
   #storeOf(type: string): Store | null {
@@ -224,6 +263,7 @@ class UsualRanks implements Ranks {
     while (ids.length < rank - 1) ranks.push(ids.push(0))
     ids.push(id)
     ranks.push(absolute)
+    this.#ranked += 1
   }
 
   isEachOnce(): boolean {
@@ -308,22 +348,28 @@ export function readRanks<Item extends SearchItem>(
 }
 
 /** Null for an item that is not ranked. */
-export function readItem(value: unknown, index: number): SearchItem | null {
+export function readItem(value: unknown, index: number, asked: Store | null = null): SearchItem | null {
   const at = ['items', index]
   if (!isObject(value) || typeof value.type !== 'string') {
     throw unreadable([...at, 'type'], 'an item must name its type')
   }
   if (!value.type.endsWith('_organic')) return null
   const item = readWith(organicItem, value, at)
+  const id = readAppId(item.app_id, storeOfType(value.type))
+  const appId = asked === null ? id : readIdOfAsked(item.app_id, value.type, asked)
   return {
     rank: readRank(item.rank_group) ?? refuse([...at, 'rank_group'], RANK_RULE),
     absolute: readRank(item.rank_absolute) ?? refuse([...at, 'rank_absolute'], RANK_RULE),
-    appId: readAppId(item.app_id, storeOfType(value.type)) ?? refuse([...at, 'app_id'], APP_ID_RULE),
+    appId: appId ?? refuse([...at, 'app_id'], id !== null ? `it is no app of ${asked}` : APP_ID_RULE),
     ...readTexts(item),
   }
 }
 
-function readRank(value: number | string): number | null {
+function readIdOfAsked(value: unknown, type: string, asked: Store): string | null {
+  return isOfOtherStore(type, asked) ? null : readAskedAppId(value, asked)
+}
+
+function readRank(value: unknown): number | null {
   const rank = readCount(value)
   return rank !== null && rank >= 1 && rank <= MAX_RANK ? rank : null
 }

@@ -29,6 +29,10 @@ interface Done {
   readonly statusCode: 20000 | 40102
   /** `result[0]` as sent; null with 40102. */
   readonly result: unknown
+  /** The parameters of the task as the answer repeats them, as sent. */
+  readonly echo: unknown
+  /** By the clock of the service; null when the answer does not say. */
+  readonly answeredAt: Date | null
   /** Size of the whole answer. */
   readonly rawBytes: number
 }
@@ -123,7 +127,7 @@ function classifyResult(statusCode: number, message: string): StatusClass {
 }
 
 function readOutcome(reply: Reply, what: string): FetchedTask {
-  const { statusCode, message, task, rawBytes } = reply
+  const { statusCode, message, task } = reply
   switch (classifyResult(statusCode, message)) {
     case 'pending':
       return { kind: 'pending', statusCode }
@@ -135,7 +139,7 @@ function readOutcome(reply: Reply, what: string): FetchedTask {
       return { kind: 'failed', statusCode, message }
     case 'ok':
     case 'no_results':
-      if (task !== null) return readDone(task, rawBytes, what)
+      if (task !== null) return readDone(task, reply, what)
       break
   }
   throw new UnavailableError(
@@ -143,10 +147,11 @@ function readOutcome(reply: Reply, what: string): FetchedTask {
   )
 }
 
-function readDone(task: TaskReply, rawBytes: number, what: string): FetchedTask {
+function readDone(task: TaskReply, { rawBytes, answeredAt }: Reply, what: string): FetchedTask {
   const serviceId = task.id
   if (serviceId === null) throw new UnreadableError(`${what} was answered without an id.`, 'tasks[0].id')
-  const done = { kind: 'done', serviceId, tag: task.tag, rawBytes, task } as const
+  const { tag, data: echo } = task
+  const done = { kind: 'done', serviceId, tag, echo, rawBytes, answeredAt, task } as const
   if (classifyResult(task.statusCode, task.message) === 'no_results')
     return { ...done, statusCode: 40102, result: null }
   const result: unknown = Array.isArray(task.result) ? task.result[0] : null

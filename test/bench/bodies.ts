@@ -18,7 +18,7 @@ export interface Delivery {
 
 const DEPTH = 100
 /** Rankings of the sandbox change by day. */
-const DONE_AT_MS = Date.parse('2026-01-01T00:00:00Z')
+const DONE_AT_MS = Date.now()
 /** Words of which the sandbox's store has more than a hundred apps in every three. */
 const WORDS = 'yoga math game music photo running fitness learn video budget puzzle language'.split(' ')
 

@@ -94,6 +94,7 @@ function toResult(serviceId: string, keyword: number, day: number): Fetched {
       resultsCount: 250,
       itemsCount: 100,
       refused: [],
+      shortfall: null,
       items,
       known: { ids: [], absolute: [] },
     },

@@ -36,6 +36,9 @@ const ITEM: FetchItem = {
   depth: 101,
 }
 
+/** An answer that says nothing of itself. */
+const UNSAID = { echo: null, answeredAt: null }
+
 const isResult = (path: string) => path.includes('/task_get/')
 
 /** The answer that the service gives instead of a result. */
@@ -73,6 +76,7 @@ describe('the meaning of an answer', () => {
       statusCode: 40102,
       result: null,
       rawBytes: 0,
+      ...UNSAID,
     } as const
     const fetched = readOutcome(ITEM, done)
     assert.ok(fetched.kind === 'ranking' && fetched.search === null)
@@ -83,7 +87,14 @@ describe('the meaning of an answer', () => {
 test('nothing was captured in a year to come: such a time is none, and one of an hour ahead is', () => {
   const timeOf = (aheadMs: number) => {
     const datetime = `${new Date(Date.now() + aheadMs).toISOString().slice(0, 19).replace('T', ' ')} +00:00`
-    const done = { kind: 'done', serviceId: 'a', tag: null, statusCode: 20000, rawBytes: 0 } as const
+    const done = {
+      kind: 'done',
+      serviceId: 'a',
+      tag: null,
+      statusCode: 20000,
+      rawBytes: 0,
+      ...UNSAID,
+    } as const
     const fetched = readOutcome(ITEM, { ...done, result: { items: [], datetime } })
     assert.ok(fetched.kind === 'ranking')
     return fetched.search?.datetime?.toISOString().slice(0, 13) ?? null
@@ -102,7 +113,14 @@ describe('what came back is billed', () => {
   })
   const hundred = Array.from({ length: 100 }, (_, index) => item(index + 1))
   const countOf = (items: readonly unknown[], itemsCount: number | null = items.length) => {
-    const done = { kind: 'done', serviceId: 'a', tag: null, statusCode: 20000, rawBytes: 0 } as const
+    const done = {
+      kind: 'done',
+      serviceId: 'a',
+      tag: null,
+      statusCode: 20000,
+      rawBytes: 0,
+      ...UNSAID,
+    } as const
     const result = { items, items_count: itemsCount }
     const fetched = readOutcome(ITEM, { ...done, result })
     assert.ok(fetched.kind === 'ranking')

@@ -101,6 +101,7 @@ const SPELLS: readonly SandboxFaults[] = [
   { paymentRequired: 0.03, insufficientFunds: 0.05 },
   { tasksNull: 0.1, internalCode: 0.1 },
   { duplicateRow: 0.5, wrongId: 0.1 },
+  { otherAnswer: 0.1, shortList: 0.1 },
   { webhookUnsent: 0.7, webhookTwice: 0.5 },
   { webhookLost: 0.2, webhookTwice: 1 },
   { storeError: 0.1, clockJump: { rate: 0.05, ms: 500, times: 4 } },

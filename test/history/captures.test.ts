@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { insertRankings } from '../../src/history/rankings.ts'
+import { formatTimestamp } from '../../src/service/fields.ts'
 import { billingUnits } from '../../src/service/functions.ts'
 import { readSpendDifferences, recount } from '../support/ledger.ts'
 import { buy, clear, collect, fetchItems, handOut, store, tamper, watchKeywords } from '../support/stages.ts'
@@ -314,12 +315,12 @@ describe('the details of an app', () => {
     await watchApp('fitness', 2840)
     await watchApp('travel', 2276)
     await buy(world)
+    const capturedAt = new Date(Math.floor(Date.now() / 1000) * 1000)
+    const datetime = formatTimestamp(capturedAt)
     const { client } = await tamper(t, world, (path, body) => {
       if (path.includes('/task_get/')) {
         const task = body.tasks[0]
-        const result = [
-          { app_id: page.app_id, check_url: page.url, datetime: '2026-01-03 00:00:00 +00:00', items: [page] },
-        ]
+        const result = [{ app_id: page.app_id, check_url: page.url, datetime, items: [page] }]
         body.tasks[0] = { ...task, status_code: 20000, result }
       }
     })
@@ -332,7 +333,7 @@ describe('the details of an app', () => {
     const { target_id, slot, gap, reason, app, listing_hash, hash, ...columns } = rows[0] ?? {}
     assert.deepEqual([gap, reason], [null, null])
     assert.deepEqual(columns, {
-      captured_at: new Date('2026-01-03T00:00:00Z'),
+      captured_at: capturedAt,
       found: true,
       rating: 4.5,
       votes_count: 34,

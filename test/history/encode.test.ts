@@ -42,6 +42,7 @@ function search(places: readonly Place[], known: KnownRanks = NONE_KNOWN): Ranki
       resultsCount: places.length,
       itemsCount: places.length,
       refused: [],
+      shortfall: null,
       items: places.map((place) => ({ ...place, ...unnamed })),
       known,
     },

@@ -117,6 +117,8 @@ test('a task that was charged twice and a result that is rejected have a line wi
       tag: null,
       statusCode: 20000,
       result: {},
+      echo: null,
+      answeredAt: null,
       rawBytes: 2,
     }),
   })

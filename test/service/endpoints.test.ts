@@ -94,6 +94,8 @@ describe('a result', () => {
       tag: 'x.1',
       statusCode: 20000,
       result: { keyword: 'yoga' },
+      echo: { tag: 'x.1' },
+      answeredAt: first.value.kind === 'done' ? first.value.answeredAt : null,
       rawBytes,
     })
     const path = '/v3/app_data/android_store/app_info/task_get/html/id-1'

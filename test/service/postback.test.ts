@@ -23,6 +23,8 @@ describe('a postback', () => {
       tag: 'ours',
       statusCode: 20000,
       result: RESULT,
+      echo: { tag: 'ours' },
+      answeredAt: null,
       rawBytes: plain.length,
     }
     assert.deepEqual(readPostback(plain, 'id-1'), expected)

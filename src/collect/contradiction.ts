@@ -1,0 +1,130 @@
+/**
+ * Pure: whether an answer is about what was asked. All that it says of itself has to agree, in the parameters that it repeats and in its
+ * result. What it does not say, or what cannot be read, contradicts nothing.
+ */
+import type { FetchItem } from '../ledger/hand-out.ts'
+import { parseTag } from '../ledger/tag.ts'
+import { splitCategory } from '../service/chart-category.ts'
+import { storeOfName } from '../service/dialect.ts'
+import { cleanText, formatTimestamp, isObject, readCode, readTimestamp } from '../service/fields.ts'
+import { SERVICE_FUNCTIONS } from '../service/functions.ts'
+import { isSameKeyword } from '../service/keyword.ts'
+import type { ResultOutcome } from '../service/task-result.ts'
+
+/** What an answer says of itself. */
+export type Answered = Pick<Extract<ResultOutcome, { kind: 'done' }>, 'echo' | 'result' | 'answeredAt'>
+
+export interface Contradiction {
+  /** The field that contradicts, such as `data.keyword` or `result.keyword`. */
+  readonly path: string
+  /** A sentence that names the field, what it says and what was asked. */
+  readonly problem: string
+}
+
+/** What a field has to say, and whether a value says something else. */
+interface Rule {
+  readonly asked: string | number
+  readonly isOther: (said: unknown) => boolean
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const MAX_SHOWN = 200
+
+/** The first thing that an answer says of itself and that is not what was asked; null when there is none. */
+export function findContradiction(item: FetchItem, answered: Answered): Contradiction | null {
+  const { asked } = item
+  if (asked === undefined) return null
+  const rules = Object.entries(rulesOf(item, asked))
+  const parts = { data: answered.echo, result: answered.result }
+  for (const [part, said] of Object.entries(parts)) {
+    if (!isObject(said)) continue
+    const found = rules.find(([field, rule]) => rule.isOther(said[field]))
+    if (found !== undefined) return contradict(`${part}.${found[0]}`, said[found[0]], found[1].asked)
+  }
+  return findOldCapture(asked.atMs, answered)
+}
+
+type Asked = NonNullable<FetchItem['asked']>
+
+/** By the names of the fields on the wire. */
+function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> {
+  const category = splitCategory(asked.category)
+  return {
+    tag: {
+      asked: `${asked.taskId}.${asked.attempt}`,
+      isOther: (said) => typeof said === 'string' && said !== '' && !isTagOf(asked, said),
+    },
+    function: {
+      asked: item.function,
+      isOther: (said) => SERVICE_FUNCTIONS.some((name) => name === said && name !== item.function),
+    },
+    se: {
+      asked: item.store,
+      isOther: (said) => (storeOfName(said) ?? item.store) !== item.store,
+    },
+    ...subjectRules(item.function, asked.subject),
+    ...(category.category !== undefined && { app_category: exactly(category.category) }),
+    ...(category.ageRating !== undefined && { age_rating: exactly(category.ageRating) }),
+    location_code: {
+      asked: asked.locationCode,
+      isOther: (said) => (readCode(said) ?? asked.locationCode) !== asked.locationCode,
+    },
+    language_code: exactly(asked.languageCode),
+  }
+}
+
+function subjectRules(fn: FetchItem['function'], subject: string): Readonly<Record<string, Rule>> {
+  switch (fn) {
+    case 'app_searches':
+      return {
+        keyword: {
+          asked: subject,
+          isOther: (said) => typeof said === 'string' && said !== '' && !isSameKeyword(said, subject),
+        },
+      }
+    case 'app_list':
+      // The result of a chart has its collection as `keyword`.
+      return { app_collection: exactly(subject), keyword: exactly(subject) }
+    case 'app_info':
+    case 'app_reviews':
+      return { app_id: exactly(subject) }
+  }
+}
+
+function exactly(asked: string): Rule {
+  return {
+    asked,
+    isOther: (said) => {
+      const text = Number.isSafeInteger(said) ? String(said) : said
+      return typeof text === 'string' && text !== '' && text !== asked
+    },
+  }
+}
+
+function isTagOf({ taskId, attempt }: Asked, said: string): boolean {
+  const tag = parseTag(said)
+  return tag !== null && tag.taskId === taskId && tag.attempt === attempt
+}
+
+/**
+ * A store that was asked long before the task was sent was asked for another one. The service's clock may differ by hours: by an answer
+ * that has the time of the service an hour is long, by one that has not, a day.
+ */
+function findOldCapture(sentAtMs: number, { result, answeredAt }: Answered): Contradiction | null {
+  const captured = isObject(result) ? readTimestamp(result.datetime) : null
+  if (captured === null) return null
+  const behindMs = answeredAt === null ? 0 : Date.now() - answeredAt.getTime()
+  const longMs = answeredAt === null ? DAY_MS : HOUR_MS
+  if (captured.getTime() + behindMs >= sentAtMs - longMs) return null
+  const problem = `The answer is older than the task: its result.datetime is ${formatTimestamp(captured)}, and the task was sent at ${formatTimestamp(new Date(sentAtMs))}.`
+  return { path: 'result.datetime', problem }
+}
+
+function contradict(path: string, said: unknown, asked: string | number): Contradiction {
+  const shown = cleanText(String(said), MAX_SHOWN)
+  return {
+    path,
+    problem: `The answer is about something else: its ${path} is "${shown}", and "${asked}" was asked for.`,
+  }
+}

@@ -43,6 +43,9 @@ const readNames = (body: string): string =>
     body,
   )
 
+/** A path as it was asked for, in our names. */
+export const pathInOurs = (path: string): string => (isSold() ? readNames(`${path}/`).slice(0, -1) : path)
+
 /** A body that did not come through the caller, in our names. */
 export const inOurNames = (body: Json): Json =>
   isSold() ? JSON.parse(readNames(JSON.stringify(body))) : body

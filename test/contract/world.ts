@@ -9,7 +9,7 @@ import type { PostOutcome, TaskAnswer, TaskToPost } from '../../src/service/post
 import type { AnswerHead } from '../../src/service/transport.ts'
 import { type Caller, type Json, type Owner, openSandbox, USA } from '../sandbox/caller.ts'
 import { openClient, testClock } from '../service/wire-server.ts'
-import { byForm, inForm, isSold, storeNames } from './form.ts'
+import { byForm, inForm, isSold, pathInOurs, storeNames } from './form.ts'
 import type { Store } from './paths.ts'
 
 export type World = Caller & {
@@ -33,7 +33,7 @@ export const openWorld = async (owner: Owner, options: OptionsInput = {}): Promi
     password,
     ...storeNames(),
     clock: { ...testClock(), wallMs: () => caller.clock.nowMs },
-    onAnswer: (head) => heads.push(head),
+    onAnswer: (head) => heads.push({ ...head, path: pathInOurs(head.path) }),
   })
   const later = () => {
     caller.clock.nowMs += 1000

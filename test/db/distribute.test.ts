@@ -265,7 +265,8 @@ async function askAll(db: Database): Promise<Record<string, string[]>> {
     select c.relname as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'v'
       and c.relname !~ '^(citus|pg|asked_interval|call_minute|service_state|open_work|job_outcome|budget_use|ended_task)' order by 1`
   const functions = await db.sql<{ name: string }[]>`
-    select p.proname as name from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proretset
+    select p.proname as name from pg_proc p
+    where p.pronamespace = 'public'::regnamespace and p.proretset and p.pronargs - p.pronargdefaults <= 3
       and pg_get_function_identity_arguments(p.oid) ~ '^in_project text, from_day date, to_day date' order by 1`
   const questions = [
     ...views.map(({ name }) => [name, `select * from ${name}`] as const),

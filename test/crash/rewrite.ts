@@ -71,7 +71,7 @@ const within = (file: string, find: string, point: string): Rewrite => ({
 export const GAPS: Readonly<Record<string, Rewrite>> = {
   'between two statements of a plan': within(
     'plan/plan.ts',
-    'const allPostIds = [...postIds',
+    'await noteCuts(tx)',
     'between two statements of a plan',
   ),
   'between two statements of a claim': within(
@@ -100,7 +100,7 @@ export const GAPS: Readonly<Record<string, Rewrite>> = {
 export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   'plan before its commit': before(
     'plan/plan.ts',
-    'return { ...planned, posts: allPostIds.length }',
+    'return { ...totals, posts: postIds.length, last }',
     'plan before its commit',
   ),
   'between two pieces of a plan': after(
@@ -108,19 +108,15 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
     'summary = addUp(summary, piece)',
     'between two pieces of a plan',
   ),
-  'queueing what is due before its commit': before(
-    'plan/due.ts',
-    'return (queued?.periods ?? 0) > 0',
-    'queueing what is due before its commit',
-  ),
-  'closing slots before its commit': before(
+  'opening slots before its commit': before('plan/open.ts', 'return upTo', 'opening slots before its commit'),
+  'closing slots before its commit': after(
     'history/close-slots.ts',
-    'total.budget += closed.budget',
+    'from (select gap from ranked union all select gap from described) closed`',
     'closing slots before its commit',
   ),
   'between two pieces of closing': before(
     'history/close-slots.ts',
-    'if (!closed.goesOn) break',
+    'total.missed += missed',
     'between two pieces of closing',
   ),
   'claim before its commit': before(

@@ -14,15 +14,17 @@ interface DaySummary {
 }
 
 /**
- * Logs the summary of the UTC day before, once over all runs of a job, which keep the day in their summary. To be called when the slots of
- * that day are closed and their results are in: a slot that nothing asked for is missed from then on.
+ * Logs the summary of the UTC day before, once over all runs of a job, which keep the day in their summary.
+ * To be called when the slots of that day are closed and their results are in: a slot that nothing asked for
+ * is missed from then on.
  * @param job that calls it
  * @returns that day
  */
 export async function tellDayBefore(db: Database, log: Logger, job: string): Promise<string> {
   const [yesterday] = await db.sql<{ day: string; begins: Date; ends: Date; isTold: boolean }[]>`
     select y.day, y.begins, y.ends, exists (
-        select from job_run r where r.job = ${job} and r.state = 'done' and r.slot >= y.ends and r.summary->>'day' = y.day
+        select from job_run r where r.job = ${job} and r.state = 'done' and r.slot >= y.ends
+          and r.summary->>'day' = y.day
       ) as "isTold"
     from (
       select to_char(t.today - interval '1 day', 'YYYY-MM-DD') as day,
@@ -45,11 +47,15 @@ async function sumUp({ sql }: Database, begins: Date, ends: Date): Promise<DaySu
     money as (
       select sum(s.tasks_charged) as tasks, sum(s.duplicate_micros) as duplicate,
         sum(s.charged_micros + s.refunded_micros + s.duplicate_micros + s.adjusted_micros) as spent
-      from (select * from spend union all select * from spend_change) s where s.scope = 0 and s.begins_at = ${begins}
+      from (select * from spend union all select * from spend_change) s where s.scope = 0
+        and s.begins_at = ${begins}
     )
-    select (select count(*) from slots where gap is null) as measured, (select count(*) from slots where gap = 'failed') as failed,
-      (select count(*) from slots where gap = 'budget') as budget, (select count(*) from slots where gap = 'missed') as missed,
-      (select count(*) from slots where gap = 'html_only') as "htmlOnly", coalesce(m.tasks, 0)::bigint as "paidTasks",
+    select (select count(*) from slots where gap is null) as measured,
+      (select count(*) from slots where gap = 'failed') as failed,
+      (select count(*) from slots where gap = 'budget') as budget,
+      (select count(*) from slots where gap = 'missed') as missed,
+      (select count(*) from slots where gap = 'html_only') as "htmlOnly",
+      coalesce(m.tasks, 0)::bigint as "paidTasks",
       coalesce(m.spent, 0)::bigint as "spentMicros", coalesce(m.duplicate, 0)::bigint as "duplicateMicros"
     from money m`
   if (summary === undefined) throw new Error('An aggregate returned no row.')

@@ -73,7 +73,9 @@ export interface DigestVisibility {
   /** How many these are, of those that were due on both days. */
   readonly compared: number
   readonly due: number
-  /** The keywords that made the change, in points; of own apps. `keyword` is null for all the others together. */
+  /**
+   * The keywords that made the change, in points; of own apps. `keyword` is null for all the others together.
+   */
   readonly parts: readonly { readonly keyword: string | null; readonly points: number }[]
   readonly measuredPercent: number | null
   readonly course: Daily<number | null>

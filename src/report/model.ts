@@ -1,6 +1,6 @@
 /**
- * What a report says of one project over a range of its own days, as plain data: the answers of the database's functions.
- * The reader fills it; the page, the terminal, the mail and `--json` show it.
+ * What a report says of one project over a range of its own days, as plain data: the answers of the
+ * database's functions. The reader fills it; the page, the terminal, the mail and `--json` show it.
  */
 import type { ServiceFunction, Store } from '../service/functions.ts'
 
@@ -24,8 +24,9 @@ export function byGap<Value>(of: (gap: Gap) => Value): ByGap<Value> {
 }
 
 /**
- * What the last measurement of a day says of an app: its rank from 1; that it was not within a depth, as `notInTop` writes it;
- * 0 where nothing was due; or why a day has no measurement at all, as `GAP_POINTS` writes it.
+ * What the last measurement of a day says of an app: its rank from 1; that it was not within a depth, as
+ * `notInTop` writes it; 0 where nothing was due; or why a day has no measurement at all, as `GAP_POINTS`
+ * writes it.
  */
 export type Point = number
 export const NOTHING_DUE: Point = 0
@@ -98,8 +99,8 @@ export interface RankSeries {
 }
 
 /**
- * How an app stands by day on all keywords of its store: function `standings`. Null on a day of which less than four fifths
- * were measured.
+ * How an app stands by day on all keywords of its store: function `standings`. Null on a day of which less
+ * than four fifths were measured.
  */
 export interface Standing {
   readonly store: Store
@@ -202,8 +203,8 @@ export const BEYOND = 'beyond'
 export const NOT_MEASURED = 'not measured'
 
 /**
- * On how many lists the own apps stand in each of `BANDS`, `BEYOND` them (or not in the top), and `NOT_MEASURED`: function
- * `rank_distribution`. Empty where no own app is ranked.
+ * On how many lists the own apps stand in each of `BANDS`, `BEYOND` them (or not in the top), and
+ * `NOT_MEASURED`: function `rank_distribution`. Empty where no own app is ranked.
  */
 export type Distribution = readonly Daily<number>[]
 
@@ -292,7 +293,10 @@ export interface Money {
     readonly tasks: number
     readonly spentMicros: number
   }[]
-  /** What keywords, charts and pages would have cost that other projects follow too, less this project's share. */
+  /**
+   * What keywords, charts and pages would have cost that other projects follow too, less this project's
+   * share.
+   */
   readonly savedMicros: number
   /** What 30 days of the watchlist cost at another interval, at most; `every` null is as it is now. */
   readonly outlook: readonly { readonly every: string | null; readonly monthlyMicros: number }[]

@@ -1,4 +1,6 @@
-/** Money for a person: what was spent since a moment, what each budget has left, and which are nearly used up. */
+/**
+ * Money for a person: what was spent since a moment, what each budget has left, and which are nearly used up.
+ */
 import type { Database } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 import type { OverallBudget } from '../plan/admission.ts'
@@ -68,17 +70,19 @@ export async function countBudgetCuts(db: Database): Promise<number> {
 }
 
 /**
- * That the account pays for nothing of what is due, as a sentence. Null while it pays for something, while nothing is cut, and while a budget of
- * our own settings holds before it.
+ * That the account pays for nothing of what is due, as a sentence. Null while it pays for something, while
+ * nothing is cut, and while a budget of our own settings holds before it.
  */
 export async function describeSpentAccount(db: Database, budget: OverallBudget): Promise<string | null> {
   const [row] = await db.sql<{ sentence: string }[]>`
     select format('Stopped by money: %s leaves %s of %s, and what is due costs %s or more a measurement (not bought: %s). %s',
-      b.limited_by, dollars(greatest(b.limit_micros - b.used_micros, 0)), dollars(b.limit_micros), dollars(cut.least_micros), cut.slots,
+      b.limited_by, dollars(greatest(b.limit_micros - b.used_micros, 0)), dollars(b.limit_micros),
+      dollars(cut.least_micros), cut.slots,
       case b.period when 'balance' then 'Add money to the account.'
         else 'Raise it with the service, or wait until its day is over.' end) as sentence
     from (
-      select * from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
+      select * from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint,
+        ${budget.maxMonthMicros}::bigint)
       order by limit_micros - used_micros, set_by limit 1
     ) b
     cross join (
@@ -106,8 +110,8 @@ export interface BudgetLine {
 const WARN_AT_PERCENT = 80
 
 /**
- * Every budget that is set: those of all projects together, then each project's. Used includes what is reserved. The balance is
- * measured by what a day costs, as `low_balance` says.
+ * Every budget that is set: those of all projects together, then each project's. Used includes what is
+ * reserved. The balance is measured by what a day costs, as `low_balance` says.
  */
 export async function readBudgets(db: Database, budget: OverallBudget): Promise<BudgetLine[]> {
   return db.sql<BudgetLine[]>`
@@ -121,7 +125,8 @@ export async function readBudgets(db: Database, budget: OverallBudget): Promise<
       select 'project ' || project || ', month', 'project', project, 'month', monthly_micros, month_micros
       from project_money(storerank_now()) where monthly_micros is not null
     )
-    select budget, set_by as "setBy", project, period, limit_micros as "limitMicros", used_micros as "usedMicros", case
+    select budget, set_by as "setBy", project, period, limit_micros as "limitMicros",
+      used_micros as "usedMicros", case
       when period = 'balance' then low_balance()
       when limit_micros > 0 and used_micros * 100 >= limit_micros * ${WARN_AT_PERCENT}::int
         then format('%s: %s %% is used.', budget, used_micros * 100 / limit_micros)
@@ -132,7 +137,8 @@ export async function readBudgets(db: Database, budget: OverallBudget): Promise<
 /** Every budget that is set, with its period: those of all projects together, then each project's. */
 export async function readBudgetLimits(db: Database, budget: OverallBudget): Promise<Budget[]> {
   return db.sql<Budget[]>`
-    select limited_by as budget, 0 as scope, limit_micros as "limitMicros", used_micros as "usedMicros", period
+    select limited_by as budget, 0 as scope, limit_micros as "limitMicros", used_micros as "usedMicros",
+      period
     from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
     union all
     select 'daily_usd of project ' || project, project_id, daily_micros, day_micros, 'day'
@@ -143,8 +149,8 @@ export async function readBudgetLimits(db: Database, budget: OverallBudget): Pro
 }
 
 /**
- * Logs each budget that is nearly used up, once a day (UTC) over all runs of `track`, which keep what is returned here in
- * their summary.
+ * Logs each budget that is nearly used up, once a day (UTC) over all runs of `track`, which keep what is
+ * returned here in their summary.
  */
 export async function warnOfBudgets(db: Database, budget: OverallBudget, log: Logger): Promise<string[]> {
   const warned = await db.sql<{ budget: string }[]>`

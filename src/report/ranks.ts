@@ -21,21 +21,24 @@ export interface RankLine {
 }
 
 /**
- * Latest rank of each watched app on each keyword and chart of its project, at most `limit` lines: own apps first, what is
- * ranked before what is not, app by app.
+ * Latest rank of each watched app on each keyword and chart of its project, at most `limit` lines: own apps
+ * first, what is ranked before what is not, app by app.
  */
 export async function readLatestRanks(
   db: Database,
   limit: number,
 ): Promise<{ lines: RankLine[]; total: number }> {
   const lines = await db.sql<(RankLine & { total: number })[]>`
-    select r.project, r.store, n.keyword, case when l.type = 'Country' then l.country_iso_code else r.location end as location,
+    select r.project, r.store, n.keyword,
+      case when l.type = 'Country' then l.country_iso_code else r.location end as location,
       n.app, r.role, r.rank, r.change_1d as change,
-      rank_movement(r.change_1d, r.outcome_1d, r.outcome) as movement, r.depth, r.results_count as results, r.outcome, count(*) over () as total
+      rank_movement(r.change_1d, r.outcome_1d, r.outcome) as movement, r.depth, r.results_count as results,
+      r.outcome, count(*) over () as total
     from rank_change r
     cross join lateral (
       select coalesce(r.label, r.title, r.app_id) as app,
-        case r.list when 'chart' then concat_ws(' ', 'chart', r.collection, r.category) else r.keyword end as keyword
+        case r.list when 'chart' then concat_ws(' ', 'chart', r.collection, r.category)
+          else r.keyword end as keyword
     ) n
     left join location l on l.store = r.store and l.code = r.location_code
     order by r.role = 'own' desc, r.rank is null, r.project, n.app, r.store, r.rank, n.keyword, location

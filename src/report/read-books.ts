@@ -14,7 +14,8 @@ const OTHER_INTERVALS = ['12 hours', '1 day', '7 days']
 export async function readCoverage(tx: Transaction, scope: Scope): Promise<Coverage> {
   const { project, from, to, tag, days } = scope
   const rows = await tx<({ day: number; captured: number } & Record<Gap, number>)[]>`
-    select day - ${from}::date as day, sum(captured)::integer as captured, sum(budget)::integer as budget, sum(failed)::integer as failed,
+    select day - ${from}::date as day, sum(captured)::integer as captured, sum(budget)::integer as budget,
+      sum(failed)::integer as failed,
       sum(missed)::integer as missed, sum(html_only)::integer as html_only, sum(pending)::integer as pending
     from coverage(${project}, ${from}::date, ${to}::date, ${tag})
     group by 1`
@@ -28,12 +29,14 @@ export async function readCoverage(tx: Transaction, scope: Scope): Promise<Cover
 async function readReasons(tx: Transaction, { project, from, to, tag, days }: Scope): Promise<GapReason[]> {
   const rows = await tx<(Omit<GapReason, 'day'> & { day: number })[]>`
     with named as (
-      select s.day - ${from}::date as day, s.gap, s.reason, s.function in ('app_info', 'app_reviews') as "isPage", case s.function
+      select s.day - ${from}::date as day, s.gap, s.reason,
+        s.function in ('app_info', 'app_reviews') as "isPage", case s.function
           when 'app_info' then 'the page of ' || coalesce(a.title, s.subject)
           when 'app_reviews' then 'the reviews of ' || coalesce(a.title, s.subject)
           else s.subject end as name, count(*) as slots
       from owed_slots(${project}, ${from}::date, ${to}::date) s
-      left join app_name a on a.store = s.store and a.app_id = s.subject and s.function in ('app_info', 'app_reviews')
+      left join app_name a on a.store = s.store and a.app_id = s.subject
+        and s.function in ('app_info', 'app_reviews')
       where s.gap is not null and (${tag}::text is null or ${tag} = any(s.tags))
       group by 1, 2, 3, 4, 5
     )
@@ -92,7 +95,8 @@ async function readTargets(tx: Transaction, { project, from, to, tag }: Scope): 
   return tx<SpentOnTarget[]>`
     select coalesce(s.keyword, concat_ws(', ', s.collection, s.category)) as name, s.store, s.function,
       case l.type when 'Country' then l.country_iso_code else s.location end as place, s.tasks,
-      (s.spent_usd * 1000000)::bigint as "spentMicros", (s.refunded_usd * 1000000)::bigint as "refundedMicros",
+      (s.spent_usd * 1000000)::bigint as "spentMicros",
+      (s.refunded_usd * 1000000)::bigint as "refundedMicros",
       (s.duplicate_usd * 1000000)::bigint as "duplicateMicros"
     from spend_by_target(${project}, ${from}::date, ${to}::date) s
     left join location l on l.store = s.store and l.code = s.location_code
@@ -120,7 +124,9 @@ async function readSavings(
     from sharing_savings(${project}, ${from}::date, ${to}::date)
     where ${tag}::text is null or ${tag} = any(tags)`
   const outlook = await tx<Money['outlook'][number][]>`
-    select e.every, (sum(case when e.every is null then w.monthly_usd_now else w.monthly_usd end) * 1000000)::bigint as "monthlyMicros"
+    select e.every,
+      (sum(case when e.every is null then w.monthly_usd_now
+      else w.monthly_usd end) * 1000000)::bigint as "monthlyMicros"
     from unnest(${[null, ...OTHER_INTERVALS]}::text[]) with ordinality e (every, place)
     cross join lateral watch_cost_at(${project}, e.every::interval) w
     where ${tag}::text is null or ${tag} = any(w.tags)
@@ -139,7 +145,8 @@ async function readBudgets(
   const budgets = await tx<Money['budgets'][number][]>`
     select b.period, b.limit_micros as "limitMicros", coalesce((
       select sum(s.spent_usd + s.reserved_usd) * 1000000 from spend_daily s
-      where s.project = p.name and s.day between date_trunc(b.period, ${to}::date::timestamp)::date and ${to}::date
+      where s.project = p.name and s.day between date_trunc(b.period, ${to}::date::timestamp)::date
+        and ${to}::date
     ), 0)::bigint as "usedMicros"
     from project p
     cross join lateral (

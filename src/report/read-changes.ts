@@ -1,4 +1,7 @@
-/** What has changed up to the last day of a report: who moved, what that did to visibility, and who overtook whom. */
+/**
+ * What has changed up to the last day of a report: who moved, what that did to visibility, and who overtook
+ * whom.
+ */
 import type { Transaction } from '../db/database.ts'
 import {
   type Comparison,
@@ -103,7 +106,8 @@ async function readChangesOf(
   const of = tx`${project}, ${to}::date - ${span}::integer, ${to}::date, in_tag => ${tag}`
   const rows = await tx<ChangeRow[]>`
     select c.app as id, c.compared, c.due,
-      case when c.change is not null then array[c.visibility_before, c.visibility_after]::float8[] end as visibility,
+      case when c.change
+        is not null then array[c.visibility_before, c.visibility_after]::float8[] end as visibility,
       case when c.share_change is not null then array[c.share_before, c.share_after]::float8[] end as share,
       case when c.top_before is not null then array[c.top_before, c.top_after]::float8[] end as top
     from visibility_change(${of}, in_top => ${TOP}) c
@@ -164,25 +168,28 @@ interface OvertakingRow extends Pick<Overtaking, 'own' | 'rival'> {
 }
 
 /**
- * Each own app against each competitor of its store, and who came past whom in the last `OVERTAKING_DAYS`. Where that is an
- * even number of times, all is as it was.
+ * Each own app against each competitor of its store, and who came past whom in the last `OVERTAKING_DAYS`.
+ * Where that is an even number of times, all is as it was.
  */
 export async function readDuels(tx: Transaction, scope: Scope, { listOf }: Ranks): Promise<Duel[]> {
   const { project, from, to, tag, appOf } = scope
   const standing = await tx<{ ownId: number; rivalId: number; ahead: number; behind: number }[]>`
-    select h.own_app as "ownId", h.competitor_app as "rivalId", count(*) filter (where h.leader = 'own')::integer as ahead,
+    select h.own_app as "ownId", h.competitor_app as "rivalId",
+      count(*) filter (where h.leader = 'own')::integer as ahead,
       count(*) filter (where h.leader = 'competitor')::integer as behind
     from head_to_head(${project}, ${to}::date - ${WEEK_DAYS - 1}::integer, ${to}::date) h
     where ${tag}::text is null or ${tag} = any(h.tags)
     group by 1, 2 having count(h.leader) > 0`
   const turns = await tx<OvertakingRow[]>`
-    select o.target_id as "targetId", o.own_app as "ownId", o.competitor_app as "rivalId", o.overtaken_by as by,
+    select o.target_id as "targetId", o.own_app as "ownId", o.competitor_app as "rivalId",
+      o.overtaken_by as by,
       to_char(o.day, 'YYYY-MM-DD') as day, jsonb_build_array(o.own_rank_before, o.own_rank) as own,
       jsonb_build_array(o.competitor_rank_before, o.competitor_rank) as rival
     from (
       select distinct on (o.target_id, o.own_app, o.competitor_app) o.*,
         count(*) over (partition by o.target_id, o.own_app, o.competitor_app) as turns
-      from overtakes(${project}, greatest(${from}::date, ${to}::date - ${OVERTAKING_DAYS}::integer), ${to}::date) o
+      from overtakes(${project}, greatest(${from}::date, ${to}::date - ${OVERTAKING_DAYS}::integer),
+        ${to}::date) o
       where ${tag}::text is null or ${tag} = any(o.tags)
       order by o.target_id, o.own_app, o.competitor_app, o.day desc
     ) o

@@ -1,6 +1,7 @@
 /**
- * The ranks of a report, as the database's functions have them. A day has one of each app on each list: that of its last
- * measurement; and a gap only where it has none at all. Days are those of the project's time zone.
+ * The ranks of a report, as the database's functions have them. A day has one of each app on each list: that
+ * of its last measurement; and a gap only where it has none at all. Days are those of the project's time
+ * zone.
  */
 import type { Transaction } from '../db/database.ts'
 import {
@@ -61,7 +62,8 @@ async function readLists(
 export const pointOf = (tx: Transaction, rank: string, outcome: string, depth: string) => tx`
   case ${tx(outcome)} when 'ranked' then ${tx(rank)}
     when 'not_in_top' then ${notInTop(0)}::integer - coalesce(${tx(depth)}, 0)
-    else coalesce((${JSON.stringify(GAP_POINTS)}::text::jsonb ->> ${tx(outcome)})::integer, ${NOTHING_DUE}) end`
+    else coalesce(
+      (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> ${tx(outcome)})::integer, ${NOTHING_DUE}) end`
 
 export interface Ranks {
   readonly lists: readonly RankedList[]
@@ -122,7 +124,8 @@ export async function readStandings(
       jsonb_agg(s.visibility) as visibility, jsonb_agg(s.share) as share,
       array_agg((100 * s.measured_share)::float8) as percents, array_agg(s.measured) as measured,
       array_agg(s.top_1 + s.top_2_3 + s.top_4_10) as "inTop",
-      array_agg(array[s.top_1, s.top_2_3, s.top_4_10, s.top_11_30, s.top_31_100, s.beyond, s.not_measured]) as counts
+      array_agg(array[s.top_1, s.top_2_3, s.top_4_10, s.top_11_30, s.top_31_100, s.beyond,
+        s.not_measured]) as counts
     from standings(${project}, ${from}::date, ${to}::date, in_tag => ${tag}) s
     where s.app is null or s.app = any(${[...appOf.keys()]})
     group by 1, 2, 3, 4`

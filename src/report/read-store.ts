@@ -53,7 +53,8 @@ interface DayOfPage {
 export async function readRatings(tx: Transaction, scope: Scope): Promise<Ratings[]> {
   const { project, timezone, from, to, appOf, days } = scope
   const rows = await tx<DayOfPage[]>`
-    select distinct on (h.app, place, day) h.app as id, h.rating, h.votes_count as votes, h.reviews_count as reviews,
+    select distinct on (h.app, place, day) h.app as id, h.rating, h.votes_count as votes,
+      h.reviews_count as reviews,
       case l.type when 'Country' then l.country_iso_code else h.location end as place,
       to_char(h.slot at time zone ${timezone}, 'YYYY-MM-DD') as day
     from app_history h
@@ -93,12 +94,15 @@ export async function readReviews(
       and r.written_at < (${to}::date + 1)::timestamp at time zone ${timezone}`
   const counts = await tx<{ id: number; stars: [number, number, number, number, number] }[]>`
     select r.app as id, array[count(*) filter (where stars = 1), count(*) filter (where stars = 2),
-      count(*) filter (where stars = 3), count(*) filter (where stars = 4), count(*) filter (where stars = 5)]::integer[] as stars
+      count(*) filter (where stars = 3), count(*) filter (where stars = 4),
+      count(*) filter (where stars = 5)]::integer[] as stars
     from app_review r cross join lateral (select round(r.rating) as stars) s
     where ${within} group by 1 order by 1`
   const low = await tx<(Omit<Review, 'app'> & { id: number })[]>`
-    select to_char(r.written_at at time zone ${timezone}, 'YYYY-MM-DD') as day, r.app as id, r.location as place,
-      round(r.rating)::integer as stars, r.title, left(r.text, ${LONGEST_REVIEW}) as text, r.author, r.version,
+    select to_char(r.written_at at time zone ${timezone}, 'YYYY-MM-DD') as day, r.app as id,
+      r.location as place,
+      round(r.rating)::integer as stars, r.title, left(r.text, ${LONGEST_REVIEW}) as text, r.author,
+      r.version,
       left(r.response, ${LONGEST_REVIEW}) as response
     from app_review r
     where ${within} and r.rating < 2.5

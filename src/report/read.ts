@@ -1,6 +1,6 @@
 /**
- * Reads the report of a project: everything in one snapshot, so that its numbers agree, each part by one statement that does the
- * whole of it.
+ * Reads the report of a project: everything in one snapshot, so that its numbers agree, each part by one
+ * statement that does the whole of it.
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
@@ -96,7 +96,8 @@ async function readProject(
   name: string,
 ): Promise<{ timezone: string; now: Date; today: Day }> {
   const rows = await tx<{ name: string; timezone: string; now: Date; today: Day }[]>`
-    select name, timezone, storerank_now() as now, to_char(storerank_now() at time zone timezone, 'YYYY-MM-DD') as today
+    select name, timezone, storerank_now() as now,
+      to_char(storerank_now() at time zone timezone, 'YYYY-MM-DD') as today
     from project`
   const project = rows.find((row) => row.name === name)
   if (project !== undefined) return project
@@ -116,7 +117,10 @@ async function requireTag(tx: Transaction, project: string, tag: string): Promis
   )
 }
 
-/** The days of the history, as far as the query does not name its own. What is older than a report is looked at only where it is all there is. */
+/**
+ * The days of the history, as far as the query does not name its own. What is older than a report is looked
+ * at only where it is all there is.
+ */
 async function readRange(
   tx: Transaction,
   query: ReportQuery,
@@ -124,17 +128,21 @@ async function readRange(
 ): Promise<{ from: Day; to: Day }> {
   const [known] = await tx<{ first: Day; last: Day }[]>`
     with present as materialized (
-      select coalesce((${query.to ?? null}::date + 1)::timestamp at time zone ${timezone}, storerank_now()) as at
+      select coalesce((${query.to ?? null}::date + 1)::timestamp at time zone ${timezone},
+        storerank_now()) as at
     ), recent as materialized (
       select min(s.slot) as first, max(s.slot) as last from ranking_slot s
-      where s.project = ${query.project} and s.slot > (select at from present) - make_interval(days => ${DAYS + 1})
+      where s.project = ${query.project}
+        and s.slot > (select at from present) - make_interval(days => ${DAYS + 1})
     ), ever as (
       select coalesce(r.first, o.first, p.at) as first, coalesce(r.last, o.last, p.at) as last
       from present p cross join recent r left join lateral (
-        select min(s.slot) as first, max(s.slot) as last from ranking_slot s where s.project = ${query.project} and r.first is null
+        select min(s.slot) as first,
+          max(s.slot) as last from ranking_slot s where s.project = ${query.project} and r.first is null
       ) o on true
     )
-    select to_char(first at time zone ${timezone}, 'YYYY-MM-DD') as first, to_char(last at time zone ${timezone}, 'YYYY-MM-DD') as last
+    select to_char(first at time zone ${timezone}, 'YYYY-MM-DD') as first,
+      to_char(last at time zone ${timezone}, 'YYYY-MM-DD') as last
     from ever`
   const to = query.to ?? known?.last ?? ''
   const earliest = addDays(to, 1 - (query.days ?? DAYS))

@@ -4,7 +4,8 @@ import type { Daily } from './model.ts'
 const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const
 
 /**
- * The last `width` values, from the lowest to the highest of them; a blank where there is none. A level course is in the middle.
+ * The last `width` values, from the lowest to the highest of them; a blank where there is none. A level
+ * course is in the middle.
  */
 export function drawSparkline(values: Daily<number | null>, width: number): string {
   const shown = values.slice(-width)

@@ -27,7 +27,10 @@ export interface OpenWork {
   readonly since: Date | null
 }
 
-/** What has not ended, a row for each kind whether there is any or not, all counted once. Whether the server has room takes a file. */
+/**
+ * What has not ended, a row for each kind whether there is any or not, all counted once. Whether the server
+ * has room takes a file.
+ */
 export async function readOpenWork(db: Database): Promise<OpenWork[]> {
   return db.sql<OpenWork[]>`select kind, count, since from open_work where kind <> 'no_room'`
 }
@@ -67,7 +70,10 @@ export interface Problems {
 /** When money is short a problem of every watch is the same; when the service is away, of every task. */
 const PROBLEMS_COUNTED = 1_000
 
-/** Problems of watches and tasks, at most `limit` of them: those that the budget cuts after what a person has to mend. */
+/**
+ * Problems of watches and tasks, at most `limit` of them: those that the budget cuts after what a person has
+ * to mend.
+ */
 export async function readProblems(db: Database, limit: number): Promise<Problems> {
   const watches = db.sql`select concat_ws(' ', watch_table, watch_id, project, store, subject) as about, message`
   const lines = await db.sql<(ProblemLine & { total: number })[]>`
@@ -75,7 +81,8 @@ export async function readProblems(db: Database, limit: number): Promise<Problem
       select about, message, 1 as place from (
         (${watches} from watch_problem where problem <> 'money' limit ${PROBLEMS_COUNTED})
         union all
-        (select concat_ws(' ', store, function, subject, slot), message from task_problem limit ${PROBLEMS_COUNTED})
+        (select concat_ws(' ', store, function, subject, slot),
+        message from task_problem limit ${PROBLEMS_COUNTED})
       ) mended
       union all
       (${watches}, 2 from watch_problem where problem = 'money' limit ${PROBLEMS_COUNTED})
@@ -92,19 +99,24 @@ export async function readProblems(db: Database, limit: number): Promise<Problem
 export interface ProblemCount {
   readonly view: string
   readonly kind: string
-  /** Of what the budget cuts, of the other problems of watches, of each kind of tasks, and of audits no more than PROBLEMS_COUNTED. */
+  /**
+   * Of what the budget cuts, of the other problems of watches, of each kind of tasks, and of audits no more
+   * than PROBLEMS_COUNTED.
+   */
   readonly count: number
 }
 
 /**
- * How many problems of watches, tasks and audits there are, by kind; those that there are. Kinds of tasks are asked for one by one, so that
- * the bound of one hides no other; as constants, so that each reads its own branch of the view alone.
+ * How many problems of watches, tasks and audits there are, by kind; those that there are. Kinds of tasks are
+ * asked for one by one, so that the bound of one hides no other; as constants, so that each reads its own
+ * branch of the view alone.
  */
 export async function readProblemCounts({ sql }: Database): Promise<ProblemCount[]> {
   const most = PROBLEMS_COUNTED
   return sql<ProblemCount[]>`
     select view, kind, count(*) as count from (
-      (select 'watch_problem' as view, problem as kind from watch_problem where problem <> 'money' limit ${most})
+      (select 'watch_problem' as view,
+      problem as kind from watch_problem where problem <> 'money' limit ${most})
       union all (select 'watch_problem', problem from watch_problem where problem = 'money' limit ${most})
       union all (select 'task_problem', kind from task_problem where kind = 'failed' limit ${most})
       union all (select 'task_problem', kind from task_problem where kind = 'rejected' limit ${most})
@@ -132,14 +144,20 @@ export async function readFailedSince(db: Database, since: Date): Promise<Failed
     group by 1 order by 2 desc, 1 limit 20`
 }
 
-/** What is odd about projects as a whole, as sentences: a name that is nearly another's, a project without any app. */
+/**
+ * What is odd about projects as a whole, as sentences: a name that is nearly another's, a project without any
+ * app.
+ */
 export async function readProjectProblems(db: Database, limit: number): Promise<string[]> {
   const rows = await db.sql<{ message: string }[]>`
     select message from project_problem order by project, message limit ${limit}`
   return rows.map(({ message }) => message)
 }
 
-/** Whether something is watched that has no place yet: the references of the stores are loaded by the next run. */
+/**
+ * Whether something is watched that has no place yet: the references of the stores are loaded by the next
+ * run.
+ */
 export async function hasUnplacedWatches(db: Database): Promise<boolean> {
   const [row] = await db.sql<{ some: boolean }[]>`
     select exists (select from keyword_watch where enabled) or exists (select from chart_watch where enabled)

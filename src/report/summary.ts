@@ -85,7 +85,7 @@ export function describeMissing(report: Report): string | null {
   if (report.apps.length === 0) return 'There is nothing to rank: watch a keyword or a chart, and an app.'
   if (report.apps.some(({ role }) => role === 'own'))
     return 'No keyword and no chart is watched in the store of an own app.'
-  return "No own app is watched, so nothing can have moved: say which is yours with role = 'own' in app_watch."
+  return "No own app is watched, so nothing can have moved: say which is yours, role = 'own' in app_watch."
 }
 
 /** Whether any own rank of the last day has one to be compared with. */
@@ -119,7 +119,10 @@ function describeVisibility(report: Report, comparison: Comparison): string[] {
   })
 }
 
-/** `−0.4 points in 7 days, 5.8 % to 5.4 % on the 5 of 7 keywords measured on both days: yoga (US) −0.3; the rest −0.1.` */
+/**
+ * `−0.4 points in 7 days, 5.8 % to 5.4 % on the 5 of 7 keywords measured on both days: yoga (US) −0.3; the
+ * rest −0.1.`
+ */
 function describeChange(report: Report, change: StandingChange, now: number, span: Span): string {
   const { visibility } = change
   if (visibility === null) return ''
@@ -134,7 +137,9 @@ export function shownChange({ before, after }: Difference): number {
   return roundToTenths(after) - roundToTenths(before)
 }
 
-/** The keywords that made a change, in tenths of a point as they are shown; with the rest they add up to it. */
+/**
+ * The keywords that made a change, in tenths of a point as they are shown; with the rest they add up to it.
+ */
 export function listParts(
   report: Report,
   difference: Difference,
@@ -146,7 +151,10 @@ export function listParts(
   return parts.length === 0 || rest === 0 ? parts : [...parts, { name: 'the rest', list: null, points: rest }]
 }
 
-/** `5.8 % to 5.4 % on the 5 of 7 keywords measured on both days`, where that is not all that the last day shows; else empty. */
+/**
+ * `5.8 % to 5.4 % on the 5 of 7 keywords measured on both days`, where that is not all that the last day
+ * shows; else empty.
+ */
 export function describeBasis(
   { compared, due }: Pick<StandingChange, 'compared' | 'due'>,
   { before, after }: Difference,
@@ -215,9 +223,8 @@ function describeRivals(report: Report): string[] {
       if (most === undefined || most[side].length === 0) return []
       const [first, second] = side === 'lost' ? [most.rival, most.own] : [most.own, most.rival]
       const on = countOf(most[side].length, 'keyword')
-      return [
-        `${nameApp(report, first)} overtook ${nameApp(report, second)} on ${on} since ${overtakingSince(report)}.`,
-      ]
+      const whom = `${nameApp(report, first)} overtook ${nameApp(report, second)}`
+      return [`${whom} on ${on} since ${overtakingSince(report)}.`]
     })
   })
 }
@@ -254,5 +261,6 @@ function describeMoney({ money, days }: Report): string {
   const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
   const [budget] = money.budgets
   const of = budget === undefined ? '' : ` of ${formatMicros(budget.limitMicros)} a ${budget.period}`
-  return `Spent ${formatDollars(money.spentMicros.at(-1) ?? 0)} on ${formatDay(days.at(-1) ?? '')}${of}, and ${formatDollars(total)} in all these days.`
+  const last = `${formatDollars(money.spentMicros.at(-1) ?? 0)} on ${formatDay(days.at(-1) ?? '')}${of}`
+  return `Spent ${last}, and ${formatDollars(total)} in all these days.`
 }

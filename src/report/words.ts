@@ -69,7 +69,10 @@ export function formatCount(count: number | bigint): string {
   return count.toLocaleString('en-US')
 }
 
-/** A name as it may stand in a sentence: marks in it that turn the direction of writing would turn what follows too. */
+/**
+ * A name as it may stand in a sentence: marks in it that turn the direction of writing would turn what
+ * follows too.
+ */
 export function asName(text: string): string {
   return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
 }

@@ -36,8 +36,8 @@ export async function writeWholeFile(
 }
 
 /**
- * Removes the drafts in a folder whose writers were killed. One that another process may still be writing stays, and so does what
- * cannot be removed, because drafts are in nobody's way.
+ * Removes the drafts in a folder whose writers were killed. One that another process may still be writing
+ * stays, and so does what cannot be removed, because drafts are in nobody's way.
  */
 export async function sweepDrafts(folder: string, nowMs: number): Promise<void> {
   for (const name of await readdir(folder)) {
@@ -51,8 +51,8 @@ export async function sweepDrafts(folder: string, nowMs: number): Promise<void> 
 }
 
 /**
- * Makes a folder and those above it, by one at a time: Node's recursive `mkdir` never ends where a file system says ENOENT of a folder whose parent
- * is there, as /proc does.
+ * Makes a folder and those above it, by one at a time: Node's recursive `mkdir` never ends where a file
+ * system says ENOENT of a folder whose parent is there, as /proc does.
  */
 export async function makeFolder(folder: string): Promise<void> {
   try {

@@ -1,7 +1,7 @@
 /**
- * The pages of all projects in one folder, each written anew when a collection of its project has brought something and nothing of it
- * is under way any more. The last page of a project stays, also when the project is disabled. A page that cannot be made keeps no other
- * one from being written.
+ * The pages of all projects in one folder, each written anew when a collection of its project has brought
+ * something and nothing of it is under way any more. The last page of a project stays, also when the project
+ * is disabled. A page that cannot be made keeps no other one from being written.
  */
 import { createHash } from 'node:crypto'
 import { access, constants, open } from 'node:fs/promises'
@@ -75,8 +75,8 @@ export async function writeReports(
 }
 
 /**
- * What is under way of a slot that is over holds no page up, because its result may never come. `latest` changes with the latest slot
- * of any of its targets; it is empty before the first.
+ * What is under way of a slot that is over holds no page up, because its result may never come. `latest`
+ * changes with the latest slot of any of its targets; it is empty before the first.
  */
 async function readState(
   { sql }: Pick<Database, 'sql'>,
@@ -84,18 +84,22 @@ async function readState(
 ): Promise<{ isUnderWay: boolean; latest: string }> {
   const [row] = await sql<{ isUnderWay: boolean; latest: string }[]>`
     with target as materialized (
-      select distinct target_id from watch_period where project = ${project} and ended_at is null and target_id is not null
+      select distinct target_id from watch_period where project = ${project} and ended_at is null
+        and target_id is not null
     )
     select exists (
       select from task k join target t using (target_id)
       where k.attempt > 0 and k.state in ('planned', 'posting', 'posted') and k.slot_ends_at > storerank_now()
     ) as "isUnderWay", coalesce((
-      select md5(string_agg(concat_ws(' ', t.target_id, h.slot, h.captured_at, h.gap), ',' order by t.target_id))
+      select md5(string_agg(concat_ws(' ', t.target_id, h.slot, h.captured_at, h.gap),
+        ',' order by t.target_id))
       from target t
       cross join lateral (
-        (select slot, captured_at, gap from ranking_row where target_id = t.target_id order by slot desc limit 1)
+        (select slot, captured_at,
+        gap from ranking_row where target_id = t.target_id order by slot desc limit 1)
         union all
-        (select slot, captured_at, gap from app_snapshot where target_id = t.target_id order by slot desc limit 1)
+        (select slot, captured_at,
+        gap from app_snapshot where target_id = t.target_id order by slot desc limit 1)
       ) h
     ), '') as latest`
   return row ?? { isUnderWay: false, latest: '' }
@@ -116,7 +120,10 @@ async function requireFolder(folder: string): Promise<void> {
   }
 }
 
-/** The name of the project as far as every file system takes it; other letters as the hexadecimal digits of their bytes. */
+/**
+ * The name of the project as far as every file system takes it; other letters as the hexadecimal digits of
+ * their bytes.
+ */
 export function nameFile(project: string): string {
   const toDigits = (letter: string) => `%${Buffer.from(letter).toString('hex')}`
   const safe = project.replace(/[^\p{L}\p{M}\p{N} _.-]|^\./gu, toDigits)

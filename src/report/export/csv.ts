@@ -4,7 +4,8 @@ import { defuse } from '../../watch/cells.ts'
 import type { Cells, Column } from './source.ts'
 
 /**
- * Types whose text never comes from outside: numbers, truth values, times. Of everything else a cell may begin like a formula.
+ * Types whose text never comes from outside: numbers, truth values, times. Of everything else a cell may
+ * begin like a formula.
  */
 const HARMLESS_TYPES = new Set([16, 20, 21, 23, 26, 700, 701, 1082, 1083, 1114, 1184, 1186, 1266, 1700, 2950])
 

@@ -1,6 +1,7 @@
 /**
- * Rows as Parquet. Whole numbers, truth values, days and instants (to the microsecond) keep their types, `numeric` becomes a
- * double, and everything else is text as Postgres writes it; in an archive arrays are lists.
+ * Rows as Parquet. Whole numbers, truth values, days and instants (to the microsecond) keep their types,
+ * `numeric` becomes a double, and everything else is text as Postgres writes it; in an archive arrays are
+ * lists.
  */
 import type { SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
@@ -22,7 +23,10 @@ export interface ParquetOptions {
 
 const DAY_MS = 86_400_000
 const MICROS_PER_MS = 1000n
-/** A row group is held in memory: so many rows, or letters, whichever comes first. A cell takes as much memory as these letters besides its own. */
+/**
+ * A row group is held in memory: so many rows, or letters, whichever comes first. A cell takes as much memory
+ * as these letters besides its own.
+ */
 const GROUP_ROWS = 50_000
 const GROUP_LETTERS = 16_000_000
 const CELL_LETTERS = 24

@@ -1,6 +1,6 @@
 /**
- * The rows of a view, or of a person's own SELECT, in batches and as Postgres writes them: never more in memory than a batch,
- * however many there are. The session can only read, and sees one snapshot.
+ * The rows of a view, or of a person's own SELECT, in batches and as Postgres writes them: never more in
+ * memory than a batch, however many there are. The session can only read, and sees one snapshot.
  */
 import postgres from 'postgres'
 import { beginWith, MEANING, postgresOptions, SPARING } from '../../db/connection.ts'
@@ -98,7 +98,8 @@ async function toQuery(client: postgres.Sql, what: string): Promise<string> {
   if (!/^\w+$/.test(text)) return text
   const relations = await client<{ name: string }[]>`
     select c.relname as name from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+      and not c.relispartition
     order by 1`
   const names = relations.map(({ name }) => name)
   if (names.includes(text)) return `select * from ${quote(text)}`

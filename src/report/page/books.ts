@@ -24,7 +24,8 @@ const FUNCTION_NAMES = {
 } as const
 
 export function showCoverage(report: Report): Markup {
-  return html`<section id="coverage" aria-labelledby="coverage-title"><h2 id="coverage-title">Completeness of the data</h2>
+  return html`<section id="coverage" aria-labelledby="coverage-title">
+<h2 id="coverage-title">Completeness of the data</h2>
 ${showFigure(coverageFigure(report))}${showReasons(report)}</section>`
 }
 
@@ -52,17 +53,24 @@ function coverageFigure({ days, coverage }: Report): Figure {
 function showReasons({ coverage }: Report): Markup {
   const { reasons } = coverage
   if (reasons.length === 0) return showNothing('Nothing is missing.')
-  const rows = reasons
-    .slice(0, REASONS_SHOWN)
-    .map(
-      ({ day, gap, reason, slots, examples }) =>
-        html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th><td class="text"><b class="badge ${gap}">${GAP_NAMES[gap]}</b></td><td data-head="not measured">${formatCount(slots)}</td><td class="text">${GAP_MEANINGS[gap]}${reason === null ? '' : html`<small>${reason}</small>`}</td><td class="text" data-head="for example">${examples.join(', ')}${slots > examples.length ? ', …' : ''}</td></tr>`,
-    )
+  const rows = reasons.slice(0, REASONS_SHOWN).map(
+    ({ day, gap, reason, slots, examples }) =>
+      html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th>
+<td class="text"><b class="badge ${gap}">${GAP_NAMES[gap]}</b></td>
+<td data-head="not measured">${formatCount(slots)}</td>
+<td class="text">${GAP_MEANINGS[gap]}${reason === null ? '' : html`<small>${reason}</small>`}</td>
+<td class="text" data-head="for example">${examples.join(', ')}${slots > examples.length ? ', …' : ''}</td>
+</tr>`,
+  )
   const more =
     reasons.length > REASONS_SHOWN
       ? html`<p class="more">and ${formatCount(reasons.length - REASONS_SHOWN)} smaller ones</p>`
       : ''
-  return html`<h3>Gaps by day and reason</h3><div class="scroll" tabindex="0" role="region" aria-label="Gaps by day and reason"><table class="reasons texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">Why</th><th scope="col">Not measured</th><th scope="col" class="text">What it means</th><th scope="col" class="text">For example</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
+  return html`<h3>Gaps by day and reason</h3>
+<div class="scroll" tabindex="0" role="region" aria-label="Gaps by day and reason">
+<table class="reasons texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">Why</th>
+<th scope="col">Not measured</th><th scope="col" class="text">What it means</th>
+<th scope="col" class="text">For example</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
 }
 
 export function showMoney(report: Report): Markup {
@@ -70,9 +78,12 @@ export function showMoney(report: Report): Markup {
   const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
   return html`<section id="money" aria-labelledby="money-title"><h2 id="money-title">Money</h2>
 ${total === 0 ? showNothing('Nothing was spent.') : showFigure(moneyFigure(report))}
-<div class="columns two"><div><h3>${formatMicros(total)} in these days</h3><table class="money"><thead><tr><th scope="col">For</th><th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead><tbody>${money.functions.map(
+<div class="columns two"><div><h3>${formatMicros(total)} in these days</h3><table class="money"><thead><tr>
+<th scope="col">For</th><th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead>
+<tbody>${money.functions.map(
     (line) =>
-      html`<tr><th scope="row">${FUNCTION_NAMES[line.function]}</th><td>${formatCount(line.tasks)}</td><td>${formatMicros(line.spentMicros)}</td></tr>`,
+      html`<tr><th scope="row">${FUNCTION_NAMES[line.function]}</th><td>${formatCount(line.tasks)}</td>
+<td>${formatMicros(line.spentMicros)}</td></tr>`,
   )}</tbody></table>${showAside(report)}</div>
 <div><h3>Budgets of the project</h3>${showBudgets(report)}</div></div>
 <div class="columns two"><div><h3>What most was spent on</h3>${showDearest(report)}</div>
@@ -118,18 +129,22 @@ function showDearest({ money }: Report): Markup {
   if (money.dearest.length === 0) return showNothing('Nothing was spent on keywords and charts.')
   const rows = money.dearest.map(
     ({ name, store, place, tasks, spentMicros }) =>
-      html`<tr><th scope="row">${name}<small>${STORE_NAMES[store]} ${place}</small></th><td>${formatCount(tasks)}</td><td>${formatMicros(spentMicros)}</td></tr>`,
+      html`<tr><th scope="row">${name}<small>${STORE_NAMES[store]} ${place}</small></th>
+<td>${formatCount(tasks)}</td><td>${formatMicros(spentMicros)}</td></tr>`,
   )
-  return html`<table class="money"><thead><tr><th scope="col">Keyword or chart</th><th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead><tbody>${rows}</tbody></table>`
+  return html`<table class="money"><thead><tr><th scope="col">Keyword or chart</th>
+<th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead><tbody>${rows}</tbody></table>`
 }
 
 function showOutlook({ money }: Report): Markup {
   if (money.outlook.length === 0) return showNothing('Nothing is watched.')
   const rows = money.outlook.map(
     ({ every, monthlyMicros }) =>
-      html`<tr><th scope="row">${every === null ? 'As it is now' : `All of it every ${every}`}</th><td>${formatDollars(monthlyMicros)}</td></tr>`,
+      html`<tr><th scope="row">${every === null ? 'As it is now' : `All of it every ${every}`}</th>
+<td>${formatDollars(monthlyMicros)}</td></tr>`,
   )
-  return html`<table class="money"><thead><tr><th scope="col">Interval</th><th scope="col">In 30 days, at most</th></tr></thead><tbody>${rows}</tbody></table>`
+  return html`<table class="money"><thead><tr><th scope="col">Interval</th>
+<th scope="col">In 30 days, at most</th></tr></thead><tbody>${rows}</tbody></table>`
 }
 
 function showBudgets({ money, days }: Report): Markup {
@@ -137,9 +152,14 @@ function showBudgets({ money, days }: Report): Markup {
     return showNothing('It has none of its own; what is set for all projects holds.')
   const rows = money.budgets.map(({ period, limitMicros, usedMicros }) => {
     const percent = limitMicros === 0 ? 100 : Math.round((100 * usedMicros) / limitMicros)
-    return html`<tr><th scope="row">${nameOfPeriod(days, period)}</th><td>${formatMicros(usedMicros)}</td><td>${formatMicros(limitMicros)}</td><td class="share"><meter min="0" max="100" high="80" value="${Math.min(percent, 100)}" aria-label="Used">${percent} %</meter> ${percent} %</td></tr>`
+    return html`<tr><th scope="row">${nameOfPeriod(days, period)}</th><td>${formatMicros(usedMicros)}</td>
+<td>${formatMicros(limitMicros)}</td>
+<td class="share">
+<meter min="0" max="100" high="80" value="${Math.min(percent, 100)}" aria-label="Used">${percent} %</meter>
+${percent} %</td></tr>`
   })
-  return html`<table class="money"><thead><tr><th scope="col">Budget</th><th scope="col">Used</th><th scope="col">Limit</th><th scope="col" class="share">Share</th></tr></thead><tbody>${rows}</tbody></table>`
+  return html`<table class="money"><thead><tr><th scope="col">Budget</th><th scope="col">Used</th>
+<th scope="col">Limit</th><th scope="col" class="share">Share</th></tr></thead><tbody>${rows}</tbody></table>`
 }
 
 /** `30 Sep`; `Sep 2026 so far`. */

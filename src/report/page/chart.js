@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * Charts by day as SVG. The server writes them into the page, and the page's own script draws those of single keywords, so that
- * this file imports no library: shapes and scales are d3's, which the pen brings. Colours come from the page's style by class.
+ * Charts by day as SVG. The server writes them into the page, and the page's own script draws those of single
+ * keywords, so that this file imports no library: shapes and scales are d3's, which the pen brings. Colours
+ * come from the page's style by class.
  *
  * @import { Frame, Pen, RankLine, ValueLine } from './drawing.ts'
  * @import { PlacedMark } from './marks.js'
@@ -75,8 +76,8 @@ export function drawStack(pen, frame, layers, highest = 0) {
 }
 
 /**
- * Ranks over the days, the best on top, the axis fitted to what there is. Days without a measurement are bands, and what
- * was not within depth stands on a rail below the plot, a row for each app.
+ * Ranks over the days, the best on top, the axis fitted to what there is. Days without a measurement are
+ * bands, and what was not within depth stands on a rail below the plot, a row for each app.
  *
  * @template Drawn
  * @param {Pen<Drawn>} pen

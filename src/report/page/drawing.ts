@@ -22,7 +22,9 @@ export interface Frame {
   /** After the numbers of the axis: `%`, or nothing. */
   readonly unit?: string
   readonly marks?: readonly Mark[]
-  /** The class of a band behind each day, null where there is none: days without a measurement, or with few. */
+  /**
+   * The class of a band behind each day, null where there is none: days without a measurement, or with few.
+   */
   readonly bands?: readonly (string | null)[]
 }
 

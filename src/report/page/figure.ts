@@ -1,4 +1,7 @@
-/** A chart in the page: drawn wide and narrow, with a legend, and with its numbers as a table, from which the script reads them too. */
+/**
+ * A chart in the page: drawn wide and narrow, with a legend, and with its numbers as a table, from which the
+ * script reads them too.
+ */
 import type { Store } from '../../service/functions.ts'
 import type { Daily, Day, Report } from '../model.ts'
 import { drawLines, drawStack } from './chart.js'
@@ -51,7 +54,8 @@ ${showNumbers(figure)}
 
 function draw(figure: Figure, { className, ...size }: (typeof SIZES)[number]): Markup {
   const { title, days, lines, unit = '', marks = [], bands = [], bound = 0 } = figure
-  const label = `${title}, ${formatDay(days[0] ?? '')} to ${formatDay(days.at(-1) ?? '')}: ${lines.map(({ name }) => name).join(', ')}`
+  const range = `${formatDay(days[0] ?? '')} to ${formatDay(days.at(-1) ?? '')}`
+  const label = `${title}, ${range}: ${lines.map(({ name }) => name).join(', ')}`
   const frame: Frame = { label, days, unit, marks, bands, ...size }
   const drawn =
     figure.kind === 'lines' ? drawLines(pen, frame, lines, bound) : drawStack(pen, frame, lines, bound)
@@ -80,25 +84,29 @@ function showMarks({ title, days, marks = [] }: Figure): Markup {
   if (numbered.length === 0) return NOTHING
   const entries = numbered.map(
     ({ number, day, className, texts }) =>
-      html`<li><b class="number ${className}"><i>${number}</i></b><span><time datetime="${days[day]}">${shortDay(days[day] ?? '')}</time> ${texts.join('; ')}</span></li>`,
+      html`<li><b class="number ${className}"><i>${number}</i></b>
+<span><time datetime="${days[day]}">${shortDay(days[day] ?? '')}</time> ${texts.join('; ')}</span></li>`,
   )
   const list = html`<ul class="marks">${entries}</ul>`
   if (numbered.length <= MARKS_SHOWN) return list
-  return html`<div class="scroll few" tabindex="0" role="region" aria-label="Releases and notes: ${title}">${list}</div>`
+  return html`<div class="scroll few" tabindex="0" role="region" aria-label="Releases and notes: ${title}">
+${list}</div>`
 }
 
 function showNumbers({ title, days, lines, columns = [], kind, marks = [] }: Figure): Markup {
   const all = [...lines, ...columns]
-  const heads = all.map(
-    ({ name, className }) =>
-      html`<th scope="col" data-class="${className === '' ? '' : `${kind === 'lines' ? 'line' : 'bar'} ${className}`}">${name}</th>`,
-  )
+  const shape = kind === 'lines' ? 'line' : 'bar'
+  const heads = all.map(({ name, className }) => {
+    const drawn = className === '' ? '' : `${shape} ${className}`
+    return html`<th scope="col" data-class="${drawn}">${name}</th>`
+  })
   const rows = days.map((day, n) => {
     const cells = all.map(({ texts }) => html`<td>${texts[n] ?? '–'}</td>`)
     const notes = marks.filter((mark) => mark.day === n).map(({ text }) => html` <em>${text}</em>`)
     return html`<tr><th scope="row">${formatDay(day)}${notes}</th>${cells}</tr>`
   })
-  return html`<details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="Numbers: ${title}"><table>
+  return html`<details class="numbers"><summary>Numbers</summary>
+<div class="scroll" tabindex="0" role="region" aria-label="Numbers: ${title}"><table>
 <thead><tr><th scope="col">Day</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></details>`
 }
 
@@ -109,7 +117,10 @@ export function classOfApp(report: Report, index: number): string {
   return role === 'own' ? `own${nth % 3}` : `rival${nth % 6}`
 }
 
-/** Releases of apps, which show as changes of their version, and the project's own notes, by day: those about an app of the store. */
+/**
+ * Releases of apps, which show as changes of their version, and the project's own notes, by day: those about
+ * an app of the store.
+ */
 export function collectMarks(report: Report, store?: Store): Mark[] {
   const releases = report.changes
     .filter(({ field }) => field === 'version')

@@ -1,4 +1,7 @@
-/** The table of keywords: every own app on every list, with its trend; the script sorts and filters it and draws the charts. */
+/**
+ * The table of keywords: every own app on every list, with its trend; the script sorts and filters it and
+ * draws the charts.
+ */
 import {
   depthWithout,
   gapOf,
@@ -48,9 +51,12 @@ export function showKeywords(report: Report): Markup {
     ...SPANS.map((span) => head(`d${span}`, span === 1 ? '1 day' : `${span} days`)),
   ]
   return html`<section id="keywords" aria-labelledby="keywords-title"><h2 id="keywords-title">Keywords</h2>
-<p class="lead">The rank of each own app. <span class="scripted">Choose one to see its ranks against the competitors, day by day.</span> “> 100” is measured and not among the first 100; a word such as “budget” says why there is no measurement.</p>
+<p class="lead">The rank of each own app.
+<span class="scripted">Choose one to see its ranks against the competitors, day by day.</span>
+“> 100” is measured and not among the first 100; a word such as “budget” says why there is no measurement.</p>
 ${showFilters(report, rows.length)}${rows.length === 0 ? showNothing(describeMissing(report) ?? '') : NOTHING}
-<table class="keywords"${raw(rows.length === 0 ? ' hidden' : '')} aria-labelledby="keywords-title"><thead><tr>${heads}</tr></thead>
+<table class="keywords"${raw(rows.length === 0 ? ' hidden' : '')} aria-labelledby="keywords-title"><thead>
+<tr>${heads}</tr></thead>
 <tbody>${rows.map((row) => showRow(report, row, moves))}</tbody></table>
 <p class="more"><button type="button" id="show-all" hidden>Show all</button></p></section>`
 }
@@ -66,7 +72,10 @@ export function indexMoves(report: Report): MovesOf {
   return (series) => bySpan.map((moves) => moves.get(keyOf(series)))
 }
 
-/** Indexes in `Report.series` of the rows: the best ranks first, then what is not in the top, then what was not measured. */
+/**
+ * Indexes in `Report.series` of the rows: the best ranks first, then what is not in the top, then what was
+ * not measured.
+ */
 export function listRows(report: Report): number[] {
   const order = (series: RankSeries) => {
     const latest = series.points.at(-1) ?? NOTHING_DUE
@@ -95,7 +104,10 @@ function showRow(report: Report, index: number, movesOf: MovesOf): Markup {
   const worth = isWeighted(report)
     ? html`<td class="weight">${formatWeight(report.lists[series.list]?.weight ?? 1)}</td>`
     : NOTHING
-  return html`<tr id="k${index}"><th scope="row"><span class="key">${asName(report.lists[series.list]?.name ?? '')}</span><small>${describePlace(report, series)}</small></th><td class="trend"></td><td class="best">${series.best ?? '–'}</td>${showLatest(series)}${worth}${changes}</tr>
+  return html`<tr id="k${index}">
+<th scope="row"><span class="key">${asName(report.lists[series.list]?.name ?? '')}</span>
+<small>${describePlace(report, series)}</small></th>
+<td class="trend"></td><td class="best">${series.best ?? '–'}</td>${showLatest(series)}${worth}${changes}</tr>
 `
 }
 

@@ -1,6 +1,7 @@
 // @ts-check
 /**
- * Releases and notes beside the days of a chart: a number above each day that has any, and what the numbers mean in a list below.
+ * Releases and notes beside the days of a chart: a number above each day that has any, and what the numbers
+ * mean in a list below.
  *
  * @import { Mark } from './drawing.ts'
  */

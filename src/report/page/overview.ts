@@ -1,4 +1,7 @@
-/** What is read first: the summary in words, a few numbers, who moved, and who came into the top ten or left it. */
+/**
+ * What is read first: the summary in words, a few numbers, who moved, and who came into the top ten or left
+ * it.
+ */
 import { type Move, type Report, SPANS, type Span, type StandingChange, TOP } from '../model.ts'
 import {
   compareOver,
@@ -40,7 +43,8 @@ export function showSummary(report: Report): Markup {
   const findings = summarise(report).filter(({ about }) => !isSaid(about))
   return html`<section id="summary" aria-labelledby="summary-title"><h2 id="summary-title">In short</h2>
 <div class="tiles">${listTiles(report).map(showTile)}</div>
-<dl class="findings">${findings.map(({ about, text }) => html`<dt>${about}</dt><dd>${text}</dd>`)}</dl></section>`
+<dl class="findings">${findings.map(({ about, text }) => html`<dt>${about}</dt><dd>${text}</dd>`)}</dl>
+</section>`
 }
 
 /** How the own apps stand. */
@@ -183,7 +187,8 @@ ${content}</section>`
 }
 
 function showMoved(report: Report): Markup {
-  return html`<p class="lead">Own apps on the last day against 1, 7 and 30 days before. Not in the first 100 counts as rank 101.</p>
+  return html`<p class="lead">Own apps on the last day against 1, 7 and 30 days before.
+Not in the first 100 counts as rank 101.</p>
 <div class="columns">${SPANS.map((span) => showSpan(report, span))}</div>
 <h3>In and out of the top ${TOP}, in ${WEEK_DAYS} days</h3>
 <div class="columns two">${showCrossings(report)}</div>`
@@ -197,7 +202,8 @@ function showSpan(report: Report, span: Span): Markup {
   }
   const { moves } = comparison
   return html`<div>${title}
-${showMoves(report, 'Up', moves.filter(isBetter), MOVERS_SHOWN)}${showMoves(report, 'Down', moves.filter(isWorse), MOVERS_SHOWN)}</div>`
+${showMoves(report, 'Up', moves.filter(isBetter), MOVERS_SHOWN)}
+${showMoves(report, 'Down', moves.filter(isWorse), MOVERS_SHOWN)}</div>`
 }
 
 function showCrossings(report: Report): Markup[] {
@@ -213,7 +219,9 @@ function showMoves(report: Report, title: string, moves: readonly Move[], shown:
     const row = report.series.findIndex(({ list, app }) => list === move.list && app === move.app)
     const series = report.series[row]
     return html`<li><a href="#k${row}">${nameList(report, move.list)}</a>
-<span class="from">${formatPoint(move.before)} → ${formatPoint(move.after)}</span><b class="${isBetter(move) ? 'good' : 'bad'}">${formatChange(move)}</b>${series === undefined ? NOTHING : showSparkline(series)}</li>`
+<span class="from">${formatPoint(move.before)} → ${formatPoint(move.after)}</span>
+<b class="${isBetter(move) ? 'good' : 'bad'}">${formatChange(move)}</b>
+${series === undefined ? NOTHING : showSparkline(series)}</li>`
   })
   const more =
     moves.length > shown ? html`<p class="more">and ${countOf(moves.length - shown, 'more', 'more')}</p>` : ''

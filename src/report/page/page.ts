@@ -1,6 +1,6 @@
 /**
- * The report as one page: no file beside it and no network. A content security policy names each script and style by its hash and
- * allows nothing else, and whatever comes from a store or a person is escaped.
+ * The report as one page: no file beside it and no network. A content security policy names each script and
+ * style by its hash and allows nothing else, and whatever comes from a store or a person is escaped.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -49,7 +49,9 @@ export function renderPage(report: Report, options: PageOptions = {}): string {
   ].join('; ')
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer"><meta name="storerank-stamp" content="${stamp}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">
+<meta name="storerank-stamp" content="${stamp}">
 <title>${title}: ranks to ${formatDay(report.days.at(-1) ?? '')}</title>
 <style>${raw(style)}</style></head><body>
 <a class="skip" href="#summary">To the summary</a>
@@ -57,7 +59,8 @@ ${showHead(report, title, logoUrl)}
 <main>${SECTIONS.map(([, , show]) => show(report))}</main>
 ${showFoot(report)}
 <script type="text/plain" id="data">${raw(packData(collectData(report)))}</script>
-${libraries.map((library) => html`<script>${raw(library)}</script>`)}<script type="module">${raw(script)}</script>
+${libraries.map((library) => html`<script>${raw(library)}</script>`)}
+<script type="module">${raw(script)}</script>
 </body></html>
 `
   return page.toString()
@@ -68,12 +71,17 @@ function showHead(report: Report, title: string, logoUrl: string | undefined): M
   const logo = logoUrl === undefined ? NOTHING : html`<img class="logo" src="${logoUrl}" alt="">`
   const part = tag === null ? '' : ` · only keywords with the tag ${tag}`
   return html`<header>${logo}<div><h1>${title}</h1>
-<p>${formatDay(days[0] ?? '')} to ${formatDay(days.at(-1) ?? '')} · days of ${timezone}${part}</p></div></header>
-<nav aria-label="Sections"><ul>${SECTIONS.map(([id, name]) => html`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>`
+<p>${formatDay(days[0] ?? '')} to ${formatDay(days.at(-1) ?? '')} · days of ${timezone}${part}</p></div>
+</header>
+<nav aria-label="Sections"><ul>${SECTIONS.map(([id, name]) => html`<li><a href="#${id}">${name}</a></li>`)}
+</ul></nav>`
 }
 
 function showFoot({ writtenAt, project }: Report): Markup {
-  return html`<footer><p>Project ${project}. Written by storerank at <time datetime="${writtenAt}">${writtenAt.slice(0, 16).replace('T', ' ')} UTC</time>. Days not measured stay blank.</p></footer>`
+  const at = `${writtenAt.slice(0, 16).replace('T', ' ')} UTC`
+  return html`<footer><p>Project ${project}. Written by storerank at
+<time datetime="${writtenAt}">${at}</time>.
+Days not measured stay blank.</p></footer>`
 }
 
 interface Assets {

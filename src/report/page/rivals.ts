@@ -10,18 +10,27 @@ const SHOWN = 15
 export function showRivals(report: Report): Markup {
   const { duels } = report
   if (duels.length === 0)
-    return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>${showNothing('No own app and competitor are ranked on the same keyword or chart.')}</section>`
+    return html`<section id="rivals" aria-labelledby="rivals-title">
+<h2 id="rivals-title">Head to head</h2>
+${showNothing('No own app and competitor are ranked on the same keyword or chart.')}</section>`
   return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>
-<p class="lead">Keywords on which one of the two ranks: who is ahead now, who overtook whom since ${overtakingSince(report)}.</p>
-<div class="scroll" tabindex="0" role="region" aria-label="Own apps against competitors"><table class="duels"><thead><tr><th scope="col">Own app</th><th scope="col" class="text">Competitor</th><th scope="col">Ahead on</th><th scope="col">Behind on</th><th scope="col" class="share">Share ahead</th><th scope="col">Overtook it on</th><th scope="col">Was overtaken on</th></tr></thead>
+<p class="lead">Keywords on which one of the two ranks: who is ahead now, who overtook whom since
+${overtakingSince(report)}.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Own apps against competitors"><table class="duels">
+<thead><tr><th scope="col">Own app</th><th scope="col" class="text">Competitor</th>
+<th scope="col">Ahead on</th><th scope="col">Behind on</th><th scope="col" class="share">Share ahead</th>
+<th scope="col">Overtook it on</th><th scope="col">Was overtaken on</th></tr></thead>
 <tbody>${duels.map((duel) => showDuel(report, duel))}</tbody></table></div>
-<div class="columns two">${showTurns(report, duels, 'lost')}${showTurns(report, duels, 'won')}</div></section>`
+<div class="columns two">${showTurns(report, duels, 'lost')}${showTurns(report, duels, 'won')}</div>
+</section>`
 }
 
 function showDuel(report: Report, { own, rival, ahead, behind, won, lost }: Duel): Markup {
   const percent = Math.round((100 * ahead) / (ahead + behind))
-  return html`<tr><th scope="row">${nameApp(report, own)}</th><td class="text">${nameApp(report, rival)}</td><td>${formatCount(ahead)}</td><td>${formatCount(behind)}</td>
-<td class="share"><meter min="0" max="100" value="${percent}" aria-label="Share ahead">${percent} %</meter> ${percent} %</td>${showTimes(won.length, 'good')}${showTimes(lost.length, 'bad')}</tr>`
+  return html`<tr><th scope="row">${nameApp(report, own)}</th><td class="text">${nameApp(report, rival)}</td>
+<td>${formatCount(ahead)}</td><td>${formatCount(behind)}</td>
+<td class="share"><meter min="0" max="100" value="${percent}" aria-label="Share ahead">${percent} %</meter>
+${percent} %</td>${showTimes(won.length, 'good')}${showTimes(lost.length, 'bad')}</tr>`
 }
 
 /** No colour says of nothing that it is good or bad. */
@@ -42,7 +51,9 @@ function showTurns(report: Report, duels: readonly Duel[], side: 'won' | 'lost')
     turns.length > SHOWN
       ? html`<p class="more">and ${formatCount(turns.length - SHOWN)} more, further down</p>`
       : ''
-  return html`<div><h3>${title} (${formatCount(turns.length)})</h3><ol class="turns">${turns.slice(0, SHOWN).map(({ duel, turn }) => showTurn(report, duel, turn))}</ol>${more}</div>`
+  return html`<div><h3>${title} (${formatCount(turns.length)})</h3>
+<ol class="turns">${turns.slice(0, SHOWN).map(({ duel, turn }) => showTurn(report, duel, turn))}</ol>${more}
+</div>`
 }
 
 function showTurn(report: Report, { own, rival }: Duel, turn: Overtaking): Markup {
@@ -50,8 +61,10 @@ function showTurn(report: Report, { own, rival }: Duel, turn: Overtaking): Marku
     report.series.findIndex((series) => series.list === turn.list && series.app === app)
   const show = (app: number, [before, after]: readonly [number | null, number | null]) => {
     const today = formatPoint(report.series[seriesOf(app)]?.points.at(-1) ?? 0)
-    return html`<bdi>${nameApp(report, app)}</bdi> <b>${before ?? 'not ranked'} → ${after ?? 'not ranked'}</b> (today ${today})`
+    const course = `${before ?? 'not ranked'} → ${after ?? 'not ranked'}`
+    return html`<bdi>${nameApp(report, app)}</bdi> <b>${course}</b> (today ${today})`
   }
-  return html`<li><a href="#k${seriesOf(own)}">${nameList(report, turn.list)}</a> <time datetime="${turn.day}">${formatDay(turn.day)}</time>
+  return html`<li><a href="#k${seriesOf(own)}">${nameList(report, turn.list)}</a>
+<time datetime="${turn.day}">${formatDay(turn.day)}</time>
 <small>${show(own, turn.own)}, ${show(rival, turn.rival)}</small></li>`
 }

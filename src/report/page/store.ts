@@ -19,9 +19,15 @@ export function showChanges(report: Report): Markup {
     changes.length > CHANGES_SHOWN
       ? html`<p class="more">and ${formatCount(changes.length - CHANGES_SHOWN)} before</p>`
       : ''
-  const table = html`<div class="scroll" tabindex="0" role="region" aria-label="Changes of pages in the stores"><table class="changes texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">App</th><th scope="col" class="text">What</th><th scope="col" class="text">Old</th><th scope="col" class="text">New</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
-  return html`<section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes in the stores</h2>
-${showNotes(report)}${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}</section>`
+  const table = html`
+<div class="scroll" tabindex="0" role="region" aria-label="Changes of pages in the stores">
+<table class="changes texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">App</th>
+<th scope="col" class="text">What</th><th scope="col" class="text">Old</th>
+<th scope="col" class="text">New</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
+  return html`<section id="changes" aria-labelledby="changes-title">
+<h2 id="changes-title">Changes in the stores</h2>
+${showNotes(report)}
+${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}</section>`
 }
 
 function showNotes(report: Report): Markup {
@@ -30,15 +36,21 @@ function showNotes(report: Report): Markup {
     .toSorted((a, b) => b.day.localeCompare(a.day))
     .map(({ day, app, text }) => {
       const about = app === null ? NOTHING : html`<small>${nameApp(report, app)}</small>`
-      return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th><td class="text">${text}${about}</td></tr>`
+      return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th>
+<td class="text">${text}${about}</td></tr>`
     })
-  return html`<h3>Notes of the project</h3><table class="changes notes"><thead><tr><th scope="col">Day</th><th scope="col" class="text">Note</th></tr></thead><tbody>${notes}</tbody></table><h3>Pages of the apps</h3>
+  return html`<h3>Notes of the project</h3><table class="changes notes"><thead><tr><th scope="col">Day</th>
+<th scope="col" class="text">Note</th></tr></thead><tbody>${notes}</tbody></table><h3>Pages of the apps</h3>
 `
 }
 
 function showChange(report: Report, change: ListingChange): Markup {
   const { day, app, place, field, before, after } = change
-  return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th><td class="text">${nameApp(report, app)}<small>${place}</small></td><td class="text"><b>${field.replaceAll('_', ' ')}</b></td><td class="text old" data-head="old">${showValue(before)}</td><td class="text new" data-head="new">${showValue(after)}</td></tr>`
+  return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th>
+<td class="text">${nameApp(report, app)}<small>${place}</small></td>
+<td class="text"><b>${field.replaceAll('_', ' ')}</b></td>
+<td class="text old" data-head="old">${showValue(before)}</td>
+<td class="text new" data-head="new">${showValue(after)}</td></tr>`
 }
 
 function showValue(text: string | null): Markup {
@@ -67,7 +79,8 @@ export function showRatings(report: Report): Markup {
     ratings.length === 0
       ? showNothing('No page of an app is followed: set info = true in app_watch.')
       : html`${showFigure(ratingFigure(report))}${showCounts(report)}`
-  return html`<section id="ratings" aria-labelledby="ratings-title"><h2 id="ratings-title">Ratings and reviews</h2>${content}${showLowReviews(report)}</section>`
+  return html`<section id="ratings" aria-labelledby="ratings-title">
+<h2 id="ratings-title">Ratings and reviews</h2>${content}${showLowReviews(report)}</section>`
 }
 
 function ratingFigure(report: Report): Figure {
@@ -92,11 +105,16 @@ function ratingFigure(report: Report): Figure {
 function showCounts(report: Report): Markup {
   const rows = report.ratings.map(
     (one) =>
-      html`<tr><th scope="row">${nameApp(report, one.app)}<small>${one.place}</small></th>${showGrowth(one.votes)}${showGrowth(one.reviews)}${showStars(report, one)}</tr>`,
+      html`<tr><th scope="row">${nameApp(report, one.app)}<small>${one.place}</small></th>
+${showGrowth(one.votes)}${showGrowth(one.reviews)}${showStars(report, one)}</tr>`,
   )
   const stars = [1, 2, 3, 4, 5].map((count) => html`<th scope="col">${count} ★</th>`)
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Ratings and reviews by app"><table class="counts"><thead>
-<tr><th scope="col" rowspan="2">App</th><th scope="col" rowspan="2">Ratings</th><th scope="col" rowspan="2">new</th><th scope="col" rowspan="2">Reviews</th><th scope="col" rowspan="2">new</th><th scope="colgroup" colspan="5">Reviews written in these days</th></tr><tr>${stars}</tr></thead><tbody>${rows}</tbody></table></div>`
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Ratings and reviews by app">
+<table class="counts"><thead>
+<tr><th scope="col" rowspan="2">App</th><th scope="col" rowspan="2">Ratings</th>
+<th scope="col" rowspan="2">new</th><th scope="col" rowspan="2">Reviews</th>
+<th scope="col" rowspan="2">new</th><th scope="colgroup" colspan="5">Reviews written in these days</th></tr>
+<tr>${stars}</tr></thead><tbody>${rows}</tbody></table></div>`
 }
 
 function showGrowth(counts: Daily<number | null>): Markup {
@@ -104,7 +122,8 @@ function showGrowth(counts: Daily<number | null>): Markup {
   const first = known[0]
   const last = known.at(-1)
   if (first === undefined || last === undefined) return html`<td>–</td><td>–</td>`
-  return html`<td>${formatCount(last)}</td><td>${last < first ? '−' : '+'}${formatCount(Math.abs(last - first))}</td>`
+  return html`<td>${formatCount(last)}</td>
+<td>${last < first ? '−' : '+'}${formatCount(Math.abs(last - first))}</td>`
 }
 
 function showStars(report: Report, { app }: Ratings): Markup[] {
@@ -119,8 +138,10 @@ function showLowReviews(report: Report): Markup {
   if (report.lowReviews.length === 0) return showNothing('No new review of one or two stars.')
   const reviews = report.lowReviews.map(
     ({ day, app, place, stars, title, text, author, version, response }) => html`<li>
-<p><span class="stars" role="img" aria-label="${stars} of 5 stars">${'★'.repeat(stars)}${'☆'.repeat(5 - stars)}</span> <b>${title}</b></p><p>${text}</p>
-<p class="note">${[nameApp(report, app), version, place, author, formatDay(day)].filter(Boolean).join(' · ')}</p>${response === null ? NOTHING : html`<p class="note">The developer: ${response}</p>`}</li>`,
+<p><span class="stars" role="img" aria-label="${stars} of 5 stars">${'★'.repeat(stars).padEnd(5, '☆')}</span>
+<b>${title}</b></p><p>${text}</p>
+<p class="note">${[nameApp(report, app), version, place, author, formatDay(day)].filter(Boolean).join(' · ')}
+</p>${response === null ? NOTHING : html`<p class="note">The developer: ${response}</p>`}</li>`,
   )
   return html`<h3>New reviews of one and two stars</h3><ol class="reviews">${reviews}</ol>`
 }

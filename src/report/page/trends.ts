@@ -5,6 +5,9 @@ import { formatCount, formatPercent, STORE_NAMES } from '../words.ts'
 import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure, showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
 
+const FORMULA =
+  '100 % is first on every keyword. Each rank counts 1/rank × weight. Not found counts 0. ' +
+  'Keywords not measured that day are left out.'
 const POOR_DAYS = 'Days of which less than four fifths were measured are left blank and shaded.'
 
 export function showTrends(report: Report): Markup {
@@ -17,7 +20,9 @@ export function showTrends(report: Report): Markup {
     ...byStore.map((standings) => voiceFigure(report, standings, stores.length > 1)),
     ...distribution(report),
   ]
-  return html`<section id="trends" aria-labelledby="trends-title"><h2 id="trends-title">Over time</h2>${figures.length === 0 ? showNothing('Nothing was ranked.') : figures.map(showFigure)}</section>`
+  return html`<section id="trends" aria-labelledby="trends-title">
+<h2 id="trends-title">Over time</h2>
+${figures.length === 0 ? showNothing('Nothing was ranked.') : figures.map(showFigure)}</section>`
 }
 
 /** What both charts of a store have in common. */
@@ -51,7 +56,7 @@ function visibilityFigure(report: Report, standings: readonly Standing[], hasSev
   const measured = standings[0]?.measuredPercent ?? []
   return {
     ...frameOf(report, standings, 'Visibility', hasSeveral),
-    note: `100 % is first on every keyword. Each rank counts 1/rank × weight. Not found counts 0. Keywords not measured that day are left out. Measured on the last day: ${formatPercent(measured.at(-1))}. ${POOR_DAYS}`,
+    note: `${FORMULA} Measured on the last day: ${formatPercent(measured.at(-1))}. ${POOR_DAYS}`,
     kind: 'lines',
     lines: linesOf(report, standings, 'visibility'),
     columns: [lineOf('Measured', '', measured)],
@@ -61,9 +66,10 @@ function visibilityFigure(report: Report, standings: readonly Standing[], hasSev
 /** Watched apps alone are drawn: all others hold so much that nothing would be seen. */
 function voiceFigure(report: Report, standings: readonly Standing[], hasSeveral: boolean): Figure {
   const others = standings.filter(({ app }) => app === null).map(({ share }) => share)
+  const rest = `Apps you do not track hold the other ${formatPercent(others[0]?.at(-1))} on the last day.`
   return {
     ...frameOf(report, standings, 'Share of voice', hasSeveral),
-    note: `Each app's part of all positions in these searches. Apps you do not track hold the other ${formatPercent(others[0]?.at(-1))} on the last day. ${POOR_DAYS}`,
+    note: `Each app's part of all positions in these searches. ${rest} ${POOR_DAYS}`,
     kind: 'stack',
     lines: linesOf(report, standings, 'share'),
     columns: others.map((percent) => lineOf('All others', '', percent)),

@@ -97,7 +97,10 @@ function nameGaps(gaps) {
   return make('ul', { class: 'legend' }, entries)
 }
 
-/** @param {string} label @param {{ shown: PageData['series'], gaps: readonly Gap[] }} what @param {number} width */
+/**
+ * @param {string} label @param {{ shown: PageData['series'], gaps: readonly Gap[] }} what @param {number}
+ * width
+ */
 function drawPanel(label, { shown, gaps }, width) {
   const lines = shown.map(([, app, points]) => ({
     className: data.apps[app]?.className ?? '',

@@ -61,6 +61,13 @@ export const QUESTIONS: readonly Question[] = [
   },
   { name: 'what sharing saved, a month', barMs: null, query: `select * from sharing_savings(${month})` },
   { name: 'movers, a week', barMs: null, query: `select * from movers(${week})` },
+  { name: 'two days like for like', barMs: null, query: `select * from visibility_change(${week})` },
+  {
+    name: 'two weeks like for like',
+    barMs: null,
+    query: `select * from visibility_change(${week}, in_days => 7)`,
+  },
+  { name: 'which keywords made it', barMs: null, query: `select * from visibility_movers(${week})` },
   { name: 'entered and left the top 10', barMs: null, query: `select * from entered_left_top(${week})` },
   {
     name: 'best, first, average, latest, a month',

@@ -1,5 +1,6 @@
 /** The account as the service reports it: balance, limits and prices feed the budgets and the call window. */
 import type { Database } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import { AccountError, ConfigurationError, StorerankError, UnavailableError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { SERVICE_FUNCTIONS } from '../service/functions.ts'
@@ -20,9 +21,10 @@ export interface AccountUsage {
  * stamped before the call: money that is charged while the answer is on its way counts as not yet in the answer.
  */
 export async function recordAccountUsage(db: Database, client: AppDataClient): Promise<AccountUsage> {
-  const [asked] = await db.sql<{ fetchedAt: string; takenMicros: number }[]>`
-    select clock_timestamp()::text as "fetchedAt", ledger_taken() as "takenMicros"`
-  if (asked === undefined) throw new Error('A function returned no row.')
+  const asked = oneRow(
+    await db.sql<{ fetchedAt: string; takenMicros: number }[]>`
+    select clock_timestamp()::text as "fetchedAt", ledger_taken() as "takenMicros"`,
+  )
   const user = await client.getUserData()
   const prices: AccountPrices = SERVICE_FUNCTIONS.map((fn) => ({
     function: fn,
@@ -30,15 +32,16 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
     highMicros: user.pricePerUnitMicros(fn, 2),
   }))
   const { day, minute } = user.moneyLimits
-  const [row] = await db.sql<AccountUsage[]>`
+  const row = oneRow(
+    await db.sql<AccountUsage[]>`
     insert into account_usage (fetched_at, taken_micros, login, timezone, balance_micros, day_limit_micros, day_spent_micros,
       minute_limit_micros, calls_per_minute_limit, prices)
     values (${asked.fetchedAt}, ${asked.takenMicros}, ${user.login ?? ''}, ${user.timezone}, ${user.balanceMicros},
       ${day?.total ?? null}, ${user.moneyStatistics.day?.total ?? null}, ${minute?.total ?? null},
       ${user.callLimits.minute?.total ?? null}, ${JSON.stringify(prices)}::text::jsonb)
     returning balance_micros as "balanceMicros", day_limit_micros as "dayLimitMicros", day_spent_micros as "daySpentMicros",
-      minute_limit_micros as "minuteLimitMicros", calls_per_minute_limit as "callsPerMinuteLimit"`
-  if (row === undefined) throw new Error('An insert returned no row.')
+      minute_limit_micros as "minuteLimitMicros", calls_per_minute_limit as "callsPerMinuteLimit"`,
+  )
   return row
 }
 

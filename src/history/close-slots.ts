@@ -4,6 +4,7 @@
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { readByIndexes } from '../db/joins.ts'
+import { oneRow } from '../db/one-row.ts'
 import { closeUnsentTasks } from '../ledger/leave-unsent.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { openDueSlots } from '../plan/open.ts'
@@ -44,7 +45,8 @@ export async function closeEndedSlots(db: Database, atOnce = TIMINGS.closeSlots)
  * and adopted since, leaves no gap. `ranked` and `described` have to be read, or nothing is written.
  */
 async function closeDueSlots(tx: Transaction, atOnce: number): Promise<ClosedSlots & { slots: number }> {
-  const [row] = await tx<(ClosedSlots & { slots: number })[]>`
+  const row = oneRow(
+    await tx<(ClosedSlots & { slots: number })[]>`
     with over as (
       delete from due_slot where ctid = any(array(
         select ctid from due_slot where ends_at <= storerank_now() order by ends_at limit ${atOnce}))
@@ -73,7 +75,7 @@ async function closeDueSlots(tx: Transaction, atOnce: number): Promise<ClosedSlo
     )
     select count(*) filter (where gap = 'budget') as budget, count(*) filter (where gap = 'missed') as missed,
       (select count(*) from over) as slots
-    from (select gap from ranked union all select gap from described) closed`
-  if (row === undefined) throw new Error('An aggregate returned no row.')
+    from (select gap from ranked union all select gap from described) closed`,
+  )
   return row
 }

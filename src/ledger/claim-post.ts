@@ -3,6 +3,7 @@
  * holds the ledger's lock; src/post/claim.ts calls them in order.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import type { LISTING_SEARCH, ServiceFunction, Store } from '../service/functions.ts'
 import { describeUnsent, leaveUnsent } from './leave-unsent.ts'
 import { booked, type Fragment, freed, reserved } from './money.ts'
@@ -58,7 +59,8 @@ export async function reviewPost(
   post: PostToClaim,
   budget: DayAndMonthBudget,
 ): Promise<PostReview> {
-  const [row] = await tx<PostReview[]>`
+  const row = oneRow(
+    await tx<PostReview[]>`
     with ${outdatedTasks(tx, post)},
     ${staleTasks(tx, post.id)}
     select exists (select from stale) as "hasStaleTasks", exists (select from outdated) as "hasOutdatedReservations",
@@ -67,8 +69,8 @@ export async function reviewPost(
         select from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
         where used_micros > limit_micros
       ) or (select max(estimate_micros) from mine)
-        > (select minute_limit_micros from account_usage order by fetched_at desc limit 1) is true as "isOverBudget"`
-  if (row === undefined) throw new Error('A select without a table returned no row.')
+        > (select minute_limit_micros from account_usage order by fetched_at desc limit 1) is true as "isOverBudget"`,
+  )
   return row
 }
 

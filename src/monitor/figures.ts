@@ -6,6 +6,7 @@ import {
   type ServiceStatus,
 } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import { type BudgetLine, readBudgets } from '../report/money.ts'
@@ -124,7 +125,8 @@ const DIFFERENCES_COUNTED = 1_000
 
 /** What other programs buy on the account is no difference of our books. The audit of a day comes in the two nights after it. */
 async function readBooks({ sql }: Database): Promise<Pick<Figures, 'differences' | 'duplicateMicros'>> {
-  const [books] = await sql<Pick<Figures, 'differences' | 'duplicateMicros'>[]>`
+  const books = oneRow(
+    await sql<Pick<Figures, 'differences' | 'duplicateMicros'>[]>`
     select (
       select count(*) from (
         select from audit_difference d
@@ -135,8 +137,8 @@ async function readBooks({ sql }: Database): Promise<Pick<Figures, 'differences'
       select coalesce(sum(s.duplicate_micros), 0)::bigint
       from (select * from spend where begins_at > storerank_now() - interval '3 days' union all select * from spend_change) s
       where s.scope = 0 and s.begins_at >= date_trunc('day', storerank_now(), 'UTC') - interval '1 day'
-    ) as "duplicateMicros"`
-  if (books === undefined) throw new Error('A select without a table returned no row.')
+    ) as "duplicateMicros"`,
+  )
   return books
 }
 
@@ -155,7 +157,8 @@ async function readUntold({ sql }: Database): Promise<string[]> {
 
 /** The counts are those of `open_work`; the reasons and intervals are looked up by indexes. */
 async function readWork({ sql }: Database, open: readonly OpenWork[]): Promise<WorkFigures> {
-  const [told] = await sql<Pick<WorkFigures, 'heldBecause' | 'refusedBecause' | 'shortestEveryS'>[]>`
+  const told = oneRow(
+    await sql<Pick<WorkFigures, 'heldBecause' | 'refusedBecause' | 'shortestEveryS'>[]>`
     select (select problem from post where state = 'ready' and problem is not null order by created_at limit 1) as "heldBecause",
       (select min(problem) from (
         select problem from task where state = 'planned' and status_code is null and problem is not null
@@ -166,8 +169,8 @@ async function readWork({ sql }: Database, open: readonly OpenWork[]): Promise<W
         ) k
         where p.state in ('sending', 'unknown')
       ) refused) as "refusedBecause",
-      (select extract(epoch from min(every))::float8 from watch_period where ended_at is null and target_id is not null) as "shortestEveryS"`
-  if (told === undefined) throw new Error('A select without a table returned no row.')
+      (select extract(epoch from min(every))::float8 from watch_period where ended_at is null and target_id is not null) as "shortestEveryS"`,
+  )
   const of = (kind: string) => open.find((each) => each.kind === kind) ?? { count: 0, since: null }
   const due = ['unplanned', 'planned', 'posting', 'posted', 'budget_cut'].flatMap(
     (kind) => of(kind).since ?? [],

@@ -5,6 +5,7 @@
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { disableNestedLoops } from '../db/joins.ts'
+import { oneRow } from '../db/one-row.ts'
 import type { Fragment } from '../ledger/money.ts'
 
 export const FORECAST_DAYS = 30
@@ -87,13 +88,14 @@ export async function readForecast(db: Database, question: ForecastQuestion): Pr
 
 /** What all watches cost in a month, as the transaction of the caller sees them. */
 export async function readTotal(sql: SqlRunner, question: ForecastQuestion = {}): Promise<ForecastTotal> {
-  const [total] = await sql<ForecastTotal[]>`
+  const total = oneRow(
+    await sql<ForecastTotal[]>`
     select coalesce(sum(slots) filter (where is_first), 0)::bigint as measurements,
       round(coalesce(sum(share_micros * slots), 0) / ${FORECAST_DAYS}::int)::bigint as "dayMicros",
       coalesce(sum(share_micros * slots), 0)::bigint as "monthMicros",
       coalesce(sum((alone_micros - share_micros) * slots), 0)::bigint as "savedMicros"
-    from (${linesOf(sql, question)}) line`
-  if (total === undefined) throw new Error('An aggregate returned no row.')
+    from (${linesOf(sql, question)}) line`,
+  )
   return total
 }
 

@@ -5,6 +5,7 @@
 import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { disableNestedLoops, readByIndexes } from '../db/joins.ts'
+import { oneRow } from '../db/one-row.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import type { Fragment } from '../ledger/money.ts'
 import { packTasks, planTasks } from '../ledger/plan-tasks.ts'
@@ -129,7 +130,8 @@ interface Decision extends PlanTotals {
 }
 
 async function readDecision(tx: Transaction, budgets: readonly ScopeBudget[]): Promise<Decision> {
-  const [row] = await tx<Decision[]>`
+  const row = oneRow(
+    await tx<Decision[]>`
     with ${budgetRows(tx, budgets)},
     asking as (
       select y.scope, d.price_micros, d.payers, d.cut, y.scope = any(d.refused) as is_refused
@@ -143,8 +145,8 @@ async function readDecision(tx: Transaction, budgets: readonly ScopeBudget[]): P
       union all
       select 0, count(*) > 0, coalesce(sum(price_micros), 0)::bigint from decided where cut = 'overall_budget'
     )
-    select t.*, (select jsonb_agg(q) from queues q) as queues from (${totals(tx)}) t`
-  if (row === undefined) throw new Error('An aggregate returned no row.')
+    select t.*, (select jsonb_agg(q) from queues q) as queues from (${totals(tx)}) t`,
+  )
   return row
 }
 
@@ -200,7 +202,8 @@ export async function previewPlan(db: Database, budget: OverallBudget): Promise<
 }
 
 async function readPreview(tx: Transaction, decision: Fragment): Promise<PlanPreview> {
-  const [preview] = await tx<PlanPreview[]>`
+  const preview = oneRow(
+    await tx<PlanPreview[]>`
     with decided as materialized (${decision}),
     line as (
       select p.name as project, d.store, d.function, null as cut, count(*) as tasks,
@@ -217,7 +220,7 @@ async function readPreview(tx: Transaction, decision: Fragment): Promise<PlanPre
     select t.*, (
       select coalesce(json_agg(l order by l.project, l.store, l.function, l.cut nulls first), '[]') from line l
     ) as lines
-    from (${totals(tx)}) t`
-  if (preview === undefined) throw new Error('An aggregate returned no row.')
+    from (${totals(tx)}) t`,
+  )
   return preview
 }

@@ -5,6 +5,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { CLOSE_TIMEOUT_S, type Database } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import { startDeadline } from '../deadline.ts'
 import { StorerankError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -182,14 +183,15 @@ export async function enqueueAgain(db: Database, queue: Queue, job: string, slot
 
 /** Returns the slot under which it runs: the scheduled one, or the present of the database, to the millisecond. */
 async function startRun(context: JobContext, job: Job, scheduled?: Date): Promise<Date> {
-  const [run] = await context.db.sql<{ slot: Date }[]>`
+  const run = oneRow(
+    await context.db.sql<{ slot: Date }[]>`
     insert into job_run (job, slot, state, runner, started_at)
     values (${job.name}, coalesce(${scheduled ?? null}::timestamptz, date_trunc('milliseconds', clock_timestamp())), 'running',
       ${context.runner}, clock_timestamp())
     on conflict (job, slot) do update set state = 'running', runner = excluded.runner, started_at = excluded.started_at,
       ended_at = null, error = null
-    returning slot`
-  if (run === undefined) throw new Error('An insert returned no row.')
+    returning slot`,
+  )
   return run.slot
 }
 

@@ -8,6 +8,7 @@ import { createTask, type ScheduledTask } from 'node-cron'
 import type { Database } from '../db/database.ts'
 import { endHalfSentSessions } from '../db/half-sent.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
+import { oneRow } from '../db/one-row.ts'
 import { ConfigurationError } from '../errors.ts'
 import {
   enqueueAgain,
@@ -177,8 +178,7 @@ function isMinuteOfRepeats(before: Date, now: Date): boolean {
 }
 
 async function readClock(db: Database): Promise<Date> {
-  const [row] = await db.sql<{ now: Date }[]>`select clock_timestamp() as now`
-  if (row === undefined) throw new Error('A function returned no row.')
+  const row = oneRow(await db.sql<{ now: Date }[]>`select clock_timestamp() as now`)
   return row.now
 }
 

@@ -1,5 +1,6 @@
 /** The day before in one line of the log: what was measured, what was not and why, and what it cost. */
 import type { Database } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import type { Logger } from '../log.ts'
 
 interface DaySummary {
@@ -21,7 +22,8 @@ interface DaySummary {
  * @returns that day
  */
 export async function tellDayBefore(db: Database, log: Logger, job: string): Promise<string> {
-  const [yesterday] = await db.sql<{ day: string; begins: Date; ends: Date; isTold: boolean }[]>`
+  const yesterday = oneRow(
+    await db.sql<{ day: string; begins: Date; ends: Date; isTold: boolean }[]>`
     select y.day, y.begins, y.ends, exists (
         select from job_run r where r.job = ${job} and r.state = 'done' and r.slot >= y.ends
           and r.summary->>'day' = y.day
@@ -30,15 +32,16 @@ export async function tellDayBefore(db: Database, log: Logger, job: string): Pro
       select to_char(t.today - interval '1 day', 'YYYY-MM-DD') as day,
         (t.today - interval '1 day') at time zone 'UTC' as begins, t.today at time zone 'UTC' as ends
       from (select date_trunc('day', storerank_now() at time zone 'UTC') as today) t
-    ) y`
-  if (yesterday === undefined) throw new Error('A select without a table returned no row.')
+    ) y`,
+  )
   const { day, begins, ends, isTold } = yesterday
   if (!isTold) log.info({ day, ...(await sumUp(db, begins, ends)) }, 'summary of the day')
   return day
 }
 
 async function sumUp({ sql }: Database, begins: Date, ends: Date): Promise<DaySummary> {
-  const [summary] = await sql<DaySummary[]>`
+  const summary = oneRow(
+    await sql<DaySummary[]>`
     with slots as materialized (
       select r.gap from ranking_row r where r.slot >= ${begins} and r.slot < ${ends}
       union all
@@ -57,7 +60,7 @@ async function sumUp({ sql }: Database, begins: Date, ends: Date): Promise<DaySu
       (select count(*) from slots where gap = 'html_only') as "htmlOnly",
       coalesce(m.tasks, 0)::bigint as "paidTasks",
       coalesce(m.spent, 0)::bigint as "spentMicros", coalesce(m.duplicate, 0)::bigint as "duplicateMicros"
-    from money m`
-  if (summary === undefined) throw new Error('An aggregate returned no row.')
+    from money m`,
+  )
   return summary
 }

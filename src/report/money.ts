@@ -2,6 +2,7 @@
  * Money for a person: what was spent since a moment, what each budget has left, and which are nearly used up.
  */
 import type { Database } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import type { Logger } from '../log.ts'
 import type { OverallBudget } from '../plan/admission.ts'
 import type { Budget, BudgetPeriod } from '../plan/budget-ends.ts'
@@ -9,8 +10,7 @@ import type { ServiceFunction } from '../service/functions.ts'
 
 /** The present by which charges are dated. */
 export async function readBusinessTime(db: Database): Promise<Date> {
-  const [row] = await db.sql<{ now: Date }[]>`select storerank_now() as now`
-  if (row === undefined) throw new Error('A function returned no row.')
+  const row = oneRow(await db.sql<{ now: Date }[]>`select storerank_now() as now`)
   return row.now
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { StorerankError } from '../errors.ts'
+import { formatMinute } from '../instant.ts'
 import type { Logger } from '../log.ts'
 import type { AppDataClient } from '../service/client.ts'
 
@@ -113,8 +114,7 @@ export async function readPostingOutage(sql: SqlRunner): Promise<Outage | null> 
 
 /** A sentence for a person, and for the reason of a gap. */
 export function describeOutage({ since }: Outage): string {
-  const minute = since.toISOString().slice(0, 16).replace('T', ' ')
-  return `The service reports a major outage of posting since ${minute} UTC.`
+  return `The service reports a major outage of posting since ${formatMinute(since)}.`
 }
 
 /** How many times as long as usual a result may take before it is asked for by id. */

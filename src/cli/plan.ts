@@ -1,9 +1,10 @@
 /** What `storerank plan` shows: what is due, what it would cost, what the budget would cut. Posts nothing. */
 import type { Database } from '../db/database.ts'
+import { formatInstant } from '../instant.ts'
 import { type PlanPreview, previewPlan } from '../plan/plan.ts'
 import { readNextDue } from '../report/ranks.ts'
 import { hasUnplacedWatches, readProjectProblems } from '../report/status.ts'
-import { countOf, formatCount, formatInstant, formatMicros } from '../report/words.ts'
+import { countOf, formatCount, formatMicros } from '../report/words.ts'
 import type { CommandContext } from './command.ts'
 import { type Document, line, type Part, table } from './document.ts'
 import { warn } from './tell.ts'

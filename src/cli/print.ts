@@ -5,8 +5,8 @@
 import { stringify } from 'csv-stringify/sync'
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
+import { formatInstant } from '../instant.ts'
 import { toPrintable } from '../log.ts'
-import { formatInstant } from '../report/words.ts'
 import type { Column, Document, Output, Part, Row } from './document.ts'
 import { isLarger, showByPager } from './pager.ts'
 

@@ -1,11 +1,12 @@
 /** What a run says at its end: ranks, money, and where to look next. Numbers come from the database alone. */
 import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
+import { formatInstant } from '../instant.ts'
 import type { CycleResult } from '../queue/cycle.ts'
 import { countBudgetCuts, readBudgets, readSpentByFunction, readSpentSince } from '../report/money.ts'
 import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
 import { readProblems } from '../report/status.ts'
-import { countOf, formatChange, formatCount, formatInstant, formatMicros } from '../report/words.ts'
+import { countOf, formatChange, formatCount, formatMicros } from '../report/words.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 import { heading, line, type Part, table, verbatim } from './document.ts'
 import type { WorkSession } from './session.ts'

@@ -3,6 +3,7 @@
  * Then nothing is posted until `storerank recover` has read them back (src/post/recover.ts).
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
+import { formatMinute } from '../instant.ts'
 import { parseTag } from './tag.ts'
 
 export interface RestoreState {
@@ -82,11 +83,10 @@ export async function readRestoreHold(sql: SqlRunner): Promise<string | null> {
       '`start` go on by themselves.'
     )
   }
-  const minute = row.recoverFrom.toISOString().slice(0, 16).replace('T', ' ')
   return row.isNew
     ? 'The account has tasks of a storerank database, and this one has never bought anything. Nothing is posted, so that nothing is ' +
         'paid for twice. If it stands in for that one, run `storerank recover`; if that one goes on, run `storerank recover --apart`.'
-    : `The service lists tasks of this database, posted after ${minute} UTC, that its ledger does not know: it was restored from an ` +
+    : `The service lists tasks of this database, posted after ${formatMinute(row.recoverFrom)}, that its ledger does not know: it was restored from an ` +
         'older copy, or another copy of it is at work. Nothing is posted, so that nothing is paid for twice. Stop every other copy, ' +
         'then run `storerank recover`.'
 }

@@ -1,5 +1,6 @@
 /** What is wrong, as sentences that say what to do: for `status --check`, for monitoring systems, and for a heartbeat. */
 import { describeOutage } from '../account/service-status.ts'
+import { formatMinute } from '../instant.ts'
 import { formatMicros } from '../report/words.ts'
 import type { Figures, JobFigures } from './figures.ts'
 
@@ -119,5 +120,5 @@ function isOlder(instant: Date | null, now: Date, ageMs: number): boolean {
 }
 
 function stamp(instant: Date | null): string {
-  return instant === null ? 'an unknown time' : `${instant.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  return instant === null ? 'an unknown time' : formatMinute(instant)
 }

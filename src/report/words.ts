@@ -1,4 +1,5 @@
 /** Ranks, changes, days and money as a person reads them, on paper and on the terminal alike. */
+import { formatInstant } from '../instant.ts'
 import type { Store } from '../service/functions.ts'
 import {
   type ByGap,
@@ -85,11 +86,6 @@ export function formatWeight(weight: number): string {
 /** `1 keyword`, `2 keywords` */
 export function countOf(count: number, one: string, several = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : several}`
-}
-
-/** An instant in UTC to the second, in a form that Postgres reads too: `2026-01-31 04:05:06Z`. */
-export function formatInstant(instant: Date): string {
-  return `${instant.toISOString().slice(0, 19).replace('T', ' ')}Z`
 }
 
 /** `23.4 %`; `–` where nothing was measured. */

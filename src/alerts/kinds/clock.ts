@@ -1,4 +1,6 @@
 /** Kinds that speak of money, of the account, of our own jobs and of the service: looked at by the clock. */
+
+import { formatMinute } from '../../instant.ts'
 import { countOf, formatMicros } from '../../report/words.ts'
 import type { ToldEvent } from '../event.ts'
 import { endSentence } from '../words.ts'
@@ -142,7 +144,7 @@ const outage: AlertKind = {
 function describeOutage({ comparedSlot: began, detail }: ToldEvent): string {
   if (detail.over !== true)
     return `The service reports a major outage (${(detail.endpoints as string[]).join(', ')}).`
-  const since = began === null ? '' : ` that began ${began.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const since = began === null ? '' : ` that began ${formatMinute(began)}`
   const left = (detail.remaining as string[]).map((status) => status.replaceAll('_', ' '))
   const rest = left.length === 0 ? '' : `; it still reports: ${left.join(', ')}`
   return `The major outage of the service${since} is over${rest}.`

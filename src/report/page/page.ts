@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { formatMinute } from '../../instant.ts'
 import type { Report } from '../model.ts'
 import { formatDay } from '../words.ts'
 import { showCoverage, showMoney } from './books.ts'
@@ -78,9 +79,8 @@ function showHead(report: Report, title: string, logoUrl: string | undefined): M
 }
 
 function showFoot({ writtenAt, project }: Report): Markup {
-  const at = `${writtenAt.slice(0, 16).replace('T', ' ')} UTC`
   return html`<footer><p>Project ${project}. Written by storerank at
-<time datetime="${writtenAt}">${at}</time>.
+<time datetime="${writtenAt}">${formatMinute(new Date(writtenAt))}</time>.
 Days not measured stay blank.</p></footer>`
 }
 

@@ -14,7 +14,8 @@ const MONTHS_AHEAD = 3
 export const housekeeping: Job = {
   name: 'housekeeping',
   description:
-    'Makes the partitions of the coming months, ends what is not awaited any more, forgets what is too old, moves old months to their tablespace, and follows watches that were kept from it.',
+    'Makes the partitions of the coming months, ends what is not awaited any more, forgets what is too ' +
+    'old, moves old months to their tablespace, and follows watches that were kept from it.',
   cron: '41 2 * * *',
   catchUp: 'latest',
   timeoutMs: 60 * 60_000,

@@ -7,7 +7,8 @@ export const reconcile: Job = {
   description: 'Finds out what became of posts whose answer was lost, and enqueues again what lost its job.',
   cron: '* * * * *',
   catchUp: 'none',
-  // 200,000 tasks are 20 minutes of reading (spec: Limits), twice when they finish meanwhile, and the audit reads as well.
+  // 200,000 tasks are 20 minutes of reading (spec: Limits), twice when they finish meanwhile, and the audit
+  // reads as well.
   timeoutMs: 2 * 60 * 60_000,
   enqueues: 'posts',
   cycle: { step: 'wait', everyMs: 10_000 },

@@ -6,7 +6,8 @@ const NAME = 'summary'
 export const summary: Job = {
   name: NAME,
   description:
-    'Sums up the day before (UTC) in one line of the log: what was measured, what was not and why, and what it cost.',
+    'Sums up the day before (UTC) in one line of the log: what was measured, what was not and why, and ' +
+    'what it cost.',
   // Results that are late for hours are in by then. A day reads as much as was measured in its month.
   cron: '11 6 * * *',
   catchUp: 'latest',

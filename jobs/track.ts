@@ -8,7 +8,8 @@ import { warnOfBudgets } from '../src/report/money.ts'
 export const track: Job = {
   name: 'track',
   description:
-    'Closes the slots that ended, plans what is due within the budget, hands it to the posters, keeps the statistics of the planner, and warns of budgets at 80 %.',
+    'Closes the slots that ended, plans what is due within the budget, hands it to the posters, keeps ' +
+    'the statistics of the planner, and warns of budgets at 80 %.',
   cron: '*/10 * * * *',
   catchUp: 'latest',
   timeoutMs: 10 * 60_000,

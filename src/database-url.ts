@@ -41,7 +41,8 @@ const DEFAULT_PORT = '5432'
  */
 const CHECKED = ['require', 'verify-ca', 'verify-full']
 const NOT_A_URL =
-  'must be a URL such as postgres://db.example.com:5432/storerank, with user and password before the host, and a % in them as %25'
+  'must be a URL such as postgres://db.example.com:5432/storerank, with user and password before the ' +
+  'host, and a % in them as %25'
 
 /**
  * @throws ConfigurationError whose message is what comes after the name of the setting: `must …`. It holds no

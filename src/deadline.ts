@@ -1,6 +1,7 @@
 /**
- * A time limit of one piece of work, as a signal. `AbortSignal.timeout` keeps its timer, and all that listens to it, until the time is over,
- * also when the work has long ended: a runner would hold every job and batch of the last minutes.
+ * A time limit of one piece of work, as a signal. `AbortSignal.timeout` keeps its timer, and all that listens
+ * to it, until the time is over, also when the work has long ended: a runner would hold every job and batch
+ * of the last minutes.
  */
 export interface Deadline extends Disposable {
   /** Aborted when the time is over, unless the deadline was disposed of before. */

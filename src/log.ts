@@ -1,6 +1,7 @@
 /**
- * The log: JSON lines in a pipe, readable lines on a terminal, always on stderr. Messages are static, data stands in
- * fields, and no password, authorization or secret of a URL is ever written, wherever in a record it stands.
+ * The log: JSON lines in a pipe, readable lines on a terminal, always on stderr. Messages are static, data
+ * stands in fields, and no password, authorization or secret of a URL is ever written, wherever in a record
+ * it stands.
  */
 import { createRequire } from 'node:module'
 import { type Logger, pino, stdTimeFunctions } from 'pino'
@@ -10,8 +11,9 @@ export type { Logger } from 'pino'
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 /**
- * Applied to the finished line, so that they also reach nested fields, child loggers and the stacks of errors. Each pattern
- * begins at a sign that what follows it cannot hold, so that no text is read from two beginnings: the time is linear.
+ * Applied to the finished line, so that they also reach nested fields, child loggers and the stacks of
+ * errors. Each pattern begins at a sign that what follows it cannot hold, so that no text is read from two
+ * beginnings: the time is linear.
  */
 const REDACTIONS: readonly (readonly [RegExp, string])[] = [
   [/("(?:\w*password|authorization|secret)":)(?:"[^"\\]*(?:\\.[^"\\]*)*"|-?[\d.]+)/gi, '$1"[secret]"'],
@@ -23,8 +25,8 @@ const REDACTIONS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * Makes a logger that writes through `stderr.write`, synchronously and line by line: nothing is lost when the process
- * exits, and a progress line that hooks the stream keeps itself below the log.
+ * Makes a logger that writes through `stderr.write`, synchronously and line by line: nothing is lost when the
+ * process exits, and a progress line that hooks the stream keeps itself below the log.
  */
 export function createLogger(options: {
   level: (typeof LOG_LEVELS)[number]
@@ -52,16 +54,19 @@ export function createLogger(options: {
 
 type Prettify = (record: unknown) => string
 
-/** Loaded with the first line: most commands write none, and a log that has to wait for a module could lose the last lines. */
+/**
+ * Loaded with the first line: most commands write none, and a log that has to wait for a module could lose
+ * the last lines.
+ */
 function createPrettify(colorize: boolean): Prettify {
   const { prettyFactory }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty')
   return prettyFactory({ colorize, ignore: 'pid,hostname', singleLine: true, translateTime: 'SYS:HH:MM:ss' })
 }
 
 /**
- * Text from outside (titles, messages of the service) as it may be shown on a terminal: control characters and with
- * them every escape sequence become visible signs, marks that turn the direction of writing go. Line breaks and tabs
- * stay.
+ * Text from outside (titles, messages of the service) as it may be shown on a terminal: control characters
+ * and with them every escape sequence become visible signs, marks that turn the direction of writing go. Line
+ * breaks and tabs stay.
  */
 export function toPrintable(text: string): string {
   return (

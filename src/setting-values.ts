@@ -79,7 +79,8 @@ export const serviceUrl = () =>
 export const postbackUrl = () =>
   rule(
     'must be the address at which the service reaches `storerank start --listen`, such as ' +
-      'https://ranks.example.com/hooks/ and a secret: https (http only on loopback), without login, query or ' +
+      'https://ranks.example.com/hooks/ and a secret: https (http only on loopback), without login, ' +
+      'query or ' +
       'fragment, ending in 24 or more letters, digits, - or _ as `openssl rand -hex 24` makes them',
     (text) => {
       const url = parseUrl(text)

@@ -91,7 +91,8 @@ export const SETTINGS = {
         stores: setting({
           name: 'APP_DATA_STORES',
           help:
-            'What its paths call the two stores, where it has another address than DataForSEO or DataForApps ' +
+            'What its paths call the two stores, where it has another address than DataForSEO or ' +
+            'DataForApps ' +
             'gave it.',
           schema: rule(
             'must be what the paths of the service call the iOS store and the Android store, ' +

@@ -2,8 +2,8 @@
 import { distance } from 'fastest-levenshtein'
 
 /**
- * The candidate nearest to `word` within `maxDistance` edits, or null when none is near enough to be what was meant.
- * More than 40 % of the letters have to agree: less is a guess, and `x` is no misspelt `sql`.
+ * The candidate nearest to `word` within `maxDistance` edits, or null when none is near enough to be what was
+ * meant. More than 40 % of the letters have to agree: less is a guess, and `x` is no misspelt `sql`.
  */
 export function suggest(word: string, candidates: readonly string[], maxDistance = 3): string | null {
   let best: string | null = null

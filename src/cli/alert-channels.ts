@@ -1,4 +1,7 @@
-/** `storerank alerts test` and `alerts retry`: what an operator does when a receiver was mended. An editor may do both. */
+/**
+ * `storerank alerts test` and `alerts retry`: what an operator does when a receiver was mended. An editor may
+ * do both.
+ */
 import { randomUUID } from 'node:crypto'
 import type { Content } from '../alerts/content.ts'
 import { send } from '../alerts/send.ts'
@@ -14,8 +17,8 @@ import { type Document, line } from './document.ts'
 const DEAD_DAYS = 7
 
 /**
- * Sends a message that is marked as a test. When the receiver took it, what was given up before is no problem any more, and what waits is
- * tried.
+ * Sends a message that is marked as a test. When the receiver took it, what was given up before is no problem
+ * any more, and what waits is tried.
  */
 export async function testChannel(db: Database, name: string, context: CommandContext): Promise<Document> {
   const channel = await findChannel(db, name)
@@ -44,7 +47,8 @@ async function recordTest({ sql }: Database, { id }: Channel): Promise<Tested> {
   const [row] = await sql<Tested[]>`
     update alert_channel c set tested_at = clock_timestamp() where c.id = ${id}
     returning c.enabled,
-      (select count(*)::int from alert_message m where m.channel_id = c.id and m.state = 'pending') as waiting,
+      (select count(*)::int from alert_message m where m.channel_id = c.id
+        and m.state = 'pending') as waiting,
       (select count(*)::int from alert_message m where m.channel_id = c.id and m.state = 'dead'
         and m.ended_at > clock_timestamp() - make_interval(days => ${DEAD_DAYS}::integer)) as dead`
   return row ?? { enabled: true, waiting: 0, dead: 0 }
@@ -58,7 +62,8 @@ function describeTested(name: string, { enabled, waiting, dead }: Tested): strin
   if (dead > 0) {
     const were = `${countOf(dead, 'message')} that ${dead === 1 ? 'was' : 'were'} given up`
     said.push(
-      `${were} in the last ${countOf(DEAD_DAYS, 'day')} can be sent again: storerank alerts retry ${quoteArgument(name)}.`,
+      `${were} in the last ${countOf(DEAD_DAYS, 'day')} can be sent again: storerank alerts retry ` +
+        `${quoteArgument(name)}.`,
     )
   }
   return said
@@ -93,25 +98,31 @@ interface Retried {
 
 function describeRetried({ name, enabled, messages }: Retried): string {
   const isOne = messages === 1
-  const what = `${countOf(messages, 'message')} of the channel "${name}" that ${isOne ? 'was' : 'were'} given up`
+  const what =
+    `${countOf(messages, 'message')} of the channel "${name}" ` + `that ${isOne ? 'was' : 'were'} given up`
   if (enabled) return `The runners send ${what} again within a minute, under the same id${isOne ? '' : 's'}.`
   return `${what} ${isOne ? 'waits' : 'wait'} to be sent again. ${describeDisabled(name)}`
 }
 
 async function findChannel({ sql }: Database, name: string): Promise<Channel> {
   const channels = await sql<Channel[]>`
-    select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines", report, digest from alert_channel
+    select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines", report,
+      digest from alert_channel
     order by name`
   const channel = channels.find((each) => each.name === name)
   if (channel !== undefined) return channel
   const names = channels.map((each) => each.name)
   throw new ConfigurationError(
-    `There is no channel ${JSON.stringify(name)} in alert_channel.${didYouMean(name, names)} Channels: ${names.join(', ') || 'none'}.`,
+    `There is no channel ${JSON.stringify(name)} in alert_channel.${didYouMean(name, names)} Channels: ` +
+      `${names.join(', ') || 'none'}.`,
   )
 }
 
 function describeDisabled(name: string): string {
-  return `The channel is not enabled, so that nothing is sent to it: update alert_channel set enabled = true where name = '${name.replaceAll("'", "''")}';`
+  return (
+    'The channel is not enabled, so that nothing is sent to it: update alert_channel set enabled = ' +
+    `true where name = '${name.replaceAll("'", "''")}';`
+  )
 }
 
 function quoteArgument(name: string): string {

@@ -51,7 +51,8 @@ async function requireProject({ sql }: Database, name: string): Promise<void> {
   const names = rows.map((row) => row.name)
   if (names.includes(name)) return
   throw new ConfigurationError(
-    `There is no project ${JSON.stringify(name)}.${didYouMean(name, names)} Projects: ${names.join(', ') || 'none'}.`,
+    `There is no project ${JSON.stringify(name)}.${didYouMean(name, names)} Projects: ` +
+      `${names.join(', ') || 'none'}.`,
   )
 }
 

@@ -32,7 +32,10 @@ interface ApiOptions {
   readonly endpoint: ApiEndpoint
   /** `name=value`, named as in the specification. */
   readonly fields: readonly string[]
-  /** Default: android_store for charts and raw pages, which the specification has of no other store; else ios_store. */
+  /**
+   * Default: android_store for charts and raw pages, which the specification has of no other store; else
+   * ios_store.
+   */
   readonly store?: Store
   /** Which project pays; app_listings/search/live alone. */
   readonly project?: string
@@ -205,7 +208,10 @@ function describeAnswer({
   costMicros,
 }: AnswerHead): string {
   const cost = costMicros === null ? '' : `, cost ${formatMicros(costMicros)}`
-  return `${method} ${path}: ${statusCode} ${message} (version ${version ?? 'unknown'}, ${timeSeconds ?? '?'} s${cost})`
+  return (
+    `${method} ${path}: ${statusCode} ${message} (version ${version ?? 'unknown'}, ` +
+    `${timeSeconds ?? '?'} s${cost})`
+  )
 }
 
 /** A post of which a task was not created, or a task without a result for good. */

@@ -1,7 +1,7 @@
 /**
- * What a command is. All that is known of one stands in its declaration, in the file of its name in commands/: the program, its help, the
- * types of its options and the table in the README follow from that. Such a file imports what is light; what a command works with, it
- * imports when it runs.
+ * What a command is. All that is known of one stands in its declaration, in the file of its name in
+ * commands/: the program, its help, the types of its options and the table in the README follow from that.
+ * Such a file imports what is light; what a command works with, it imports when it runs.
  */
 import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
@@ -66,7 +66,10 @@ type ValueOfForm<Form, Value> = Form extends `${string}...${string}`
     ? Value
     : Value | undefined
 
-/** An argument: `<file>`, `[file]` where it may be left out, `<file...>` or `[file...]` where there may be several. */
+/**
+ * An argument: `<file>`, `[file]` where it may be left out, `<file...>` or `[file...]` where there may be
+ * several.
+ */
 export function argument<Form extends string>(form: Form, help: string): Parameter<ValueOfForm<Form, string>>
 export function argument<Form extends string, Value>(
   form: Form,
@@ -110,7 +113,10 @@ export interface Declaration<O, A> {
   readonly notes?: string
   /** Commands within it: `storerank alerts test`. */
   readonly commands?: readonly Command[]
-  /** Does it. With the key `json`, `csv` or `expanded` among its options, the document that it returns is printed so. */
+  /**
+   * Does it. With the key `json`, `csv` or `expanded` among its options, the document that it returns is
+   * printed so.
+   */
   run(options: Given<O> & Given<A>, context: CommandContext): Promise<Outcome>
 }
 
@@ -137,6 +143,8 @@ export interface CommandContext {
   readonly stderr: Output
   /** Whether stderr is a terminal: it gets progress and readable log lines there, JSON lines otherwise. */
   readonly isTerminal: boolean
-  /** Aborted at the first SIGINT or SIGTERM: take no new work, finish or release what is in flight, return. */
+  /**
+   * Aborted at the first SIGINT or SIGTERM: take no new work, finish or release what is in flight, return.
+   */
   readonly signal: AbortSignal
 }

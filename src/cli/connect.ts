@@ -54,7 +54,9 @@ async function explain(
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** psql reads the password from a file, so that it stands in no list of processes. By a socket there is none. */
+/**
+ * psql reads the password from a file, so that it stands in no list of processes. By a socket there is none.
+ */
 async function withoutPassword(url: string, file: string): Promise<string> {
   return URL.canParse(url) && new URL(url).password !== '' ? writePassFile(url, file) : url
 }

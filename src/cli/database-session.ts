@@ -1,6 +1,6 @@
 /**
- * The database that a command works with: the person's own, or the embedded one. The rest of storerank never knows which. What makes the
- * embedded one and migrates is loaded only where it is needed.
+ * The database that a command works with: the person's own, or the embedded one. The rest of storerank never
+ * knows which. What makes the embedded one and migrates is loaded only where it is needed.
  */
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -14,7 +14,8 @@ export interface DatabaseSession {
   readonly db: Database
   /** Null with the person's own database. */
   readonly embedded: {
-    /** Without the password: psql takes it from the file that only its owner reads. */ readonly psqlUrl: string
+    /** Without the password: psql takes it from the file that only its owner reads. */
+    readonly psqlUrl: string
   } | null
   close(): Promise<void>
 }
@@ -32,7 +33,8 @@ export async function openDatabaseSession(
   const own = config.databaseUrl?.reveal()
   if (own === undefined && !options.migrates && !existsSync(join(config.home, 'postgres'))) {
     throw new ConfigurationError(
-      `There is no embedded database in ${config.home} yet. Run \`storerank run\` first, or set DATABASE_URL.`,
+      `There is no embedded database in ${config.home} yet. Run \`storerank run\` first, or set ` +
+        'DATABASE_URL.',
     )
   }
   const database = config.service === null ? SANDBOX_DATABASE : ACCOUNT_DATABASE
@@ -74,7 +76,8 @@ async function requireSchema(db: Database): Promise<void> {
   const [row] = await db.sql<{ there: boolean }[]>`select to_regclass('watch_period') is not null as there`
   if (row?.there) return
   throw new ConfigurationError(
-    'The database of DATABASE_URL has no tables of storerank yet. Run `storerank migrate` or `storerank run` first.',
+    'The database of DATABASE_URL has no tables of storerank yet. Run `storerank migrate` or `storerank ' +
+      'run` first.',
   )
 }
 
@@ -83,7 +86,9 @@ async function attach(context: CommandContext, database: string) {
   if (!existsSync(join(home, 'postgres'))) {
     tell(
       context,
-      `New and empty: a database is made in ${home}, which takes a few seconds. It is an embedded PostgreSQL, and all commands in this folder use it from now on. Delete ${home} to begin anew, or set DATABASE_URL to use a PostgreSQL of your own.`,
+      `New and empty: a database is made in ${home}, which takes a few seconds. It is an embedded ` +
+        `PostgreSQL, and all commands in this folder use it from now on. Delete ${home} to begin anew, ` +
+        'or set DATABASE_URL to use a PostgreSQL of your own.',
     )
   }
   const { attachEmbedded } = await import('../embedded/attach.ts')
@@ -92,7 +97,8 @@ async function attach(context: CommandContext, database: string) {
     const { port } = new URL(embedded.url)
     tell(
       context,
-      `Another program held port ${embedded.missedPort} when the embedded database was started, so it listens on ${port} until it is stopped.`,
+      `Another program held port ${embedded.missedPort} when the embedded database was started, so it ` +
+        `listens on ${port} until it is stopped.`,
     )
   }
   return embedded

@@ -1,6 +1,6 @@
 /**
- * The folder of a demo: an embedded server of its own. A demo is made in a draft database, which takes the place of the last one
- * when it is whole; one that is interrupted leaves nothing behind.
+ * The folder of a demo: an embedded server of its own. A demo is made in a draft database, which takes the
+ * place of the last one when it is whole; one that is interrupted leaves nothing behind.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { realpath, rm, writeFile } from 'node:fs/promises'
@@ -19,7 +19,10 @@ export interface DemoFolder {
   readonly wasInterrupted: boolean
   /** The draft becomes the demo. No session may use either. */
   finish(): Promise<void>
-  /** Leaves the folder; what was not finished is removed, and the folder too when it was made for this. Never throws. */
+  /**
+   * Leaves the folder; what was not finished is removed, and the folder too when it was made for this. Never
+   * throws.
+   */
   close(): Promise<void>
 }
 
@@ -29,8 +32,8 @@ const DRAFT_DATABASE = 'storerank_draft'
 const IDLE_MS = 3_600_000
 
 /**
- * @throws ConfigurationError when the folder cannot be written or holds something else than a demo, another demo is made in it, or somebody uses its
- *   database
+ * @throws ConfigurationError when the folder cannot be written or holds something else than a demo, another
+ *   demo is made in it, or somebody uses its database
  */
 export async function openDemoFolder(folder: string): Promise<DemoFolder> {
   const isNew = await claim(folder)
@@ -71,7 +74,8 @@ function requireOwn(folder: string): boolean {
   if (entries.length === 0) return true
   if (entries.includes(MARKER)) return false
   throw new ConfigurationError(
-    `${show(folder)} holds something else than a demo, which is left alone: give an empty folder, or one that is not there yet, with --folder.`,
+    `${show(folder)} holds something else than a demo, which is left alone: give an empty folder, or ` +
+      'one that is not there yet, with --folder.',
   )
 }
 
@@ -130,7 +134,8 @@ async function requireFree(session: Sql, folder: string): Promise<void> {
 
 async function requireUnused(session: Sql, folder: string): Promise<void> {
   const users = await session<{ name: string }[]>`
-    select distinct coalesce(nullif(application_name, ''), 'a program without a name') as name from pg_stat_activity
+    select distinct coalesce(nullif(application_name, ''), 'a program without a name') as name
+      from pg_stat_activity
     where datname = ${SANDBOX_DATABASE} and pid <> pg_backend_pid() and backend_type = 'client backend'`
   if (users.length === 0) return
   const names = users.map(({ name }) => name).join(', ')

@@ -15,11 +15,13 @@ export interface DemoSummary {
 
 export async function readDemo({ sql }: Database): Promise<DemoSummary> {
   const [total] = await sql<{ measured: number; spentMicros: number }[]>`
-    select (select count(*) from ranking_row where gap is null) + (select count(*) from app_snapshot where gap is null) as measured,
+    select (select count(*) from ranking_row where gap is null) + (select count(*) from app_snapshot
+      where gap is null) as measured,
       (select coalesce(sum(amount_micros), 0)::bigint from charge) as "spentMicros"`
   const gaps = await sql<DemoSummary['gaps'][number][]>`
     select to_char(slot, 'FMDD Mon') as day, gap, count(*) as slots
-    from (select slot, gap from ranking_row union all select slot, gap from app_snapshot) h where gap is not null
+    from (select slot, gap from ranking_row union all select slot, gap from app_snapshot) h
+      where gap is not null
     group by slot, 1, 2 order by slot, 2`
   return { measured: 0, spentMicros: 0, ...total, gaps }
 }
@@ -28,23 +30,28 @@ export async function readDemo({ sql }: Database): Promise<DemoSummary> {
 export const TRY_NEXT: readonly (readonly [question: string, command: string])[] = [
   [
     'Where does the yoga app stand?',
-    `sql "select day, rank, outcome from rank_history where app_id = '1480010017' and keyword = 'yoga' and location_code = 2840 order by slot"`,
+    `sql "select day, rank, outcome from rank_history where app_id = '1480010017' and keyword = 'yoga' ` +
+      `and location_code = 2840 order by slot"`,
   ],
   [
     'Which keywords fell most in the last week?',
-    `sql "select keyword, store, rank_before, rank_after from movers('fitness', '2026-09-23', '2026-09-30') where role = 'own' and change < 0 order by change, keyword limit 5"`,
+    `sql "select keyword, store, rank_before, rank_after from movers('fitness', '2026-09-23', ` +
+      `'2026-09-30') where role = 'own' and change < 0 order by change, keyword limit 5"`,
   ],
   [
     'Who overtook us?',
-    `sql "select day, keyword, competitor_label, own_rank, competitor_rank from overtakes('fitness', '2026-08-31', '2026-09-30') where overtaken_by = 'competitor' order by day, keyword"`,
+    `sql "select day, keyword, competitor_label, own_rank, competitor_rank from overtakes('fitness', ` +
+      `'2026-08-31', '2026-09-30') where overtaken_by = 'competitor' order by day, keyword"`,
   ],
   [
     'What is missing, and why?',
-    `sql "select day, gap, reason, sum(slots) as slots from gap_reasons('fitness', '2026-08-31', '2026-09-30') group by 1, 2, 3 order by 1, 2, 3"`,
+    `sql "select day, gap, reason, sum(slots) as slots from gap_reasons('fitness', '2026-08-31', ` +
+      `'2026-09-30') group by 1, 2, 3 order by 1, 2, 3"`,
   ],
   [
     'What were you told of?',
-    `sql "select slot::date as day, rule, keyword, app, before, after from alert_history where rule <> 'not measured' order by slot, rule, keyword"`,
+    `sql "select slot::date as day, rule, keyword, app, before, after from alert_history where rule <> ` +
+      `'not measured' order by slot, rule, keyword"`,
   ],
   ['What did it cost?', 'sql "select project, sum(spent_usd) as usd from spend_daily group by 1 order by 1"'],
   ['The latest day, in the terminal:', 'report --project fitness'],

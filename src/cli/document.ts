@@ -15,7 +15,10 @@ export interface Document {
   readonly warnings?: readonly string[]
   /** Default: 0. */
   readonly exitCode?: number
-  /** Goes through the pager where it is larger than the terminal; `wide`: with tables that do not fit it, as a pager scrolls. */
+  /**
+   * Goes through the pager where it is larger than the terminal; `wide`: with tables that do not fit it, as a
+   * pager scrolls.
+   */
   readonly paged?: 'wide' | 'fitting'
 }
 
@@ -36,7 +39,9 @@ export function heading(text: string): Part {
   return { kind: 'heading', text }
 }
 
-/** A sentence. Where it is longer than the line of a terminal, its other lines are indented as the first one. */
+/**
+ * A sentence. Where it is longer than the line of a terminal, its other lines are indented as the first one.
+ */
 export function line(text: string): Part {
   return { kind: 'line', text }
 }

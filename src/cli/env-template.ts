@@ -8,7 +8,8 @@ const WIDTH = 100
 /** Every setting, in the order in which a person meets them; commented out with its default or an example. */
 export function drawTemplate(): string {
   const head = [
-    '# Settings of storerank. Read where it stands in the working folder, or with --settings; the environment wins.',
+    '# Settings of storerank. Read where it stands in the working folder, or with --settings; the ' +
+      'environment wins.',
     '# A line without # counts. Keep the file to yourself: chmod 600 .env',
   ]
   return [...head, ...GROUPS.flatMap(drawGroup), ''].join('\n')

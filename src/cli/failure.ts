@@ -28,7 +28,10 @@ export function describeFailure(error: unknown, isDebug: boolean): string {
     return isDebug ? inspect(error) : error.message
   }
   const advice = isDebug ? inspect(error) : 'LOG_LEVEL=debug shows where.'
-  return `storerank failed and did not expect to: ${String(error)}\n${describeCauses(error)}Please report this to its maintainers with the command you ran. ${advice}`
+  return (
+    `storerank failed and did not expect to: ${String(error)}\n${describeCauses(error)}Please ` +
+    `report this to its maintainers with the command you ran. ${advice}`
+  )
 }
 
 /** One line each: what Postgres said of the error, and the causes below it. */

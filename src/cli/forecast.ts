@@ -1,4 +1,7 @@
-/** What `storerank forecast` shows: what the watches cost a day and a month, or would, and when a budget ends first. Buys nothing. */
+/**
+ * What `storerank forecast` shows: what the watches cost a day and a month, or would, and when a budget ends
+ * first. Buys nothing.
+ */
 import type { Database } from '../db/database.ts'
 import { type BudgetEnd, findBudgetEnd } from '../plan/budget-ends.ts'
 import {
@@ -80,14 +83,16 @@ function showCost({ watches, measurements, dayMicros, monthMicros }: Omit<TagLin
 function describeTotals({ total }: Forecast, present: Forecast | null): string[] {
   const month = `${formatMicros(total.monthMicros)} a month (the next ${FORECAST_DAYS} days)`
   const sentences = [
-    `All watches: ${formatCount(total.measurements)} measurements for ${month}, ${formatMicros(total.dayMicros)} a day.`,
+    `All watches: ${formatCount(total.measurements)} measurements for ${month}, ` +
+      `${formatMicros(total.dayMicros)} a day.`,
   ]
   if (present !== null) {
     const now = present.total.monthMicros
     const difference = total.monthMicros - now
     const change = `${formatMicros(Math.abs(difference))} ${difference < 0 ? 'less' : 'more'}`
     sentences.push(
-      `As they are now they cost ${formatMicros(now)} a month: ${change} with this change. Nothing was changed.`,
+      `As they are now they cost ${formatMicros(now)} a month: ${change} with this change. Nothing was ` +
+        'changed.',
     )
   }
   if (total.savedMicros > 0) {
@@ -121,7 +126,10 @@ interface Calls {
   readonly isDelivered: boolean
 }
 
-/** A post takes up to 100 measurements; each result is fetched by a call of its own, unless the service delivers it. */
+/**
+ * A post takes up to 100 measurements; each result is fetched by a call of its own, unless the service
+ * delivers it.
+ */
 function countCalls({ days }: Forecast, config: CommandContext['config']): Calls {
   const isDelivered = config.postbackUrl !== null
   const busiest = days

@@ -1,6 +1,6 @@
 /**
- * The command line: it runs a command, prints what that returns, and sees to exit codes and signals. Commands are found by their files in
- * commands/.
+ * The command line: it runs a command, prints what that returns, and sees to exit codes and signals. Commands
+ * are found by their files in commands/.
  *
  * Exit codes: those of `EXIT`, and 128 + the signal's number when a signal ended the command.
  */
@@ -35,7 +35,10 @@ export function loadCommands(names: readonly string[] = listModules(COMMANDS)): 
   return Promise.all(names.map(async (name) => (await loadModule(COMMANDS, name)) as Command))
 }
 
-/** One Ctrl-C under `npm run` arrives twice, from the terminal and from npm, where the shell is bash; within this time both count as one. */
+/**
+ * One Ctrl-C under `npm run` arrives twice, from the terminal and from npm, where the shell is bash; within
+ * this time both count as one.
+ */
 const SAME_SIGNAL_MS = 500
 
 /** Runs the command line of this process and ends it. */
@@ -47,15 +50,16 @@ export async function main(): Promise<void> {
   const nowMs = () => performance.now()
   const host: Host = { stdout, stderr, signals: process, exit, nowMs }
   const exitCode = await runCommandLine(process.argv.slice(2), host)
-  // What is still in the pipes is written before the exit; sockets that a library leaves open do not delay it.
+  // What is still in the pipes is written before the exit; sockets that a library leaves open do not delay
+  // it.
   for (const stream of [stdout, stderr]) await new Promise<void>((done) => stream.write('', () => done()))
   process.exit(exitCode)
 }
 
 /**
- * Drizzle and zod in their CommonJS form. Node 24 reads Drizzle's package.json of 180 KB again for each of its ES modules: 0.6 s of
- * every command, against 0.1 s. Of zod, which every command loads for its settings, it saves 40 ms; and its messages in sixty languages,
- * of which none is shown, are as much again.
+ * Drizzle and zod in their CommonJS form. Node 24 reads Drizzle's package.json of 180 KB again for each of
+ * its ES modules: 0.6 s of every command, against 0.1 s. Of zod, which every command loads for its settings,
+ * it saves 40 ms; and its messages in sixty languages, of which none is shown, are as much again.
  */
 function loadQuickly(): void {
   registerHooks({
@@ -186,7 +190,10 @@ function listenForStop(host: Host, log: Logger): Stop {
   return stop
 }
 
-/** The reader of stdout may stop early (`storerank sql … | head`); the command goes on and keeps its exit code. */
+/**
+ * The reader of stdout may stop early (`storerank sql … | head`); the command goes on and keeps its exit
+ * code.
+ */
 function ignoreBrokenPipe(error: NodeJS.ErrnoException) {
   if (error.code !== 'EPIPE') throw error
 }

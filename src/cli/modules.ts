@@ -1,4 +1,7 @@
-/** Modules that are found by the folder they stand in, so that no list has to name them. Each file is named as what it exports. */
+/**
+ * Modules that are found by the folder they stand in, so that no list has to name them. Each file is named as
+ * what it exports.
+ */
 import { readdirSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,6 @@
 /**
- * A log in which an outage of the database is one sentence, however many jobs meet it, and one more when it is over. What each
- * of them met is logged at debug.
+ * A log in which an outage of the database is one sentence, however many jobs meet it, and one more when it
+ * is over. What each of them met is logged at debug.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UnavailableError } from '../errors.ts'

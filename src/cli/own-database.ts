@@ -6,6 +6,7 @@ import type { CommandContext } from './command.ts'
 export function refuseOwnDatabase({ config }: CommandContext, tool: string): void {
   if (config.databaseUrl === null) return
   throw new ConfigurationError(
-    `The database of DATABASE_URL is yours: use ${tool} of its PostgreSQL. dump and restore are for the embedded one.`,
+    `The database of DATABASE_URL is yours: use ${tool} of its PostgreSQL. dump and restore are for the ` +
+      'embedded one.',
   )
 }

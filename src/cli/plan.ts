@@ -33,10 +33,14 @@ export async function showPlan(db: Database, context: CommandContext): Promise<D
 async function explainNothing(db: Database): Promise<string> {
   const next = await readNextDue(db)
   if (next !== null)
-    return `Nothing is due now: every slot is measured or under way. The next one begins at ${formatInstant(next)}.`
+    return (
+      'Nothing is due now: every slot is measured or under way. The next one begins at ' +
+      `${formatInstant(next)}.`
+    )
   return (await hasUnplacedWatches(db))
     ? UNPLACED
-    : 'Nothing is watched yet: insert into keyword_watch (project, store, keyword, location_code, language_code) values (…).'
+    : 'Nothing is watched yet: insert into keyword_watch (project, store, keyword, location_code, ' +
+        'language_code) values (…).'
 }
 
 function describePlan(preview: PlanPreview, maxRunMicros: number | null): Part[] {

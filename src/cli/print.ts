@@ -1,6 +1,6 @@
 /**
- * The printer of documents: text for people, JSON and CSV for programs. Text from outside never steers the terminal; JSON and CSV keep
- * the data exact.
+ * The printer of documents: text for people, JSON and CSV for programs. Text from outside never steers the
+ * terminal; JSON and CSV keep the data exact.
  */
 import { stringify } from 'csv-stringify/sync'
 import stringWidth from 'string-width'
@@ -105,7 +105,10 @@ function wrapCell(text: string, width: number): string[] {
   return wrapAnsi(cut, width, { hard: true }).split('\n')
 }
 
-/** The widths with which the table fits the terminal: the widest columns give way first, and words are broken last. */
+/**
+ * The widths with which the table fits the terminal: the widest columns give way first, and words are broken
+ * last.
+ */
 function fitColumns(cells: readonly (readonly string[])[], terminalWidth: number): number[] {
   const widest = (index: number, texts: (cell: string) => readonly string[]) =>
     cells.reduce(
@@ -158,9 +161,9 @@ function printJson(value: unknown, stdout: Output): void {
 }
 
 /**
- * The tables of a document with an empty line between them, each with a header. The data stays exact, also where a spreadsheet would take
- * a cell for a formula: a changed title is worse than a warning of the spreadsheet. Only a terminal gets control characters as visible
- * signs.
+ * The tables of a document with an empty line between them, each with a header. The data stays exact, also
+ * where a spreadsheet would take a cell for a formula: a changed title is worse than a warning of the
+ * spreadsheet. Only a terminal gets control characters as visible signs.
  */
 function printCsv(parts: readonly Part[], stdout: Output): void {
   const texts = parts.flatMap((part) => {

@@ -34,9 +34,11 @@ export function buildProgram(
 }
 
 const OUTLINE =
-  '\nExit codes: 0 done, 1 failed, 2 usage or configuration, 3 the account pays for nothing of what is due, ' +
+  '\nExit codes: 0 done, 1 failed, 2 usage or configuration, 3 the account pays for nothing of what is ' +
+  'due, ' +
   '75 another runner has it.\n' +
-  'Settings come from the environment and from .env of the working folder; `storerank init` writes one with all of them.'
+  'Settings come from the environment and from .env of the working folder; `storerank init` writes one ' +
+  'with all of them.'
 
 function onlyOnce(file: string, before: string | undefined): string {
   if (before === undefined) return file
@@ -46,7 +48,8 @@ function onlyOnce(file: string, before: string | undefined): string {
 /** Node looks for it behind the name of the program too, and empties a pipe before storerank can read it. */
 function refuseOptionOfNode(): never {
   throw new ConfigurationError(
-    '--env-file is an option of Node itself, which reads the file first: name the settings with --settings FILE.',
+    '--env-file is an option of Node itself, which reads the file first: name the settings with ' +
+      '--settings FILE.',
   )
 }
 

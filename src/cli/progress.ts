@@ -1,6 +1,7 @@
 /**
- * Shows how far a run is: one living line on a terminal, log lines at a bounded rate in a pipe. Log lines that are
- * written meanwhile appear above the living line, because it hooks the stream that the log writes to.
+ * Shows how far a run is: one living line on a terminal, log lines at a bounded rate in a pipe. Log lines
+ * that are written meanwhile appear above the living line, because it hooks the stream that the log writes
+ * to.
  */
 import ora from 'ora'
 import { type Logger, toPrintable } from '../log.ts'

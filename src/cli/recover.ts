@@ -1,4 +1,7 @@
-/** What `storerank recover` does: after a restore, reads back what was bought since the backup, and fetches its results. Posts nothing. */
+/**
+ * What `storerank recover` does: after a restore, reads back what was bought since the backup, and fetches
+ * its results. Posts nothing.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob } from '../../jobs/index.ts'
 import { ConfigurationError } from '../errors.ts'
@@ -46,7 +49,8 @@ export async function recover(options: RecoverOptions, context: CommandContext):
     const began = clock?.now ?? new Date()
     tell(
       context,
-      'Nothing is posted from this database until all is read; runners of `start` wait, and go on by themselves.',
+      'Nothing is posted from this database until all is read; runners of `start` wait, and go on by ' +
+        'themselves.',
     )
     progress.phase('reading what was bought')
     const found = await runLocked(session.job, (readTo, recovered) =>
@@ -76,7 +80,8 @@ async function chooseInstallation({ db, client, signal }: JobContext, wanted?: s
   if (state.lastChargeAt !== null) {
     if (wanted === undefined || wanted === state.installation) return
     throw new ConfigurationError(
-      `This database has bought by itself as ${state.installation}, so it cannot take the place of ${wanted}. Use an empty database.`,
+      `This database has bought by itself as ${state.installation}, so it cannot take the place of ` +
+        `${wanted}. Use an empty database.`,
     )
   }
   const found = await readInstallations(client, await rangeSinceLastCharge(client, state), signal)
@@ -88,9 +93,13 @@ async function chooseInstallation({ db, client, signal }: JobContext, wanted?: s
 function describeChoice(found: readonly Installation[]): string {
   const lines = found.map(
     ({ installation, tasks, lastPostedAt }) =>
-      `  ${installation}: ${formatCount(tasks)} tasks seen, the last posted at ${formatInstant(lastPostedAt)}`,
+      `  ${installation}: ${formatCount(tasks)} tasks seen, the last posted at ` +
+      `${formatInstant(lastPostedAt)}`,
   )
-  return `Several databases of storerank have posted tasks on this account. Name the one that this database stands in for with --installation:\n${lines.join('\n')}`
+  return (
+    'Several databases of storerank have posted tasks on this account. Name the one that this ' +
+    `database stands in for with --installation:\n${lines.join('\n')}`
+  )
 }
 
 /** One recovery at a time, recorded in `job_run`. */
@@ -151,7 +160,8 @@ async function describeRecovered(
         : `${formatCount(recovered)} tasks were not known here: ${cost}.`),
     ...(duplicates > 0
       ? [
-          `${formatCount(duplicates)} of them were paid for beside another task; \`storerank status\` lists them.`,
+          `${formatCount(duplicates)} of them were paid for beside another task; \`storerank status\` ` +
+            'lists them.',
         ]
       : []),
     ...(unreadable > 0

@@ -161,7 +161,8 @@ function describeWhereNext({ embedded, sandboxUrl }: WorkSession): Part[] {
           line('Any client connects while `npm start` runs:'),
           verbatim(`  psql "${embedded.psqlUrl}"`),
           line(
-            '\nThis used the EMBEDDED DATABASE. DATABASE_URL replaces it with your own Postgres (15 or later).',
+            '\nThis used the EMBEDDED DATABASE. DATABASE_URL replaces it with your own Postgres (15 or ' +
+              'later).',
           ),
         ]),
     ...(sandboxUrl === null
@@ -170,7 +171,8 @@ function describeWhereNext({ embedded, sandboxUrl }: WorkSession): Part[] {
           line(
             `${embedded === null ? '\n' : ''}This used the SANDBOX: apps, ranks and money are invented. ` +
               'APP_DATA_URL (with APP_DATA_LOGIN and APP_DATA_PASSWORD) replaces it with your account. ' +
-              'The sandbox stays for ten minutes after the last command, and goes on where it was when it is ' +
+              'The sandbox stays for ten minutes after the last command, and goes on where it was when ' +
+              'it is ' +
               'started again.',
           ),
         ]),

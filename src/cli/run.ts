@@ -99,7 +99,10 @@ async function openRunMetrics({ job }: WorkSession, file: string): Promise<RunMe
   }
 }
 
-/** A run that cannot begin has no figures, and those of an earlier one would look like its own. Why it could not is told in any case. */
+/**
+ * A run that cannot begin has no figures, and those of an earlier one would look like its own. Why it could
+ * not is told in any case.
+ */
 async function writeNoFigures(file: string, { log }: CommandContext): Promise<void> {
   try {
     const { renderNoFigures } = await import('../monitor/metrics.ts')
@@ -114,7 +117,10 @@ async function sendBeat(url: Secret, { log }: CommandContext): Promise<void> {
   await beat(url, log)
 }
 
-/** On a terminal the progress line says what jobs do; their log lines are written to pipes, and at the level debug. */
+/**
+ * On a terminal the progress line says what jobs do; their log lines are written to pipes, and at the level
+ * debug.
+ */
 function quietOnTerminal({ log, isTerminal }: CommandContext): Logger {
   return isTerminal && log.level === 'info' ? log.child({}, { level: 'warn' }) : log
 }
@@ -171,7 +177,9 @@ async function runWholeCycle(
     onProgress: (outstanding) => {
       const { posted, stored } = runner.progress
       const { planned, posting, posted: waiting } = outstanding
-      const text = `${formatCount(posted)} posted · ${formatCount(stored)} stored · ${formatCount(planned + posting + waiting)} to go`
+      const text =
+        `${formatCount(posted)} posted · ${formatCount(stored)} stored · ` +
+        `${formatCount(planned + posting + waiting)} to go`
       progress.update(text, { posted, stored, planned, posting, waiting })
     },
   })
@@ -194,7 +202,10 @@ async function explainHeld(
 function describeHeld({ planned, outage, restoreHold }: Outstanding): string | null {
   if (restoreHold !== null) return restoreHold
   if (outage === null || planned === 0) return null
-  return `${describeOutage(outage)} ${formatCount(planned)} tasks stay planned; the next run posts them, when that is over and their slot lasts.`
+  return (
+    `${describeOutage(outage)} ${formatCount(planned)} tasks stay planned; the next run posts ` +
+    'them, when that is over and their slot lasts.'
+  )
 }
 
 function createPhases(progress: Progress) {
@@ -223,17 +234,21 @@ function createPhases(progress: Progress) {
 /** What a run that ended still waits for; null when nothing is outstanding. */
 export function describeWaiting(outstanding: Outstanding): string | null {
   const { planned, posting, posted, unknownPosts, waitsUntil, waiting, nextAttemptAt } = outstanding
+  const released =
+    waitsUntil === null ? 'after the next scans' : `at ${formatInstant(waitsUntil)} at the earliest`
+  const unknown =
+    `${formatCount(posting)} tasks of ${formatCount(unknownPosts)} posts are unknown, as the answer was ` +
+    `lost: they are looked for at the service, and released ${released}, unless found`
+  const unrecorded =
+    `${formatCount(posting)} tasks were sent, and their answer is not recorded yet: ` +
+    'the next run records it, or looks for them at the service'
   const parts = [
     planned > 0 ? `${formatCount(planned)} tasks are planned and not posted` : null,
     waiting > 0 ? `${describeAttempts(waiting, nextAttemptAt)}; a run after that posts them` : null,
     posted > 0
       ? `${formatCount(posted)} tasks are paid for and not yet collected; the next run collects them`
       : null,
-    unknownPosts > 0
-      ? `${formatCount(posting)} tasks of ${formatCount(unknownPosts)} posts are unknown, as the answer was lost: they are looked for at the service, and released ${waitsUntil === null ? 'after the next scans' : `at ${formatInstant(waitsUntil)} at the earliest`}, unless found`
-      : posting > 0
-        ? `${formatCount(posting)} tasks were sent, and their answer is not recorded yet: the next run records it, or looks for them at the service`
-        : null,
+    unknownPosts > 0 ? unknown : posting > 0 ? unrecorded : null,
   ].filter((part) => part !== null)
   return parts.length === 0 ? null : `${parts.join('; ')}.`
 }
@@ -245,6 +260,7 @@ async function explainStop({ db, job }: WorkSession, context: CommandContext): P
   context.stderr.write(
     unanswered === 0
       ? 'Stopped. What was sent is settled; the next run goes on where this one ended.\n'
-      : `Stopped. ${unanswered} posts have no answer: they are unknown, and no run posts them again before it has looked for them at the service.\n`,
+      : `Stopped. ${unanswered} posts have no answer: they are unknown, and no run posts them again ` +
+          'before it has looked for them at the service.\n',
   )
 }

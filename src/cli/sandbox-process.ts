@@ -1,6 +1,7 @@
 /**
- * The default sandbox: one detached process per home folder. The first command starts it, others attach to it, and it ends by itself when
- * no command has used it for a while. After it was killed the next command starts another.
+ * The default sandbox: one detached process per home folder. The first command starts it, others attach to
+ * it, and it ends by itself when no command has used it for a while. After it was killed the next command
+ * starts another.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -15,7 +16,9 @@ import type { OptionsInput } from '../sandbox/options.ts'
 
 const LOGIN = 'sandbox'
 const PASSWORD = 'sandbox'
-/** This port is tried first, so that the address is usually the same; when it is in use, another one is taken. */
+/**
+ * This port is tried first, so that the address is usually the same; when it is in use, another one is taken.
+ */
 const USUAL_PORT = 7817
 const IDLE_EXIT_MS = 600_000
 /** When its command was killed. */
@@ -51,7 +54,10 @@ const readAnnouncement = (home: string): z.output<typeof Announcement> | undefin
   }
 }
 
-/** The URL of the sandbox that this home announces, if that very one answers: its port may be another's by now. */
+/**
+ * The URL of the sandbox that this home announces, if that very one answers: its port may be another's by
+ * now.
+ */
 const findRunning = async (home: string): Promise<string | undefined> => {
   const announced = readAnnouncement(home)
   if (!announced) return undefined
@@ -68,7 +74,8 @@ const findRunning = async (home: string): Promise<string | undefined> => {
 const spawnSandbox = (home: string, options: object): ChildProcess => {
   const log = openSync(logFile(home), 'a', 0o600)
   try {
-    // Without our environment: it outlives us, and DATABASE_URL, POSTBACK_URL and the account are none of its business.
+    // Without our environment: it outlives us, and DATABASE_URL, POSTBACK_URL and the account are none of its
+    // business.
     const child = spawn(process.execPath, [PROGRAM], { detached: true, env: {}, stdio: ['pipe', log, log] })
     // A child that dies before it reads is noticed by its exit code.
     child.stdin?.on('error', () => {})
@@ -107,8 +114,8 @@ const startOne = async (home: string, idleExitMs: number): Promise<string> => {
 
 /**
  * Attaches to the sandbox of a home folder, starting it when none runs, and keeps it from leaving until
- * `dispose`. `idleExitMs` is how long it stays after its last request. Throws UnavailableError with the end of
- * its log when it does not start.
+ * `dispose`. `idleExitMs` is how long it stays after its last request. Throws UnavailableError with the end
+ * of its log when it does not start.
  */
 export const attachSandbox = async ({
   home,
@@ -131,8 +138,9 @@ export const attachSandbox = async ({
 }
 
 /**
- * Starts a sandbox of its own, which no other command shares, and which keeps its account in memory. It ends with `dispose`, or by
- * itself when nothing was asked of it for a while. Throws UnavailableError with the end of its log when it does not start.
+ * Starts a sandbox of its own, which no other command shares, and which keeps its account in memory. It ends
+ * with `dispose`, or by itself when nothing was asked of it for a while. Throws UnavailableError with the end
+ * of its log when it does not start.
  */
 export const startPrivateSandbox = async (home: string, options: OptionsInput): Promise<AttachedSandbox> => {
   const child = spawnSandbox(home, { ...options, idleExitMs: PRIVATE_IDLE_EXIT_MS })

@@ -1,6 +1,6 @@
 /**
- * `storerank api app_listings/search/live`: the only call by hand that opens the database, because it is bought there and then: it counts in
- * the budgets, and its charge is a row of the ledger.
+ * `storerank api app_listings/search/live`: the only call by hand that opens the database, because it is
+ * bought there and then: it counts in the budgets, and its charge is a row of the ledger.
  */
 import { ConfigurationError } from '../errors.ts'
 import { type SearchAnswer, searchListings } from '../post/search-listings.ts'

@@ -1,4 +1,7 @@
-/** The service that a command works with: the person's own account, or the sandbox. The rest of storerank never knows which. */
+/**
+ * The service that a command works with: the person's own account, or the sandbox. The rest of storerank
+ * never knows which.
+ */
 import type { Config } from '../config.ts'
 import type { StoreNames } from '../service/dialect.ts'
 import { type AttachedSandbox, attachSandbox } from './sandbox-process.ts'

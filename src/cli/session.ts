@@ -1,4 +1,7 @@
-/** What work needs: the database, the person's own service or the sandbox, and the queue. The rest of storerank never knows which. */
+/**
+ * What work needs: the database, the person's own service or the sandbox, and the queue. The rest of
+ * storerank never knows which.
+ */
 import { hostname } from 'node:os'
 import { claimDatabaseFor } from '../account/usage.ts'
 import { createCallGate } from '../db/call-gate.ts'

@@ -1,4 +1,7 @@
-/** What a person most likely meant where Postgres does not know a table or a column, and why a standby writes nothing. */
+/**
+ * What a person most likely meant where Postgres does not know a table or a column, and why a standby writes
+ * nothing.
+ */
 import type postgres from 'postgres'
 import { didYouMean } from '../suggest.ts'
 
@@ -65,7 +68,8 @@ function nameTables(name: string, relations: readonly Relation[]): string {
 async function listRelations(sql: postgres.Sql): Promise<Relation[]> {
   return sql<Relation[]>`
     select relname::text as name, relkind = 'v' as "isView" from pg_class
-    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm') and not relispartition order by 1`
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')
+      and not relispartition order by 1`
 }
 
 /** Among the columns of the tables that the query names. */
@@ -74,7 +78,8 @@ async function nameColumns(name: string, query: string, sql: postgres.Sql): Prom
   const words = query.toLowerCase().match(/\w+/g) ?? []
   const rows = await sql<{ name: string }[]>`
     select distinct attname::text as name from pg_attribute join pg_class c on c.oid = attrelid
-    where relnamespace = 'public'::regnamespace and relname = any(${words}::text[]) and attnum > 0 and not attisdropped
+    where relnamespace = 'public'::regnamespace and relname = any(${words}::text[]) and attnum > 0
+      and not attisdropped
     order by 1`
   const columns = rows.map((row) => row.name)
   if (columns.length === 0) return ''
@@ -82,8 +87,9 @@ async function nameColumns(name: string, query: string, sql: postgres.Sql): Prom
 }
 
 /**
- * The row that has the key already, by its id. The index says the values of the key and not which row it is. It separates them by commas,
- * which values may have too, so each way to read them is looked up in the index, however many rows the table has.
+ * The row that has the key already, by its id. The index says the values of the key and not which row it is.
+ * It separates them by commas, which values may have too, so each way to read them is looked up in the index,
+ * however many rows the table has.
  */
 async function nameTwin(
   { table_name: table, constraint_name: index, detail = '' }: postgres.PostgresError,
@@ -103,14 +109,18 @@ async function nameTwin(
   const columns = keys.map(({ type }, place) => `v${place} ${type}`).join(', ')
   const isSame = keys.map(({ text }, place) => `(${text}) = v${place}`).join(' and ')
   const [twin] = await sql<{ id: string | null }[]>`
-    select t.id from json_to_recordset(${JSON.stringify(readings)}::text::json) reading (${sql.unsafe(columns)})
-    cross join lateral (select to_jsonb(t) ->> 'id' as id from ${sql(table)} t where ${sql.unsafe(isSame)} limit 1) t limit 1`
+    select t.id
+      from json_to_recordset(${JSON.stringify(readings)}::text::json) reading (${sql.unsafe(columns)})
+    cross join lateral (select to_jsonb(t) ->> 'id' as id from ${sql(table)} t
+      where ${sql.unsafe(isSame)} limit 1) t limit 1`
   return twin === undefined || twin.id === null
     ? ''
     : `The row that has it is: select * from ${table} where id = ${twin.id};`
 }
 
-/** All ways to make so many values of pieces that a comma stands between; one more than MOST_READINGS at most. */
+/**
+ * All ways to make so many values of pieces that a comma stands between; one more than MOST_READINGS at most.
+ */
 function readValues(pieces: readonly string[], count: number): string[][] {
   if (count <= 1) return count === 1 ? [[pieces.join(', ')]] : []
   const readings: string[][] = []

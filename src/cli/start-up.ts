@@ -1,6 +1,7 @@
 /**
- * Lets Node keep what it has compiled, beside the installed packages: that halves the CPU of a short command. Where the folder cannot be
- * written, nothing is kept. Not in the system's temporary folder, where others could lay code for us to run.
+ * Lets Node keep what it has compiled, beside the installed packages: that halves the CPU of a short command.
+ * Where the folder cannot be written, nothing is kept. Not in the system's temporary folder, where others
+ * could lay code for us to run.
  */
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,7 @@
-/** What `storerank start` does: the cron runner, until SIGTERM, Ctrl-C or a newer version's migration, then stopped in order. */
+/**
+ * What `storerank start` does: the cron runner, until SIGTERM, Ctrl-C or a newer version's migration, then
+ * stopped in order.
+ */
 import { once } from 'node:events'
 import { JOBS } from '../../jobs/index.ts'
 import type { Receiver } from '../collect/receiver.ts'
@@ -21,7 +24,8 @@ export async function start(
   const { config, log, signal } = context
   if (options.listen !== undefined && config.postbackUrl === null) {
     throw new ConfigurationError(
-      '--listen needs POSTBACK_URL, the address at which the service reaches it: nothing is delivered without.',
+      '--listen needs POSTBACK_URL, the address at which the service reaches it: nothing is delivered ' +
+        'without.',
     )
   }
   const stopping = new AbortController()
@@ -63,7 +67,8 @@ async function tellSchedule({ db }: WorkSession, { log, stderr, isTerminal }: Co
   stderr.write(
     next === null
       ? 'Nothing is watched yet. What you insert is measured within ten minutes; Ctrl-C stops in order.\n'
-      : `What is due is bought now and every ten minutes; the next slot begins at ${formatInstant(next)}. Ctrl-C stops in order.\n`,
+      : 'What is due is bought now and every ten minutes; the next slot begins at ' +
+          `${formatInstant(next)}. Ctrl-C stops in order.\n`,
   )
 }
 

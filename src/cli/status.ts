@@ -1,4 +1,7 @@
-/** What `storerank status` shows: last runs, backlog, budgets, problems, next ticks; or only whether a person should see to something. */
+/**
+ * What `storerank status` shows: last runs, backlog, budgets, problems, next ticks; or only whether a person
+ * should see to something.
+ */
 import { JOBS } from '../../jobs/index.ts'
 import { describeOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
@@ -89,7 +92,10 @@ function monitorSettings({ config: { budget, callsPerMinute } }: CommandContext)
   return { budget, callsPerMinute, jobs: JOBS.map((job) => job.name) }
 }
 
-/** What people call a budget may be worded otherwise one day; a program goes by `setBy`, `project` and `period`. docs/operations.md: Status as JSON. */
+/**
+ * What people call a budget may be worded otherwise one day; a program goes by `setBy`, `project` and
+ * `period`. docs/operations.md: Status as JSON.
+ */
 function describeForPrograms(status: Status) {
   return { ...status, budgets: status.budgets.map(({ budget: _, ...line }) => line) }
 }

@@ -11,7 +11,9 @@ export function tell(
   else log.warn({ note }, 'please note')
 }
 
-/** A sentence on stderr, wherever that goes: what is wrong, and keeps the command from nothing or from all. */
+/**
+ * A sentence on stderr, wherever that goes: what is wrong, and keeps the command from nothing or from all.
+ */
 export function warn({ stderr }: Pick<CommandContext, 'stderr'>, sentence: string): void {
   stderr.write(`${toPrintable(sentence)}\n`)
 }

@@ -1,4 +1,7 @@
-/** Opens the database for the work of a command. It loads the driver only then, so that declarations of commands may import it. */
+/**
+ * Opens the database for the work of a command. It loads the driver only then, so that declarations of
+ * commands may import it.
+ */
 import type { CommandContext } from './command.ts'
 import type { DatabaseSession } from './database-session.ts'
 

@@ -215,7 +215,7 @@ export async function requireCurrentSchema({ sql }: Database): Promise<void> {
   refuseOtherSchemas(applied, PRESENT)
   if (!isCurrent(applied, PRESENT)) {
     throw new ConfigurationError(
-      `The database was made by an older storerank than this one. Run \`storerank migrate\` first.`,
+      'The database was made by an older storerank than this one. Run `storerank migrate` first.',
     )
   }
 }

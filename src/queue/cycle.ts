@@ -1,6 +1,7 @@
 /**
- * The whole cycle of `storerank run`: references, account, plan, then posting and collecting until nothing is outstanding. Several
- * cycles at once share the work: a task that one has planned may be posted and collected by another.
+ * The whole cycle of `storerank run`: references, account, plan, then posting and collecting until nothing is
+ * outstanding. Several cycles at once share the work: a task that one has planned may be posted and collected
+ * by another.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Outage, readPostingOutage } from '../account/service-status.ts'
@@ -68,9 +69,11 @@ const HASTY_LISTS = 12
 const MAX_REFUSALS = 3
 
 /**
- * Runs the cycle: of each step the jobs that say so, in their order. Where a job may fail, the cycle says so and goes on.
- * @throws what the other jobs throw, such as when the service cannot be reached or refuses the account; ConfigurationError when a
- *   newer storerank migrates the database meanwhile, or when the database was restored from an older copy
+ * Runs the cycle: of each step the jobs that say so, in their order. Where a job may fail, the cycle says so
+ * and goes on.
+ * @throws what the other jobs throw, such as when the service cannot be reached or refuses the account;
+ *   ConfigurationError when a newer storerank migrates the database meanwhile, or when the database was
+ *   restored from an older copy
  */
 export async function runCycle(
   context: JobContext,
@@ -175,8 +178,8 @@ async function waitUntilDone(
 }
 
 /**
- * Collects beside the cycle, at the pace that the service allows its ready lists, and slower while nothing comes. A failure of it is
- * thrown by the next look.
+ * Collects beside the cycle, at the pace that the service allows its ready lists, and slower while nothing
+ * comes. A failure of it is thrown by the next look.
  */
 function createCollector(collect: () => Promise<JobSummary | null>, startedMs: number) {
   let going: Promise<void> | null = null
@@ -224,8 +227,8 @@ export function pauseBetweenLists(listedMs: readonly number[], awaited: number, 
 }
 
 /**
- * When the service refuses the account, or is in outage, what is planned waits for another run; what is paid for is still
- * collected. What waits for another attempt, for hours perhaps, is posted by the next run.
+ * When the service refuses the account, or is in outage, what is planned waits for another run; what is paid
+ * for is still collected. What waits for another attempt, for hours perhaps, is posted by the next run.
  */
 function isDone({ planned, posting, posted, outage, restoreHold }: Outstanding, runner: Runner): boolean {
   const isHeld = runner.refusal !== null || outage !== null || restoreHold !== null
@@ -235,7 +238,8 @@ function isDone({ planned, posting, posted, outage, restoreHold }: Outstanding, 
 /** Tasks by state, what unknown posts wait for, and what holds up the planned ones. */
 export async function readOutstanding(db: Database, quietMs: number): Promise<Outstanding> {
   const [row] = await db.sql<Pick<Outstanding, 'planned' | 'posting' | 'posted'>[]>`
-    select sum(count) filter (where kind = 'planned')::bigint as planned, sum(count) filter (where kind = 'posting')::bigint as posting,
+    select sum(count) filter (where kind = 'planned')::bigint
+      as planned, sum(count) filter (where kind = 'posting')::bigint as posting,
       sum(count) filter (where kind = 'posted')::bigint as posted
     from open_work where kind in ('planned', 'posting', 'posted')`
   const { planned, posting, posted } = { planned: 0, posting: 0, posted: 0, ...row }
@@ -264,7 +268,9 @@ async function planOnceFree(context: JobContext, part: Part, { onPhase }: CycleO
   }
 }
 
-/** While results are awaited, trouble of the service is no reason to give up: the next look may find it well. */
+/**
+ * While results are awaited, trouble of the service is no reason to give up: the next look may find it well.
+ */
 function createTrier(context: JobContext) {
   let refusals = 0
   return async (part: Part): Promise<JobSummary | null> => {

@@ -1,6 +1,7 @@
 /**
- * A scheduled job, and the record of its runs: each (job, slot) runs once, however many runners enqueue it. A session lock lets one
- * run of a job go on at a time, over all runners; the lock ends with the connection of its holder.
+ * A scheduled job, and the record of its runs: each (job, slot) runs once, however many runners enqueue it. A
+ * session lock lets one run of a job go on at a time, over all runners; the lock ends with the connection of
+ * its holder.
  */
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -31,7 +32,10 @@ export interface Job {
   readonly description: string
   /** Five fields, UTC. */
   readonly cron: string
-  /** `latest`: of the slots that passed while nothing ran, the latest is run late; `none`: the next slot does its work. */
+  /**
+   * `latest`: of the slots that passed while nothing ran, the latest is run late; `none`: the next slot does
+   * its work.
+   */
   readonly catchUp: 'latest' | 'none'
   readonly timeoutMs: number
   /** What it enqueues: where it is run by hand, a runner is started that works it. */
@@ -41,11 +45,15 @@ export interface Job {
   run(context: JobContext): Promise<JobSummary>
 }
 
-/** When a whole cycle runs a job, and what becomes of the cycle when that fails. Jobs of a step are run in their order. */
+/**
+ * When a whole cycle runs a job, and what becomes of the cycle when that fails. Jobs of a step are run in
+ * their order.
+ */
 export interface CyclePart {
   /**
-   * `begin`: before it is known what to plan. `tidy`: before the plan. `plan`: its summary is the cycle's plan. `wait`: again and again
-   * while results are awaited. `collect`: likewise, at the pace of the ready lists. `end`: when nothing is awaited any more.
+   * `begin`: before it is known what to plan. `tidy`: before the plan. `plan`: its summary is the cycle's
+   * plan. `wait`: again and again while results are awaited. `collect`: likewise, at the pace of the ready
+   * lists. `end`: when nothing is awaited any more.
    */
   readonly step: 'begin' | 'tidy' | 'plan' | 'wait' | 'collect' | 'end'
   /** What a person reads meanwhile and afterwards; left out: nothing. */
@@ -57,7 +65,9 @@ export interface CyclePart {
   isNeeded?(context: JobContext): boolean | Promise<boolean>
   /** What a person is told of a run that left something out; null: nothing. */
   warnOf?(summary: JobSummary): string | null
-  /** What a person is told when the cycle goes on without it; null, or left out: its failure ends the cycle. */
+  /**
+   * What a person is told when the cycle goes on without it; null, or left out: its failure ends the cycle.
+   */
   forgive?(error: Error, context: JobContext): string | null | Promise<string | null>
   /** What the cycle waits for after it. */
   after?(context: JobContext, summary: JobSummary): Promise<void>
@@ -113,7 +123,10 @@ export async function executeJob(
   })
 }
 
-/** What happened: numbers that are not zero, and lists that are not empty. Most runs of the minute find nothing to do. */
+/**
+ * What happened: numbers that are not zero, and lists that are not empty. Most runs of the minute find
+ * nothing to do.
+ */
 export function pickEvents(summary: JobSummary): JobSummary {
   const isEvent = (value: unknown) => (Array.isArray(value) ? value.length > 0 : Boolean(value))
   return Object.fromEntries(Object.entries(summary).filter(([, value]) => isEvent(value)))
@@ -123,7 +136,8 @@ export function pickEvents(summary: JobSummary): JobSummary {
 export async function recordMissedRun(db: Database, job: string, slot: Date, reason: string): Promise<void> {
   await db.sql`
     insert into job_run (job, slot, state, error) values (${job}, ${slot}, 'missed', ${reason})
-    on conflict (job, slot) do update set state = 'missed', error = excluded.error where job_run.state = 'waiting'`
+    on conflict (job, slot) do update set state = 'missed', error = excluded.error
+      where job_run.state = 'waiting'`
 }
 
 /** A slot that will not be run, and why. */
@@ -142,14 +156,15 @@ export async function recordMissedSlots(
   await db.sql`
     insert into job_run (job, slot, state, error)
     select ${job}, slot, 'missed', reason from unnest(
-      ${missed.map(({ slot }) => slot.toISOString())}::timestamptz[], ${missed.map(({ reason }) => reason)}::text[]
+      ${missed.map(({ slot }) => slot.toISOString())}::timestamptz[],
+        ${missed.map(({ reason }) => reason)}::text[]
     ) as m (slot, reason)
     on conflict do nothing`
 }
 
 /**
- * Enqueues (job, slot) once, ever: the unique row and the job are written in one transaction. When the run before is
- * still waiting or going on, the slot is recorded as missed.
+ * Enqueues (job, slot) once, ever: the unique row and the job are written in one transaction. When the run
+ * before is still waiting or going on, the slot is recorded as missed.
  */
 export async function enqueueRun(db: Database, queue: Queue, job: string, slot: Date): Promise<void> {
   await db.begin(async (tx) => {
@@ -158,7 +173,8 @@ export async function enqueueRun(db: Database, queue: Queue, job: string, slot: 
     if (isNew.length === 0) return
     if (await queue.enqueueJobRun(tx, job, slot)) return
     await tx`
-      update job_run set state = 'missed', error = 'The run before it had not ended.' where job = ${job} and slot = ${slot}`
+      update job_run set state = 'missed', error = 'The run before it had not ended.' where job = ${job}
+        and slot = ${slot}`
   })
 }
 
@@ -168,7 +184,8 @@ export async function enqueueRun(db: Database, queue: Queue, job: string, slot: 
  */
 export async function endLostRuns(db: Database): Promise<number> {
   const lost = await db.sql`
-    update job_run set state = 'failed', ended_at = clock_timestamp(), error = 'Its process was killed in the middle of it.'
+    update job_run set state = 'failed', ended_at = clock_timestamp(),
+      error = 'Its process was killed in the middle of it.'
     where state = 'running' and started_at < clock_timestamp() - interval '1 day'`
   return lost.count
 }
@@ -181,14 +198,19 @@ export async function enqueueAgain(db: Database, queue: Queue, job: string, slot
   })
 }
 
-/** Returns the slot under which it runs: the scheduled one, or the present of the database, to the millisecond. */
+/**
+ * Returns the slot under which it runs: the scheduled one, or the present of the database, to the
+ * millisecond.
+ */
 async function startRun(context: JobContext, job: Job, scheduled?: Date): Promise<Date> {
   const run = oneRow(
     await context.db.sql<{ slot: Date }[]>`
     insert into job_run (job, slot, state, runner, started_at)
-    values (${job.name}, coalesce(${scheduled ?? null}::timestamptz, date_trunc('milliseconds', clock_timestamp())), 'running',
+    values (${job.name}, coalesce(${scheduled ?? null}::timestamptz, date_trunc('milliseconds',
+      clock_timestamp())), 'running',
       ${context.runner}, clock_timestamp())
-    on conflict (job, slot) do update set state = 'running', runner = excluded.runner, started_at = excluded.started_at,
+    on conflict (job, slot) do update set state = 'running', runner = excluded.runner,
+      started_at = excluded.started_at,
       ended_at = null, error = null
     returning slot`,
   )
@@ -202,14 +224,16 @@ async function endRun(
   end: { readonly state: 'done' | 'failed'; readonly summary?: JobSummary; readonly error?: string },
 ): Promise<void> {
   await db.sql`
-    update job_run set state = ${end.state}, ended_at = clock_timestamp(), error = coalesce(${end.error ?? null}, error),
-      summary = coalesce(${end.summary === undefined ? null : JSON.stringify(end.summary)}::text::jsonb, summary)
+    update job_run set state = ${end.state}, ended_at = clock_timestamp(),
+      error = coalesce(${end.error ?? null}, error),
+      summary = coalesce(${end.summary === undefined ? null : JSON.stringify(end.summary)}::text::jsonb,
+        summary)
     where job = ${job.name} and slot = ${slot} and state in ('waiting', 'running')`
 }
 
 /**
- * A session lock: it ends with its connection, so a killed runner does not keep it. A frozen runner keeps its connection until the
- * server ends it after a silence.
+ * A session lock: it ends with its connection, so a killed runner does not keep it. A frozen runner keeps its
+ * connection until the server ends it after a silence.
  */
 async function withJobLock<T>(db: Database, job: Job, work: () => Promise<T>): Promise<T | typeof BUSY> {
   const session = db.openSession(TIMINGS.frozenAfterMs)

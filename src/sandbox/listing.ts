@@ -189,7 +189,7 @@ const describeText = (app: App, version: number): string => {
     `${app.title} by ${app.developer}.`,
     `Made for everybody who cares about ${about}.`,
     `• ${pick(app.topic?.phrases ?? [app.title], mix(app.hash, 30))}`,
-    `• Works offline\n• No account needed`,
+    '• Works offline\n• No account needed',
     // The text is rewritten with every tenth version.
     `Edition ${1 + Math.floor(version / 10)}.`,
   ].join('\n')

@@ -25,7 +25,8 @@ export const dump = command({
       plain.on('error', (error) => gzip.destroy(error))
       await writeWholeFile(resolve(file), file.endsWith('.gz') ? plain.pipe(gzip) : plain)
       const { home } = context.config
-      const about = `It has all data of the database in ${home}; \`storerank restore\` puts it into a new one.`
+      const about =
+        `It has all data of the database in ${home}; \`storerank restore\` ` + 'puts it into a new one.'
       return { parts: [verbatim(resolve(file)), line(about)] }
     })
   },

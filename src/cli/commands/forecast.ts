@@ -6,7 +6,8 @@ export const forecast = command({
   name: 'forecast',
   group: 'Look',
   summary:
-    'show what the watches cost a day and a month, or would cost if measured otherwise, and which budget ends; buys nothing',
+    'show what the watches cost a day and a month, or would cost if measured otherwise, and which ' +
+    'budget ends; buys nothing',
   options: {
     every: option(
       '<interval>',

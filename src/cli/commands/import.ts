@@ -9,7 +9,8 @@ export const importCommand = command({
   arguments: {
     files: argument(
       '<file...>',
-      'CSV whose first line names columns of keyword_watch, app_watch or chart_watch, or what `export alerts` has; - is stdin',
+      'CSV whose first line names columns of keyword_watch, app_watch or chart_watch, or what `export ' +
+        'alerts` has; - is stdin',
     ),
   },
   options: {

@@ -22,7 +22,8 @@ export const init = command({
       throw new ConfigurationError(`${file} was not written: ${reason}.`, { cause: error })
     }
     const meaning =
-      'every setting with its meaning, and none is set: with no settings storerank uses an embedded database ' +
+      'every setting with its meaning, and none is set: with no settings storerank uses an embedded ' +
+      'database ' +
       'and the sandbox'
     const next = 'Fill in what is yours, then: storerank migrate && storerank plan'
     return { parts: [line(`${file} has ${meaning}. ${next}`)] }

@@ -32,7 +32,8 @@ export const restore = command({
         const tables = countOf(await restoreFile(db.url), 'table')
         await db.sql`analyze`
         const rest =
-          'What was bought after the dump is not in it: `storerank recover` reads it back before anything is posted.'
+          'What was bought after the dump is not in it: `storerank recover` reads it back before ' +
+          'anything is posted.'
         return { parts: [line(`${tables} are restored. ${rest}`)] }
       },
       { makes: 'any' },

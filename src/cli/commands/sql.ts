@@ -12,8 +12,10 @@ export const sql = command({
   },
   examples: ['storerank sql "select outcome, count(*) from rank_history group by 1" --csv'],
   notes:
-    '--json: an array with one object for each row, empty without rows; where several statements return rows, an\n' +
+    '--json: an array with one object for each row, empty without rows; where several statements return ' +
+    'rows, an\n' +
     'array of such arrays. --csv: one table after the other, with an empty line between them.\n' +
-    'On a terminal what is larger than the screen goes through PAGER (less where it is not set, none where it is empty).',
+    'On a terminal what is larger than the screen goes through PAGER (less where it is not set, none ' +
+    'where it is empty).',
   run: async ({ query }, context) => (await import('../sql.ts')).runSql(query, context),
 })

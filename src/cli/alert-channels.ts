@@ -11,7 +11,7 @@ import { ConfigurationError } from '../errors.ts'
 import { countOf } from '../report/words.ts'
 import { didYouMean } from '../suggest.ts'
 import type { CommandContext } from './command.ts'
-import { type Document, line } from './document.ts'
+import type { Document, Part } from './document.ts'
 
 /** As watch_problem tells of what was given up. */
 const DEAD_DAYS = 7
@@ -34,7 +34,7 @@ export async function testChannel(db: Database, name: string, context: CommandCo
   const message = { id: randomUUID(), content, attachment: null }
   const refused = await send(channel, message, context.config.alerts, context.signal)
   if (refused !== null) throw new ConfigurationError(refused)
-  return { parts: describeTested(name, await recordTest(db, channel)).map(line) }
+  return { parts: describeTested(name, await recordTest(db, channel)) }
 }
 
 interface Tested {
@@ -54,19 +54,18 @@ async function recordTest({ sql }: Database, { id }: Channel): Promise<Tested> {
   return row ?? { enabled: true, waiting: 0, dead: 0 }
 }
 
-function describeTested(name: string, { enabled, waiting, dead }: Tested): string[] {
-  const said = [`The receiver of the channel "${name}" took a message that is marked as a test.`]
-  if (!enabled) said.push(describeDisabled(name))
-  else if (waiting > 0)
-    said.push(`The runners try what waits for it within a minute: ${countOf(waiting, 'message')}.`)
-  if (dead > 0) {
-    const were = `${countOf(dead, 'message')} that ${dead === 1 ? 'was' : 'were'} given up`
-    said.push(
-      `${were} in the last ${countOf(DEAD_DAYS, 'day')} can be sent again: storerank alerts retry ` +
-        `${quoteArgument(name)}.`,
-    )
-  }
-  return said
+function describeTested(name: string, { enabled, waiting, dead }: Tested): Part[] {
+  const were = `${countOf(dead, 'message')} that ${dead === 1 ? 'was' : 'were'} given up`
+  return [
+    `The receiver of the channel "${name}" took a message that is marked as a test.`,
+    !enabled && describeDisabled(name),
+    enabled &&
+      waiting > 0 &&
+      `The runners try what waits for it within a minute: ${countOf(waiting, 'message')}.`,
+    dead > 0 &&
+      `${were} in the last ${countOf(DEAD_DAYS, 'day')} can be sent again: ` +
+        `storerank alerts retry ${quoteArgument(name)}.`,
+  ]
 }
 
 /** Has messages that were given up sent again, under their ids and in their old order. */
@@ -85,9 +84,9 @@ export async function retryMessages(
     where c.id = d.channel_id and (${channel ?? null}::text is null or c.name = ${channel ?? null}::text)
     returning c.name, c.enabled, d.messages`
   const rows = retried.toSorted((a, b) => a.name.localeCompare(b.name))
-  if (rows.length > 0) return { parts: rows.map((row) => line(describeRetried(row))) }
+  if (rows.length > 0) return { parts: rows.map((row) => describeRetried(row)) }
   const of = channel === undefined ? '' : ` of the channel "${channel}"`
-  return { parts: [line(`No message${of} was given up in the last ${countOf(days, 'day')}.`)] }
+  return { parts: [`No message${of} was given up in the last ${countOf(days, 'day')}.`] }
 }
 
 interface Retried {

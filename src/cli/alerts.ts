@@ -6,7 +6,7 @@ import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { countOf } from '../report/words.ts'
 import { didYouMean } from '../suggest.ts'
-import { type Document, heading, line, type Part, table } from './document.ts'
+import { type Document, heading, type Part, table } from './document.ts'
 
 const NO_RULE =
   'There is no rule yet: insert into alert_rule (project, name, kind, …); docs/alerts.md has the kinds.'
@@ -41,7 +41,7 @@ export async function showAlerts(
   const all = await readRules(db)
   const rules = project === undefined ? all : all.filter((rule) => rule.project === project)
   const found = trial ? await tryRules(db, days ?? DAYS_TRIED, signal, project) : null
-  if (rules.length === 0) return { data: found ?? rules, parts: [line(NO_RULE)] }
+  if (rules.length === 0) return { data: found ?? rules, parts: [NO_RULE] }
   if (found === null) return { data: rules, parts: describeRules(rules) }
   return { data: found, parts: describeTrial(found, rules, days ?? DAYS_TRIED) }
 }
@@ -85,22 +85,19 @@ function describeTrial(found: readonly TrialDay[], rules: readonly RuleRow[], da
           : (counts.get(JSON.stringify([project, rule]))?.length ?? 0),
     }))
   return [
-    ...found.flatMap(describeDay),
-    line(''),
+    found.map(describeDay),
+    '',
     table(rows, { columns: ['project', 'rule', 'kind', 'events'] }),
-    line(
-      `${countOf(told.length, 'event')} in the last ${countOf(days, 'day')}. Nothing was sent. ` +
-        'Rules on money, jobs and the service are not tried.',
-    ),
+    `${countOf(told.length, 'event')} in the last ${countOf(days, 'day')}. Nothing was sent. ` +
+      'Rules on money, jobs and the service are not tried.',
   ]
 }
 
-function describeDay({ project, day, lines, held }: TrialDay): Part[] {
-  const shown = lines.slice(0, LINES_SHOWN)
+function describeDay({ project, day, lines, held }: TrialDay): Part {
   return [
     heading(`${project}, ${day}`),
-    ...shown.map(({ severity, text, rule }) => line(`  ${severity}: ${text} (${rule})`)),
-    ...(lines.length > shown.length ? [line(`  … and ${lines.length - shown.length} more`)] : []),
-    ...(held > 0 ? [line(`  … and ${held} held back by cooldowns`)] : []),
+    lines.slice(0, LINES_SHOWN).map(({ severity, text, rule }) => `  ${severity}: ${text} (${rule})`),
+    lines.length > LINES_SHOWN && `  … and ${lines.length - LINES_SHOWN} more`,
+    held > 0 && `  … and ${held} held back by cooldowns`,
   ]
 }

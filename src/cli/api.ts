@@ -20,7 +20,7 @@ import type { AnswerHead } from '../service/transport.ts'
 import { type ApiEndpoint, isTaskEndpoint, type TaskEndpoint } from './api-endpoints.ts'
 import { Fields } from './api-fields.ts'
 import type { CommandContext } from './command.ts'
-import { type Document, line, type Part, type Row, table } from './document.ts'
+import { type Document, type Part, type Row, table } from './document.ts'
 import { searchByHand } from './search-listings.ts'
 import { openService } from './service-access.ts'
 import { warn } from './tell.ts'
@@ -43,7 +43,7 @@ interface ApiOptions {
 
 export async function callEndpoint(options: ApiOptions, context: CommandContext): Promise<Document> {
   const data = await callByHand(options, context)
-  return { data, parts: describeValue(data), exitCode: isFailure(data) ? 1 : 0 }
+  return { data, parts: [describeValue(data)], exitCode: isFailure(data) ? 1 : 0 }
 }
 
 async function callByHand({ endpoint, ...options }: ApiOptions, context: CommandContext): Promise<unknown> {
@@ -222,12 +222,12 @@ function isFailure(value: unknown): boolean {
 }
 
 /** Plain values as a table of their own, then each list of records, then what is nested. */
-function describeValue(value: unknown): Part[] {
-  if (Array.isArray(value)) return [describeList(value)]
-  return isRow(value) ? describeRecord(value) : []
+function describeValue(value: unknown): Part {
+  if (Array.isArray(value)) return describeList(value)
+  return isRow(value) && describeRecord(value)
 }
 
-function describeRecord(value: Row): Part[] {
+function describeRecord(value: Row): Part {
   const isTabled = (field: unknown) => isRow(field) || (Array.isArray(field) && field.some(isRow))
   const entries = Object.entries(value).filter(([, field]) => typeof field !== 'function')
   const plain = entries
@@ -235,8 +235,8 @@ function describeRecord(value: Row): Part[] {
     .map(([field, content]) => ({ field, value: content }))
   const nested = entries.filter(([, content]) => isTabled(content))
   return [
-    ...(plain.length > 0 ? [table(plain)] : []),
-    ...nested.flatMap(([field, content]) => [line(`${field}:`), ...describeValue(content)]),
+    plain.length > 0 && table(plain),
+    nested.map(([field, content]) => [`${field}:`, describeValue(content)]),
   ]
 }
 

@@ -1,4 +1,7 @@
-/** What `storerank check` does: asks the service what can be asked for nothing, and buys one keyword of each store where that is wished. */
+/**
+ * What `storerank check` does: asks the service what can be asked for nothing, and buys one keyword of each
+ * store where that is wished.
+ */
 import { createInterface } from 'node:readline/promises'
 import { claimDatabaseFor } from '../account/usage.ts'
 import { checkService } from '../check/check.ts'
@@ -13,7 +16,7 @@ import { AppDataClient } from '../service/client.ts'
 import { readStoreNames } from '../service/dialect.ts'
 import type { CommandContext } from './command.ts'
 import type { DatabaseSession } from './database-session.ts'
-import { type Document, heading, line, type Part } from './document.ts'
+import { type Document, heading, type Part } from './document.ts'
 import { EXIT } from './exit-codes.ts'
 import { createProgress } from './progress.ts'
 import { openService } from './service-access.ts'
@@ -39,27 +42,23 @@ export async function check(options: CheckOptions, context: CommandContext): Pro
     return { parts, data: { findings }, exitCode: hindered ? EXIT.failed : 0 }
   }
   const trials = await buy(options, context)
-  if (trials === null) return { parts: [...parts, line('Nothing was bought.')], data: { findings } }
+  if (trials === null) return { parts: [...parts, 'Nothing was bought.'], data: { findings } }
   const known = await findOut(context)
   return {
-    parts: [
-      ...describe(known),
-      heading('What was bought'),
-      ...trials.map((trial) => line(describeTrial(trial))),
-    ],
+    parts: [...describe(known), heading('What was bought'), ...trials.map((trial) => describeTrial(trial))],
     data: { findings: known, bought: trials },
     exitCode: trials.every(({ isMeasured }) => isMeasured) ? 0 : EXIT.failed,
   }
 }
 
 function describe(findings: readonly Finding[]): Part[] {
-  const lines = findings.map(({ about, verdict, says }) => line(`${about}: ${VERDICTS[verdict]}. ${says}`))
+  const lines = findings.map(({ about, verdict, says }) => `${about}: ${VERDICTS[verdict]}. ${says}`)
   const obstacles = findings.filter(({ isObstacle }) => isObstacle).length
   const end =
     obstacles === 0
       ? 'Nothing has to be mended.'
       : `${countOf(obstacles, 'thing')} must be mended before anything can be bought.`
-  return [...lines, line(end)]
+  return [...lines, end]
 }
 
 /** Asks the service, with the calls counted in the database like those of a runner. */

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { Database } from '../db/database.ts'
 import { tellWhat } from '../demo/story.ts'
 import { formatCount, formatMicros } from '../report/words.ts'
-import { heading, line, type Part, verbatim } from './document.ts'
+import { heading, type Part, verbatim } from './document.ts'
 
 export interface DemoSummary {
   readonly measured: number
@@ -69,17 +69,17 @@ export function describeDemo(
   )
   return [
     heading(`${days.length} days, ${days[0]} to ${days.at(-1)}: ${bought}.`),
-    ...(gaps.length > 0 ? [line(`Not measured: ${gaps.join(', ')}.`)] : []),
-    ...(told.length > 0 ? [heading('What happened, which the pages show:')] : []),
-    ...told.map((each) => line(`  ${each}`)),
+    gaps.length > 0 && `Not measured: ${gaps.join(', ')}.`,
+    told.length > 0 && heading('What happened, which the pages show:'),
+    told.map((each) => `  ${each}`),
     heading('Open in a browser:'),
-    ...pages.map(({ href }) => verbatim(`  ${href}`)),
+    pages.map(({ href }) => verbatim(`  ${href}`)),
     heading(
       'Ask the database, for which it is still the evening of the last day ' +
         '(docs/questions.md has forty questions):',
     ),
     verbatim(`  export STORERANK_HOME=${folder}`),
-    ...TRY_NEXT.map(([question, command]) => verbatim(`  # ${question}\n  npx storerank ${command}`)),
+    TRY_NEXT.map(([question, command]) => verbatim(`  # ${question}\n  npx storerank ${command}`)),
     heading(
       'It used a database and a sandbox of its own: apps, ranks and money are invented. ' +
         '`npm run demo` makes it anew.',

@@ -7,7 +7,7 @@ import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { readProjects } from '../report/read.ts'
 import { countOf } from '../report/words.ts'
-import { type Document, line, type Part, verbatim } from './document.ts'
+import { type Document, type Part, verbatim } from './document.ts'
 
 /** As the messages of a channel that says nothing else. */
 const LINES_SHOWN = 20
@@ -21,11 +21,11 @@ export async function showDigests(
   const projects = project === undefined ? await readProjects(db) : [project]
   if (projects.length === 0) throw new ConfigurationError('There is no project yet.')
   const parts: Part[] = []
-  for (const name of projects) parts.push(line(''), ...(await describeDigest(db, name, days)))
+  for (const name of projects) parts.push('', await describeDigest(db, name, days))
   return { parts }
 }
 
-async function describeDigest(db: Database, project: string, days: number): Promise<Part[]> {
+async function describeDigest(db: Database, project: string, days: number): Promise<Part> {
   const summary = await readDigest(db, project, days)
   const events = await db.begin((tx) => readLatestEvents(tx, project, days))
   const text = renderText({
@@ -39,5 +39,5 @@ async function describeDigest(db: Database, project: string, days: number): Prom
   return text
     .trimEnd()
     .split('\n')
-    .map((each) => (LINK.test(each) ? verbatim(each) : line(each)))
+    .map((each) => (LINK.test(each) ? verbatim(each) : each))
 }

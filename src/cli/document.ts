@@ -22,9 +22,27 @@ export interface Document {
   readonly paged?: 'wide' | 'fitting'
 }
 
-export type Part =
-  | { readonly kind: 'heading' | 'line' | 'verbatim'; readonly text: string }
-  | { readonly kind: 'table'; readonly rows: readonly Row[]; readonly columns: readonly Column[] }
+/**
+ * A sentence, a heading, a table, or several of these; null and false are nothing. Where a sentence is longer
+ * than the line of a terminal, its other lines are indented as the first one.
+ */
+export type Part = string | Heading | Verbatim | Table | null | false | readonly Part[]
+
+interface Heading {
+  readonly kind: 'heading'
+  readonly text: string
+}
+
+interface Verbatim {
+  readonly kind: 'verbatim'
+  readonly text: string
+}
+
+export interface Table {
+  readonly kind: 'table'
+  readonly rows: readonly Row[]
+  readonly columns: readonly Column[]
+}
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -35,20 +53,18 @@ export interface Column {
 }
 
 /** Begins a chapter, with an empty line before it. */
-export function heading(text: string): Part {
+export function heading(text: string): Heading {
   return { kind: 'heading', text }
 }
 
-/**
- * A sentence. Where it is longer than the line of a terminal, its other lines are indented as the first one.
- */
-export function line(text: string): Part {
-  return { kind: 'line', text }
+/** What people copy, and no terminal may break: a command, an address. */
+export function verbatim(text: string): Verbatim {
+  return { kind: 'verbatim', text }
 }
 
-/** What people copy, and no terminal may break: a command, an address. */
-export function verbatim(text: string): Part {
-  return { kind: 'verbatim', text }
+/** Where only the first of them are shown; null where all are. */
+export function more(hidden: number, where = ''): Part {
+  return hidden > 0 && `… and ${hidden.toLocaleString('en-US')} more${where}`
 }
 
 /**
@@ -62,7 +78,7 @@ export function table(
     columns = Object.keys(rows[0] ?? {}),
     right = [],
   }: { columns?: readonly string[]; right?: readonly string[] } = {},
-): Part {
+): Table {
   return {
     kind: 'table',
     rows: rows as readonly Row[],

@@ -14,7 +14,7 @@ import { writeWholeFile } from '../report/write-file.ts'
 import { openWatchExport } from '../watch/export.ts'
 import { ALERTS, WATCHES, type Watch } from '../watch/kinds.ts'
 import type { CommandContext } from './command.ts'
-import { type Document, line, verbatim } from './document.ts'
+import { type Document, verbatim } from './document.ts'
 
 const FORMATS_BY_NAME: Readonly<Record<string, ExportFormat>> = {
   '.csv': 'csv',
@@ -73,7 +73,7 @@ export async function exportRows(
 
 async function toFile(opened: Export, file: string): Promise<Document> {
   await writeWholeFile(file, opened.chunks)
-  return { parts: [line(countOf(opened.rows(), 'row')), verbatim(file)] }
+  return { parts: [countOf(opened.rows(), 'row'), verbatim(file)] }
 }
 
 /** A reader that has enough (`storerank export … | head`) ends it. */

@@ -15,7 +15,7 @@ import { readBudgetLimits } from '../report/money.ts'
 import { hasUnplacedWatches } from '../report/status.ts'
 import { countOf, formatCount, formatMicros } from '../report/words.ts'
 import type { CommandContext } from './command.ts'
-import { type Document, heading, line, type Part, table } from './document.ts'
+import { type Document, heading, type Part, table } from './document.ts'
 import { UNPLACED } from './plan.ts'
 
 export async function showForecast(
@@ -34,24 +34,19 @@ export async function showForecast(
   return {
     data: { forecast, ...(present === null ? {} : { present }), budgets, calls },
     parts: [
-      ...(isUnplaced ? [line(UNPLACED)] : describeCosts(forecast, present, question)),
+      isUnplaced ? UNPLACED : describeCosts(forecast, present, question),
       heading('Budgets'),
-      ...budgets.map((end) => line(`  ${describeEnd(end)}`)),
-      line(`  ${describeCalls(calls)}`),
+      budgets.map((end) => `  ${describeEnd(end)}`),
+      `  ${describeCalls(calls)}`,
     ],
   }
 }
 
-function describeCosts(forecast: Forecast, present: Forecast | null, question: ForecastQuestion): Part[] {
+function describeCosts(forecast: Forecast, present: Forecast | null, question: ForecastQuestion): Part {
   if (forecast.lines.length === 0) {
-    const isAll = question.project === undefined && question.tag === undefined
-    return [
-      line(
-        isAll
-          ? 'Nothing is watched yet, so nothing is bought: `storerank watch "yoga"` watches a keyword.'
-          : 'No watch that is measured has this project and tag.',
-      ),
-    ]
+    return question.project === undefined && question.tag === undefined
+      ? 'Nothing is watched yet, so nothing is bought: `storerank watch "yoga"` watches a keyword.'
+      : 'No watch that is measured has this project and tag.'
   }
   const byTag = forecast.tags.map(({ tag, ...cost }) => ({ tag, ...showCost(cost) }))
   return [
@@ -62,10 +57,8 @@ function describeCosts(forecast: Forecast, present: Forecast | null, question: F
       })),
       { right: COSTS },
     ),
-    ...(byTag.length === 0
-      ? []
-      : [line('By tag (a watch with several tags counts in each)'), table(byTag, { right: COSTS })]),
-    ...describeTotals(forecast, present).map(line),
+    byTag.length > 0 && ['By tag (a watch with several tags counts in each)', table(byTag, { right: COSTS })],
+    describeTotals(forecast, present),
   ]
 }
 
@@ -80,26 +73,23 @@ function showCost({ watches, measurements, dayMicros, monthMicros }: Omit<TagLin
   }
 }
 
-function describeTotals({ total }: Forecast, present: Forecast | null): string[] {
+function describeTotals({ total }: Forecast, present: Forecast | null): Part {
   const month = `${formatMicros(total.monthMicros)} a month (the next ${FORECAST_DAYS} days)`
-  const sentences = [
+  return [
     `All watches: ${formatCount(total.measurements)} measurements for ${month}, ` +
       `${formatMicros(total.dayMicros)} a day.`,
+    present !== null && describeChange(total.monthMicros, present.total.monthMicros),
+    total.savedMicros > 0 &&
+      `Projects that ask for the same share it, which saves ${formatMicros(total.savedMicros)} a month.`,
+    'Results that the store does not have are refunded: the bill may be lower.',
   ]
-  if (present !== null) {
-    const now = present.total.monthMicros
-    const difference = total.monthMicros - now
-    const change = `${formatMicros(Math.abs(difference))} ${difference < 0 ? 'less' : 'more'}`
-    sentences.push(
-      `As they are now they cost ${formatMicros(now)} a month: ${change} with this change. Nothing was ` +
-        'changed.',
-    )
-  }
-  if (total.savedMicros > 0) {
-    const saved = formatMicros(total.savedMicros)
-    sentences.push(`Projects that ask for the same share it, which saves ${saved} a month.`)
-  }
-  return [...sentences, 'Results that the store does not have are refunded: the bill may be lower.']
+}
+
+function describeChange(thenMicros: number, nowMicros: number): string {
+  const difference = thenMicros - nowMicros
+  const change = `${formatMicros(Math.abs(difference))} ${difference < 0 ? 'less' : 'more'}`
+  const now = `As they are now they cost ${formatMicros(nowMicros)} a month`
+  return `${now}: ${change} with this change. Nothing was changed.`
 }
 
 function describeEnd({ budget, period, limitMicros, usedMicros, endsOn, dearestMicros }: BudgetEnd): string {

@@ -8,7 +8,7 @@ import { countOf, formatCount, formatMicros } from '../report/words.ts'
 import { openWatchFile, type WatchFile } from '../watch/file-text.ts'
 import { type Import, importWatches } from '../watch/import.ts'
 import type { CommandContext } from './command.ts'
-import { type Document, line } from './document.ts'
+import type { Document, Part } from './document.ts'
 import { createProgress } from './progress.ts'
 import { warn } from './tell.ts'
 import { withDatabase } from './with-database.ts'
@@ -55,7 +55,7 @@ export async function importFiles(
     )
     warnOfRefused(done, files.length > 1, context)
     return {
-      parts: [describeCounts(done, isTrial), ...describeCost(done, isTrial)].map(line),
+      parts: [describeCounts(done, isTrial), describeCost(done, isTrial)],
       warnings: describeOddities(done, isTrial),
       exitCode: done.refusedCount === 0 && !done.isStopped ? 0 : 1,
     }
@@ -128,15 +128,13 @@ function describeCounts(done: Import, isTrial: boolean): string {
   return `${where}${counts.join(', ')}.${isTrial ? ' Nothing was changed: this was a trial.' : ''}`
 }
 
-function describeCost({ tables, cost, added, changed, disabled }: Import, isTrial: boolean): string[] {
+function describeCost({ tables, cost, added, changed, disabled }: Import, isTrial: boolean): Part {
   const isChange = added + changed + (disabled ?? 0) > 0
-  if (!isChange) return []
+  if (!isChange) return null
   if (tables.every((table) => table === 'alert_rule' || table === 'alert_channel'))
-    return isTrial ? [] : ['`storerank alerts --trial` says what the rules would have told.']
+    return !isTrial && '`storerank alerts --trial` says what the rules would have told.'
   if (cost === null)
-    return isTrial
-      ? []
-      : ['`storerank forecast` says what they cost a month, `storerank plan` what is due now.']
+    return !isTrial && '`storerank forecast` says what they cost a month, `storerank plan` what is due now.'
   const { before, after } = cost
   const difference = after.monthMicros - before.monthMicros
   const change =
@@ -144,5 +142,5 @@ function describeCost({ tables, cost, added, changed, disabled }: Import, isTria
       ? 'as before'
       : `${formatMicros(Math.abs(difference))} ${difference > 0 ? 'more' : 'less'} than now`
   const day = `${formatMicros(after.dayMicros)} a day`
-  return [`All watches would cost ${day} and ${formatMicros(after.monthMicros)} a month, ${change}.`]
+  return `All watches would cost ${day} and ${formatMicros(after.monthMicros)} a month, ${change}.`
 }

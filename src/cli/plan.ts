@@ -6,7 +6,7 @@ import { readNextDue } from '../report/ranks.ts'
 import { hasUnplacedWatches, readProjectProblems } from '../report/status.ts'
 import { countOf, formatCount, formatMicros } from '../report/words.ts'
 import type { CommandContext } from './command.ts'
-import { type Document, line, type Part, table } from './document.ts'
+import { type Document, type Part, table } from './document.ts'
 import { warn } from './tell.ts'
 
 const PROBLEMS_SHOWN = 5
@@ -26,7 +26,7 @@ export async function showPlan(db: Database, context: CommandContext): Promise<D
   const data = await previewPlan(db, budget)
   // A mistyped project is a new one, and is told before it costs.
   for (const problem of await readProjectProblems(db, PROBLEMS_SHOWN)) warn(context, problem)
-  if (data.lines.length === 0) return { data, parts: [line(await explainNothing(db))] }
+  if (data.lines.length === 0) return { data, parts: [await explainNothing(db)] }
   return { data, parts: describePlan(data, budget.maxRunMicros) }
 }
 
@@ -55,12 +55,8 @@ function describePlan(preview: PlanPreview, maxRunMicros: number | null): Part[]
   const { planned, plannedMicros, cut, cutMicros } = preview
   return [
     table(rows, { right: ['cost'] }),
-    line(
-      `Would buy ${countOf(planned, 'task')} for ${formatMicros(plannedMicros)}; the budget would cut ` +
-        `${formatCount(cut)} (${formatMicros(cutMicros)}). Nothing was posted.`,
-    ),
-    ...(maxRunMicros === null
-      ? []
-      : [line(`MAX_USD_PER_RUN lets one run reserve ${formatMicros(maxRunMicros)}.`)]),
+    `Would buy ${countOf(planned, 'task')} for ${formatMicros(plannedMicros)}; the budget would cut ` +
+      `${formatCount(cut)} (${formatMicros(cutMicros)}). Nothing was posted.`,
+    maxRunMicros !== null && `MAX_USD_PER_RUN lets one run reserve ${formatMicros(maxRunMicros)}.`,
   ]
 }

@@ -7,7 +7,7 @@ import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import { formatInstant } from '../instant.ts'
 import { toPrintable } from '../log.ts'
-import type { Column, Document, Output, Part, Row } from './document.ts'
+import type { Column, Document, Output, Part, Row, Table } from './document.ts'
 import { isLarger, showByPager } from './pager.ts'
 
 /** `expanded`: each row of a table as a block, a line for each column. */
@@ -47,15 +47,16 @@ export function widthOf({ isTTY, columns }: Pick<Output, 'isTTY' | 'columns'>): 
 
 /** The parts as text, no wider than the terminal. */
 export function drawParts(parts: readonly Part[], format: 'text' | 'expanded', width: number): string {
-  return parts
-    .map((part) => {
-      if (part.kind === 'table')
-        return format === 'text' ? drawTable(part, width) : drawExpanded(part.rows, part.columns)
-      const text = toPrintable(part.text)
-      if (part.kind === 'verbatim') return `${text}\n`
-      return `${part.kind === 'heading' ? '\n' : ''}${wrapText(text, width)}\n`
-    })
-    .join('')
+  return parts.map((part) => drawPart(part, format, width)).join('')
+}
+
+function drawPart(part: Part, format: 'text' | 'expanded', width: number): string {
+  if (part === null || part === false) return ''
+  if (typeof part === 'string') return `${wrapText(toPrintable(part), width)}\n`
+  if (!('kind' in part)) return drawParts(part, format, width)
+  if (part.kind === 'table') return format === 'text' ? drawTable(part, width) : drawExpanded(part)
+  const text = toPrintable(part.text)
+  return part.kind === 'verbatim' ? `${text}\n` : `\n${wrapText(text, width)}\n`
 }
 
 /** Each line of a text on as many lines as it needs, all indented as it is. */
@@ -71,7 +72,7 @@ function wrapText(text: string, width: number): string {
     .join('\n')
 }
 
-function drawTable({ rows, columns }: { rows: readonly Row[]; columns: readonly Column[] }, width: number) {
+function drawTable({ rows, columns }: Table, width: number): string {
   if (columns.length === 0 || rows.length === 0) return '(no rows)\n'
   const cells = [
     columns.map(({ key }) => formatCell(key)),
@@ -133,7 +134,7 @@ function fitColumns(cells: readonly (readonly string[])[], terminalWidth: number
   return widths
 }
 
-function drawExpanded(rows: readonly Row[], columns: readonly Column[]): string {
+function drawExpanded({ rows, columns }: Table): string {
   if (columns.length === 0 || rows.length === 0) return '(no rows)\n'
   const titles = columns.map(({ key }) => formatCell(key))
   const width = Math.max(...titles.map((title) => stringWidth(title)))
@@ -166,13 +167,20 @@ function printJson(value: unknown, stdout: Output): void {
  * spreadsheet. Only a terminal gets control characters as visible signs.
  */
 function printCsv(parts: readonly Part[], stdout: Output): void {
-  const texts = parts.flatMap((part) => {
-    if (part.kind !== 'table') return []
-    const keys = part.columns.map(({ key }) => key)
-    return [stringify([keys, ...part.rows.map((row) => keys.map((key) => exactText(row[key])))])]
+  const texts = listTables(parts).map(({ rows, columns }) => {
+    const keys = columns.map(({ key }) => key)
+    return stringify([keys, ...rows.map((row) => keys.map((key) => exactText(row[key])))])
   })
   const text = texts.join('\n')
   stdout.write(stdout.isTTY ? toPrintable(text) : text)
+}
+
+function listTables(parts: readonly Part[]): Table[] {
+  return parts.flatMap((part) => {
+    if (part === null || part === false || typeof part === 'string') return []
+    if (!('kind' in part)) return listTables(part)
+    return part.kind === 'table' ? [part] : []
+  })
 }
 
 function formatCell(value: unknown): string {

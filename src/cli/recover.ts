@@ -15,7 +15,7 @@ import { startRunner } from '../queue/runner.ts'
 import { readFailedSince } from '../report/status.ts'
 import { formatCount, formatMicros } from '../report/words.ts'
 import type { CommandContext } from './command.ts'
-import { type Document, line } from './document.ts'
+import type { Document, Part } from './document.ts'
 import { EXIT } from './exit-codes.ts'
 import { createProgress } from './progress.ts'
 import { openWorkSession } from './session.ts'
@@ -42,7 +42,7 @@ export async function recover(options: RecoverOptions, context: CommandContext):
     if (options.apart) {
       await standApart(session.db.sql)
       const done = 'This database stands apart: tasks of other storeranks on the account are left to them.'
-      return { parts: [line(done)] }
+      return { parts: [done] }
     }
     await chooseInstallation(session.job, options.installation)
     const [clock] = await session.db.sql<{ now: Date }[]>`select clock_timestamp() as now`
@@ -66,7 +66,7 @@ export async function recover(options: RecoverOptions, context: CommandContext):
     progress.phase('fetching results')
     const left = await fetchResults(session.job, options.wait ?? DEFAULT_WAIT_MS)
     progress.done('results fetched')
-    return { parts: (await describeRecovered(session.job, found, left, began)).map(line) }
+    return { parts: await describeRecovered(session.job, found, left, began) }
   } finally {
     progress.stop()
     await session.drain()
@@ -149,8 +149,7 @@ async function describeRecovered(
   { from, to, recovered, netMicros, duplicates, unreadable }: RecoveredTasks,
   left: number,
   began: Date,
-): Promise<string[]> {
-  const isAll = left === 0 && recovered > 0
+): Promise<Part[]> {
   const failed = await readFailedSince(db, began)
   const cost = `they cost ${formatMicros(netMicros)}, and are charged now`
   return [
@@ -158,21 +157,15 @@ async function describeRecovered(
       (recovered === 0
         ? 'Nothing in it was missing here.'
         : `${formatCount(recovered)} tasks were not known here: ${cost}.`),
-    ...(duplicates > 0
-      ? [
-          `${formatCount(duplicates)} of them were paid for beside another task; \`storerank status\` ` +
-            'lists them.',
-        ]
-      : []),
-    ...(unreadable > 0
-      ? [
-          `Of ${formatCount(unreadable)} more the list does not say what they measured: they are charged ` +
-            'nowhere, and the audit lists them.',
-        ]
-      : []),
-    ...failed.map(({ problem, tasks }) => `${formatCount(tasks)} results cannot be had any more: ${problem}`),
-    ...(left > 0 ? [`${formatCount(left)} results are not there yet; the next run collects them.`] : []),
-    ...(isAll ? ['All other results are in the history.'] : []),
+    duplicates > 0 &&
+      `${formatCount(duplicates)} of them were paid for beside another task; ` +
+        '`storerank status` lists them.',
+    unreadable > 0 &&
+      `Of ${formatCount(unreadable)} more the list does not say what they measured: they are charged ` +
+        'nowhere, and the audit lists them.',
+    failed.map(({ problem, tasks }) => `${formatCount(tasks)} results cannot be had any more: ${problem}`),
+    left > 0 && `${formatCount(left)} results are not there yet; the next run collects them.`,
+    left === 0 && recovered > 0 && 'All other results are in the history.',
     'Posting goes on with the next run.',
   ]
 }

@@ -20,7 +20,7 @@ import {
 } from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
 import type { CommandContext } from './command.ts'
-import { type Document, heading, line, type Part, table, verbatim } from './document.ts'
+import { type Document, heading, more, type Part, table, verbatim } from './document.ts'
 import { widthOf } from './print.ts'
 
 const BYTES_PER_KILOBYTE = 1000
@@ -84,7 +84,7 @@ async function writeHtml(
   const size = formatCount(Math.ceil(Buffer.byteLength(page) / BYTES_PER_KILOBYTE))
   const lists = countOf(report.lists.length, 'keyword or chart', 'keywords and charts')
   const days = `${report.days[0]} to ${report.days.at(-1)}`
-  return { parts: [line(`${report.project}, ${days}: ${lists} in ${size} KB.`), verbatim(file)] }
+  return { parts: [`${report.project}, ${days}: ${lists} in ${size} KB.`, verbatim(file)] }
 }
 
 /** @param isWide whether the course of a month has room beside the other columns */
@@ -92,21 +92,21 @@ export function describeDigest(digest: Digest, isWide: boolean): Part[] {
   const tag = digest.tag === null ? '' : `, tag ${digest.tag}`
   return [
     heading(`${digest.project}${tag}, ${formatDay(digest.from)} to ${formatDay(digest.to)}`),
-    line(''),
-    ...digest.findings.map(({ about, text }) => line(`${about}: ${text}`)),
-    ...describeMoves('Up since the day before', digest.up),
-    ...describeMoves('Down since the day before', digest.down),
-    ...describeMoves('Came into the top 10 since the day before', digest.entered),
-    ...describeMoves('Left the top 10 since the day before', digest.left),
-    ...describeReasons(digest),
-    ...describeVisibility(digest, isWide ? SPARKLINE_WIDTH : SHORT_SPARKLINE_WIDTH),
-    ...describeVoice(digest),
-    ...describeMoney(digest),
+    '',
+    digest.findings.map(({ about, text }) => `${about}: ${text}`),
+    describeMoves('Up since the day before', digest.up),
+    describeMoves('Down since the day before', digest.down),
+    describeMoves('Came into the top 10 since the day before', digest.entered),
+    describeMoves('Left the top 10 since the day before', digest.left),
+    describeReasons(digest),
+    describeVisibility(digest, isWide ? SPARKLINE_WIDTH : SHORT_SPARKLINE_WIDTH),
+    describeVoice(digest),
+    describeMoney(digest),
   ]
 }
 
-function describeMoves(title: string, moves: readonly DigestMove[]): Part[] {
-  if (moves.length === 0) return []
+function describeMoves(title: string, moves: readonly DigestMove[]): Part {
+  if (moves.length === 0) return null
   const rows = moves.slice(0, MOVES_SHOWN).map((move) => ({
     keyword: move.keyword,
     where: `${nameStore(move.store)} ${move.place}`,
@@ -118,35 +118,27 @@ function describeMoves(title: string, moves: readonly DigestMove[]): Part[] {
   return [
     heading(`${title} (${formatCount(moves.length)})`),
     table(rows, { right: ['before', 'now', 'change'] }),
-    ...describeRest(moves.length - MOVES_SHOWN),
+    more(moves.length - MOVES_SHOWN),
   ]
-}
-
-function describeRest(hidden: number): Part[] {
-  return hidden > 0 ? [line(`… and ${formatCount(hidden)} more`)] : []
 }
 
 function nameStore(store: string): string {
   return STORE_NAMES[store as keyof typeof STORE_NAMES] ?? store
 }
 
-function describeReasons({ reasons }: Digest): Part[] {
-  if (reasons.length === 0) return []
+function describeReasons({ reasons }: Digest): Part {
+  if (reasons.length === 0) return null
   const rows = reasons.slice(0, REASONS_SHOWN).map(({ gap, slots, reason, examples }) => ({
     why: GAP_NAMES[gap],
     slots,
     reason: reason ?? '',
     'for example': examples.join(', ') + (slots > examples.length ? ', …' : ''),
   }))
-  return [
-    heading('Not measured on the last day'),
-    table(rows),
-    ...describeRest(reasons.length - REASONS_SHOWN),
-  ]
+  return [heading('Not measured on the last day'), table(rows), more(reasons.length - REASONS_SHOWN)]
 }
 
-function describeVisibility({ visibility }: Digest, courseWidth: number): Part[] {
-  if (visibility.length === 0) return []
+function describeVisibility({ visibility }: Digest, courseWidth: number): Part {
+  if (visibility.length === 0) return null
   const rows = visibility.map((each) => ({
     app: each.app,
     store: nameStore(each.store),
@@ -161,23 +153,20 @@ function describeVisibility({ visibility }: Digest, courseWidth: number): Part[]
   return [heading(title), table(rows, { right: ['visible', '7 days', 'on', 'measured'] })]
 }
 
-function describeVoice({ shareOfVoice }: Digest): Part[] {
+function describeVoice({ shareOfVoice }: Digest): Part {
   return [...Map.groupBy(shareOfVoice, ({ store }) => store)].map(([store, shares]) => {
     const texts = shares.map(({ app, percent }) => `${app ?? 'all others'} ${formatPercent(percent)}`)
-    return line(`\nShare of voice, ${nameStore(store)}: ${texts.join(', ')}`)
+    return `\nShare of voice, ${nameStore(store)}: ${texts.join(', ')}`
   })
 }
 
-function describeMoney({ money, from }: Digest): Part[] {
+function describeMoney({ money, from }: Digest): Part {
   const reserved = money.reservedMicros > 0 ? `, and ${formatDollars(money.reservedMicros)} reserved` : ''
   const since = `${formatDollars(money.spentInAllMicros)} since ${formatDay(from)}`
   const budgets = money.budgets.map(({ period, limitMicros, usedMicros }) => {
     const percent = limitMicros === 0 ? 100 : Math.round((100 * usedMicros) / limitMicros)
     const limit = `${formatDollars(limitMicros)} a ${period}`
-    return line(`  of ${limit}: ${formatDollars(usedMicros)}, ${percent} %`)
+    return `  of ${limit}: ${formatDollars(usedMicros)}, ${percent} %`
   })
-  return [
-    line(`\nSpent ${formatDollars(money.spentMicros)} on the last day, ${since}${reserved}`),
-    ...budgets,
-  ]
+  return [`\nSpent ${formatDollars(money.spentMicros)} on the last day, ${since}${reserved}`, budgets]
 }

@@ -8,7 +8,7 @@ import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
 import { readProblems } from '../report/status.ts'
 import { countOf, formatChange, formatCount, formatMicros } from '../report/words.ts'
 import type { ServiceFunction } from '../service/functions.ts'
-import { heading, line, type Part, table, verbatim } from './document.ts'
+import { heading, more, type Part, table, verbatim } from './document.ts'
 import type { WorkSession } from './session.ts'
 
 /** What a person takes in at a glance; the rest is a query away. */
@@ -27,39 +27,36 @@ export async function describeRun(
 ): Promise<Part[]> {
   const { db } = session
   return [
-    ...(await describeRanks(db)),
-    ...(await describeSpending(db, result, began)),
-    ...(await describeBudgets(db, result, budget)),
-    ...(await describeProblems(db)),
-    ...describeWhereNext(session),
+    await describeRanks(db),
+    await describeSpending(db, result, began),
+    await describeBudgets(db, result, budget),
+    await describeProblems(db),
+    describeWhereNext(session),
   ]
 }
 
-async function describeRanks(db: Database): Promise<Part[]> {
+async function describeRanks(db: Database): Promise<Part> {
   const { lines, total } = await readLatestRanks(db, RANKS_SHOWN)
   if (total === 0) {
     const needs = 'a keyword or a chart that was measured, and an app of the same project and store'
-    return [line(`There is no rank yet: it takes ${needs}.`)]
+    return `There is no rank yet: it takes ${needs}.`
   }
   const { own = [], competitor = [] } = Object.groupBy(lines, ({ role }) =>
     role === 'own' ? 'own' : 'competitor',
   )
-  const hidden = total - lines.length
   return [
-    ...describeTable('Own apps', own),
-    ...describeTable('Competitors', competitor),
-    ...(hidden > 0 ? [line(`… and ${formatCount(hidden)} more: select * from rank_latest;`)] : []),
-    line(
-      'rank "> 100": measured, and not among the first 100; "not in 53": the store has no more results; ' +
-        'change: against the day before, in and out: of the ranks that were looked at; ' +
-        'out of: results in the store.',
-    ),
-    line(''),
+    describeTable('Own apps', own),
+    describeTable('Competitors', competitor),
+    more(total - lines.length, ': select * from rank_latest;'),
+    'rank "> 100": measured, and not among the first 100; "not in 53": the store has no more results; ' +
+      'change: against the day before, in and out: of the ranks that were looked at; ' +
+      'out of: results in the store.',
+    '',
   ]
 }
 
-function describeTable(title: string, lines: readonly RankLine[]): Part[] {
-  if (lines.length === 0) return []
+function describeTable(title: string, lines: readonly RankLine[]): Part {
+  if (lines.length === 0) return null
   const rows = lines.map((each) => ({
     project: each.project,
     app: each.app,
@@ -79,9 +76,9 @@ function describeRank(line: RankLine): string {
   return isWholeStore ? `not in ${line.results}` : `> ${line.depth}`
 }
 
-async function describeSpending(db: Database, result: CycleResult, began: Date): Promise<Part[]> {
+async function describeSpending(db: Database, result: CycleResult, began: Date): Promise<Part> {
   const spent = await readSpentSince(db, began)
-  if (spent.tasks === 0) return [line(await explainNothing(db, result))]
+  if (spent.tasks === 0) return explainNothing(db, result)
   const { chargedMicros, duplicateMicros, adjustedMicros, refundedMicros } = spent
   const net = chargedMicros + duplicateMicros + adjustedMicros - refundedMicros
   const refund =
@@ -91,8 +88,8 @@ async function describeSpending(db: Database, result: CycleResult, began: Date):
       : ''
   const bought = countOf(spent.tasks, 'measurement')
   return [
-    line(`Spent ${formatMicros(net)} on ${bought} since this run began${refund}.`),
-    ...(await describeFunctions(db, began)),
+    `Spent ${formatMicros(net)} on ${bought} since this run began${refund}.`,
+    await describeFunctions(db, began),
   ]
 }
 
@@ -107,20 +104,15 @@ async function explainNothing(db: Database, { refusal, outstanding }: CycleResul
   return `Bought nothing: everything due is measured or under way. ${begins}`
 }
 
-async function describeBudgets(
-  db: Database,
-  { plan }: CycleResult,
-  budget: Config['budget'],
-): Promise<Part[]> {
+async function describeBudgets(db: Database, { plan }: CycleResult, budget: Config['budget']): Promise<Part> {
   const lines = await readBudgets(db, budget)
-  const left = lines.flatMap(({ budget: name, limitMicros, usedMicros, warning }) => [
+  const left = lines.map(({ budget: name, limitMicros, usedMicros, warning }) => [
     `  left of ${name}: ${formatMicros(limitMicros - usedMicros)} of ${formatMicros(limitMicros)}`,
-    ...(warning === null ? [] : [`    ${warning}`]),
+    warning !== null && `    ${warning}`,
   ])
-  if (budget.maxRunMicros === null) return left.map(line)
+  if (budget.maxRunMicros === null) return left
   const reserved = formatMicros(Number(plan.plannedMicros ?? 0))
-  const run = `  reserved by this run: ${reserved} of MAX_USD_PER_RUN ${formatMicros(budget.maxRunMicros)}`
-  return [...left, run].map(line)
+  return [left, `  reserved by this run: ${reserved} of MAX_USD_PER_RUN ${formatMicros(budget.maxRunMicros)}`]
 }
 
 /** One, and several. */
@@ -131,50 +123,43 @@ const FUNCTION_NAMES: Readonly<Record<ServiceFunction, readonly [string, string]
   app_reviews: ['list of reviews', 'lists of reviews'],
 }
 
-async function describeFunctions(db: Database, began: Date): Promise<Part[]> {
+async function describeFunctions(db: Database, began: Date): Promise<Part> {
   const lines = await readSpentByFunction(db, began)
-  if (lines.length < 2) return []
-  return lines.map(({ function: bought, tasks, netMicros }) =>
-    line(`  ${formatMicros(netMicros)} on ${countOf(tasks, ...FUNCTION_NAMES[bought])}`),
+  return (
+    lines.length > 1 &&
+    lines.map(
+      ({ function: bought, tasks, netMicros }) =>
+        `  ${formatMicros(netMicros)} on ${countOf(tasks, ...FUNCTION_NAMES[bought])}`,
+    )
   )
 }
 
-async function describeProblems(db: Database): Promise<Part[]> {
+async function describeProblems(db: Database): Promise<Part> {
   const { lines, total, isMore } = await readProblems(db, PROBLEMS_SHOWN)
-  if (total === 0) return []
+  if (total === 0) return null
   const many = `${isMore ? 'At least ' : ''}${countOf(total, 'problem')}`
   return [
     heading(`${many}. Details: npx storerank status`),
-    ...lines.map(({ about, message }) => line(`  ${about}: ${message}`)),
+    lines.map(({ about, message }) => `  ${about}: ${message}`),
   ]
 }
 
-function describeWhereNext({ embedded, sandboxUrl }: WorkSession): Part[] {
+function describeWhereNext({ embedded, sandboxUrl }: WorkSession): Part {
   return [
     heading('Look further:'),
     verbatim('  npx storerank sql "select outcome, count(*) from rank_history group by 1"'),
-    line('Watch another keyword:'),
+    'Watch another keyword:',
     verbatim(`  npx storerank sql "${EXAMPLE}"`),
-    ...(embedded === null
-      ? []
-      : [
-          line('Any client connects while `npm start` runs:'),
-          verbatim(`  psql "${embedded.psqlUrl}"`),
-          line(
-            '\nThis used the EMBEDDED DATABASE. DATABASE_URL replaces it with your own Postgres (15 or ' +
-              'later).',
-          ),
-        ]),
-    ...(sandboxUrl === null
-      ? []
-      : [
-          line(
-            `${embedded === null ? '\n' : ''}This used the SANDBOX: apps, ranks and money are invented. ` +
-              'APP_DATA_URL (with APP_DATA_LOGIN and APP_DATA_PASSWORD) replaces it with your account. ' +
-              'The sandbox stays for ten minutes after the last command, and goes on where it was when ' +
-              'it is ' +
-              'started again.',
-          ),
-        ]),
+    embedded !== null && [
+      'Any client connects while `npm start` runs:',
+      verbatim(`  psql "${embedded.psqlUrl}"`),
+    ],
+    (embedded ?? sandboxUrl) !== null && '',
+    embedded !== null &&
+      'This used the EMBEDDED DATABASE. DATABASE_URL replaces it with your own Postgres (15 or later).',
+    sandboxUrl !== null &&
+      'This used the SANDBOX: apps, ranks and money are invented. APP_DATA_URL (with APP_DATA_LOGIN and ' +
+        'APP_DATA_PASSWORD) replaces it with your account. The sandbox stays for ten minutes after ' +
+        'the last command, and goes on where it was when it is started again.',
   ]
 }

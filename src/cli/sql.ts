@@ -4,7 +4,7 @@ import { beginWith, MEANING, postgresOptions, SPARING } from '../db/connection.t
 import { ConfigurationError } from '../errors.ts'
 import { uniqueNames } from '../report/export/source.ts'
 import type { CommandContext } from './command.ts'
-import { type Document, line, type Row, table } from './document.ts'
+import { type Document, type Row, table } from './document.ts'
 import { hintAt } from './sql-hint.ts'
 import { warn } from './tell.ts'
 import { withDatabase } from './with-database.ts'
@@ -62,7 +62,7 @@ function describeAnswers(statements: readonly Statement[]): Document {
       const columns = nameColumns(statement)
       if (columns.length > 0) return table(readRows(statement), { columns })
       // An INSERT returns no rows: `INSERT 3`.
-      return line([statement.command, statement.count].filter((part) => part !== null).join(' '))
+      return [statement.command, statement.count].filter((part) => part !== null).join(' ')
     }),
     paged: 'wide',
   }

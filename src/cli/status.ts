@@ -17,7 +17,7 @@ import { type BacklogState, listBacklog, readLastRuns, readProblems } from '../r
 import { describeAttempts, formatMicros } from '../report/words.ts'
 import type { CommandContext } from './command.ts'
 import { describeDatabaseTrouble } from './database-trouble.ts'
-import { type Document, heading, line, type Part, table } from './document.ts'
+import { type Document, heading, more, type Part, table } from './document.ts'
 import { describeFailure } from './failure.ts'
 import { warn } from './tell.ts'
 import { withDatabase } from './with-database.ts'
@@ -40,7 +40,7 @@ export async function checkStatus(context: CommandContext): Promise<Document | n
       const troubles = findTroubles(await readFigures(db, monitorSettings(context)))
       return {
         data: { troubles },
-        parts: troubles.map(({ kind, message }) => line(`${kind}: ${message}`)),
+        parts: troubles.map(({ kind, message }) => `${kind}: ${message}`),
         exitCode: troubles.length > 0 ? 1 : 0,
       }
     })
@@ -108,24 +108,27 @@ const BACKLOG_WORDS: Readonly<Record<BacklogState, string>> = {
 }
 
 function describeStatus(status: Status): Part[] {
-  const { troubles, service, problems } = status
+  const { troubles, service, problems, outstanding } = status
   const backlog = status.backlog.map((each) => ({ ...each, state: BACKLOG_WORDS[each.state] }))
+  const { waiting, nextAttemptAt, outage } = outstanding
+  const where = ': select * from watch_problem; select * from task_problem;'
   return [
-    ...chapter('Problems', troubles, 'None was found.'),
-    ...chapter('Jobs', listJobs(status), ''),
-    ...chapter('Backlog', backlog, 'Nothing is outstanding.'),
-    ...describeWaiting(status.outstanding),
-    ...describeUnknown(status.outstanding),
-    ...chapter('Service (what it says is not well)', service, 'No outage is known.'),
-    ...describeHold(status.outstanding),
-    ...describeBudgets(status),
-    ...chapter('Watches and tasks', problems.lines, 'Nothing is wrong with them.'),
-    ...describeRest(problems),
+    chapter('Problems', troubles, 'None was found.'),
+    chapter('Jobs', listJobs(status), ''),
+    chapter('Backlog', backlog, 'Nothing is outstanding.'),
+    waiting > 0 && `${describeAttempts(waiting, nextAttemptAt)}.`,
+    describeUnknown(outstanding),
+    chapter('Service (what it says is not well)', service, 'No outage is known.'),
+    outage !== null &&
+      `${describeOutage(outage)} Nothing is posted until it is over; what is planned stays planned.`,
+    describeBudgets(status),
+    chapter('Watches and tasks', problems.lines, 'Nothing is wrong with them.'),
+    more(problems.total - problems.lines.length, `${problems.isMore ? ' at least' : ''}${where}`),
   ]
 }
 
-function chapter(title: string, rows: readonly object[], empty: string): Part[] {
-  return [heading(title), rows.length === 0 ? line(empty) : table(rows)]
+function chapter(title: string, rows: readonly object[], empty: string): Part {
+  return [heading(title), rows.length === 0 ? empty : table(rows)]
 }
 
 function listJobs({ runs, nextTicks }: Status): object[] {
@@ -142,46 +145,24 @@ function listJobs({ runs, nextTicks }: Status): object[] {
   })
 }
 
-function describeWaiting({ waiting, nextAttemptAt }: Outstanding): Part[] {
-  return waiting === 0 ? [] : [line(`${describeAttempts(waiting, nextAttemptAt)}.`)]
-}
-
-function describeUnknown({ unknownPosts, waitsUntil }: Outstanding): Part[] {
-  if (unknownPosts === 0) return []
+function describeUnknown({ unknownPosts, waitsUntil }: Outstanding): Part {
+  if (unknownPosts === 0) return null
   const when = waitsUntil === null ? 'the next scan' : formatInstant(waitsUntil)
-  return [
-    line(
-      `${unknownPosts} posts are unknown: their answer was lost. They are looked for at the service, ` +
-        `and released at ${when} at the earliest.`,
-    ),
-  ]
+  return (
+    `${unknownPosts} posts are unknown: their answer was lost. They are looked for at the service, ` +
+    `and released at ${when} at the earliest.`
+  )
 }
 
-function describeHold({ outage }: Outstanding): Part[] {
-  if (outage === null) return []
-  return [
-    line(`${describeOutage(outage)} Nothing is posted until it is over; what is planned stays planned.`),
-  ]
-}
-
-function describeBudgets({ budgets }: Status): Part[] {
+function describeBudgets({ budgets }: Status): Part {
   const rows = budgets.map(({ budget, limitMicros, usedMicros }) => ({
     budget,
     limit: formatMicros(limitMicros),
     used: formatMicros(usedMicros),
     left: formatMicros(limitMicros - usedMicros),
   }))
-  const warnings = budgets.flatMap(({ warning }) => (warning === null ? [] : [line(warning)]))
-  return [...chapter('Budgets (used includes what is reserved)', rows, 'None is set.'), ...warnings]
-}
-
-function describeRest({ lines, total, isMore }: Status['problems']): Part[] {
-  const hidden = total - lines.length
-  if (hidden <= 0) return []
   return [
-    line(
-      `… and ${isMore ? 'at least ' : ''}${hidden} more: ` +
-        'select * from watch_problem; select * from task_problem;',
-    ),
+    chapter('Budgets (used includes what is reserved)', rows, 'None is set.'),
+    budgets.map(({ warning }) => warning),
   ]
 }

@@ -4,7 +4,7 @@ import { formatCount } from '../report/words.ts'
 import { addKeyword, type KeywordToWatch, proposeKeywords, shortName, type Watched } from '../watch/add.ts'
 import type { CommandContext } from './command.ts'
 import type { DatabaseSession } from './database-session.ts'
-import { type Document, line, table } from './document.ts'
+import { type Document, type Part, table } from './document.ts'
 import { warn } from './tell.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -49,7 +49,7 @@ async function add(
   try {
     const named = store === undefined ? {} : { store: `${store}_store` as const }
     const watched = await addKeyword(db, { ...wish, ...named, keyword, appIds: app, tags: tag })
-    return { data: watched, parts: describeWatched(keyword, watched).map(line) }
+    return { data: watched, parts: describeWatched(keyword, watched) }
   } catch (error) {
     const { code = '', message, hint } = error as { code?: string; message: string; hint?: string }
     if (!ROW_AT_FAULT.test(code)) throw error
@@ -58,16 +58,15 @@ async function add(
   }
 }
 
-function describeWatched(keyword: string, watched: Watched): string[] {
+function describeWatched(keyword: string, watched: Watched): Part[] {
   const { project, store, location, language, defaults, isNew, apps } = watched
   const place = `${location}, ${language}, in the project ${project}`
   const where = `${JSON.stringify(keyword)} in the ${store}, ${place}`
   return [
     isNew ? `Watched from now on: ${where}.` : `Watched already, and left as it was: ${where}.`,
-    ...(defaults.length === 0 ? [] : [`By default: ${defaults.join(' ')}`]),
-    ...(apps === 0
-      ? [`No app of ${project} in the ${store} is watched, so no rank is kept for it: give one with --app.`]
-      : []),
+    defaults.length > 0 && `By default: ${defaults.join(' ')}`,
+    apps === 0 &&
+      `No app of ${project} in the ${store} is watched, so no rank is kept for it: give one with --app.`,
     isNew
       ? '`storerank run` measures it now, `storerank forecast` says what it costs.'
       : '`storerank import` or SQL changes it.',
@@ -92,17 +91,15 @@ async function propose(
   }
   if (proposals.length === 0) {
     const none = `No suggestions: all stored keywords on which ${appId} ranks are in its project already.`
-    return { data: proposals, parts: [line(none)] }
+    return { data: proposals, parts: [none] }
   }
   const rows = proposals.map((each) => ({ ...each, store: shortName(each.store) }))
   return {
     data: proposals,
     parts: [
       table(rows, { columns: ['project', 'store', 'keyword', 'location', 'language', 'rank'] }),
-      line(
-        `${formatCount(proposals.length)} keywords. With --csv they are a file for \`storerank import\`, ` +
-          'which says by --trial what they cost.',
-      ),
+      `${formatCount(proposals.length)} keywords. With --csv they are a file for \`storerank import\`, ` +
+        'which says by --trial what they cost.',
     ],
   }
 }

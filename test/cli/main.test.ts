@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import type { Command, CommandContext, Outcome } from '../../src/cli/command.ts'
-import { line, table } from '../../src/cli/document.ts'
+import { table } from '../../src/cli/document.ts'
 import { type Host, loadCommands, runCommandLine } from '../../src/cli/main.ts'
 import { listModules } from '../../src/cli/modules.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
@@ -170,7 +170,7 @@ describe('a command gets its options', () => {
 
 describe('what a command returns', () => {
   const document = {
-    parts: [line('One row:'), table([{ a: 1 }])],
+    parts: ['One row:', table([{ a: 1 }])],
     data: { a: 1 },
     warnings: ['Look twice.'],
     exitCode: 75,

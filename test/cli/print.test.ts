@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
-import { type Document, heading, line, table, verbatim } from '../../src/cli/document.ts'
+import { type Document, heading, more, type Part, table, verbatim } from '../../src/cli/document.ts'
 import { drawParts, type Format, print } from '../../src/cli/print.ts'
 import { collectText } from '../support/command.ts'
 
@@ -106,13 +106,18 @@ describe('a table', () => {
 
 describe('a text', () => {
   test('is broken between words on a terminal, its other lines indented as the first; what is copied is not', () => {
-    const parts = [heading('Try'), line('  one two three four'), verbatim('  one two three four')]
+    const parts = [heading('Try'), '  one two three four', verbatim('  one two three four')]
     assert.equal(drawParts(parts, 'text', 12), '\nTry\n  one two\n  three four\n  one two three four\n')
     assert.equal(drawParts(parts, 'text', WIDE), '\nTry\n  one two three four\n  one two three four\n')
   })
 
+  test('may be several parts, and what is false or null is nothing', () => {
+    const parts: Part[] = [['one', [null, 'two']], false, more(3, ': elsewhere'), more(0), table([{ a: 1 }])]
+    assert.match(drawParts(parts, 'text', WIDE), /^one\ntwo\n… and 3 more: elsewhere\n┌/)
+  })
+
   test('never steers the terminal', () => {
-    assert.equal(drawParts([line('\u001b[2J')], 'text', 80), '␛[2J\n')
+    assert.equal(drawParts(['\u001b[2J'], 'text', 80), '␛[2J\n')
   })
 })
 
@@ -137,7 +142,7 @@ describe('JSON and CSV', () => {
 
   test('CSV leaves the data exact in a pipe, formulas too, and is of tables alone', async () => {
     assert.equal(
-      await show({ parts: [line('Rows:'), table(rows), table([{ a: 1 }])] }, 'csv'),
+      await show({ parts: ['Rows:', table(rows), [null, table([{ a: 1 }])]] }, 'csv'),
       'title,paid,at,none\n"=1+1, ""x""\n\u001b[31m\u009b",12,1970-01-01T00:00:00.000Z,\n\na\n1\n',
     )
   })

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { countOf } from '../../report/words.ts'
 import { command, flag, option, required } from '../command.ts'
-import { line } from '../document.ts'
 import { day } from '../option-values.ts'
 import { withDatabase } from '../with-database.ts'
 
@@ -30,6 +29,6 @@ export const archive = command({
         stdout.write(`${file}: ${countOf(rows, 'row')}, ${became}\n`)
       }
       const none = `No month of the history ends before ${options.before}.`
-      return { parts: months === 0 ? [line(none)] : [] }
+      return { parts: months === 0 ? [none] : [] }
     }),
 })

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { argument, command } from '../command.ts'
-import { line, verbatim } from '../document.ts'
+import { verbatim } from '../document.ts'
 import { refuseOwnDatabase } from '../own-database.ts'
 import { withDatabase } from '../with-database.ts'
 
@@ -25,9 +25,9 @@ export const dump = command({
       plain.on('error', (error) => gzip.destroy(error))
       await writeWholeFile(resolve(file), file.endsWith('.gz') ? plain.pipe(gzip) : plain)
       const { home } = context.config
-      const about =
-        `It has all data of the database in ${home}; \`storerank restore\` ` + 'puts it into a new one.'
-      return { parts: [verbatim(resolve(file)), line(about)] }
+      const about = `It has all data of the database in ${home}; `
+      const next = '`storerank restore` puts it into a new one.'
+      return { parts: [verbatim(resolve(file)), about + next] }
     })
   },
 })

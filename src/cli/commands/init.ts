@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { ConfigurationError } from '../../errors.ts'
 import { argument, command, usually } from '../command.ts'
-import { line } from '../document.ts'
 
 /** Only its owner reads it: there will be a password in it. */
 const MODE = 0o600
@@ -26,6 +25,6 @@ export const init = command({
       'database ' +
       'and the sandbox'
     const next = 'Fill in what is yours, then: storerank migrate && storerank plan'
-    return { parts: [line(`${file} has ${meaning}. ${next}`)] }
+    return { parts: [`${file} has ${meaning}. ${next}`] }
   },
 })

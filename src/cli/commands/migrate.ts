@@ -1,5 +1,4 @@
 import { command, flag } from '../command.ts'
-import { line } from '../document.ts'
 import { withDatabase } from '../with-database.ts'
 
 export const migrate = command({
@@ -23,7 +22,7 @@ export const migrate = command({
         const hindrance = await grantRoles(db)
         const distributed = distributes ? ', and its history is distributed' : ''
         const done = `The database is at the schema of this version${distributed}.`
-        return { parts: [line(done), ...(hindrance === null ? [] : [line(hindrance)])] }
+        return { parts: [done, hindrance] }
       },
       { makes: 'any' },
     ),

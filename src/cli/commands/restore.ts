@@ -4,7 +4,6 @@ import { createGunzip } from 'node:zlib'
 import { ConfigurationError } from '../../errors.ts'
 import { countOf } from '../../report/words.ts'
 import { argument, command } from '../command.ts'
-import { line } from '../document.ts'
 import { refuseOwnDatabase } from '../own-database.ts'
 import { withDatabase } from '../with-database.ts'
 
@@ -34,7 +33,7 @@ export const restore = command({
         const rest =
           'What was bought after the dump is not in it: `storerank recover` reads it back before ' +
           'anything is posted.'
-        return { parts: [line(`${tables} are restored. ${rest}`)] }
+        return { parts: [`${tables} are restored. ${rest}`] }
       },
       { makes: 'any' },
     )

@@ -29,9 +29,7 @@ export interface Config extends Omit<SettingValues, 'service' | 'reports' | 'ale
   readonly service: Account | null
   /** Where the page of each project is written, with what stands on it; null: nowhere. */
   readonly reports: (SettingValues['reports'] & { readonly folder: string }) | null
-  /**
-   * What channels of alerts name: the variables ALERT_… by name, the mail server, hosts of private networks.
-   */
+  /** What channels of alerts name: variables ALERT_…, the mail server, hosts of private networks. */
   readonly alerts: SettingValues['alerts'] & { readonly secrets: ReadonlyMap<string, Secret> }
   /** The command line that shows long results of `sql` on a terminal; null when PAGER is empty: none does. */
   readonly pager: string | null
@@ -115,9 +113,7 @@ function describeProblems(problems: readonly string[]): ConfigurationError {
   return new ConfigurationError(`${problems.length} settings are wrong:\n  ${problems.join('\n  ')}`)
 }
 
-/**
- * The rules that span settings. They look at the raw values, so that one wrong setting hides none of them.
- */
+/** Rules that span settings. They look at the raw values, so that one wrong setting hides none. */
 function checkTogether(given: Given): string[] {
   const problems: string[] = []
   if (given.APP_DATA_URL !== undefined) {
@@ -161,10 +157,7 @@ function noteDummies({ APP_DATA_URL: url = '' }: Given): string[] {
     : []
 }
 
-/**
- * The password from the one place that gives it. A file that others can read is only noted: mounted secrets
- * often are.
- */
+/** The password. A file that others can read is only noted: mounted secrets often are. */
 function readPassword(given: Given): { value?: string; problems: string[]; notes: string[] } {
   const { APP_DATA_PASSWORD: value, APP_DATA_PASSWORD_FILE: file } = given
   if (given.APP_DATA_URL === undefined) {
@@ -199,10 +192,7 @@ function readService(values: SettingValues['service'], password: string | undefi
   return { url, login, password: new Secret(password), stores }
 }
 
-/**
- * Channels name variables that begin so, which only the operator sets, so that no row of a table reads
- * another one.
- */
+/** Channels name variables that begin so, which only the operator sets: no row reads another one. */
 function collectAlertSecrets(env: NodeJS.ProcessEnv): ReadonlyMap<string, Secret> {
   const secrets = new Map<string, Secret>()
   for (const [name, value = ''] of Object.entries(env))

@@ -35,10 +35,7 @@ const PARAMETERS = [
 type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>
 
 const DEFAULT_PORT = '5432'
-/**
- * `require` and `verify-ca` check as much as `verify-full`: encryption alone does not prove which server it
- * is.
- */
+/** `require` and `verify-ca` check as much as `verify-full`: encryption proves no server. */
 const CHECKED = ['require', 'verify-ca', 'verify-full']
 const NOT_A_URL =
   'must be a URL such as postgres://db.example.com:5432/storerank, with user and password before the ' +

@@ -134,10 +134,7 @@ function readValue(lines: readonly string[], index: number, rest: string): ReadV
   return { value: quote === '"' ? content.replaceAll('\\n', '\n') : content, moreLines }
 }
 
-/**
- * A # within a value is one to some programs, and the beginning of a comment to others, Node and shells among
- * them.
- */
+/** A # within a value is one to some programs, and begins a comment to others, such as Node. */
 function readBareValue(rest: string): ReadValue {
   const value = rest.replace(/(^|\s)#.*$/, '').trim()
   if (!value.includes('#')) return { value, moreLines: 0 }

@@ -16,9 +16,7 @@ export class ConfigurationError extends StorerankError {
   readonly code = 'configuration'
 }
 
-/**
- * The service refuses the account: wrong credentials, not verified, no money. Stop posting and tell a person.
- */
+/** The service refuses the account: credentials, verification, money. Stop posting, tell a person. */
 export class AccountError extends StorerankError {
   readonly code: 'account' | 'account_money'
   constructor(message: string, code: 'account' | 'account_money' = 'account', options?: ErrorOptions) {

@@ -54,10 +54,7 @@ export function createLogger(options: {
 
 type Prettify = (record: unknown) => string
 
-/**
- * Loaded with the first line: most commands write none, and a log that has to wait for a module could lose
- * the last lines.
- */
+/** Loaded with the first line: most commands write none. At once, so that the last lines are not lost. */
 function createPrettify(colorize: boolean): Prettify {
   const { prettyFactory }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty')
   return prettyFactory({ colorize, ignore: 'pid,hostname', singleLine: true, translateTime: 'SYS:HH:MM:ss' })

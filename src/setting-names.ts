@@ -3,15 +3,9 @@ import { ALL_SETTINGS, SETTING_NAMES } from './settings.ts'
 import { didYouMean, suggest } from './suggest.ts'
 
 const OUR_PREFIXES = ALL_SETTINGS.flatMap(({ prefix }) => prefix ?? [])
-/**
- * Kubernetes gives every pod such variables for each service of its namespace, also for one that is called
- * storerank.
- */
+/** Kubernetes gives a pod such variables for each service of its namespace, also one named storerank. */
 const KUBERNETES_LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
-/**
- * What else a settings file may have: secrets of channels of alerts, PAGER, and what compose.yaml reads from
- * the same file.
- */
+/** What else a settings file may have: secrets of alerts, PAGER, and what compose.yaml reads. */
 const KNOWN_IN_FILE =
   /^(ALERT_[A-Z0-9_]+|PAGER|POSTGRES_PASSWORD|GRAFANA_(DATABASE|ADMIN)_PASSWORD|VERSION|REVISION)$/
 /** Names of this length and more are not within two letters of another program's variable by accident. */

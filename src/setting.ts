@@ -12,10 +12,7 @@ export interface Setting<Value> {
   readonly default?: string
   /** What `storerank init` shows where there is no default. */
   readonly example?: string
-  /**
-   * `whole`: nobody else may read it; `in part`: a password may stand in it. Neither is shown when it is
-   * refused.
-   */
+  /** `whole`: nobody else may read it; `in part`: it may hold a password. A refusal shows neither. */
   readonly secret?: 'whole' | 'in part'
   /** Every variable that begins so is meant for storerank: one that is no setting is refused. */
   readonly prefix?: string
@@ -23,12 +20,17 @@ export interface Setting<Value> {
   readonly keepsSpaces?: true
 }
 
+type Declared<Value> = Omit<Setting<Value>, 'name'>
+
 /** Declares a setting with a default. */
-export function setting<Value>(declared: Setting<Value> & { readonly default: string }): Setting<Value>
+export function setting<Value>(
+  name: string,
+  declared: Declared<Value> & { readonly default: string },
+): Setting<Value>
 /** Declares a setting that is null when it is not set. */
-export function setting<Value>(declared: Setting<Value>): Setting<Value | null>
-export function setting<Value>(declared: Setting<Value>): Setting<Value> {
-  return declared
+export function setting<Value>(name: string, declared: Declared<Value>): Setting<Value | null>
+export function setting<Value>(name: string, declared: Declared<Value>): Setting<Value> {
+  return { name, ...declared }
 }
 
 /** Settings by the names that they have in `Config`; those of one thing stand together. */

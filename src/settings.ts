@@ -23,10 +23,7 @@ import {
   wholeNumber,
 } from './setting-values.ts'
 
-/**
- * Longer than TCP may still deliver a request that its sender has given up (docs/protocol.md: What is not
- * promised).
- */
+/** Longer than TCP may deliver what its sender gave up (docs/protocol.md: What is not promised). */
 export const RECONCILE_QUIET_DEFAULT = '20m'
 /** Work is kept for 90 days, and looks up its history and its charges. */
 const SHORTEST_KEEP = '92d'
@@ -45,8 +42,7 @@ const path = () => z.string().transform((file) => resolve(file))
 
 export const SETTINGS = {
   ...group('Database', {
-    databaseUrl: setting({
-      name: 'DATABASE_URL',
+    databaseUrl: setting('DATABASE_URL', {
       help: 'PostgreSQL 15 or later, in UTF8, for storerank alone. Without it: an embedded one.',
       schema: databaseUrl(),
       example: 'postgres://storerank:password@db.example.com/storerank?sslmode=verify-full',
@@ -58,16 +54,14 @@ export const SETTINGS = {
     'App Data Service',
     {
       service: {
-        url: setting({
-          name: 'APP_DATA_URL',
+        url: setting('APP_DATA_URL', {
           help: 'Its address. Without it: the sandbox, whose apps, ranks and money are invented.',
           schema: serviceUrl(),
           example: 'https://api.dataforseo.com',
           prefix: 'APP_DATA_',
         }),
         /** One that is refused has a colon in it, and most likely the password behind it. */
-        login: setting({
-          name: 'APP_DATA_LOGIN',
+        login: setting('APP_DATA_LOGIN', {
           help: 'The login of your account.',
           schema: rule('must not contain a colon, which ends the login in Basic authentication', (text) =>
             text.includes(':') ? null : text,
@@ -75,21 +69,18 @@ export const SETTINGS = {
           example: 'you@example.com',
           secret: 'in part',
         }),
-        passwordFile: setting({
-          name: 'APP_DATA_PASSWORD_FILE',
+        passwordFile: setting('APP_DATA_PASSWORD_FILE', {
           help: 'A file that holds the password and nothing else.',
           schema: z.string(),
           example: '/run/secrets/app-data',
         }),
-        password: setting({
-          name: 'APP_DATA_PASSWORD',
+        password: setting('APP_DATA_PASSWORD', {
           help: 'The password itself, instead of a file.',
           schema: z.string(),
           secret: 'whole',
           keepsSpaces: true,
         }),
-        stores: setting({
-          name: 'APP_DATA_STORES',
+        stores: setting('APP_DATA_STORES', {
           help:
             'What its paths call the two stores, where it has another address than DataForSEO or ' +
             'DataForApps ' +
@@ -109,21 +100,18 @@ export const SETTINGS = {
 
   ...group('Money, in dollars, over all projects', {
     budget: {
-      maxDayMicros: setting({
-        name: 'MAX_USD_PER_DAY',
+      maxDayMicros: setting('MAX_USD_PER_DAY', {
         help: 'The most that is spent in a day (UTC). A warning comes at 80 %.',
         schema: usd(),
         default: '5',
         prefix: 'MAX_USD',
       }),
-      maxMonthMicros: setting({
-        name: 'MAX_USD_PER_MONTH',
+      maxMonthMicros: setting('MAX_USD_PER_MONTH', {
         help: 'The most that is spent in a month. Without it: no limit by month.',
         schema: usd(),
         example: '100',
       }),
-      maxRunMicros: setting({
-        name: 'MAX_USD_PER_RUN',
+      maxRunMicros: setting('MAX_USD_PER_RUN', {
         help: 'The most that one plan may reserve. Without it: as far as the other budgets reach.',
         schema: usd(),
         example: '1',
@@ -132,8 +120,7 @@ export const SETTINGS = {
   }),
 
   ...group('Watching it', {
-    operationsListen: setting({
-      name: 'OPERATIONS_LISTEN',
+    operationsListen: setting('OPERATIONS_LISTEN', {
       help: 'Where `start` answers /healthz, /readyz and /metrics; a port alone is on loopback.',
       schema: rule(
         'must be a port such as 9090, which is on loopback, or host and port such as 0.0.0.0:9090',
@@ -141,15 +128,13 @@ export const SETTINGS = {
       ),
       example: '9090',
     }),
-    heartbeatUrl: setting({
-      name: 'HEARTBEAT_URL',
+    heartbeatUrl: setting('HEARTBEAT_URL', {
       help: 'Called after each successful `run`, and each minute by a `start` that is well.',
       schema: webUrl(),
       example: 'https://beats.example.com/your-id',
       secret: 'whole',
     }),
-    logLevel: setting({
-      name: 'LOG_LEVEL',
+    logLevel: setting('LOG_LEVEL', {
       help: `One of ${LOG_LEVELS.join(', ')}.`,
       schema: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }),
       default: 'info',
@@ -160,21 +145,18 @@ export const SETTINGS = {
     'Alerts (docs/alerts.md)',
     {
       alerts: {
-        smtpUrl: setting({
-          name: 'SMTP_URL',
+        smtpUrl: setting('SMTP_URL', {
           help: 'The mail server for channels of kind email.',
           schema: mailServer(),
           example: 'smtps://login:password@mail.example.com',
           secret: 'in part',
         }),
-        smtpFrom: setting({
-          name: 'SMTP_FROM',
+        smtpFrom: setting('SMTP_FROM', {
           help: 'The sender of these mails.',
           schema: mailSender(),
           example: 'ranks@example.com',
         }),
-        privateHosts: setting({
-          name: 'PRIVATE_ALERT_HOSTS',
+        privateHosts: setting('PRIVATE_ALERT_HOSTS', {
           help: 'Hosts of private networks to which webhooks may be sent, with commas between.',
           schema: hostNames(),
           default: '',
@@ -187,20 +169,17 @@ export const SETTINGS = {
 
   ...group('Reports', {
     reports: {
-      folder: setting({
-        name: 'REPORT_DIR',
+      folder: setting('REPORT_DIR', {
         help: 'A folder for the pages of all projects, written anew when their ranks are in.',
         schema: path(),
         example: '/var/www/ranks',
       }),
-      title: setting({
-        name: 'REPORT_TITLE',
+      title: setting('REPORT_TITLE', {
         help: "Stands before the project's name on each page.",
         schema: rule('must have 200 letters at most', (text) => (text.length <= 200 ? text : null)),
         example: 'Acme',
       }),
-      logo: setting({
-        name: 'REPORT_LOGO',
+      logo: setting('REPORT_LOGO', {
         help: 'A picture beside the title.',
         schema: path(),
         example: '/etc/storerank/logo.svg',
@@ -209,8 +188,7 @@ export const SETTINGS = {
   }),
 
   ...group('Results that the service delivers (above about a thousand tasks a minute)', {
-    postbackUrl: setting({
-      name: 'POSTBACK_URL',
+    postbackUrl: setting('POSTBACK_URL', {
       help:
         'Where the service delivers results: https, ending in a secret of 24 letters and digits or more ' +
         '(`openssl rand -hex 24`). Without it they are fetched.',
@@ -222,40 +200,32 @@ export const SETTINGS = {
 
   ...group('Pace and patience: the defaults are right for nearly everybody', {
     /** The service's own limits (spec: Limits; docs/service.md: too many requests at once). */
-    callsPerMinute: setting({
-      name: 'CALLS_PER_MINUTE',
+    callsPerMinute: setting('CALLS_PER_MINUTE', {
       help: 'Calls of the service in any minute, over all runners on the database.',
       schema: wholeNumber(1, 2000),
       default: '2000',
       prefix: 'CALLS_PER',
     }),
-    maxConcurrentRequests: setting({
-      name: 'MAX_CONCURRENT_REQUESTS',
+    maxConcurrentRequests: setting('MAX_CONCURRENT_REQUESTS', {
       help: 'Calls at once, over all runners on the database.',
       schema: wholeNumber(1, 30),
       default: '30',
       prefix: 'MAX_CONCURRENT',
     }),
-    maxAttempts: setting({
-      name: 'MAX_ATTEMPTS',
+    maxAttempts: setting('MAX_ATTEMPTS', {
       help: 'How often a task is posted that the service itself fails.',
       schema: wholeNumber(1, 10),
       default: '3',
       prefix: 'MAX_ATTEMPTS',
     }),
-    /**
-     * The ready lists have tasks of three days: a task that is asked for by id later than that is on no list
-     * meanwhile.
-     */
-    overdueAfterMs: setting({
-      name: 'OVERDUE_AFTER',
+    /** The ready lists have tasks of three days: one asked for later is on no list meanwhile. */
+    overdueAfterMs: setting('OVERDUE_AFTER', {
       help: 'How long a result is awaited on the ready lists before it is asked for by the id of its task.',
       schema: duration('3d'),
       default: '45m',
       prefix: 'OVERDUE_',
     }),
-    reconcileQuietMs: setting({
-      name: 'RECONCILE_QUIET',
+    reconcileQuietMs: setting('RECONCILE_QUIET', {
       help:
         'How long a post whose answer was lost is looked for before it is posted again; ' +
         '20m at least, unless the service is on loopback.',
@@ -267,27 +237,23 @@ export const SETTINGS = {
 
   ...group('Keeping', {
     keep: {
-      pagesMs: setting({
-        name: 'KEEP_PAGES',
+      pagesMs: setting('KEEP_PAGES', {
         help: 'How long raw pages are kept. Without it: for ever. A project may say otherwise.',
         schema: duration(LONGEST_KEEP),
         example: '180d',
       }),
-      historyMs: setting({
-        name: 'KEEP_HISTORY',
+      historyMs: setting('KEEP_HISTORY', {
         help: 'The same for the history, by whole months.',
         schema: duration(LONGEST_KEEP, SHORTEST_KEEP),
         example: '800d',
       }),
-      moneyMs: setting({
-        name: 'KEEP_MONEY',
+      moneyMs: setting('KEEP_MONEY', {
         help: 'The same for single charges; the totals by day stay, and no project says otherwise.',
         schema: duration(LONGEST_KEEP, SHORTEST_KEEP),
         example: '800d',
       }),
     },
-    oldMonthsTablespace: setting({
-      name: 'OLD_MONTHS_TABLESPACE',
+    oldMonthsTablespace: setting('OLD_MONTHS_TABLESPACE', {
       help: 'A tablespace to which months that ended 92 days ago are moved. Without it they stay.',
       schema: rule('must be the name of a tablespace, of 63 bytes at most', (text) =>
         Buffer.byteLength(text) <= 63 ? text : null,
@@ -297,8 +263,7 @@ export const SETTINGS = {
   }),
 
   ...group('Folder of the embedded database and the sandbox', {
-    home: setting({
-      name: 'STORERANK_HOME',
+    home: setting('STORERANK_HOME', {
       help: 'The folder, which is made when it is needed.',
       schema: path(),
       default: '.storerank',

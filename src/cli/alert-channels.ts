@@ -1,7 +1,4 @@
-/**
- * `storerank alerts test` and `alerts retry`: what an operator does when a receiver was mended. An editor may
- * do both.
- */
+/** `storerank alerts test` and `alerts retry`: for when a receiver was mended. An editor may do both. */
 import { randomUUID } from 'node:crypto'
 import type { Content } from '../alerts/content.ts'
 import { send } from '../alerts/send.ts'

@@ -1,7 +1,4 @@
-/**
- * The names that `storerank api` takes: the endpoints of the service as their paths end. It imports nothing,
- * for `--help`.
- */
+/** The names that `storerank api` takes, as paths of the service end. It imports nothing, for `--help`. */
 
 const TASK_ENDPOINTS = [
   'app_searches/task_post',

@@ -32,10 +32,7 @@ interface ApiOptions {
   readonly endpoint: ApiEndpoint
   /** `name=value`, named as in the specification. */
   readonly fields: readonly string[]
-  /**
-   * Default: android_store for charts and raw pages, which the specification has of no other store; else
-   * ios_store.
-   */
+  /** Default: android_store for charts and raw pages, as in the specification; else ios_store. */
   readonly store?: Store
   /** Which project pays; app_listings/search/live alone. */
   readonly project?: string

@@ -1,7 +1,4 @@
-/**
- * What `storerank check` does: asks the service what can be asked for nothing, and buys one keyword of each
- * store where that is wished.
- */
+/** What `storerank check` does: asks what costs nothing, and buys one keyword of each store on request. */
 import { createInterface } from 'node:readline/promises'
 import { claimDatabaseFor } from '../account/usage.ts'
 import { checkService } from '../check/check.ts'
@@ -102,7 +99,8 @@ async function buy({ yes }: CheckOptions, context: CommandContext): Promise<read
   const price = await withDatabase(context, async ({ db }) => {
     if (!(await watchesMore(db))) return priceTrial(db)
     throw new ConfigurationError(
-      'Nothing was bought: this database watches more, which would be bought with it. `storerank run` buys all of it.',
+      'Nothing was bought: this database watches more, which would be bought with it. ' +
+        '`storerank run` buys all of it.',
     )
   })
   if (!yes && !(await confirm(price, context))) return null

@@ -66,10 +66,7 @@ type ValueOfForm<Form, Value> = Form extends `${string}...${string}`
     ? Value
     : Value | undefined
 
-/**
- * An argument: `<file>`, `[file]` where it may be left out, `<file...>` or `[file...]` where there may be
- * several.
- */
+/** `<file>`, `[file]` where it may be left out, `<file...>` or `[file...]` where there may be several. */
 export function argument<Form extends string>(form: Form, help: string): Parameter<ValueOfForm<Form, string>>
 export function argument<Form extends string, Value>(
   form: Form,
@@ -113,10 +110,7 @@ export interface Declaration<O, A> {
   readonly notes?: string
   /** Commands within it: `storerank alerts test`. */
   readonly commands?: readonly Command[]
-  /**
-   * Does it. With the key `json`, `csv` or `expanded` among its options, the document that it returns is
-   * printed so.
-   */
+  /** Does it. Its options `json`, `csv` and `expanded` say how the document is printed. */
   run(options: Given<O> & Given<A>, context: CommandContext): Promise<Outcome>
 }
 
@@ -143,8 +137,6 @@ export interface CommandContext {
   readonly stderr: Output
   /** Whether stderr is a terminal: it gets progress and readable log lines there, JSON lines otherwise. */
   readonly isTerminal: boolean
-  /**
-   * Aborted at the first SIGINT or SIGTERM: take no new work, finish or release what is in flight, return.
-   */
+  /** Aborted at the first SIGINT or SIGTERM: take no new work, finish what is in flight, return. */
   readonly signal: AbortSignal
 }

@@ -54,9 +54,7 @@ async function explain(
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/**
- * psql reads the password from a file, so that it stands in no list of processes. By a socket there is none.
- */
+/** psql reads the password from a file, so that no list of processes shows it. A socket needs none. */
 async function withoutPassword(url: string, file: string): Promise<string> {
   return URL.canParse(url) && new URL(url).password !== '' ? writePassFile(url, file) : url
 }

@@ -1,6 +1,4 @@
-/**
- * The sentences for a Postgres that cannot be reached, refuses the login, or ends a session in the middle.
- */
+/** The sentences for a Postgres that cannot be reached, refuses the login, or ends a session. */
 import { isOutage } from '../db/outage.ts'
 import { ConfigurationError, type StorerankError, UnavailableError } from '../errors.ts'
 
@@ -8,10 +6,7 @@ import { ConfigurationError, type StorerankError, UnavailableError } from '../er
 const PG_LOST = /^(Connection terminated|Client has encountered a connection error)/
 /** SQLSTATE: out of disk, memory or another resource of the server. */
 const NO_ROOM = /^53\w{3}$/
-/**
- * How a server whose disk is full refuses a login, as an internal error: it cannot keep what it reads of its
- * catalogues for the next one.
- */
+/** How a server whose disk is full refuses a login: it cannot write what it reads of its catalogues. */
 const NO_ROOM_AT_LOGIN = /^could not write init file/
 /** SQLSTATE: wrong login or password, no such database. */
 const REFUSED = /^(28\w{3}|3D000)$/
@@ -19,10 +14,7 @@ const REFUSED = /^(28\w{3}|3D000)$/
 const NOT_TRUSTED = /CERT_|_CERT$|UNABLE_TO_VERIFY/
 /** SQLSTATE: protocol violation, by which poolers refuse what they do not pass on. */
 const PROTOCOL = '08P01'
-/**
- * SQLSTATE: read-only transaction. Our sessions may write, so the server is a standby, or its disk was made
- * read-only by its operator.
- */
+/** SQLSTATE: read-only transaction. The server is a standby, or its operator made its disk read-only. */
 const READ_ONLY = '25006'
 /** SQLSTATE: insufficient privilege. */
 const NOT_ALLOWED = '42501'

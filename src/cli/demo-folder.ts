@@ -19,10 +19,7 @@ export interface DemoFolder {
   readonly wasInterrupted: boolean
   /** The draft becomes the demo. No session may use either. */
   finish(): Promise<void>
-  /**
-   * Leaves the folder; what was not finished is removed, and the folder too when it was made for this. Never
-   * throws.
-   */
+  /** Leaves the folder and removes what was not finished, with the folder if it was new. Never throws. */
   close(): Promise<void>
 }
 

@@ -1,7 +1,4 @@
-/**
- * What `storerank demo` does: a month of history, lived through by the real jobs against a sandbox of its
- * own, and its report.
- */
+/** What `storerank demo` does: a month lived through by the real jobs against a sandbox of its own. */
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { JOBS } from '../../jobs/index.ts'

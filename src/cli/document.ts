@@ -15,10 +15,7 @@ export interface Document {
   readonly warnings?: readonly string[]
   /** Default: 0. */
   readonly exitCode?: number
-  /**
-   * Goes through the pager where it is larger than the terminal; `wide`: with tables that do not fit it, as a
-   * pager scrolls.
-   */
+  /** Goes through the pager where it is larger than the terminal; `wide`: with tables that do not fit. */
   readonly paged?: 'wide' | 'fitting'
 }
 
@@ -26,15 +23,10 @@ export interface Document {
  * A sentence, a heading, a table, or several of these; null and false are nothing. Where a sentence is longer
  * than the line of a terminal, its other lines are indented as the first one.
  */
-export type Part = string | Heading | Verbatim | Table | null | false | readonly Part[]
+export type Part = string | Text | Table | null | false | readonly Part[]
 
-interface Heading {
-  readonly kind: 'heading'
-  readonly text: string
-}
-
-interface Verbatim {
-  readonly kind: 'verbatim'
+export interface Text {
+  readonly kind: 'heading' | 'verbatim'
   readonly text: string
 }
 
@@ -53,12 +45,12 @@ export interface Column {
 }
 
 /** Begins a chapter, with an empty line before it. */
-export function heading(text: string): Heading {
+export function heading(text: string): Text {
   return { kind: 'heading', text }
 }
 
 /** What people copy, and no terminal may break: a command, an address. */
-export function verbatim(text: string): Verbatim {
+export function verbatim(text: string): Text {
   return { kind: 'verbatim', text }
 }
 

@@ -1,7 +1,4 @@
-/**
- * What `storerank export` does: a view, SQL that selects, the watches, or the rules of alerts, as a file or
- * on stdout, however many rows there are.
- */
+/** What `storerank export` does: a view, a SELECT, watches or rules, to a file or stdout, of any size. */
 import { extname, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

@@ -1,7 +1,4 @@
-/**
- * What `storerank forecast` shows: what the watches cost a day and a month, or would, and when a budget ends
- * first. Buys nothing.
- */
+/** What `storerank forecast` shows: what the watches cost, or would, and when a budget ends. */
 import type { Database } from '../db/database.ts'
 import { type BudgetEnd, findBudgetEnd } from '../plan/budget-ends.ts'
 import {
@@ -106,21 +103,11 @@ function describeEnd({ budget, period, limitMicros, usedMicros, endsOn, dearestM
     : `${budget}, ${limit}: does not reach on ${endsOn}, ${dearest}.`
 }
 
-interface Calls {
-  readonly mostAtOnce: number
-  /** Of the day with the most measurements at one instant. */
-  readonly day: string | null
-  readonly callsPerMinute: number
-  /** At least: by the calls alone. */
-  readonly minutes: number
-  readonly isDelivered: boolean
-}
-
 /**
- * A post takes up to 100 measurements; each result is fetched by a call of its own, unless the service
- * delivers it.
+ * The least minutes that the day takes which has the most measurements at one instant: a post takes up to 100,
+ * and each result is a call of its own, unless it is delivered.
  */
-function countCalls({ days }: Forecast, config: CommandContext['config']): Calls {
+function countCalls({ days }: Forecast, config: CommandContext['config']) {
   const isDelivered = config.postbackUrl !== null
   const busiest = days
     .filter(({ scope }) => scope === 0)
@@ -137,7 +124,12 @@ function countCalls({ days }: Forecast, config: CommandContext['config']): Calls
 
 const MINUTES_A_DAY = 1440
 
-function describeCalls({ mostAtOnce, callsPerMinute, minutes, isDelivered }: Calls): string {
+function describeCalls({
+  mostAtOnce,
+  callsPerMinute,
+  minutes,
+  isDelivered,
+}: ReturnType<typeof countCalls>): string {
   const per = `CALLS_PER_MINUTE, ${formatCount(callsPerMinute)}`
   if (mostAtOnce === 0) return `${per}: enough.`
   const isOne = mostAtOnce === 1

@@ -1,7 +1,4 @@
-/**
- * What `storerank import` does: watches, or rules and channels of alerts, from CSV files. Exit code 1 when a
- * row was refused or it was stopped; what came before is in.
- */
+/** What `storerank import` does. It exits with 1 when a row was refused or it was stopped. */
 import type { SqlRunner } from '../db/database.ts'
 import { readTotal } from '../plan/forecast.ts'
 import { countOf, formatCount, formatMicros } from '../report/words.ts'

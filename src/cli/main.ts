@@ -35,10 +35,7 @@ export function loadCommands(names: readonly string[] = listModules(COMMANDS)): 
   return Promise.all(names.map(async (name) => (await loadModule(COMMANDS, name)) as Command))
 }
 
-/**
- * One Ctrl-C under `npm run` arrives twice, from the terminal and from npm, where the shell is bash; within
- * this time both count as one.
- */
+/** A Ctrl-C under `npm run` may arrive twice, from terminal and npm; within this time both count as one. */
 const SAME_SIGNAL_MS = 500
 
 /** Runs the command line of this process and ends it. */
@@ -190,10 +187,7 @@ function listenForStop(host: Host, log: Logger): Stop {
   return stop
 }
 
-/**
- * The reader of stdout may stop early (`storerank sql … | head`); the command goes on and keeps its exit
- * code.
- */
+/** The reader of stdout may stop early (`storerank sql … | head`), which does not end the command. */
 function ignoreBrokenPipe(error: NodeJS.ErrnoException) {
   if (error.code !== 'EPIPE') throw error
 }

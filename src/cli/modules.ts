@@ -1,7 +1,4 @@
-/**
- * Modules that are found by the folder they stand in, so that no list has to name them. Each file is named as
- * what it exports.
- */
+/** Modules that are found by their folder, so that no list names them. A file is named as its export. */
 import { readdirSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'

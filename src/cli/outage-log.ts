@@ -1,7 +1,4 @@
-/**
- * A log in which an outage of the database is one sentence, however many jobs meet it, and one more when it
- * is over. What each of them met is logged at debug.
- */
+/** A log in which an outage of the database is two sentences, however many jobs meet it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UnavailableError } from '../errors.ts'
 import type { Logger } from '../log.ts'

@@ -1,13 +1,10 @@
-/**
- * The printer of documents: text for people, JSON and CSV for programs. Text from outside never steers the
- * terminal; JSON and CSV keep the data exact.
- */
+/** The printer of documents. Text from outside never steers the terminal; JSON and CSV stay exact. */
 import { stringify } from 'csv-stringify/sync'
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import { formatInstant } from '../instant.ts'
 import { toPrintable } from '../log.ts'
-import type { Column, Document, Output, Part, Row, Table } from './document.ts'
+import type { Column, Document, Output, Part, Row, Table, Text } from './document.ts'
 import { isLarger, showByPager } from './pager.ts'
 
 /** `expanded`: each row of a table as a block, a line for each column. */
@@ -47,16 +44,20 @@ export function widthOf({ isTTY, columns }: Pick<Output, 'isTTY' | 'columns'>): 
 
 /** The parts as text, no wider than the terminal. */
 export function drawParts(parts: readonly Part[], format: 'text' | 'expanded', width: number): string {
-  return parts.map((part) => drawPart(part, format, width)).join('')
+  const texts = flatten(parts).map((part) => {
+    if (typeof part === 'string') return `${wrapText(toPrintable(part), width)}\n`
+    if (part.kind === 'table') return format === 'text' ? drawTable(part, width) : drawExpanded(part)
+    const text = toPrintable(part.text)
+    return part.kind === 'verbatim' ? `${text}\n` : `\n${wrapText(text, width)}\n`
+  })
+  return texts.join('')
 }
 
-function drawPart(part: Part, format: 'text' | 'expanded', width: number): string {
-  if (part === null || part === false) return ''
-  if (typeof part === 'string') return `${wrapText(toPrintable(part), width)}\n`
-  if (!('kind' in part)) return drawParts(part, format, width)
-  if (part.kind === 'table') return format === 'text' ? drawTable(part, width) : drawExpanded(part)
-  const text = toPrintable(part.text)
-  return part.kind === 'verbatim' ? `${text}\n` : `\n${wrapText(text, width)}\n`
+function flatten(parts: readonly Part[]): (string | Text | Table)[] {
+  return parts.flatMap((part) => {
+    if (part === null || part === false) return []
+    return typeof part === 'string' || 'kind' in part ? [part] : flatten(part)
+  })
 }
 
 /** Each line of a text on as many lines as it needs, all indented as it is. */
@@ -106,10 +107,7 @@ function wrapCell(text: string, width: number): string[] {
   return wrapAnsi(cut, width, { hard: true }).split('\n')
 }
 
-/**
- * The widths with which the table fits the terminal: the widest columns give way first, and words are broken
- * last.
- */
+/** The widths that fit the terminal: the widest columns give way first, and words are broken last. */
 function fitColumns(cells: readonly (readonly string[])[], terminalWidth: number): number[] {
   const widest = (index: number, texts: (cell: string) => readonly string[]) =>
     cells.reduce(
@@ -167,20 +165,13 @@ function printJson(value: unknown, stdout: Output): void {
  * spreadsheet. Only a terminal gets control characters as visible signs.
  */
 function printCsv(parts: readonly Part[], stdout: Output): void {
-  const texts = listTables(parts).map(({ rows, columns }) => {
-    const keys = columns.map(({ key }) => key)
-    return stringify([keys, ...rows.map((row) => keys.map((key) => exactText(row[key])))])
+  const texts = flatten(parts).flatMap((part) => {
+    if (typeof part === 'string' || part.kind !== 'table') return []
+    const keys = part.columns.map(({ key }) => key)
+    return [stringify([keys, ...part.rows.map((row) => keys.map((key) => exactText(row[key])))])]
   })
   const text = texts.join('\n')
   stdout.write(stdout.isTTY ? toPrintable(text) : text)
-}
-
-function listTables(parts: readonly Part[]): Table[] {
-  return parts.flatMap((part) => {
-    if (part === null || part === false || typeof part === 'string') return []
-    if (!('kind' in part)) return listTables(part)
-    return part.kind === 'table' ? [part] : []
-  })
 }
 
 function formatCell(value: unknown): string {

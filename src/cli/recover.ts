@@ -1,7 +1,4 @@
-/**
- * What `storerank recover` does: after a restore, reads back what was bought since the backup, and fetches
- * its results. Posts nothing.
- */
+/** What `storerank recover` does: reads back, after a restore, what was bought since the backup. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob } from '../../jobs/index.ts'
 import { ConfigurationError } from '../errors.ts'

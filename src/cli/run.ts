@@ -6,6 +6,7 @@ import { describeOutage } from '../account/service-status.ts'
 import { formatInstant } from '../instant.ts'
 import { countSendingPosts } from '../ledger/posts.ts'
 import type { Logger } from '../log.ts'
+import type { Metrics } from '../monitor/metrics.ts'
 import {
   type CycleResult,
   type Outstanding,
@@ -18,7 +19,6 @@ import { startRunner } from '../queue/runner.ts'
 import { describeSpentAccount, readBusinessTime } from '../report/money.ts'
 import { describeAttempts, formatCount } from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
-import type { Secret } from '../secret.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
 import type { CommandContext } from './command.ts'
 import type { Document } from './document.ts'
@@ -44,25 +44,28 @@ export async function run(options: RunOptions, caller: CommandContext): Promise<
   const context = { ...caller, log: quietOnTerminal(caller) }
   const ended = await runOnce(options, context)
   const { heartbeatUrl } = context.config
-  if (!ended.exitCode && heartbeatUrl !== null) await sendBeat(heartbeatUrl, context)
+  if (!ended.exitCode && heartbeatUrl !== null)
+    await (await import('../monitor/heartbeat.ts')).beat(heartbeatUrl, context.log)
   return ended
 }
 
-async function runOnce(options: RunOptions, context: CommandContext): Promise<Document> {
+async function runOnce(
+  { jobs, wait, metrics: file }: RunOptions,
+  context: CommandContext,
+): Promise<Document> {
   const session = await openWorkSession(context).catch(async (error: unknown) => {
-    if (options.metrics !== undefined) await writeNoFigures(options.metrics, context)
+    if (file !== undefined) await writeNoFigures(file, context)
     throw error
   })
   const progress = createProgress(context)
-  const waitMs = options.wait ?? DEFAULT_WAIT_MS
-  let metrics: RunMetrics | null = null
+  const waitMs = wait ?? DEFAULT_WAIT_MS
+  let metrics: Metrics | null = null
   try {
-    if (options.metrics !== undefined) {
-      metrics = await openRunMetrics(session, options.metrics)
-      await metrics.look()
-    }
-    return options.jobs.length > 0
-      ? await runJobs(session, options.jobs, waitMs, context)
+    if (file !== undefined) metrics = (await import('./monitor.ts')).openMetrics(session.job, 0)
+    // Results are counted from here on.
+    await metrics?.read()
+    return jobs.length > 0
+      ? await runJobs(session, jobs, waitMs, context)
       : await runWholeCycle(session, progress, waitMs, context)
   } finally {
     progress.stop()
@@ -70,39 +73,21 @@ async function runOnce(options: RunOptions, context: CommandContext): Promise<Do
       await session.drain()
       if (context.signal.aborted) await explainStop(session, context)
     } finally {
-      await endRun(session, metrics)
+      await endRun(session, metrics, file)
     }
   }
 }
 
-async function endRun(session: WorkSession, metrics: RunMetrics | null): Promise<void> {
+/** The figures are written whatever became of the run. */
+async function endRun(session: WorkSession, metrics: Metrics | null, file = ''): Promise<void> {
   try {
-    await metrics?.write()
+    if (metrics !== null) await writeWholeFile(resolve(file), await metrics.render())
   } finally {
     await session.close()
   }
 }
 
-interface RunMetrics {
-  /** Results are counted from here on. */
-  look(): Promise<unknown>
-  /** Whatever became of the run. */
-  write(): Promise<void>
-}
-
-async function openRunMetrics({ job }: WorkSession, file: string): Promise<RunMetrics> {
-  const { openMetrics } = await import('./monitor.ts')
-  const metrics = openMetrics(job, 0)
-  return {
-    look: () => metrics.read(),
-    write: async () => writeWholeFile(resolve(file), await metrics.render()),
-  }
-}
-
-/**
- * A run that cannot begin has no figures, and those of an earlier one would look like its own. Why it could
- * not is told in any case.
- */
+/** A run that cannot begin has no figures, and those of an earlier one would look like its own. */
 async function writeNoFigures(file: string, { log }: CommandContext): Promise<void> {
   try {
     const { renderNoFigures } = await import('../monitor/metrics.ts')
@@ -112,15 +97,7 @@ async function writeNoFigures(file: string, { log }: CommandContext): Promise<vo
   }
 }
 
-async function sendBeat(url: Secret, { log }: CommandContext): Promise<void> {
-  const { beat } = await import('../monitor/heartbeat.ts')
-  await beat(url, log)
-}
-
-/**
- * On a terminal the progress line says what jobs do; their log lines are written to pipes, and at the level
- * debug.
- */
+/** On a terminal the progress line says what jobs do; their log lines are for pipes. */
 function quietOnTerminal({ log, isTerminal }: CommandContext): Logger {
   return isTerminal && log.level === 'info' ? log.child({}, { level: 'warn' }) : log
 }

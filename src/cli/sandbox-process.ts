@@ -16,9 +16,7 @@ import type { OptionsInput } from '../sandbox/options.ts'
 
 const LOGIN = 'sandbox'
 const PASSWORD = 'sandbox'
-/**
- * This port is tried first, so that the address is usually the same; when it is in use, another one is taken.
- */
+/** Tried first, so that the address is usually the same; when it is in use, another one is taken. */
 const USUAL_PORT = 7817
 const IDLE_EXIT_MS = 600_000
 /** When its command was killed. */
@@ -54,10 +52,7 @@ const readAnnouncement = (home: string): z.output<typeof Announcement> | undefin
   }
 }
 
-/**
- * The URL of the sandbox that this home announces, if that very one answers: its port may be another's by
- * now.
- */
+/** The URL that this home announces, if that very sandbox answers: the port may be another's by now. */
 const findRunning = async (home: string): Promise<string | undefined> => {
   const announced = readAnnouncement(home)
   if (!announced) return undefined

@@ -37,9 +37,7 @@ export async function serveSandbox(
   return 0
 }
 
-/**
- * All that can go wrong at the start is an option: a port in use, a file that cannot be read, an empty login.
- */
+/** What goes wrong at the start is an option: a port in use, an unreadable file, an empty login. */
 async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { state, catalog, events, faults, port, deviation, ...rest } = options
   try {

@@ -1,7 +1,4 @@
-/**
- * The service that a command works with: the person's own account, or the sandbox. The rest of storerank
- * never knows which.
- */
+/** The service of a command: the person's account, or the sandbox. Nothing else knows which. */
 import type { Config } from '../config.ts'
 import type { StoreNames } from '../service/dialect.ts'
 import { type AttachedSandbox, attachSandbox } from './sandbox-process.ts'

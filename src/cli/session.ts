@@ -1,7 +1,4 @@
-/**
- * What work needs: the database, the person's own service or the sandbox, and the queue. The rest of
- * storerank never knows which.
- */
+/** What work needs: the database, the account or the sandbox, the queue. Nothing else knows which. */
 import { hostname } from 'node:os'
 import { claimDatabaseFor } from '../account/usage.ts'
 import { createCallGate } from '../db/call-gate.ts'
@@ -21,7 +18,8 @@ import { tell } from './tell.ts'
 
 /** Said once, when an account is used for the first time. */
 const UNCHECKED =
-  'This account is used for the first time: `storerank check` says, free of charge, whether all that storerank relies on holds there.'
+  'This account is used for the first time: `storerank check` says, free of charge, whether all that ' +
+  'storerank relies on holds there.'
 
 export interface WorkSession extends DatabaseSession {
   readonly job: JobContext

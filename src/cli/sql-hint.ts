@@ -1,7 +1,4 @@
-/**
- * What a person most likely meant where Postgres does not know a table or a column, and why a standby writes
- * nothing.
- */
+/** What a person most likely meant where Postgres knows no such table or column. */
 import type postgres from 'postgres'
 import { didYouMean } from '../suggest.ts'
 
@@ -118,9 +115,7 @@ async function nameTwin(
     : `The row that has it is: select * from ${table} where id = ${twin.id};`
 }
 
-/**
- * All ways to make so many values of pieces that a comma stands between; one more than MOST_READINGS at most.
- */
+/** All ways to make so many values of pieces between commas; at most one more than MOST_READINGS. */
 function readValues(pieces: readonly string[], count: number): string[][] {
   if (count <= 1) return count === 1 ? [[pieces.join(', ')]] : []
   const readings: string[][] = []

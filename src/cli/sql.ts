@@ -17,10 +17,7 @@ interface Statement extends ReadonlyArray<readonly unknown[]> {
   readonly count: number | null
 }
 
-/**
- * date, time, timestamp, timestamptz and interval stay as they are: a Date would move them into another time
- * zone.
- */
+/** Dates and times stay as Postgres writes them: a Date would move them into another time zone. */
 const TIMES = { to: 25, from: [1082, 1083, 1114, 1184, 1186, 1266], parse: String, serialize: String }
 /** A number where JavaScript holds it exactly, else the digits. */
 const WHOLE_NUMBERS = { to: 20, from: [20], parse: parseWhole, serialize: String }

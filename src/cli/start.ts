@@ -1,7 +1,4 @@
-/**
- * What `storerank start` does: the cron runner, until SIGTERM, Ctrl-C or a newer version's migration, then
- * stopped in order.
- */
+/** What `storerank start` does: the cron runner, until a signal or a newer version's migration. */
 import { once } from 'node:events'
 import { JOBS } from '../../jobs/index.ts'
 import type { Receiver } from '../collect/receiver.ts'

@@ -1,7 +1,4 @@
-/**
- * What `storerank status` shows: last runs, backlog, budgets, problems, next ticks; or only whether a person
- * should see to something.
- */
+/** What `storerank status` shows: runs, backlog, budgets, problems; or only what is wrong. */
 import { JOBS } from '../../jobs/index.ts'
 import { describeOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
@@ -92,10 +89,7 @@ function monitorSettings({ config: { budget, callsPerMinute } }: CommandContext)
   return { budget, callsPerMinute, jobs: JOBS.map((job) => job.name) }
 }
 
-/**
- * What people call a budget may be worded otherwise one day; a program goes by `setBy`, `project` and
- * `period`. docs/operations.md: Status as JSON.
- */
+/** The words for a budget may change; a program goes by `setBy`, `project` and `period`. */
 function describeForPrograms(status: Status) {
   return { ...status, budgets: status.budgets.map(({ budget: _, ...line }) => line) }
 }

@@ -11,9 +11,7 @@ export function tell(
   else log.warn({ note }, 'please note')
 }
 
-/**
- * A sentence on stderr, wherever that goes: what is wrong, and keeps the command from nothing or from all.
- */
+/** A sentence on stderr, terminal or not: what is wrong. */
 export function warn({ stderr }: Pick<CommandContext, 'stderr'>, sentence: string): void {
   stderr.write(`${toPrintable(sentence)}\n`)
 }

@@ -1,7 +1,5 @@
-/**
- * Opens the database for the work of a command. It loads the driver only then, so that declarations of
- * commands may import it.
- */
+/** Opens the database for a command. It loads the driver only then: declarations may import it. */
+import { ConfigurationError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
 import type { DatabaseSession } from './database-session.ts'
 
@@ -34,4 +32,13 @@ export async function withDatabase<Result>(
   } finally {
     await session.close()
   }
+}
+
+/** The tools of a server's own version know more than we do. */
+export function refuseOwnDatabase({ config }: CommandContext, tool: string): void {
+  if (config.databaseUrl === null) return
+  throw new ConfigurationError(
+    `The database of DATABASE_URL is yours: use ${tool} of its PostgreSQL. dump and restore are for the ` +
+      'embedded one.',
+  )
 }

@@ -268,9 +268,7 @@ async function planOnceFree(context: JobContext, part: Part, { onPhase }: CycleO
   }
 }
 
-/**
- * While results are awaited, trouble of the service is no reason to give up: the next look may find it well.
- */
+/** While results are awaited, trouble of the service is no reason to give up: it may pass. */
 function createTrier(context: JobContext) {
   let refusals = 0
   return async (part: Part): Promise<JobSummary | null> => {

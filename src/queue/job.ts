@@ -32,10 +32,7 @@ export interface Job {
   readonly description: string
   /** Five fields, UTC. */
   readonly cron: string
-  /**
-   * `latest`: of the slots that passed while nothing ran, the latest is run late; `none`: the next slot does
-   * its work.
-   */
+  /** `latest`: the latest slot that passed while nothing ran is run late; `none`: the next one does. */
   readonly catchUp: 'latest' | 'none'
   readonly timeoutMs: number
   /** What it enqueues: where it is run by hand, a runner is started that works it. */
@@ -45,10 +42,7 @@ export interface Job {
   run(context: JobContext): Promise<JobSummary>
 }
 
-/**
- * When a whole cycle runs a job, and what becomes of the cycle when that fails. Jobs of a step are run in
- * their order.
- */
+/** When a whole cycle runs a job, and whether it may fail. Jobs of a step run in their order. */
 export interface CyclePart {
   /**
    * `begin`: before it is known what to plan. `tidy`: before the plan. `plan`: its summary is the cycle's
@@ -65,9 +59,7 @@ export interface CyclePart {
   isNeeded?(context: JobContext): boolean | Promise<boolean>
   /** What a person is told of a run that left something out; null: nothing. */
   warnOf?(summary: JobSummary): string | null
-  /**
-   * What a person is told when the cycle goes on without it; null, or left out: its failure ends the cycle.
-   */
+  /** What a person is told when the cycle goes on without it; null or left out: it ends the cycle. */
   forgive?(error: Error, context: JobContext): string | null | Promise<string | null>
   /** What the cycle waits for after it. */
   after?(context: JobContext, summary: JobSummary): Promise<void>
@@ -123,10 +115,7 @@ export async function executeJob(
   })
 }
 
-/**
- * What happened: numbers that are not zero, and lists that are not empty. Most runs of the minute find
- * nothing to do.
- */
+/** What happened: numbers that are not 0, and lists that are not empty. Most runs find nothing. */
 export function pickEvents(summary: JobSummary): JobSummary {
   const isEvent = (value: unknown) => (Array.isArray(value) ? value.length > 0 : Boolean(value))
   return Object.fromEntries(Object.entries(summary).filter(([, value]) => isEvent(value)))
@@ -198,10 +187,7 @@ export async function enqueueAgain(db: Database, queue: Queue, job: string, slot
   })
 }
 
-/**
- * Returns the slot under which it runs: the scheduled one, or the present of the database, to the
- * millisecond.
- */
+/** The slot under which it runs: the scheduled one, or the present of the database. */
 async function startRun(context: JobContext, job: Job, scheduled?: Date): Promise<Date> {
   const run = oneRow(
     await context.db.sql<{ slot: Date }[]>`

@@ -13,11 +13,7 @@ export const api = command({
     fields: argument('[field=value...]', 'fields by their names in the specification, such as keyword=yoga'),
   },
   options: {
-    store: option(
-      '<store>',
-      'ios_store or android_store, where both have it',
-      oneOf('store', ['ios_store', 'android_store']),
-    ),
+    store: option('<store>', 'where both have it', oneOf('store', ['ios_store', 'android_store'])),
     project: option('<name>', 'whose budget pays for app_listings/search/live'),
     json: flag('print JSON instead of tables'),
   },

@@ -4,8 +4,7 @@ import { createGzip } from 'node:zlib'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { argument, command } from '../command.ts'
 import { verbatim } from '../document.ts'
-import { refuseOwnDatabase } from '../own-database.ts'
-import { withDatabase } from '../with-database.ts'
+import { refuseOwnDatabase, withDatabase } from '../with-database.ts'
 
 export const dump = command({
   name: 'dump',

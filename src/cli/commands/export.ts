@@ -8,10 +8,7 @@ export const exportCommand = command({
   summary:
     'stream a view, SQL that selects, the watches or the rules of alerts: to a file or stdout, of any size',
   arguments: {
-    what: argument(
-      '<what>',
-      'the name of a view, a SELECT, or `watches` or `alerts`, which `storerank import` reads',
-    ),
+    what: argument('<what>', 'a view, a SELECT, or `watches` or `alerts`, which `storerank import` reads'),
   },
   options: {
     format: option(

@@ -5,9 +5,7 @@ import { withDatabase } from '../with-database.ts'
 export const forecast = command({
   name: 'forecast',
   group: 'Look',
-  summary:
-    'show what the watches cost a day and a month, or would cost if measured otherwise, and which ' +
-    'budget ends; buys nothing',
+  summary: 'show what the watches cost a day and a month, or would, and which budget ends; buys nothing',
   options: {
     every: option(
       '<interval>',

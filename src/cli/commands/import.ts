@@ -16,11 +16,7 @@ export const importCommand = command({
   options: {
     trial: flag('say what would happen and what it would cost, and change nothing'),
     replace: option('<project>', 'disable what the files do not name of this project'),
-    encoding: option(
-      '<name>',
-      'of files that are not UTF-8, such as windows-1252 (default: guessed)',
-      encoding,
-    ),
+    encoding: option('<name>', 'if not UTF-8, such as windows-1252 (default: guessed)', encoding),
   },
   examples: ['storerank import keywords.csv --trial'],
   run: async (options, context) => (await import('../import.ts')).importFiles(options, context),

@@ -4,8 +4,7 @@ import { createGunzip } from 'node:zlib'
 import { ConfigurationError } from '../../errors.ts'
 import { countOf } from '../../report/words.ts'
 import { argument, command } from '../command.ts'
-import { refuseOwnDatabase } from '../own-database.ts'
-import { withDatabase } from '../with-database.ts'
+import { refuseOwnDatabase, withDatabase } from '../with-database.ts'
 
 export const restore = command({
   name: 'restore',

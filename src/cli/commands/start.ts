@@ -8,7 +8,7 @@ export const start = command({
   options: {
     listen: option(
       '<[host:]port>',
-      'take results that the service delivers to POSTBACK_URL; on loopback without a host',
+      'take what is delivered to POSTBACK_URL; a port is on loopback',
       listenAddress,
     ),
   },

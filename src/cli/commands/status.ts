@@ -6,9 +6,7 @@ export const status = command({
   summary: 'show the last runs, the backlog, the budgets, the problems and the next ticks',
   options: {
     json: flag('print JSON instead of tables'),
-    check: flag(
-      'print only what is wrong; exit with 0 when nothing is, 1 when something is, 2 when it cannot be told',
-    ),
+    check: flag('print only what is wrong; exit with 0 (nothing), 1 (something) or 2 (it cannot be told)'),
   },
   examples: ['storerank status --check'],
   run: async ({ check }, context) => {

@@ -10,7 +10,7 @@ export const watch = command({
     app: repeated(option('<id>', 'an app of the project, which is ranked on it; may be repeated')),
     store: option(
       '<store>',
-      'ios or android (default: by the id of the app, else ios)',
+      'ios or android (default: by the app, else ios)',
       oneOf('store', ['ios', 'android']),
     ),
     location: option('<name>', 'a country or place by name or code (default: the usual one of the project)'),

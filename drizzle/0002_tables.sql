@@ -67,6 +67,8 @@ ALTER TABLE "rank_weight" DROP CONSTRAINT "rank_weight_rank_1_to_700";
 --> statement-breakpoint
 ALTER TABLE "target" DROP CONSTRAINT "target_function_of_store";
 --> statement-breakpoint
+DROP INDEX "alert_event_untold";
+--> statement-breakpoint
 DROP INDEX "post_ending";
 --> statement-breakpoint
 DROP INDEX "task_dropped";
@@ -105,6 +107,8 @@ CREATE INDEX "due_slot_by_end" ON "due_slot" USING btree ("ends_at");
 --> statement-breakpoint
 CREATE INDEX "due_slot_dearer" ON "due_slot" USING btree ("target_id") WHERE cut like 'dearer%';
 --> statement-breakpoint
+CREATE INDEX "alert_event_undelivered" ON "alert_event" USING btree ("rule_id") WHERE message_id is null and held_back is null;
+--> statement-breakpoint
 CREATE INDEX "task_ending" ON "task" USING btree ("slot_ends_at") WHERE state = 'planned' and post_id is not null;
 --> statement-breakpoint
 CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(age_rating, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
@@ -113,7 +117,8 @@ CREATE INDEX "task_open" ON "task" USING btree ("target_id","slot") WHERE attemp
 --> statement-breakpoint
 CREATE INDEX "watch_period_of_interval" ON "watch_period" USING btree ("every","target_id") WHERE ended_at is null and target_id is not null;
 --> statement-breakpoint
-ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_bands_1_to_1000" CHECK ((coalesce(threshold_11_to_30, 1) between 1 and 1000 and coalesce(threshold_beyond, 1) between 1 and 1000) is not false or refuse('alert_rule', 'bands_1_to_1000', array[project, name], to_jsonb(threshold_11_to_30), to_jsonb(threshold_beyond)));
+ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_bands_1_to_1000" CHECK ((coalesce(threshold_11_to_30, 1) between 1 and 1000
+        and coalesce(threshold_beyond, 1) between 1 and 1000) is not false or refuse('alert_rule', 'bands_1_to_1000', array[project, name], to_jsonb(threshold_11_to_30), to_jsonb(threshold_beyond)));
 --> statement-breakpoint
 ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_top_1_to_1000" CHECK ((top between 1 and 1000) is not false or refuse('alert_rule', 'top_1_to_1000', array[project, name], to_jsonb(top)));
 --> statement-breakpoint

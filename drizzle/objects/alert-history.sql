@@ -5,9 +5,12 @@ select r.project, r.name as rule, e.kind, e.severity, e.slot, coalesce(t.store, 
   case t.function when 'app_searches' then t.subject end as keyword,
   case t.function when 'app_list' then t.subject end as collection, t.category,
   coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language, a.app_id,
-  coalesce(named.label, a.title, a.app_id) as app, v.app_id as rival_id, coalesce(rival.label, v.title, v.app_id) as rival,
-  e.before, e.after, nullif(e.compared_slot, '-infinity') as compared_slot, measured.depth, past.depth as depth_before, case when measured.is_measured then t.check_url end as check_url, e.detail, e.found_at,
-  coalesce(e.held_back, m.state, 'waiting') as state, case m.state when 'delivered' then m.ended_at end as delivered_at,
+  coalesce(named.label, a.title, a.app_id) as app, v.app_id as rival_id,
+  coalesce(rival.label, v.title, v.app_id) as rival, e.before, e.after,
+  nullif(e.compared_slot, '-infinity') as compared_slot, measured.depth, past.depth as depth_before,
+  case when measured.is_measured then t.check_url end as check_url, e.detail, e.found_at,
+  coalesce(e.held_back, m.state, 'waiting') as state,
+  case m.state when 'delivered' then m.ended_at end as delivered_at,
   r.channel, e.message_id, e.id as event_id, e.rule_id
 from alert_event e
 join alert_rule r on r.id = e.rule_id
@@ -25,7 +28,8 @@ left join lateral (
   where p.kind = 'app' and p.project = r.project and p.app = e.rival order by p.id desc limit 1
 ) rival on true
 left join lateral (
-  select h.depth, h.gap is null as is_measured from ranking_row h where h.target_id = e.target_id and h.slot = e.slot
+  select h.depth, h.gap is null as is_measured from ranking_row h
+  where h.target_id = e.target_id and h.slot = e.slot
   union all
   select null, s.gap is null from app_snapshot s where s.target_id = e.target_id and s.slot = e.slot
   limit 1
@@ -45,22 +49,28 @@ comment on column alert_history.list is 'keyword or chart; null where it is abou
 comment on column alert_history.keyword is 'The keyword; null where it is not about one.';
 comment on column alert_history.collection is 'The collection of a chart; null where it is not about one.';
 comment on column alert_history.category is 'The category of a chart; null for all of the collection.';
-comment on column alert_history.location is 'The name of the location; its code until the references are loaded.';
+comment on column alert_history.location is
+  'The name of the location; its code until the references are loaded.';
 comment on column alert_history.location_code is 'The code of the location at the service.';
 comment on column alert_history.language is 'The language code.';
 comment on column alert_history.app_id is 'The id of the app in its store.';
 comment on column alert_history.app is 'What the project calls the app, else its title or id.';
 comment on column alert_history.rival_id is 'The id of the competitor that overtook it.';
 comment on column alert_history.rival is 'What the project calls that competitor, else its title or id.';
-comment on column alert_history.before is 'Rank, percent, count or rating before; of a rank null where it was not within depth_before.';
+comment on column alert_history.before is
+  'Rank, percent, count or rating before; of a rank null where it was not within depth_before.';
 comment on column alert_history.after is 'The same now.';
-comment on column alert_history.compared_slot is 'What it is compared with, or what was otherwise last; null where nothing was.';
+comment on column alert_history.compared_slot is
+  'What it is compared with, or what was otherwise last; null where nothing was.';
 comment on column alert_history.depth is 'How many ranks were looked at now.';
 comment on column alert_history.depth_before is 'How many ranks were looked at then.';
-comment on column alert_history.check_url is 'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
+comment on column alert_history.check_url is
+  'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
 comment on column alert_history.detail is 'What else there is to say, by kind.';
 comment on column alert_history.found_at is 'When it was found.';
-comment on column alert_history.state is 'waiting (for its message), pending, delivered, dead (given up), empty, cooldown, channel or beginning (held back).';
+comment on column alert_history.state is
+  'waiting (for its message), pending, delivered, dead (given up), empty, cooldown, channel or beginning '
+  '(held back).';
 comment on column alert_history.delivered_at is 'When its message was delivered.';
 comment on column alert_history.channel is 'The name of the rule''s channel.';
 comment on column alert_history.message_id is 'The id that the receiver sees.';

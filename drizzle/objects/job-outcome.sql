@@ -19,7 +19,8 @@ cross join lateral (
     count(*) filter (where r.state = 'missed') as missed
   from job_run r where r.job = j.job and r.slot > (select clock_timestamp() - interval '24 hours')
 ) day;
-comment on view job_outcome is 'How each job fares: its last run, its last success, and the runs of the past 24 hours by how they ended.';
+comment on view job_outcome is
+  'How each job fares: its last run, its last success, and the runs of the past 24 hours by how they ended.';
 comment on column job_outcome.job is 'The name of the job.';
 comment on column job_outcome.state is 'Of its last run that has ended: done or failed; null when none has.';
 comment on column job_outcome.at is 'When that run ended.';
@@ -28,5 +29,6 @@ comment on column job_outcome.last_success_at is 'When its last successful run e
 comment on column job_outcome.done is 'Runs of the past 24 hours that succeeded.';
 comment on column job_outcome.failed is 'Those that failed.';
 comment on column job_outcome.missed is 'Those that no runner was there for.';
-comment on column job_outcome.owed_since is 'When the first run after the last success was due; null when none was.';
+comment on column job_outcome.owed_since is
+  'When the first run after the last success was due; null when none was.';
 grant select on job_outcome to storerank_editor, storerank_reader;

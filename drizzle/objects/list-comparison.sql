@@ -82,14 +82,17 @@ begin atomic
     rank_climb(f.rank_before, case when f.rank_before is null then 'not_in_top' else 'ranked' end,
       l.depth_before, f.rank, case when f.rank is null then 'not_in_top' else 'ranked' end, l.depth),
     l.is_compared,
-    l.compared_weight * case when a.app is not null then w.weights[f.rank]
-      else places_worth(l.app_ids[:l.common_depth], w.weights, w.totals) end,
-    l.compared_weight * case when a.app is not null then w.weights[f.rank_before]
-      else places_worth(l.app_ids_before[:l.common_depth], w.weights, w.totals) end,
+    l.compared_weight * case
+      when a.app is null then places_worth(l.app_ids[:l.common_depth], w.weights, w.totals)
+      when f.rank <= l.common_depth then w.weights[f.rank] end,
+    l.compared_weight * case
+      when a.app is null then places_worth(l.app_ids_before[:l.common_depth], w.weights, w.totals)
+      when f.rank_before <= l.common_depth then w.weights[f.rank_before] end,
     case when a.app is null then l.app_ids[:in_top] end,
     case when a.app is null then l.app_ids_before[:in_top] end, l.target_id, a.app
   from (
-    select c.*, least(c.depth, c.depth_before) as common_depth, c.is_complete and c.was_complete as is_compared,
+    select c.*, least(c.depth, c.depth_before) as common_depth,
+      c.is_complete and c.was_complete as is_compared,
       case when c.is_complete and c.was_complete then c.weight end as compared_weight
     from list_comparison(in_project, in_slot, in_back, in_tag, in_targets) c
     offset 0
@@ -112,6 +115,7 @@ end;
 comment on function rank_comparison(text, timestamptz, interval, integer, text, text, integer[]) is
   'The apps of a project on the lists of list_comparison, at both times: one line for each app that is '
   'ranked at either and of which the other is known, and a line without an app for each list. change is how '
-  'many ranks it climbed, negative when it fell, and at least so many where one time did not find it. Where both '
-  'times were measured whole (is_compared), worth is weight × weight(rank) by a curve of rank_weight; in '
-  'the line of the list, of all its places. That line has the first in_top apps of both times too.';
+  'many ranks it climbed, negative when it fell, and at least so many where one time did not find it. Where '
+  'both times were measured whole (is_compared), worth is weight × weight(rank) by a curve of rank_weight, '
+  'to the depth of both; in the line of the list, of all its places. That line has the first in_top apps of '
+  'both times too.';

@@ -100,6 +100,7 @@ function isLoopbackAddress(address: string): boolean {
 
 function refuse(host: string): ConfigurationError {
   return new ConfigurationError(
-    `The host ${host} is in a private or link-local network, where alerts are sent only if the setting PRIVATE_ALERT_HOSTS names it.`,
+    `The host ${host} is in a private or link-local network, where alerts are sent only if the setting ` +
+      'PRIVATE_ALERT_HOSTS names it.',
   )
 }

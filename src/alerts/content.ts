@@ -1,37 +1,15 @@
 /** What a message says, as data: made at the first attempt, and the same at each one after it. */
 import { dayOf, describeEvent } from './describe.ts'
-import type { EventRow, Severity } from './event.ts'
+import type { EventFacts, EventRow, Severity } from './event.ts'
 
 /** A line of a message. */
-export interface Line {
+export interface Line extends EventFacts {
   readonly event: number
-  readonly rule: string
-  readonly kind: string
-  readonly severity: Severity
   readonly slot: string
   /** The day of the slot, as the project counts days where the event is of a day. */
   readonly day: string
   readonly text: string
-  readonly store: string | null
-  readonly keyword: string | null
-  /** Of a chart. */
-  readonly collection: string | null
-  readonly category: string | null
-  readonly app_id: string | null
-  readonly app: string | null
-  /** The competitor that overtook it. */
-  readonly rival_id: string | null
-  readonly rival: string | null
-  readonly before: number | null
-  readonly after: number | null
-  readonly depth: number | null
-  readonly depth_before: number | null
   readonly compared_slot: string | null
-  readonly location: string | null
-  readonly language: string | null
-  /** Where a person sees the same at the store. */
-  readonly check_url: string | null
-  readonly detail: Readonly<Record<string, unknown>>
 }
 
 export interface Content {
@@ -64,7 +42,7 @@ const GRAVITY: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, i
 export function applyCooldowns<
   E extends Pick<
     EventRow,
-    'ruleId' | 'subject' | 'slot' | 'comparedSlot' | 'detail' | 'cooldownMs' | 'toldSlot'
+    'rule_id' | 'subject' | 'slot' | 'compared_slot' | 'detail' | 'cooldown_ms' | 'told_slot'
   >,
 >(events: readonly E[]): { readonly told: E[]; readonly suppressed: E[]; readonly endsWithoutStart: E[] } {
   const last = new Map<string, number>()
@@ -72,10 +50,10 @@ export function applyCooldowns<
   const suppressed: E[] = []
   const endsWithoutStart: E[] = []
   for (const event of events) {
-    const key = `${event.ruleId} ${event.subject}`
-    const before = last.get(key) ?? event.toldSlot?.getTime() ?? Number.NEGATIVE_INFINITY
-    if (event.detail.over === true && before !== event.comparedSlot?.getTime()) endsWithoutStart.push(event)
-    else if (event.detail.over !== true && event.slot.getTime() - before < event.cooldownMs)
+    const key = `${event.rule_id} ${event.subject}`
+    const before = last.get(key) ?? event.told_slot?.getTime() ?? Number.NEGATIVE_INFINITY
+    if (event.detail.over === true && before !== event.compared_slot?.getTime()) endsWithoutStart.push(event)
+    else if (event.detail.over !== true && event.slot.getTime() - before < event.cooldown_ms)
       suppressed.push(event)
     else {
       told.push(event)
@@ -93,31 +71,14 @@ export function toLines(events: readonly EventRow[], maxLines: number): Pick<Con
   return { lines: sorted.slice(0, maxLines).map(toLine), rest: Math.max(0, sorted.length - maxLines) }
 }
 
-function toLine(event: EventRow): Line {
+function toLine(row: EventRow): Line {
+  const { id, rule_id, subject, timezone, cooldown_ms, told_slot, ...event } = row
   return {
-    event: event.id,
-    rule: event.rule,
-    kind: event.kind,
-    severity: event.severity,
-    slot: event.slot.toISOString(),
-    day: dayOf(event, event.slot),
-    text: describeEvent(event),
-    store: event.store,
-    keyword: event.keyword,
-    collection: event.collection,
-    category: event.category,
-    app_id: event.appId,
-    app: event.app,
-    rival_id: event.rivalId,
-    rival: event.rival,
-    before: event.before,
-    after: event.after,
-    depth: event.depth,
-    depth_before: event.depthBefore,
-    compared_slot: event.comparedSlot?.toISOString() ?? null,
-    location: event.location,
-    language: event.language,
-    check_url: event.checkUrl,
-    detail: event.detail,
+    event: id,
+    ...event,
+    slot: row.slot.toISOString(),
+    day: dayOf(row, row.slot),
+    text: describeEvent(row),
+    compared_slot: row.compared_slot?.toISOString() ?? null,
   }
 }

@@ -7,11 +7,12 @@
 import type { Logger } from 'pino'
 import type { Database, Transaction } from '../db/database.ts'
 import { RateLimitedError, RejectedError, StorerankError } from '../errors.ts'
+import { type Channel, readChannels } from './channel.ts'
 import { applyCooldowns, type Content, toLines } from './content.ts'
 import { readDigest, writePage } from './digest.ts'
 import { type EventRow, readEvents } from './event.ts'
 import { send } from './send.ts'
-import type { AlertSettings, Channel } from './settings.ts'
+import type { AlertSettings } from './settings.ts'
 
 export interface DeliveryDeps {
   readonly db: Database
@@ -24,7 +25,6 @@ export interface DeliveryDeps {
 interface Message {
   readonly id: string
   readonly project: string | null
-  readonly timezone: string
   readonly digestAt: Date | null
   readonly createdAt: Date
   readonly attempts: number
@@ -51,9 +51,10 @@ export async function deliverChannel(
 ): Promise<number> {
   let delivered = 0
   for (let n = 0; n < MESSAGES_PER_JOB && !signal.aborted; n += 1) {
-    const channel = await readChannel(deps.db, channelId)
-    const message = channel === null ? null : await readNext(deps.db, channelId)
-    if (channel === null || message === null) return delivered
+    // It may be gone, or disabled, by now.
+    const channel = (await readChannels(deps.db)).find(({ id, enabled }) => id === channelId && enabled)
+    const message = channel === undefined ? null : await readNext(deps.db, channelId)
+    if (channel === undefined || message === null) return delivered
     const outcome = await deliverMessage(deps, channel, message, signal)
     if (outcome === 'waits') return delivered
     if (outcome === 'delivered') delivered += 1
@@ -80,7 +81,8 @@ async function deliverMessage(
     return recordRefusal(deps, channel, message, error as Error)
   }
   await db.sql`
-    update alert_message set state = 'delivered', attempts = attempts + 1, problem = ${refused}, ended_at = clock_timestamp()
+    update alert_message set state = 'delivered', attempts = attempts + 1, problem = ${refused},
+      ended_at = clock_timestamp()
     where id = ${message.id} and state = 'pending'`
   return 'delivered'
 }
@@ -108,19 +110,11 @@ async function recordRefusal(
   return isDead ? 'ended' : 'waits'
 }
 
-/** Null when it is gone or disabled. */
-export async function readChannel({ sql }: Pick<Database, 'sql'>, id: number): Promise<Channel | null> {
-  const [row] = await sql<Channel[]>`
-    select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines", report, digest
-    from alert_channel where id = ${id} and enabled`
-  return row ?? null
-}
-
 /** The oldest message; null when there is none, or its time has not come. */
 async function readNext({ sql }: Pick<Database, 'sql'>, channelId: number): Promise<Message | null> {
   const [row] = await sql<(Message & { isDue: boolean })[]>`
-    select m.id, p.name as project, coalesce(p.timezone, 'UTC') as timezone, m.digest_at as "digestAt", m.created_at as "createdAt",
-      m.attempts, m.content, m.next_at <= clock_timestamp() as "isDue"
+    select m.id, p.name as project, m.digest_at as "digestAt", m.created_at as "createdAt", m.attempts,
+      m.content, m.next_at <= clock_timestamp() as "isDue"
     from alert_message m left join project p on p.id = m.project_id
     where m.channel_id = ${channelId} and m.state = 'pending'
     order by m.created_at, m.id limit 1`
@@ -141,7 +135,8 @@ async function composeMessage(db: Database, channel: Channel, message: Message):
     await holdBack(tx, suppressed, 'cooldown')
     await holdBack(tx, endsWithoutStart, 'beginning')
     if (told.length === 0 && digest === null) {
-      await tx`update alert_message set state = 'empty', ended_at = clock_timestamp() where id = ${message.id}`
+      await tx`
+        update alert_message set state = 'empty', ended_at = clock_timestamp() where id = ${message.id}`
       return null
     }
     const project = message.project ?? ''
@@ -159,7 +154,8 @@ async function composeMessage(db: Database, channel: Channel, message: Message):
     }
     // As the next attempt will read it, so that it sends the same bytes.
     const [stored] = await tx<{ content: Content }[]>`
-      update alert_message set content = coalesce(content, ${JSON.stringify(content)}::text::jsonb) where id = ${message.id} returning content`
+      update alert_message set content = coalesce(content, ${JSON.stringify(content)}::text::jsonb)
+      where id = ${message.id} returning content`
     return stored?.content ?? null
   })
 }
@@ -184,7 +180,8 @@ async function recordFailure(
     update alert_message m set attempts = least(m.attempts + 1, 30000), problem = ${problem.slice(0, 1000)},
       next_at = clock_timestamp() + greatest(make_interval(secs => ${waitMs / 1000}::float8),
         make_interval(mins => least(${LONGEST_PAUSE_MINUTES}, 2 ^ least(m.attempts, 10))::int)),
-      state = case when d.is_over then 'dead' else 'pending' end, ended_at = case when d.is_over then clock_timestamp() end
+      state = case when d.is_over then 'dead' else 'pending' end,
+      ended_at = case when d.is_over then clock_timestamp() end
     from (select clock_timestamp() > give_up_at as is_over from alert_message where id = ${id}) d
     where m.id = ${id} and m.state = 'pending'
     returning m.state = 'dead' as "isDead"`
@@ -203,13 +200,16 @@ async function disableChannel(
 ): Promise<void> {
   await sql`
     with failed as (
-      update alert_message set attempts = least(attempts + 1, 30000), problem = ${problem}, next_at = clock_timestamp()
+      update alert_message
+      set attempts = least(attempts + 1, 30000), problem = ${problem}, next_at = clock_timestamp()
       where id = ${messageId} and state = 'pending'
     ),
     disabled as (
       update alert_channel set enabled = false
       where id = ${id} and enabled and address is not distinct from ${address} returning id
     )
-    insert into alert_channel_problem (channel_id, kind, problem) select id, 'receiver_gone', ${problem} from disabled
-    on conflict (channel_id) do update set kind = excluded.kind, problem = excluded.problem, seen_at = clock_timestamp()`
+    insert into alert_channel_problem (channel_id, kind, problem)
+    select id, 'receiver_gone', ${problem} from disabled
+    on conflict (channel_id)
+      do update set kind = excluded.kind, problem = excluded.problem, seen_at = clock_timestamp()`
 }

@@ -6,7 +6,7 @@ import { nameOf } from './words.ts'
 
 /** `yoga (iOS, United States, en): Ashlune fell from 3 to 22 (of 100), compared with 2026-03-03.` */
 export function describeEvent(event: EventRow): string {
-  const { app, comparedSlot, kind, rival } = event
+  const { app, compared_slot: comparedSlot, kind, rival } = event
   const text = findKind(kind)?.sentence({
     ...event,
     app: app === null ? 'The app' : nameOf(app),

@@ -4,37 +4,44 @@ import type { Store } from '../service/functions.ts'
 
 export type Severity = 'info' | 'warning' | 'critical'
 
-/** A row of alert_history. */
-export interface EventRow {
-  readonly id: number
-  readonly ruleId: number
-  readonly subject: string
+/** What messages say of an event, by the names of alert_history. */
+export interface EventFacts {
   readonly rule: string
   readonly kind: string
   readonly severity: Severity
-  readonly slot: Date
   readonly store: Store | null
   readonly keyword: string | null
+  /** Of a chart. */
   readonly collection: string | null
   readonly category: string | null
   readonly location: string | null
   readonly language: string | null
-  readonly appId: string | null
+  readonly app_id: string | null
   readonly app: string | null
-  readonly rivalId: string | null
+  /** The competitor that overtook it. */
+  readonly rival_id: string | null
   readonly rival: string | null
   readonly before: number | null
   readonly after: number | null
-  readonly comparedSlot: Date | null
   readonly depth: number | null
-  readonly depthBefore: number | null
-  readonly checkUrl: string | null
+  readonly depth_before: number | null
+  /** Where a person sees the same at the store. */
+  readonly check_url: string | null
   readonly detail: Readonly<Record<string, unknown>>
+}
+
+/** An event as it is read. */
+export interface EventRow extends EventFacts {
+  readonly id: number
+  readonly rule_id: number
+  readonly subject: string
+  readonly slot: Date
+  readonly compared_slot: Date | null
   /** Of the project. */
   readonly timezone: string
-  readonly cooldownMs: number
+  readonly cooldown_ms: number
   /** The slot of the last event of the same rule and subject that was delivered before it. */
-  readonly toldSlot: Date | null
+  readonly told_slot: Date | null
 }
 
 /** As the sentence of its kind tells it: names in a line, and what it is compared with. */
@@ -66,11 +73,10 @@ export async function readLatestEvents(tx: Transaction, project: string, days: n
 
 async function readNamed(tx: Transaction, events: readonly { readonly id: number }[]): Promise<EventRow[]> {
   return tx<EventRow[]>`
-    select h.event_id as id, h.rule_id as "ruleId", e.subject, h.rule, h.kind, h.severity, h.slot, h.store,
-      h.keyword, h.collection, h.category, h.location, h.language, h.app_id as "appId", h.app,
-      h.rival_id as "rivalId", h.rival, h.before, h.after, h.compared_slot as "comparedSlot", h.depth,
-      h.depth_before as "depthBefore", h.check_url as "checkUrl", h.detail, p.timezone,
-      (extract(epoch from r.cooldown) * 1000)::float8 as "cooldownMs", told.slot as "toldSlot"
+    select h.rule, h.kind, h.severity, h.store, h.keyword, h.collection, h.category, h.location, h.language,
+      h.app_id, h.app, h.rival_id, h.rival, h.before, h.after, h.depth, h.depth_before, h.check_url, h.detail,
+      e.id, e.rule_id, e.subject, h.slot, h.compared_slot, p.timezone,
+      (extract(epoch from r.cooldown) * 1000)::float8 as cooldown_ms, told.slot as told_slot
     from alert_history h
     join alert_event e on e.id = h.event_id
     join alert_rule r on r.id = h.rule_id

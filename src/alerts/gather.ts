@@ -15,7 +15,7 @@ export async function gatherMessages(tx: Transaction, project: AlertProject): Pr
       and not exists (select from alert_channel c where c.name = r.channel and c.enabled)`
   const digests = await openDigests(tx, project)
   await tx`
-    with untold as materialized (
+    with undelivered as materialized (
       select e.id, c.id as channel_id, c.digest from alert_event e
       join alert_rule r on r.id = e.rule_id
       join alert_channel c on c.name = r.channel
@@ -24,7 +24,7 @@ export async function gatherMessages(tx: Transaction, project: AlertProject): Pr
     ),
     opened as (
       insert into alert_message (channel_id, project_id)
-      select distinct channel_id, ${project.id}::integer from untold where digest = 'instant'
+      select distinct channel_id, ${project.id}::integer from undelivered where digest = 'instant'
       returning id, channel_id
     ),
     message as (
@@ -33,7 +33,7 @@ export async function gatherMessages(tx: Transaction, project: AlertProject): Pr
       select id, channel_id from alert_message where id = any(${digests}::uuid[])
     )
     update alert_event e set message_id = m.id
-    from untold u join message m on m.channel_id = u.channel_id
+    from undelivered u join message m on m.channel_id = u.channel_id
     where e.id = u.id`
 }
 

@@ -5,9 +5,10 @@
 import { createTransport, type Transporter } from 'nodemailer'
 import { UnavailableError } from '../errors.ts'
 import { describeUnreachable, quoteReply, secretsOf } from '../trouble.ts'
+import type { Channel } from './channel.ts'
 import type { Outgoing } from './content.ts'
 import { renderHtml, renderText } from './render.ts'
-import type { AlertSettings, Channel } from './settings.ts'
+import type { AlertSettings } from './settings.ts'
 
 const PARTY = 'The mail server of SMTP_URL'
 /** Of each step. */

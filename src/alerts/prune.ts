@@ -27,7 +27,8 @@ export async function pruneAlerts(db: Database, signal?: AbortSignal): Promise<P
           where e.found_at < clock_timestamp() - ${keep} and e.slot < storerank_now() - ${keep}
             and not exists (select from alert_message m where m.id = e.message_id and m.state = 'pending')
             and exists (
-              select from alert_event l where l.rule_id = e.rule_id and l.subject = e.subject and l.slot > e.slot)
+              select from alert_event l
+              where l.rule_id = e.rule_id and l.subject = e.subject and l.slot > e.slot)
           limit ${ROWS_AT_ONCE}))`
       return pruned.count
     },
@@ -44,7 +45,8 @@ export async function pruneAlerts(db: Database, signal?: AbortSignal): Promise<P
             and not exists (select from alert_event e where e.message_id = m.id)
             and (m.digest_at is null or m.channel_id is null or exists (
               select from alert_message l
-              where l.channel_id = m.channel_id and l.project_id = m.project_id and l.digest_at > m.digest_at))
+              where l.channel_id = m.channel_id and l.project_id = m.project_id
+                and l.digest_at > m.digest_at))
           limit ${ROWS_AT_ONCE}))`
       return pruned.count
     },

@@ -60,10 +60,10 @@ function slackLink({ check_url: url }: Line): string {
 }
 
 export function renderText(content: Content, id?: string): string {
-  const lines = content.lines.map(
-    (line) =>
-      `${MARKS[line.severity]}: ${line.text}\n  ${line.rule}, ${dayOf(line)}${line.check_url === null ? '' : `\n  ${line.check_url}`}`,
-  )
+  const lines = content.lines.map((line) => {
+    const about = [`${line.rule}, ${dayOf(line)}`, line.check_url].filter((text) => text !== null)
+    return [`${MARKS[line.severity]}: ${line.text}`, ...about].join('\n  ')
+  })
   const rest = content.rest === 0 ? [] : [describeRest(content.rest, id)]
   return `${[content.title, ...content.summary, ...lines, ...rest].join('\n\n')}\n`
 }

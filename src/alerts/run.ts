@@ -5,6 +5,7 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { OverallBudget } from '../plan/admission.ts'
+import { readChannels } from './channel.ts'
 import {
   type AlertProject,
   evaluateService,
@@ -14,7 +15,7 @@ import {
 } from './evaluate.ts'
 import { gatherMessages, readChannelsToServe } from './gather.ts'
 import { checkChannel } from './send.ts'
-import type { AlertSettings, Channel } from './settings.ts'
+import type { AlertSettings } from './settings.ts'
 
 /** Called in the transaction that made the messages. */
 export type EnqueueDeliveries = (tx: Transaction, channelIds: readonly number[]) => Promise<void>
@@ -101,13 +102,10 @@ async function gather({ db }: AlertDeps, project: AlertProject): Promise<number>
 
 /** Writes down what the channels lack in the environment of this runner. */
 async function checkChannels({ db, settings }: AlertDeps): Promise<void> {
-  const channels = await db.sql<Channel[]>`
-    select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines",
-      report, digest
-    from alert_channel where enabled`
+  const channels = await readChannels(db)
   const problems = channels.flatMap((channel) => {
     try {
-      checkChannel(channel, settings)
+      if (channel.enabled) checkChannel(channel, settings)
       return []
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error

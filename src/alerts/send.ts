@@ -13,11 +13,12 @@ import {
 } from '../errors.ts'
 import { describeStatus, describeUnreachable, quoteReply, secretsOf } from '../trouble.ts'
 import { checkAddress } from './address.ts'
+import { type Channel, secretOf } from './channel.ts'
 import type { Outgoing } from './content.ts'
 import { sendMail } from './mail.ts'
 import { renderSlack, renderWebhook } from './render.ts'
 import { readRetryAfterMs } from './retry-after.ts'
-import { type AlertSettings, type Channel, secretOf } from './settings.ts'
+import type { AlertSettings } from './settings.ts'
 
 const TIMEOUT_MS = 10_000
 /** Of an answer no more is read. */
@@ -90,8 +91,8 @@ function readSigners(channel: Channel, secret: string): Webhook[] {
   const isRight = (text: string) => /^(whsec_)?[A-Za-z0-9+/]{32,}={0,2}$/.test(text)
   if (texts.length > 0 && texts.every(isRight)) return texts.map((text) => new Webhook(text))
   throw new ConfigurationError(
-    `${channel.secretVariable} of the channel "${channel.name}" must be a signing secret of at least 24 bytes in ` +
-      'base64, or several with spaces between: echo whsec_$(openssl rand -base64 24).',
+    `${channel.secretVariable} of the channel "${channel.name}" must be a signing secret of at least 24 ` +
+      'bytes in base64, or several with spaces between: echo whsec_$(openssl rand -base64 24).',
   )
 }
 

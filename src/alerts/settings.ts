@@ -1,6 +1,4 @@
-/** What alerts take from the environment, and what a channel lacks of it. */
-
-import { ConfigurationError } from '../errors.ts'
+/** What alerts take from the environment. */
 import type { Secret } from '../secret.ts'
 
 export interface AlertSettings {
@@ -18,25 +16,4 @@ export const NO_ALERT_SETTINGS: AlertSettings = {
   smtpUrl: null,
   smtpFrom: null,
   privateHosts: [],
-}
-
-export interface Channel {
-  readonly id: number
-  readonly name: string
-  readonly kind: 'webhook' | 'slack' | 'email'
-  readonly address: string | null
-  readonly secretVariable: string | null
-  readonly maxLines: number
-  readonly report: boolean
-  readonly digest: 'instant' | 'daily' | 'weekly'
-}
-
-/** @throws ConfigurationError with what to set, when the variable of the channel is missing */
-export function secretOf(channel: Channel, { secrets }: AlertSettings): string {
-  const name = channel.secretVariable ?? ''
-  const secret = secrets.get(name)
-  if (secret !== undefined) return secret.reveal()
-  throw new ConfigurationError(
-    `The environment variable ${name}, which the channel "${channel.name}" names, is not set for the runners: set it, and start them again.`,
-  )
 }

@@ -74,9 +74,9 @@ async function tryProject(
     signal.throwIfAborted()
     const found = await trySlot(tx, project, slot)
     if (found.length === 0) continue
-    const keyOf = ({ ruleId, subject }: EventRow) => `${ruleId} ${subject}`
+    const keyOf = (event: EventRow) => `${event.rule_id} ${event.subject}`
     const { told, suppressed } = applyCooldowns(
-      found.map((event) => ({ ...event, toldSlot: toldSlots.get(keyOf(event)) ?? null })),
+      found.map((event) => ({ ...event, told_slot: toldSlots.get(keyOf(event)) ?? null })),
     )
     for (const event of told) toldSlots.set(keyOf(event), event.slot)
     results.push({

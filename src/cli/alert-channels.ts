@@ -1,8 +1,8 @@
 /** `storerank alerts test` and `alerts retry`: for when a receiver was mended. An editor may do both. */
 import { randomUUID } from 'node:crypto'
+import { type Channel, readChannels } from '../alerts/channel.ts'
 import type { Content } from '../alerts/content.ts'
 import { send } from '../alerts/send.ts'
-import type { Channel } from '../alerts/settings.ts'
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { countOf } from '../report/words.ts'
@@ -100,11 +100,8 @@ function describeRetried({ name, enabled, messages }: Retried): string {
   return `${what} ${isOne ? 'waits' : 'wait'} to be sent again. ${describeDisabled(name)}`
 }
 
-async function findChannel({ sql }: Database, name: string): Promise<Channel> {
-  const channels = await sql<Channel[]>`
-    select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines", report,
-      digest from alert_channel
-    order by name`
+async function findChannel(db: Database, name: string): Promise<Channel> {
+  const channels = await readChannels(db)
   const channel = channels.find((each) => each.name === name)
   if (channel !== undefined) return channel
   const names = channels.map((each) => each.name)

@@ -172,3 +172,27 @@ describe('a new app', () => {
     )
   })
 })
+
+test('what is told of a day is what visibility_change says of it, like for like and to the depth of both', async () => {
+  await watchFive({ depth: 4 })
+  await list.addApp({ app_id: '1002', role: 'competitor' })
+  await list.sql`update keyword_watch set weight = 3 where keyword = 'c'`
+  for (const kind of ['visibility_moved', 'share_of_voice_moved'])
+    await list.addRule({ kind, threshold: 0.0001, role: 'any' })
+  await list.addRule({ kind: 'top_count_moved', threshold: 1, top: 3, role: 'any' })
+  await measure(1, [FIRST, SECOND, ['7', '1002', '1001', '8'], FOURTH, ['1002', '7']])
+  await list.sql`update ranking set depth = 2 where cardinality(app_ids) = 2`
+  await measure(2, [SECOND, FIRST, ['1002', '8', '7', '1001'], null, ['7', '8', '1001', '1002']])
+  await list.look()
+  const told = await list.sql`
+    select split_part(e.kind, '_', 1) as kind, a.app_id, e.before, e.after
+    from alert_event e join app a on a.id = e.app order by 1, 2`
+  const said = await list.sql`
+    select v.kind, c.app_id, round(v.before, 4)::float8 as before, round(v.after, 4)::float8 as after
+    from visibility_change('fitness', '2026-03-01', '2026-03-02', in_top => 3) c
+    cross join lateral (values ('visibility', c.visibility_before, c.visibility_after),
+      ('share', c.share_before, c.share_after), ('top', c.top_before, c.top_after)) v (kind, before, after)
+    where c.role <> 'rest' and round(v.before, 4) <> round(v.after, 4) order by 1, 2`
+  assert.deepEqual([...told], [...said])
+  assert.ok(told.length >= 5)
+})

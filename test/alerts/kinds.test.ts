@@ -41,7 +41,7 @@ test('an event of a kind that this version does not know is told by its name', (
     kind: 'of_tomorrow',
     app: 'Ashlune',
     rival: null,
-    comparedSlot: null,
+    compared_slot: null,
     detail: {},
     timezone: 'UTC',
   }

@@ -7,8 +7,9 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from '
 import { describe, test } from 'node:test'
 import { pino } from 'pino'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import type { Channel } from '../../src/alerts/channel.ts'
 import { send } from '../../src/alerts/send.ts'
-import { type Channel, NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
+import { NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
 import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
 import { beat } from '../../src/monitor/heartbeat.ts'
 import { Secret } from '../../src/secret.ts'
@@ -40,6 +41,7 @@ const CHANNEL: Channel = {
   maxLines: 20,
   report: false,
   digest: 'instant',
+  enabled: true,
 }
 
 async function listen(t: { after(run: () => void): void }, server: Server): Promise<number> {

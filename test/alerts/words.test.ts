@@ -7,7 +7,7 @@ import type { EventRow } from '../../src/alerts/event.ts'
 const SLOT = new Date('2026-03-09T00:00:00Z')
 const EVENT: EventRow = {
   id: 1,
-  ruleId: 1,
+  rule_id: 1,
   subject: '',
   rule: 'mine',
   kind: 'rank_moved',
@@ -19,23 +19,23 @@ const EVENT: EventRow = {
   category: null,
   location: null,
   language: null,
-  appId: null,
+  app_id: null,
   app: null,
-  rivalId: null,
+  rival_id: null,
   rival: null,
   before: null,
   after: null,
-  comparedSlot: null,
+  compared_slot: null,
   depth: null,
-  depthBefore: null,
-  checkUrl: null,
+  depth_before: null,
+  check_url: null,
   detail: {},
   timezone: 'Europe/Berlin',
-  cooldownMs: 0,
-  toldSlot: null,
+  cooldown_ms: 0,
+  told_slot: null,
 }
 const YOGA = { store: 'ios_store', keyword: 'yoga', location: 'United States', language: 'en' } as const
-const DAY_BEFORE = { comparedSlot: new Date('2026-03-08T00:00:00Z') }
+const DAY_BEFORE = { compared_slot: new Date('2026-03-08T00:00:00Z') }
 
 const say = (changes: Partial<EventRow>) => describeEvent({ ...EVENT, ...changes })
 
@@ -50,7 +50,7 @@ test('of money and jobs it says since when and how long, in sentences', () => {
 })
 
 test('of a list it says which, what was there before and now, and how deep it was looked', () => {
-  const ranks = { ...YOGA, ...DAY_BEFORE, app: 'Ashlune', before: 8, depth: 100, depthBefore: 100 }
+  const ranks = { ...YOGA, ...DAY_BEFORE, app: 'Ashlune', before: 8, depth: 100, depth_before: 100 }
   assert.equal(
     say({ ...ranks, after: null }),
     'yoga (iOS, United States, en): Ashlune fell from 8 to > 100 (of 100), compared with 2026-03-08.',
@@ -134,11 +134,11 @@ test('of a day it is a sentence by itself, and names some of many keywords', () 
 
 test('of a day it says the day of the project, and the app once', () => {
   const slot = new Date('2026-03-08T23:00:00Z')
-  const comparedSlot = new Date('2026-03-07T23:00:00Z')
+  const compared_slot = new Date('2026-03-07T23:00:00Z')
   assert.equal(
     say({
       slot,
-      comparedSlot,
+      compared_slot,
       kind: 'visibility_moved',
       store: 'ios_store',
       app: 'Ashlune',

@@ -141,7 +141,7 @@ const outage: AlertKind = {
 }
 
 /** That it began, or that it is over. */
-function describeOutage({ comparedSlot: began, detail }: ToldEvent): string {
+function describeOutage({ compared_slot: began, detail }: ToldEvent): string {
   if (detail.over !== true)
     return `The service reports a major outage (${(detail.endpoints as string[]).join(', ')}).`
   const since = began === null ? '' : ` that began ${formatMinute(began)}`

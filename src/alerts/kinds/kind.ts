@@ -109,8 +109,8 @@ export const RANKS: Source = {
         count(*) filter (where m.is_compared) as compared,
         sum(m.weight) filter (where m.is_compared) as weight,
         coalesce(sum(m.worth), 0) as worth, coalesce(sum(m.worth_before), 0) as worth_before,
-        count(*) filter (where m.is_compared and m.rank <= r.top) as in_top,
-        count(*) filter (where m.is_compared and m.rank_before <= r.top) as in_top_before
+        count(*) filter (where m.is_compared and m.rank <= least(r.top, m.depth_before)) as in_top,
+        count(*) filter (where m.is_compared and m.rank_before <= least(r.top, m.depth)) as in_top_before
       from rule r
       join rank m on m.days = r.days and (m.app is null or ${MEANS_APP}) and ${MEANS_LIST}
       where r.is_of_day

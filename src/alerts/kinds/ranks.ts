@@ -103,7 +103,7 @@ function describeMove(event: ToldEvent): string {
 }
 
 function describeRanks(event: ToldEvent): string {
-  const { before, after, depth, depthBefore } = event
+  const { before, after, depth, depth_before: depthBefore } = event
   const verb = isClimb(event) ? 'rose' : 'fell'
   return `${verb} from ${formatRank(before, depthBefore)} to ${formatRank(after, depth)}${ofDepth(depth)}`
 }
@@ -152,7 +152,7 @@ const overtaken: AlertKind = {
     join rank c on c.target_id = m.target_id and c.days = m.days and c.role = 'competitor'
     where r.kind = 'overtaken' and c.rank <= coalesce(r.top, c.rank) and c.rank < ${RANK}
       and m.rank_before < coalesce(c.rank_before, m.depth_before + 1)`,
-  sentence: ({ app, rival, before, after, depth, depthBefore, detail, since }) => {
+  sentence: ({ app, rival, before, after, depth, depth_before: depthBefore, detail, since }) => {
     const was = (rank: unknown) => formatRank(rank, depthBefore)
     const is = (rank: unknown) => formatRank(rank, depth)
     const them = `${rival} (${was(detail.rival_before)} → ${is(detail.rival_after)})`

@@ -1,6 +1,6 @@
 /**
- * Alerts: the rules and channels that people write, the events that rules found, and the messages that tell them. Every mistake in a rule
- * or a channel is refused at the INSERT, by a CHECK with a telling name.
+ * Alerts: the rules and channels that people write, the events that rules found, and the messages that tell
+ * them. Every mistake in a rule or a channel is refused at the INSERT, by a CHECK with a telling name.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -129,7 +129,8 @@ function thresholdRules(rule: Rule) {
     rule('direction_any_up_or_down', sql`direction in ('any', 'up', 'down')`, 'direction'),
     rule(
       'bands_1_to_1000',
-      sql`coalesce(threshold_11_to_30, 1) between 1 and 1000 and coalesce(threshold_beyond, 1) between 1 and 1000`,
+      sql`coalesce(threshold_11_to_30, 1) between 1 and 1000
+        and coalesce(threshold_beyond, 1) between 1 and 1000`,
       'threshold_11_to_30',
       'threshold_beyond',
     ),
@@ -209,8 +210,9 @@ export const alertRule = pgTable(
 )
 
 /**
- * Measurements and gaps that no rule has looked at yet, a row for each batch that was stored at once: written by a trigger in the transaction
- * that stores them, deleted in the transaction that writes the events they lead to.
+ * Measurements and gaps that no rule has looked at yet, a row for each batch that was stored at once: written
+ * by a trigger in the transaction that stores them, deleted in the transaction that writes the events they
+ * lead to.
  */
 export const alertDue = pgTable(
   'alert_due',
@@ -224,7 +226,10 @@ export const alertDue = pgTable(
   (t) => [index('alert_due_of_project').on(t.projectId, t.slot)],
 )
 
-/** What goes to a channel as one: under the same id each time, and after its first attempt with the same words. */
+/**
+ * What goes to a channel as one: under the same id each time, and after its first attempt with the same
+ * words.
+ */
 export const alertMessage = pgTable(
   'alert_message',
   {
@@ -265,7 +270,10 @@ export const alertEvent = pgTable(
       .references(() => alertRule.id, { onDelete: 'cascade' }),
     subject: text('subject').notNull(),
     slot: instant('slot').notNull(),
-    /** What it is compared with; an event of the same rule, subject and direction since then has told it already. */
+    /**
+     * What it is compared with; an event of the same rule, subject and direction since then has told it
+     * already.
+     */
     comparedSlot: instant('compared_slot'),
     kind: text('kind').notNull(),
     severity: text('severity').notNull(),
@@ -284,11 +292,14 @@ export const alertEvent = pgTable(
     uniqueIndex('alert_event_once').on(t.ruleId, t.subject, t.slot),
     check('alert_event_held_back_known', sql`held_back in ('cooldown', 'channel', 'beginning')`),
     index('alert_event_of_message').on(t.messageId),
-    index('alert_event_untold').on(t.ruleId).where(sql`message_id is null and held_back is null`),
+    index('alert_event_undelivered').on(t.ruleId).where(sql`message_id is null and held_back is null`),
   ],
 )
 
-/** What is wrong with the settings of a channel, as the job `alerts` sees its environment; or why storerank has disabled it. */
+/**
+ * What is wrong with the settings of a channel, as the job `alerts` sees its environment; or why storerank
+ * has disabled it.
+ */
 export const alertChannelProblem = pgTable(
   'alert_channel_problem',
   {

@@ -1,0 +1,35 @@
+/** The channels that people write, and what they lack of the environment. */
+import type { SqlRunner } from '../db/database.ts'
+import { ConfigurationError } from '../errors.ts'
+import type { AlertSettings } from './settings.ts'
+
+export interface Channel {
+  readonly id: number
+  readonly name: string
+  readonly kind: 'webhook' | 'slack' | 'email'
+  readonly address: string | null
+  readonly secretVariable: string | null
+  readonly maxLines: number
+  readonly report: boolean
+  readonly digest: 'instant' | 'daily' | 'weekly'
+  readonly enabled: boolean
+}
+
+/** All of them, by their names. */
+export async function readChannels({ sql }: { readonly sql: SqlRunner }): Promise<Channel[]> {
+  return sql<Channel[]>`
+    select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines",
+      report, digest, enabled
+    from alert_channel order by name`
+}
+
+/** @throws ConfigurationError with what to set, when the variable of the channel is missing */
+export function secretOf(channel: Channel, { secrets }: AlertSettings): string {
+  const name = channel.secretVariable ?? ''
+  const secret = secrets.get(name)
+  if (secret !== undefined) return secret.reveal()
+  throw new ConfigurationError(
+    `The environment variable ${name}, which the channel "${channel.name}" names, is not set for the ` +
+      'runners: set it, and start them again.',
+  )
+}

@@ -1,17 +1,22 @@
--- What is otherwise where the history is distributed (docs/scale.md): `storerank migrate` applies it after all other objects, on a database
--- on which `storerank migrate --distribute` was called. Columns, comments and grants are those of the views that it replaces.
+-- What is otherwise where the history is distributed (docs/scale.md): `storerank migrate` applies it after
+-- all other objects, on a database on which `storerank migrate --distribute` was called. Columns, comments
+-- and grants are those of the views that it replaces.
 --
--- The history is asked through foreign tables of postgres_fdw: a session of the coordinator with itself, which sends conditions to Citus. So
--- any statement can ask the history. ranking_row is `ranking` itself; distributed_slot and distributed_rank are it with the lists and apps of
--- each project (distributed-queries.sql), so that a project, an app and a keyword are conditions too, and the workers look for the apps.
--- What is to be sent has to be a constant or a value of an outer query. A function of (project, from, to) that is strict is not inlined,
--- and sends its range.
+-- The history is asked through foreign tables of postgres_fdw: a session of the coordinator with itself,
+-- which sends conditions to Citus. So any statement can ask the history. ranking_row is `ranking` itself;
+-- distributed_slot and distributed_rank are it with the lists and apps of each project
+-- (distributed-queries.sql), so that a project, an app and a keyword are conditions too, and the workers look
+-- for the apps. What is to be sent has to be a constant or a value of an outer query. A function of (project,
+-- from, to) that is strict is not inlined, and sends its range.
 create or replace view ranking_row as
-select r.target_id, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.app_ids, r.absolute from distributed_ranking r;
+select r.target_id, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.app_ids, r.absolute
+  from distributed_ranking r;
 
 create or replace view ranking_slot as
-select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code, h.language, p.tags, p.weight,
-  (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count,
+select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code,
+  h.language, p.tags, p.weight,
+  (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, h.gap, h.reason, h.depth,
+    h.results_count,
   case when h.gap is null then p.check_url end as check_url, h.app_ids, h.absolute, p.every, h.target_id
 from distributed_slot h
 join list_period p on p.project = h.project and p.target_id = h.target_id
@@ -27,7 +32,8 @@ begin atomic
     where s.project = in_project and s.kind in ('keyword', 'chart')
   ), closed as materialized (
     select r.target_id, r.slot from ranking_row r
-    where r.target_id = any(array(select target_id from open)) and r.slot = any(array(select distinct slot from open))
+    where r.target_id = any(array(select target_id from open))
+      and r.slot = any(array(select distinct slot from open))
   )
   select o.period_id, o.project, o.kind, o.target_id, o.every, o.slot from open o
   where not exists (select from closed c where c.target_id = o.target_id and c.slot = o.slot);
@@ -46,12 +52,15 @@ language sql stable strict parallel safe rows 1000
 begin atomic
   select s.period_id, s.target_id, s.slot
   from pending_ranking s
-  where s.project = in_project and s.slot >= (from_day - 1) + timetz '00:00+00' and s.slot < (to_day + 2) + timetz '00:00+00';
+  where s.project = in_project and s.slot >= (from_day - 1) + timetz '00:00+00'
+    and s.slot < (to_day + 2) + timetz '00:00+00';
 end;
 
 create or replace view rank_history as
-select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code, h.language, p.tags, p.weight,
-  h.app_id, a.title, a.label, a.role, (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, h.rank,
+select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code,
+  h.language, p.tags, p.weight,
+  h.app_id, a.title, a.label, a.role, (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at,
+    h.rank,
   coalesce(h.absolute_rank, h.rank)::integer as absolute_rank, h.depth, h.results_count,
   rank_outcome(h.rank, h.gap, h.reason) as outcome,
   h.reason, case when h.gap is null then p.check_url end as check_url, p.every, h.target_id, h.app
@@ -60,19 +69,25 @@ join list_period p on p.project = h.project and p.target_id = h.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
 join project_app a on a.project = h.project and a.app = h.app and h.slot < coalesce(a.ended_at, 'infinity')
 union all
-select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
-  a.app_id, a.title, a.label, a.role, (s.slot at time zone p.timezone)::date, s.slot, null, null, null, null, null, 'pending', null,
+select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
+  p.language, p.tags, p.weight,
+  a.app_id, a.title, a.label, a.role, (s.slot at time zone p.timezone)::date, s.slot, null, null, null, null,
+    null, 'pending', null,
   null, p.every, p.target_id, a.app
 from pending_ranking s
 join list_period p on p.period_id = s.period_id
-join project_app a on a.project = p.project and a.store = p.store and s.slot < coalesce(a.ended_at, 'infinity');
+join project_app a on a.project = p.project and a.store = p.store
+  and s.slot < coalesce(a.ended_at, 'infinity');
 
--- The latest slot of each list, from the last two intervals: the workers send one row a list. Where another project has asked for that slot, and
--- this one has not, or there is none, the slots of the last 40 days say which it is, and what has none in 40 days is looked up by itself. Then
--- the apps of the latest rows are asked for. Compiling it takes longer than it runs: the planner expects that much of the second and third step.
+-- The latest slot of each list, from the last two intervals: the workers send one row a list. Where another
+-- project has asked for that slot, and this one has not, or there is none, the slots of the last 40 days say
+-- which it is, and what has none in 40 days is looked up by itself. Then the apps of the latest rows are
+-- asked for. Compiling it takes longer than it runs: the planner expects that much of the second and third
+-- step.
 create or replace function latest_rankings(in_project text)
 returns table (
-  period_id bigint, target_id integer, slot timestamptz, captured_at timestamptz, gap text, reason text, depth smallint,
+  period_id bigint, target_id integer, slot timestamptz, captured_at timestamptz, gap text, reason text,
+    depth smallint,
   results_count bigint, app_ids integer[], absolute smallint[]
 ) language sql stable strict parallel safe rows 1000 set jit = off
 begin atomic
@@ -96,7 +111,8 @@ begin atomic
     select distinct on (f.period_id) f.period_id, f.target_id, h.slot
     from unsettled f
     join ranking_row h on h.target_id = f.target_id
-    where h.target_id = any(array(select target_id from unsettled)) and h.slot > (select storerank_now() - interval '40 days')
+    where h.target_id = any(array(select target_id from unsettled))
+      and h.slot > (select storerank_now() - interval '40 days')
       and case when is_shown(f.every, f.first_slot, null, null, h.slot, h.gap) then true
         else exists (
           select from asked_period p
@@ -113,7 +129,8 @@ begin atomic
     from unsettled f
     cross join lateral (
       select h.slot from ranking_row h
-      where h.target_id = f.target_id and case when is_shown(f.every, f.first_slot, null, null, h.slot, h.gap) then true
+      where h.target_id = f.target_id and case when is_shown(f.every, f.first_slot, null, null, h.slot, h.gap)
+        then true
         else exists (
           select from asked_period p
           where p.target_id = f.target_id and p.project = in_project
@@ -124,13 +141,16 @@ begin atomic
     ) older
     where f.period_id not in (select r.period_id from recent r)
   )
-  select l.period_id, h.target_id, h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count, h.app_ids, h.absolute
+  select l.period_id, h.target_id, h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count,
+    h.app_ids, h.absolute
   from latest l
   join ranking_row h on h.target_id = l.target_id and h.slot = l.slot
-  where h.target_id = any(array(select target_id from latest)) and h.slot = any(array(select distinct slot from latest));
+  where h.target_id = any(array(select target_id from latest))
+    and h.slot = any(array(select distinct slot from latest));
 end;
 comment on function latest_rankings(text) is
-  'Of each keyword and chart that a project follows the latest row of the history that any of its periods asked for.';
+  'Of each keyword and chart that a project follows the latest row of the history that any of its '
+  'periods asked for.';
 
 create or replace function past_rankings(in_project text)
 returns table (target_id integer, days integer, depth smallint, app_ids integer[], outcome text)
@@ -145,7 +165,8 @@ begin atomic
     rank_outcome(null, h.gap, h.reason)
   from past p
   join ranking_row h on h.target_id = p.target_id and h.slot = p.slot
-  where h.target_id = any(array(select target_id from past)) and h.slot = any(array(select distinct slot from past))
+  where h.target_id = any(array(select target_id from past))
+    and h.slot = any(array(select distinct slot from past))
     and exists (
       select from asked_period a
       where a.target_id = p.target_id and a.project = in_project
@@ -156,39 +177,50 @@ comment on function past_rankings(text) is
   'The rows of the history 1, 7 and 30 days before those of latest_rankings.';
 
 create or replace view rank_latest as
-select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.location, k.location_code, k.language, k.tags, k.weight,
-  a.app_id, a.title, a.label, a.role, (r.slot at time zone k.timezone)::date as day, r.slot::timestamptz(6), r.captured_at::timestamptz(6), found.rank,
+select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.location, k.location_code,
+  k.language, k.tags, k.weight,
+  a.app_id, a.title, a.label, a.role, (r.slot at time zone k.timezone)::date as day, r.slot::timestamptz(6),
+    r.captured_at::timestamptz(6), found.rank,
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
   rank_outcome(found.rank, r.gap, r.reason) as outcome,
   r.reason, case when r.gap is null then k.check_url end as check_url, k.every, k.target_id, a.app
 from project j
 cross join lateral latest_rankings(j.name) r
 join list_period k on k.project = j.name and k.period_id = r.period_id
-join project_app a on a.project = k.project and case when a.store = k.store then true else false end and a.ended_at is null
+join project_app a on a.project = k.project and case when a.store = k.store then true else false end
+  and a.ended_at is null
 cross join lateral (select array_position(r.app_ids, a.app) as rank offset 0) found
 where k.ended_at is null;
 
 create or replace view rank_change as
-select l.project, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language, l.tags, l.weight,
-  l.app_id, l.title, l.label, l.role, l.day, l.slot, l.captured_at, l.rank, l.absolute_rank, l.depth, l.results_count, l.outcome,
+select l.project, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code,
+  l.language, l.tags, l.weight,
+  l.app_id, l.title, l.label, l.role, l.day, l.slot, l.captured_at, l.rank, l.absolute_rank, l.depth,
+    l.results_count, l.outcome,
   l.reason, l.check_url, l.every, l.target_id, l.app,
-  past.rank_1d, rank_climb(past.rank_1d, past.outcome_1d, was.depth_1d, l.rank, l.outcome, l.depth) as change_1d,
-  past.rank_7d, rank_climb(past.rank_7d, past.outcome_7d, was.depth_7d, l.rank, l.outcome, l.depth) as change_7d,
-  past.rank_30d, rank_climb(past.rank_30d, past.outcome_30d, was.depth_30d, l.rank, l.outcome, l.depth) as change_30d,
+  past.rank_1d, rank_climb(past.rank_1d, past.outcome_1d, was.depth_1d, l.rank, l.outcome,
+    l.depth) as change_1d,
+  past.rank_7d, rank_climb(past.rank_7d, past.outcome_7d, was.depth_7d, l.rank, l.outcome,
+    l.depth) as change_7d,
+  past.rank_30d, rank_climb(past.rank_30d, past.outcome_30d, was.depth_30d, l.rank, l.outcome,
+    l.depth) as change_30d,
   past.outcome_1d, past.outcome_7d, past.outcome_30d
 from rank_latest l
 left join (
   select j.name as project, r.target_id, max(r.app_ids) filter (where r.days = 1) as ids_1d,
     max(r.app_ids) filter (where r.days = 7) as ids_7d, max(r.app_ids) filter (where r.days = 30) as ids_30d,
     max(r.depth) filter (where r.days = 1) as depth_1d, max(r.depth) filter (where r.days = 7) as depth_7d,
-    max(r.depth) filter (where r.days = 30) as depth_30d, max(r.outcome) filter (where r.days = 1) as unranked_1d,
-    max(r.outcome) filter (where r.days = 7) as unranked_7d, max(r.outcome) filter (where r.days = 30) as unranked_30d
+    max(r.depth) filter (where r.days = 30) as depth_30d, max(r.outcome)
+      filter (where r.days = 1) as unranked_1d,
+    max(r.outcome) filter (where r.days = 7) as unranked_7d, max(r.outcome)
+      filter (where r.days = 30) as unranked_30d
   from project j
   cross join lateral past_rankings(j.name) r
   group by j.name, r.target_id
 ) was on was.project = l.project and was.target_id = l.target_id
 cross join lateral (
-  select f.rank_1d, f.rank_7d, f.rank_30d, case when f.rank_1d is null then was.unranked_1d else 'ranked' end as outcome_1d,
+  select f.rank_1d, f.rank_7d, f.rank_30d, case when f.rank_1d is null then was.unranked_1d
+    else 'ranked' end as outcome_1d,
     case when f.rank_7d is null then was.unranked_7d else 'ranked' end as outcome_7d,
     case when f.rank_30d is null then was.unranked_30d else 'ranked' end as outcome_30d
   from (
@@ -198,9 +230,11 @@ cross join lateral (
 ) past;
 
 create or replace view ranked_apps as
-select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code, h.language, p.tags, p.weight,
+select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code,
+  h.language, p.tags, p.weight,
   (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, found.rank::integer as rank,
-  coalesce(h.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title, a.developer, h.depth, h.target_id,
+  coalesce(h.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title, a.developer,
+    h.depth, h.target_id,
   a.id as app
 from distributed_slot h
 join list_period p on p.project = h.project and p.target_id = h.target_id
@@ -211,8 +245,9 @@ join app a on a.id = found.app;
 alter function list_daily(text, date, date) strict;
 alter function owed_slots(text, date, date) strict;
 
--- Reference tables are written on all nodes by a commit in two phases: only what they do not have yet. In a statement of its own for each, of
--- periods by their ids, because Citus takes no transition table. Never by a generic plan, in which Citus takes no parameters.
+-- Reference tables are written on all nodes by a commit in two phases: only what they do not have yet. In a
+-- statement of its own for each, of periods by their ids, because Citus takes no transition table. Never by a
+-- generic plan, in which Citus takes no parameters.
 create or replace function keep_distributed_lists(in_periods bigint[]) returns void language plpgsql
 set plan_cache_mode = force_custom_plan as $$
 begin
@@ -221,9 +256,11 @@ begin
     where p.kind in ('keyword', 'chart') and (in_periods is null or p.id = any(in_periods))
       and not exists (select from distributed_list d where d.target_id = p.target_id and d.project_id = j.id)
   ) then
-    insert into distributed_list (target_id, project_id, store, list, keyword, collection, category, location_code, language)
+    insert into distributed_list (target_id, project_id, store, list, keyword, collection, category,
+      location_code, language)
     select distinct t.id, j.id, t.store, case t.function when 'app_list' then 'chart' else 'keyword' end,
-      case t.function when 'app_searches' then t.subject end, case t.function when 'app_list' then t.subject end, t.category,
+      case t.function when 'app_searches' then t.subject end, case t.function when 'app_list'
+        then t.subject end, t.category,
       t.location_code, t.language_code
     from watch_period p
     join project j on j.name = p.project
@@ -246,7 +283,8 @@ begin
   end if;
 end $$;
 comment on function keep_distributed_lists(bigint[]) is
-  'Adds to distributed_list and distributed_app what some periods, or all (null), ask for and is not there yet.';
+  'Adds to distributed_list and distributed_app what some periods, or all (null), ask for and is not '
+  'there yet.';
 revoke execute on function keep_distributed_lists(bigint[]) from public;
 
 create or replace function keep_distributed() returns trigger
@@ -275,7 +313,8 @@ begin
   end if;
   return null;
 end $$;
-comment on function keep_distributed_project() is 'Keeps distributed_project, and deletes what belongs to a project that is gone.';
+comment on function keep_distributed_project() is
+  'Keeps distributed_project, and deletes what belongs to a project that is gone.';
 revoke execute on function keep_distributed_project() from public;
 
 create or replace trigger keep_distributed after insert or update of name or delete on project

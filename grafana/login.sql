@@ -1,5 +1,6 @@
--- The login of Grafana: it reads the views and nothing else. For psql, as the owner of the database or a superuser, with the password
--- in the environment: GRAFANA_DATABASE_PASSWORD=… psql "$DATABASE_URL" -f grafana/login.sql. It may be run again, for another password.
+-- The login of Grafana: it reads the views and nothing else. For psql, as the owner of the database or a
+-- superuser, with the password in the environment: GRAFANA_DATABASE_PASSWORD=… psql "$DATABASE_URL" -f
+-- grafana/login.sql. It may be run again, for another password.
 \set ON_ERROR_STOP on
 \set password ''
 \getenv password GRAFANA_DATABASE_PASSWORD
@@ -16,5 +17,6 @@ alter role grafana set statement_timeout = '60s';
 alter role grafana set default_transaction_read_only = on;
 -- To compile a query over the views takes longer than to run it.
 alter role grafana set jit = off;
--- Partitions are left out by their bounds: what this would leave out is nothing, and it reads the checks of each of them.
+-- Partitions are left out by their bounds: what this would leave out is nothing, and it reads the checks of
+-- each of them.
 alter role grafana set constraint_exclusion = off;

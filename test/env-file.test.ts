@@ -90,7 +90,8 @@ describe('a settings file', () => {
     test(`is refused for ${name}, by the number of its line`, () => {
       assert.equal(
         refusal(`LOG_LEVEL=warn\n${line}`),
-        'x.env, line 2: it is neither NAME=value, such as MAX_USD_PER_DAY=0.5, nor a comment that begins with #.',
+        'x.env, line 2: it is neither NAME=value, such as MAX_USD_PER_DAY=0.5, nor a comment that ' +
+          'begins with #.',
       )
     })
   }
@@ -98,7 +99,8 @@ describe('a settings file', () => {
   test('is refused for a value whose end is in doubt, and shows none of it', () => {
     assert.equal(
       refusal('\nAPP_DATA_PASSWORD=hunter#2'),
-      'x.env, line 2: the value of APP_DATA_PASSWORD has a # in it: put it in quotes, or a space before its comment.',
+      'x.env, line 2: the value of APP_DATA_PASSWORD has a # in it: put it in quotes, or a space ' +
+        'before its comment.',
     )
     assert.match(refusal('A="x\nB=2'), /line 1: the value of A begins with " and does not end with one\.$/)
     assert.match(
@@ -111,7 +113,8 @@ describe('a settings file', () => {
   test('is refused for a name that it sets twice, and tells all its lines at once', () => {
     assert.equal(
       refusal('MAX_USD_PER_DAY=0.5\nX\nexport MAX_USD_PER_DAY=5'),
-      'x.env, line 2: it is neither NAME=value, such as MAX_USD_PER_DAY=0.5, nor a comment that begins with #.\n' +
+      'x.env, line 2: it is neither NAME=value, such as MAX_USD_PER_DAY=0.5, nor a comment that begins ' +
+        'with #.\n' +
         'x.env, line 3: MAX_USD_PER_DAY is set in line 1 already: keep one of the two.',
     )
   })
@@ -163,10 +166,12 @@ describe('--settings', () => {
     }
     assert.deepEqual(bash('--settings'), [
       2,
-      'MAX_USD_PER_DAY must be an amount in dollars such as 5 or 0.25, with at most six decimals; it is "nothing".\n',
+      'MAX_USD_PER_DAY must be an amount in dollars such as 5 or 0.25, with at most six decimals; it ' +
+        'is "nothing".\n',
     ])
     const refused =
-      '--env-file is an option of Node itself, which reads the file first: name the settings with --settings FILE.\n'
+      '--env-file is an option of Node itself, which reads the file first: name the settings with ' +
+      '--settings FILE.\n'
     assert.deepEqual(bash('--env-file'), [2, refused])
   })
 

@@ -87,7 +87,8 @@ describe('secrets', () => {
 })
 
 describe('a megabyte of text that almost holds a secret', () => {
-  // Read from each beginning to its end, which is quadratic, one of these takes an hour: then the run's own limit ends it.
+  // Read from each beginning to its end, which is quadratic, one of these takes an hour: then the run's own
+  // limit ends it.
   const pieces = [
     'a.',
     'a:',

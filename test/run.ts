@@ -1,7 +1,7 @@
 /**
- * What `npm test` runs: every `*.test.ts`, or the files it is given, with the options of `node --test`. `TEST_DATABASE_URL`, the
- * URL of a superuser on a PostgreSQL 15 or later, replaces the temporary server; nothing is left on it but the two roles that
- * the migration makes: they belong to the whole server.
+ * What `npm test` runs: every `*.test.ts`, or the files it is given, with the options of `node --test`.
+ * `TEST_DATABASE_URL`, the URL of a superuser on a PostgreSQL 15 or later, replaces the temporary server;
+ * nothing is left on it but the two roles that the migration makes: they belong to the whole server.
  */
 import process from 'node:process'
 import { runSuite } from './support/suite.ts'

@@ -1,6 +1,7 @@
 -- Without what changes by itself (rating, votes, installs), and without the other apps that the page shows.
 create or replace function snapshot_facts(
-  found boolean, price_micros bigint, currency text, is_free boolean, version text, minimum_os_version text, size text,
+  found boolean, price_micros bigint, currency text, is_free boolean, version text, minimum_os_version text,
+    size text,
   main_category text, released_at timestamptz, updated_at timestamptz
 ) returns jsonb language sql stable parallel safe
 return jsonb_build_object('found', found) || case when found then jsonb_build_object(
@@ -14,17 +15,21 @@ comment on function snapshot_facts(
 create or replace function listing_facts(
   title text, description text, update_notes text, icon text, images text[], details jsonb
 ) returns jsonb language sql immutable parallel safe
-return jsonb_build_object('title', title, 'description', description, 'update_notes', update_notes, 'icon', icon,
+return jsonb_build_object('title', title, 'description', description, 'update_notes', update_notes, 'icon',
+  icon,
   'images', to_jsonb(images)) || (details - array['similarApps', 'moreAppsByDeveloper']);
-comment on function listing_facts(text, text, text, text, text[], jsonb) is 'The texts and lists that a developer gave the page of an app.';
+comment on function listing_facts(text, text, text, text, text[], jsonb) is
+  'The texts and lists that a developer gave the page of an app.';
 
--- A field that only one of the two measurements has did not change: the app was not in the store, or an older storerank did
--- not read the field.
+-- A field that only one of the two measurements has did not change: the app was not in the store, or an older
+-- storerank did not read the field.
 create or replace view app_change as
-select p.project, t.store, a.app_id, a.title, a.label, a.role, a.tags, (h.slot at time zone j.timezone)::date as day,
+select p.project, t.store, a.app_id, a.title, a.label, a.role, a.tags,
+  (h.slot at time zone j.timezone)::date as day,
   coalesce(l.name, t.location_code::text) as location,
   t.location_code, t.language_code as language, h.slot, h.captured_at, previous.slot as previous_slot,
-  lower(regexp_replace(change.field, '([A-Z])', '_\1', 'g') collate "C") as field, change.old_value, change.new_value,
+  lower(regexp_replace(change.field, '([A-Z])', '_\1', 'g') collate "C") as field, change.old_value,
+    change.new_value,
   p.target_id, p.app
 from watch_period p
 join project j on j.name = p.project
@@ -58,27 +63,37 @@ cross join lateral (
   cross join jsonb_each(
     listing_facts(old.title, old.description, old.update_notes, old.icon, old.images, old.details)) o
   join jsonb_each(
-    listing_facts(new.title, new.description, new.update_notes, new.icon, new.images, new.details)) n using (key)
-  where old.hash = previous.listing_hash and new.hash = h.listing_hash and old.hash <> new.hash and o.value <> n.value
+    listing_facts(new.title, new.description, new.update_notes, new.icon, new.images, new.details)) n
+      using (key)
+  where old.hash = previous.listing_hash and new.hash = h.listing_hash and old.hash <> new.hash
+    and o.value <> n.value
 ) change
 where p.kind = 'app';
 comment on view app_change is
-  'What changed on the page of a watched app from one measurement to the next: one row per field. Not rating, votes, reviews and installs, which app_history has. A filter on day alone reads the whole history: filter by slot, or ask app_changes(project, from, to).';
+  'What changed on the page of a watched app from one measurement to the next: one row per field. Not '
+  'rating, votes, reviews and installs, which app_history has. A filter on day alone reads the whole '
+  'history: filter by slot, or ask app_changes(project, from, to).';
 comment on column app_change.project is 'The project.';
 comment on column app_change.store is 'ios_store or android_store.';
 comment on column app_change.app_id is 'The id of the app in its store.';
 comment on column app_change.title is 'The title of the app, as last seen; null until a result names it.';
 comment on column app_change.label is 'What the project calls the app.';
 comment on column app_change.role is 'own or competitor, as last said.';
-comment on column app_change.tags is 'The tags of the watch on the app, as they are now; none when the watch is gone.';
-comment on column app_change.day is 'The day of the slot in the time zone of the project. A filter on day alone reads the whole history.';
-comment on column app_change.location is 'The name of the location; its code until the references are loaded.';
+comment on column app_change.tags is
+  'The tags of the watch on the app, as they are now; none when the watch is gone.';
+comment on column app_change.day is
+  'The day of the slot in the time zone of the project. A filter on day alone reads the whole history.';
+comment on column app_change.location is
+  'The name of the location; its code until the references are loaded.';
 comment on column app_change.location_code is 'The code of the location at the service.';
 comment on column app_change.language is 'The language code.';
 comment on column app_change.slot is 'The slot of the measurement that shows the new value.';
 comment on column app_change.captured_at is 'When that was measured.';
-comment on column app_change.previous_slot is 'The slot of the measurement before it, which shows the old value.';
-comment on column app_change.field is 'What changed: title, subtitle, description, version, price, images, …; found when the app left the store or came back.';
+comment on column app_change.previous_slot is
+  'The slot of the measurement before it, which shows the old value.';
+comment on column app_change.field is
+  'What changed: title, subtitle, description, version, price, images, …; found when the app left the '
+  'store or came back.';
 comment on column app_change.old_value is 'What it was; a list as JSON, null for nothing.';
 comment on column app_change.new_value is 'What it is; a list as JSON, null for nothing.';
 comment on column app_change.target_id is 'The measured target: what ranking, task and charge call it.';
@@ -87,16 +102,20 @@ grant select on app_change to storerank_editor, storerank_reader;
 
 create or replace function app_changes(in_project text, from_day date, to_day date)
 returns table (
-  day date, store text, app_id text, title text, label text, role text, tags text[], location text, location_code integer, language text,
-  slot timestamptz, captured_at timestamptz, previous_slot timestamptz, field text, old_value text, new_value text, target_id integer,
+  day date, store text, app_id text, title text, label text, role text, tags text[], location text,
+    location_code integer, language text,
+  slot timestamptz, captured_at timestamptz, previous_slot timestamptz, field text, old_value text,
+    new_value text, target_id integer,
   app integer
 ) language sql stable parallel safe
 begin atomic
-  select c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.location, c.location_code, c.language, c.slot, c.captured_at,
+  select c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.location, c.location_code, c.language,
+    c.slot, c.captured_at,
     c.previous_slot, c.field, c.old_value, c.new_value, c.target_id, c.app
   from app_change c
   where c.project = in_project and c.day between from_day and to_day
     and c.slot >= (from_day - 1) + timetz '00:00+00' and c.slot < (to_day + 2) + timetz '00:00+00';
 end;
 comment on function app_changes(text, date, date) is
-  'The rows of app_change of a project in a range of its days. Reads the partitions of the range, and of each page the measurement before it.';
+  'The rows of app_change of a project in a range of its days. Reads the partitions of the range, and '
+  'of each page the measurement before it.';

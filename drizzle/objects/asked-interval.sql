@@ -1,6 +1,8 @@
--- The least and the greatest slot that there can be keep a range that is open at one end from being counted out.
+-- The least and the greatest slot that there can be keep a range that is open at one end from being counted
+-- out.
 create or replace view asked_interval as
-select p.project, j.timezone, p.every, min(p.first_slot) as first_slot, storerank_now() + interval '31 days' as last_slot
+select p.project, j.timezone, p.every, min(p.first_slot) as first_slot,
+  storerank_now() + interval '31 days' as last_slot
 from watch_period p
 join project j on j.name = p.project
 where p.target_id is not null
@@ -13,8 +15,9 @@ comment on column asked_interval.first_slot is 'The first slot of the first peri
 comment on column asked_interval.last_slot is 'No slot is later.';
 grant select on asked_interval to storerank_editor, storerank_reader;
 
--- Time zones are looked up once a slot here, and not once a slot of each list. `strict` for the same reason as project_lists.
--- `rows` of a year: with fewer the planner hashes the history and not the lists, with all its arrays.
+-- Time zones are looked up once a slot here, and not once a slot of each list. `strict` for the same reason
+-- as project_lists. `rows` of a year: with fewer the planner hashes the history and not the lists, with all
+-- its arrays.
 create or replace function project_slots(in_project text, from_day date, to_day date)
 returns table (slot timestamptz, every interval, day date, is_last boolean, is_only boolean)
 language sql stable strict parallel safe rows 400
@@ -33,4 +36,5 @@ begin atomic
   where c.day between from_day and to_day;
 end;
 comment on function project_slots(text, date, date) is
-  'The slots of each interval at which a project asks or asked for anything, in a range of its days: the day, and whether the slot is the last or the only one of the interval on it.';
+  'The slots of each interval at which a project asks or asked for anything, in a range of its days: '
+  'the day, and whether the slot is the last or the only one of the interval on it.';

@@ -1,6 +1,8 @@
--- Housekeeping keeps a task at least as long as the differences that the audit found of it, so the join finds it.
+-- Housekeeping keeps a task at least as long as the differences that the audit found of it, so the join finds
+-- it.
 create or replace view audit_problem as
-select d.found_at as at, d.kind, d.posted_at, d.path, g.store, g.function, g.subject, g.location_code, g.language_code,
+select d.found_at as at, d.kind, d.posted_at, d.path, g.store, g.function, g.subject, g.location_code,
+  g.language_code,
   k.slot, k.id as task_id, d.service_id, d.tag, d.tasks, d.service_micros * 0.000001 as service_usd,
   d.our_micros * 0.000001 as our_usd,
   case d.kind when 'cost' then (d.service_micros - d.our_micros) * 0.000001 end as adjusted_usd,
@@ -10,35 +12,53 @@ select d.found_at as at, d.kind, d.posted_at, d.path, g.store, g.function, g.sub
       dollars(d.service_micros - d.our_micros))
     when d.kind = 'missing' then format('We paid %s for this task, and the service does not list it. Our charge stays; ask '
       'the service what became of the task.', dollars(d.our_micros))
-    else format('The service took %s for %s that this database knows nothing of, posted on %s; the first is %s. %s',
+    else format(
+      'The service took %s for %s that this database knows nothing of, posted on %s; the first is %s. %s',
       dollars(d.service_micros), case d.tasks when 1 then '1 task' else d.tasks || ' tasks' end,
       to_char(d.posted_at at time zone 'UTC', 'YYYY-MM-DD'), d.service_id,
-      case when d.task_id is null then 'The tag is not ours: another program uses the account. If you know of none, change '
+      case when d.task_id is null
+        then 'The tag is not ours: another program uses the account. If you know of none, change '
           'its password.'
-        else 'The tag is that of a storerank: another one uses the account, or this database was restored from a copy that '
-          'is older than the task. When `storerank status` says that nothing is posted, it was: run `storerank recover`.' end)
+        else
+          'The tag is that of a storerank: another one uses the account, or this database was restored '
+          'from a copy that '
+          'is older than the task. When `storerank status` says that nothing is posted, it was: run '
+          '`storerank recover`.' end)
   end as message
 from audit_difference d
 left join task k on k.id = d.task_id
 left join target g on g.id = k.target_id;
 comment on view audit_problem is
-  'Where the service''s own list of tasks and our charges did not say the same, one row per task, for 90 days; of other programs one row per path and day.';
+  'Where the service''s own list of tasks and our charges did not say the same, one row per task, for '
+  '90 days; of other programs one row per path and day.';
 comment on column audit_problem.at is 'When the audit found it.';
-comment on column audit_problem.kind is 'missing (we were charged, the service does not list it), unknown (listed, and no charge of ours) or cost (another one; adjusted).';
-comment on column audit_problem.posted_at is 'When the service says that it was posted; of a missing task, when we say so.';
-comment on column audit_problem.path is 'The path of the call that posted it, as the service lists it; null when it does not.';
+comment on column audit_problem.kind is
+  'missing (we were charged, the service does not list it), unknown (listed, and no charge of ours) or '
+  'cost (another one; adjusted).';
+comment on column audit_problem.posted_at is
+  'When the service says that it was posted; of a missing task, when we say so.';
+comment on column audit_problem.path is
+  'The path of the call that posted it, as the service lists it; null when it does not.';
 comment on column audit_problem.store is 'ios_store or android_store; null when the task is not ours.';
-comment on column audit_problem.function is 'app_searches, app_info, app_list or app_reviews; null when the task is not ours.';
-comment on column audit_problem.subject is 'The keyword, the id of the app, or the collection; null when the task is not ours.';
+comment on column audit_problem.function is
+  'app_searches, app_info, app_list or app_reviews; null when the task is not ours.';
+comment on column audit_problem.subject is
+  'The keyword, the id of the app, or the collection; null when the task is not ours.';
 comment on column audit_problem.location_code is 'The code of the location at the service.';
 comment on column audit_problem.language_code is 'The language code.';
 comment on column audit_problem.slot is 'When the measurement was due; null when the task is not ours.';
 comment on column audit_problem.task_id is 'The task; null when it is not ours.';
-comment on column audit_problem.service_id is 'The id of the task at the service; of several, that of the first.';
-comment on column audit_problem.tag is 'The tag at the service, where it lists the task; of several, that of the first.';
-comment on column audit_problem.tasks is 'How many tasks the row speaks of: more than one only when they are not ours.';
-comment on column audit_problem.service_usd is 'What the service took, net of refunds; null when it does not list the task.';
-comment on column audit_problem.our_usd is 'What our books said before an adjustment; null when they had no charge.';
-comment on column audit_problem.adjusted_usd is 'By how much our books were adjusted; null unless kind is cost.';
+comment on column audit_problem.service_id is
+  'The id of the task at the service; of several, that of the first.';
+comment on column audit_problem.tag is
+  'The tag at the service, where it lists the task; of several, that of the first.';
+comment on column audit_problem.tasks is
+  'How many tasks the row speaks of: more than one only when they are not ours.';
+comment on column audit_problem.service_usd is
+  'What the service took, net of refunds; null when it does not list the task.';
+comment on column audit_problem.our_usd is
+  'What our books said before an adjustment; null when they had no charge.';
+comment on column audit_problem.adjusted_usd is
+  'By how much our books were adjusted; null unless kind is cost.';
 comment on column audit_problem.message is 'What differs, and what to do, as a sentence.';
 grant select on audit_problem to storerank_editor, storerank_reader;

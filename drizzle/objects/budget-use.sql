@@ -1,9 +1,12 @@
--- The days and months of a project are those of its time zone, and those of all together are UTC: as the budgets count them (`spend`).
+-- The days and months of a project are those of its time zone, and those of all together are UTC: as the
+-- budgets count them (`spend`).
 create or replace view budget_use as
-select s.project, b.period, coalesce(sum(m.spent) filter (where m.ends_at > b.begins_at), 0) * 0.000001 as spent_usd,
+select s.project, b.period, coalesce(sum(m.spent) filter (where m.ends_at > b.begins_at), 0)
+  * 0.000001 as spent_usd,
   coalesce(sum(m.reserved) filter (where m.ends_at > b.begins_at), 0) * 0.000001 as reserved_usd, b.limit_usd
 from (
-  select 0 as scope, null::text as project, 'UTC' as timezone, null::numeric as daily_usd, null::numeric as monthly_usd
+  select 0 as scope, null::text as project, 'UTC' as timezone, null::numeric as daily_usd,
+    null::numeric as monthly_usd
   union all
   select p.id, p.name, (
       select z.timezone from money_zone z
@@ -13,21 +16,27 @@ from (
 ) s
 cross join lateral (values
   ('day', date_trunc('day', storerank_now() at time zone s.timezone) at time zone s.timezone, s.daily_usd),
-  ('month', date_trunc('month', storerank_now() at time zone s.timezone) at time zone s.timezone, s.monthly_usd)
+  ('month', date_trunc('month', storerank_now() at time zone s.timezone) at time zone s.timezone,
+    s.monthly_usd)
 ) b (period, begins_at, limit_usd)
 left join lateral (
-  select t.ends_at, t.reserved_micros as reserved, t.charged_micros + t.refunded_micros + t.duplicate_micros + t.adjusted_micros as spent
+  select t.ends_at, t.reserved_micros as reserved, t.charged_micros + t.refunded_micros + t.duplicate_micros
+    + t.adjusted_micros as spent
   from spend t where t.scope = s.scope and t.begins_at > storerank_now() - interval '34 days'
   union all
-  select c.ends_at, c.reserved_micros, c.charged_micros + c.refunded_micros + c.duplicate_micros + c.adjusted_micros
+  select c.ends_at, c.reserved_micros, c.charged_micros + c.refunded_micros + c.duplicate_micros
+    + c.adjusted_micros
   from spend_change c where c.scope = s.scope
 ) m on true
 group by s.scope, s.project, b.period, b.limit_usd;
 comment on view budget_use is
-  'What the budgets of this day and this month have used: of each project in its time zone, and of all together in UTC. Spent and reserved count both.';
+  'What the budgets of this day and this month have used: of each project in its time zone, and of all '
+  'together in UTC. Spent and reserved count both.';
 comment on column budget_use.project is 'The project; null: all together.';
 comment on column budget_use.period is 'day or month.';
 comment on column budget_use.spent_usd is 'What the service took, less refunds.';
 comment on column budget_use.reserved_usd is 'What tasks that are not charged yet may cost.';
-comment on column budget_use.limit_usd is 'daily_usd or monthly_usd of the project; null when it is not set, and of all together, whose limits are settings of the runners.';
+comment on column budget_use.limit_usd is
+  'daily_usd or monthly_usd of the project; null when it is not set, and of all together, whose limits '
+  'are settings of the runners.';
 grant select on budget_use to storerank_editor, storerank_reader;

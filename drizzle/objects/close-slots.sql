@@ -9,7 +9,8 @@ begin
   end if;
   perform ensure_history_partitions(new.slot, new.slot);
   if of_function in ('app_info', 'app_reviews') then
-    insert into app_snapshot (target_id, slot, gap, reason) values (new.target_id, new.slot, 'failed', new.problem)
+    insert into app_snapshot (target_id, slot, gap, reason)
+      values (new.target_id, new.slot, 'failed', new.problem)
     on conflict (target_id, slot) do nothing;
   else
     perform store_gaps(array[new.target_id], array[new.slot], array['failed'], array[new.problem]);

@@ -1,9 +1,12 @@
 -- A number is never given to another endpoint: it stands in `task.endpoint` of what was posted.
-create or replace function endpoint_of(store text, function text) returns smallint language sql immutable parallel safe
+create or replace function endpoint_of(store text, function text) returns smallint
+  language sql immutable parallel safe
 return case store
-  when 'ios_store' then case function when 'app_searches' then 1 when 'app_info' then 2 when 'app_reviews' then 3
+  when 'ios_store' then case function when 'app_searches' then 1 when 'app_info' then 2 when 'app_reviews'
+    then 3
     when 'app_list' then 7 end
-  when 'android_store' then case function when 'app_searches' then 4 when 'app_info' then 5 when 'app_list' then 6
+  when 'android_store' then case function when 'app_searches' then 4 when 'app_info' then 5 when 'app_list'
+    then 6
     when 'app_reviews' then 8 end
 end;
 comment on function endpoint_of(text, text) is

@@ -1,4 +1,5 @@
--- The names of the jobs by one look-up each in the key of `job_run`, and not by reading the runs of three months.
+-- The names of the jobs by one look-up each in the key of `job_run`, and not by reading the runs of three
+-- months.
 create or replace view known_job as
 with recursive job as (
   select min(r.job) as name from job_run r

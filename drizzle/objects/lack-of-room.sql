@@ -1,5 +1,5 @@
--- A full disk refuses writing and nothing else, so that reading alone never notices. A megabyte of rows goes to a temporary file, which needs
--- no right, leaves nothing behind, and takes 10 ms.
+-- A full disk refuses writing and nothing else, so that reading alone never notices. A megabyte of rows goes
+-- to a temporary file, which needs no right, leaves nothing behind, and takes 10 ms.
 create or replace function lack_of_room() returns text language plpgsql stable set work_mem = '64kB' as $$
 begin
   perform count(*) from generate_series(1, 100000);
@@ -7,6 +7,7 @@ begin
 exception when insufficient_resources then
   return sqlerrm;
 end $$;
-comment on function lack_of_room() is 'Why the database server cannot write, such as a full disk; null while it can.';
+comment on function lack_of_room() is
+  'Why the database server cannot write, such as a full disk; null while it can.';
 revoke execute on function lack_of_room() from public;
 grant execute on function lack_of_room() to storerank_editor, storerank_reader;

@@ -1,7 +1,8 @@
--- Asked by target and project, periods are read by the target alone: the index of the project, which `nullif` and `offset 0` keep out,
--- would read all periods of the project for each.
+-- Asked by target and project, periods are read by the target alone: the index of the project, which `nullif`
+-- and `offset 0` keep out, would read all periods of the project for each.
 create or replace view list_watch as
-select nullif(p.project, '') as project, p.target_id, coalesce(k.tags, c.tags, '{}') as tags, coalesce(k.weight, 1) as weight
+select nullif(p.project, '') as project, p.target_id, coalesce(k.tags, c.tags, '{}') as tags,
+  coalesce(k.weight, 1) as weight
 from watch_period p
 left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
 left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
@@ -12,9 +13,11 @@ where p.target_id is not null and not exists (
   offset 0
 );
 comment on view list_watch is
-  'What the watch that follows a target now, or followed it last, says of it: an opinion of today on all of its history.';
+  'What the watch that follows a target now, or followed it last, says of it: an opinion of today on '
+  'all of its history.';
 comment on column list_watch.project is 'The project.';
 comment on column list_watch.target_id is 'The measured target: what ranking, task and charge call it.';
 comment on column list_watch.tags is 'Its tags; none when the watch is gone, and of pages and reviews.';
-comment on column list_watch.weight is 'What the keyword is worth beside the others; 1 for anything else, and when the watch is gone.';
+comment on column list_watch.weight is
+  'What the keyword is worth beside the others; 1 for anything else, and when the watch is gone.';
 grant select on list_watch to storerank_editor, storerank_reader;

@@ -1,16 +1,19 @@
--- Money: how an amount is split, on which days it counts, and what each budget has left. Every transition of src/ledger inserts what it
--- moves into `spend_change`, so the totals are never computed from the charges.
+-- Money: how an amount is split, on which days it counts, and what each budget has left. Every transition of
+-- src/ledger inserts what it moves into `spend_change`, so the totals are never computed from the charges.
 
 create or replace function dollars(micros bigint) returns text language sql immutable parallel safe
-return case when micros < 0 then '-' else '' end || '$' || to_char(abs(micros) * 0.000001, 'FM9999999999990.009999');
-comment on function dollars(bigint) is 'Money as a person reads it: at least two decimals, and no zeros after what counts.';
+return case when micros < 0 then '-' else '' end || '$' || to_char(abs(micros) * 0.000001,
+  'FM9999999999990.009999');
+comment on function dollars(bigint) is
+  'Money as a person reads it: at least two decimals, and no zeros after what counts.';
 
 -- Shares of a negative amount add up too: the remainder has the sign of the amount.
 create or replace function share_of(amount bigint, payers integer, place bigint) returns bigint
 language sql immutable parallel safe
 return amount / payers + case when place = 1 then amount % payers when place is not null then 0 end;
 comment on function share_of(bigint, integer, bigint) is
-  'The share of the payer at a place (from 1) of an amount: equal shares, and the remainder to the first. They add up exactly. Without a place, which is that of one who does not pay, null.';
+  'The share of the payer at a place (from 1) of an amount: equal shares, and the remainder to the '
+  'first. They add up exactly. Without a place, which is that of one who does not pay, null.';
 
 create or replace function task_price(depth smallint, unit_results integer, unit_micros bigint) returns bigint
 language sql immutable parallel safe
@@ -52,8 +55,9 @@ revoke execute on function begin_money_zone() from public;
 create or replace trigger begin_money_zone after insert on project
 for each row execute function begin_money_zone();
 
--- The holder of the ledger's lock calls it, so that one transaction at a time folds, and only when there are many rows: a claim that
--- folds each time would delete as much as it reads. The sum of `spend` and `spend_change` is right at any moment.
+-- The holder of the ledger's lock calls it, so that one transaction at a time folds, and only when there are
+-- many rows: a claim that folds each time would delete as much as it reads. The sum of `spend` and
+-- `spend_change` is right at any moment.
 create or replace function fold_spend(at_least integer default 1) returns void language plpgsql as $$
 begin
   if not exists (select from spend_change offset at_least - 1) then
@@ -62,12 +66,14 @@ begin
   with change as (delete from spend_change returning *),
   day as (
     select scope, begins_at, max(ends_at) as ends_at, sum(reserved_micros) as reserved_micros,
-      sum(charged_micros) as charged_micros, sum(refunded_micros) as refunded_micros, sum(duplicate_micros) as duplicate_micros,
+      sum(charged_micros) as charged_micros, sum(refunded_micros) as refunded_micros,
+        sum(duplicate_micros) as duplicate_micros,
       sum(adjusted_micros) as adjusted_micros, sum(tasks_charged) as tasks_charged
     from change group by scope, begins_at
   ),
   folded as (
-    insert into spend as s (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+    insert into spend as s (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+      duplicate_micros,
       adjusted_micros, tasks_charged)
     select * from day
     on conflict (scope, begins_at) do update set ends_at = greatest(s.ends_at, excluded.ends_at),
@@ -78,20 +84,24 @@ begin
       adjusted_micros = s.adjusted_micros + excluded.adjusted_micros,
       tasks_charged = s.tasks_charged + excluded.tasks_charged
   )
-  update ledger l set reserved_micros = l.reserved_micros + d.reserved, taken_micros = l.taken_micros + d.taken
+  update ledger l set reserved_micros = l.reserved_micros + d.reserved,
+    taken_micros = l.taken_micros + d.taken
   from (
     select sum(reserved_micros) as reserved, sum(charged_micros + duplicate_micros) as taken
     from change where scope = 0
   ) d where d.reserved is not null and (d.reserved, d.taken) <> (0, 0);
 end $$;
-comment on function fold_spend(integer) is 'Adds what transitions have written to spend_change to the totals in spend and ledger.';
+comment on function fold_spend(integer) is
+  'Adds what transitions have written to spend_change to the totals in spend and ledger.';
 revoke execute on function fold_spend(integer) from public;
 
--- A day is found by its end. When the time zone of a project is changed, a day of the old zone may overlap one of the new: for at most
--- a day too much is counted, and never too little.
-create or replace function spent_since(of_scope integer, since timestamptz) returns bigint language sql stable parallel safe
+-- A day is found by its end. When the time zone of a project is changed, a day of the old zone may overlap
+-- one of the new: for at most a day too much is counted, and never too little.
+create or replace function spent_since(of_scope integer, since timestamptz) returns bigint
+  language sql stable parallel safe
 return (
-  select coalesce(sum(s.reserved_micros + s.charged_micros + s.refunded_micros + s.duplicate_micros + s.adjusted_micros), 0)::bigint
+  select coalesce(sum(s.reserved_micros + s.charged_micros + s.refunded_micros + s.duplicate_micros
+    + s.adjusted_micros), 0)::bigint
   from (
     select * from spend
     where scope = of_scope and begins_at > since - interval '2 days' and ends_at > since
@@ -100,24 +110,29 @@ return (
   ) s
 );
 comment on function spent_since(integer, timestamptz) is
-  'What is spent and reserved in the days that end after an instant, in micro-dollars, of a project or of all (scope 0).';
+  'What is spent and reserved in the days that end after an instant, in micro-dollars, of a project or '
+  'of all (scope 0).';
 
--- One statement for any number of projects. Days and months are computed once for each time zone, `spend` is read by the days that a budget of
--- its project has, and `spend_change` is added up before it is joined: a claim asks for all of its payers behind the lock.
+-- One statement for any number of projects. Days and months are computed once for each time zone, `spend` is
+-- read by the days that a budget of its project has, and `spend_change` is added up before it is joined: a
+-- claim asks for all of its payers behind the lock.
 create or replace function project_money(at_time timestamptz, of_projects integer[] default null)
 returns table (
-  project_id integer, project text, day_begins timestamptz, daily_micros bigint, monthly_micros bigint, day_micros bigint,
+  project_id integer, project text, day_begins timestamptz, daily_micros bigint, monthly_micros bigint,
+    day_micros bigint,
   month_micros bigint
 )
 language sql stable
 begin atomic
   with of_project as materialized (
     select p.id, (
-      select m.timezone from money_zone m where m.project_id = p.id and m.since <= at_time order by m.since desc limit 1
+      select m.timezone from money_zone m where m.project_id = p.id and m.since <= at_time
+        order by m.since desc limit 1
     ) as timezone
     from project p where of_projects is null or p.id = any (of_projects)
   ), zone as materialized (
-    select z.timezone, date_trunc('day', at_time at time zone z.timezone) at time zone z.timezone as day_begins,
+    select z.timezone, date_trunc('day',
+      at_time at time zone z.timezone) at time zone z.timezone as day_begins,
       date_trunc('month', at_time at time zone z.timezone) at time zone z.timezone as month_begins
     from (select distinct timezone from of_project) z
   )
@@ -132,10 +147,12 @@ begin atomic
       coalesce(sum(m.micros) filter (where t.ends_at > z.month_begins), 0)::bigint as month_micros
     from spend t
     cross join lateral (
-      select t.reserved_micros + t.charged_micros + t.refunded_micros + t.duplicate_micros + t.adjusted_micros as micros
+      select t.reserved_micros + t.charged_micros + t.refunded_micros + t.duplicate_micros
+        + t.adjusted_micros as micros
     ) m
     where t.scope = p.id and t.begins_at >
-      case when p.monthly_usd is not null then z.month_begins when p.daily_usd is not null then z.day_begins end - interval '2 days'
+      case when p.monthly_usd is not null then z.month_begins when p.daily_usd is not null
+        then z.day_begins end - interval '2 days'
   ) s
   left join (
     select e.scope, sum(e.micros) filter (where e.ends_at > z.day_begins)::bigint as day_micros,
@@ -149,18 +166,21 @@ begin atomic
   ) c on c.scope = p.id;
 end;
 comment on function project_money(timestamptz, integer[]) is
-  'The budgets of each project, or of some, and what is spent or reserved of each budget in its day and month; null where it has no such budget.';
+  'The budgets of each project, or of some, and what is spent or reserved of each budget in its day and'
+  ' month; null where it has no such budget.';
 
--- Effective budget = the least of our own settings, the account's limit and its balance. Days of the service are UTC. The money that the
--- account says it has spent includes all charges until it was read; the charges since then are the rise of `ledger_taken()`. An
--- adjustment counts on top only when its charge is younger than that: an older charge is in the account's own figure in full,
--- whenever the audit adjusts it. Adjustments are few, and have an index of their own.
+-- Effective budget = the least of our own settings, the account's limit and its balance. Days of the service
+-- are UTC. The money that the account says it has spent includes all charges until it was read; the charges
+-- since then are the rise of `ledger_taken()`. An adjustment counts on top only when its charge is younger
+-- than that: an older charge is in the account's own figure in full, whenever the audit adjusts it.
+-- Adjustments are few, and have an index of their own.
 create or replace function overall_money(at_time timestamptz, max_day_micros bigint, max_month_micros bigint)
 returns table (limited_by text, set_by text, period text, limit_micros bigint, used_micros bigint)
 language sql stable
 begin atomic
   with used as (
-    select spent_since(0, date_trunc('day', at_time, 'UTC')) as day, spent_since(0, date_trunc('month', at_time, 'UTC')) as month
+    select spent_since(0, date_trunc('day', at_time, 'UTC')) as day,
+      spent_since(0, date_trunc('month', at_time, 'UTC')) as month
   ), account as (
     select u.* from account_usage u order by u.fetched_at desc limit 1
   ), since as (
@@ -173,23 +193,28 @@ begin atomic
       select sum(amount_micros) as adjusted from charge where kind = 'adjustment' and at >= a.fetched_at
     ) d
   )
-  select 'MAX_USD_PER_DAY', 'settings', 'day', max_day_micros, used.day from used where max_day_micros is not null
+  select 'MAX_USD_PER_DAY', 'settings', 'day', max_day_micros, used.day from used
+    where max_day_micros is not null
   union all
-  select 'MAX_USD_PER_MONTH', 'settings', 'month', max_month_micros, used.month from used where max_month_micros is not null
+  select 'MAX_USD_PER_MONTH', 'settings', 'month', max_month_micros, used.month from used
+    where max_month_micros is not null
   union all
   select 'the account''s limit per day', 'account', 'day', a.day_limit_micros,
     greatest(used.day, since.micros
-      + case when a.fetched_at >= date_trunc('day', at_time, 'UTC') then coalesce(a.day_spent_micros, 0) else 0 end)
+      + case when a.fetched_at >= date_trunc('day', at_time, 'UTC') then coalesce(a.day_spent_micros, 0)
+        else 0 end)
   from used, account a, since where a.day_limit_micros is not null
   union all
   select 'the account''s balance', 'account', 'balance', a.balance_micros, since.micros
   from account a, since where a.balance_micros is not null;
 end;
 comment on function overall_money(timestamptz, bigint, bigint) is
-  'Every budget that holds for all projects together, and how much of it is used: its name for people, whether the settings or the account set it, and its period (day, month or balance).';
+  'Every budget that holds for all projects together, and how much of it is used: its name for people, '
+  'whether the settings or the account set it, and its period (day, month or balance).';
 
--- The balance has no period of its own, so it is measured by what yesterday cost, or today so far if that is more: UTC days, as the ledger
--- counts them. People who may only read ask it too, from the dashboard of operators.
+-- The balance has no period of its own, so it is measured by what yesterday cost, or today so far if that is
+-- more: UTC days, as the ledger counts them. People who may only read ask it too, from the dashboard of
+-- operators.
 create or replace function low_balance() returns text language sql stable
 security definer set search_path = public, pg_temp
 begin atomic
@@ -202,16 +227,20 @@ begin atomic
       where scope = 0 and ends_at > storerank_now() - interval '1 day' group by begins_at
     ) d
   )
-  select format('What is left of %s is no more than yesterday or today cost: add money to the account.', b.limited_by)
+  select format('What is left of %s is no more than yesterday or today cost: add money to the account.',
+    b.limited_by)
   from overall_money(storerank_now(), null, null) b, dearest_day
   where b.period = 'balance' and b.limit_micros - b.used_micros <= dearest_day.micros;
 end;
-comment on function low_balance() is 'That the balance of the account may not last for another day, as a sentence; null while it does, and while it is not known.';
+comment on function low_balance() is
+  'That the balance of the account may not last for another day, as a sentence; null while it does, and '
+  'while it is not known.';
 revoke execute on function low_balance() from public;
 grant execute on function low_balance() to storerank_editor, storerank_reader;
 
--- For a database whose money was changed by hand. The caller holds the ledger's lock; transitions that commit meanwhile would be
--- counted twice or not at all, so nothing else may run. Days whose charges are pruned, or some of them, stay as they are.
+-- For a database whose money was changed by hand. The caller holds the ledger's lock; transitions that commit
+-- meanwhile would be counted twice or not at all, so nothing else may run. Days whose charges are pruned, or
+-- some of them, stay as they are.
 create or replace function recount_spend() returns void language plpgsql as $$
 declare
   charges_from timestamptz := coalesce((select max(before) from pruned_charge), '-infinity');
@@ -219,15 +248,19 @@ begin
   perform fold_spend();
   delete from spend where begins_at >= charges_from;
   update ledger set (reserved_micros, taken_micros) = (
-    select coalesce(sum(reserved_micros), 0), coalesce(sum(charged_micros + duplicate_micros), 0) from spend where scope = 0);
-  insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+    select coalesce(sum(reserved_micros), 0), coalesce(sum(charged_micros + duplicate_micros), 0) from spend
+      where scope = 0);
+  insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+    duplicate_micros,
     adjusted_micros, tasks_charged)
   select d.scope, d.begins_at, d.ends_at, coalesce(sum(m.micros) filter (where m.kind = 'reserved'), 0),
-    coalesce(sum(m.micros) filter (where m.kind = 'charge'), 0), coalesce(sum(m.micros) filter (where m.kind = 'refund'), 0),
+    coalesce(sum(m.micros) filter (where m.kind = 'charge'), 0),
+      coalesce(sum(m.micros) filter (where m.kind = 'refund'), 0),
     coalesce(sum(m.micros) filter (where m.kind = 'duplicate'), 0),
     coalesce(sum(m.micros) filter (where m.kind = 'adjustment'), 0), count(*) filter (where m.kind = 'charge')
   from (
-    select y.project_id, k.reserved_at as at, 'reserved' as kind, share_of(k.estimate_micros, cardinality(k.payers), y.place) as micros
+    select y.project_id, k.reserved_at as at, 'reserved' as kind,
+      share_of(k.estimate_micros, cardinality(k.payers), y.place) as micros
     from reserving_task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
     union all
     select c.project_id, c.at, c.kind, c.amount_micros from charge c
@@ -236,7 +269,8 @@ begin
   group by 1, 2, 3;
   perform fold_spend();
 end $$;
-comment on function recount_spend() is 'Computes the totals anew from charges and tasks. Only while nothing else runs.';
+comment on function recount_spend() is
+  'Computes the totals anew from charges and tasks. Only while nothing else runs.';
 revoke execute on function recount_spend() from public;
 
 insert into ledger default values on conflict do nothing;

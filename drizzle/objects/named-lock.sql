@@ -10,9 +10,10 @@ comment on function wait_for_lock(text) is
   'Waits until no other transaction holds the lock of this name, and holds it to the end of the transaction.';
 revoke execute on function wait_for_lock(text) from public;
 
--- Until the end of the session, and no transaction stays open for it, which would keep vacuum from its work. What shows that the holder
--- lives is an advisory lock on a number that it has drawn itself: the server frees it when the session ends, and a pooler when the
--- client does. Whoever else asks for that number has another process id.
+-- Until the end of the session, and no transaction stays open for it, which would keep vacuum from its work.
+-- What shows that the holder lives is an advisory lock on a number that it has drawn itself: the server frees
+-- it when the session ends, and a pooler when the client does. Whoever else asks for that number has another
+-- process id.
 create or replace function is_lock_held(of_name text) returns boolean language sql stable as $$
   select exists (
     select from named_lock n join pg_locks l
@@ -22,7 +23,8 @@ create or replace function is_lock_held(of_name text) returns boolean language s
     where n.name = of_name
   )
 $$;
-comment on function is_lock_held(text) is 'Whether a session that lives holds the lock of this name to its end.';
+comment on function is_lock_held(text) is
+  'Whether a session that lives holds the lock of this name to its end.';
 revoke execute on function is_lock_held(text) from public;
 
 create or replace function hold_lock(of_name text) returns boolean language plpgsql volatile as $$
@@ -33,7 +35,8 @@ begin
   if is_lock_held(of_name) or not pg_try_advisory_lock(drawn) then
     return false;
   end if;
-  update named_lock set pid = pg_backend_pid(), key = drawn, taken_at = clock_timestamp() where name = of_name;
+  update named_lock set pid = pg_backend_pid(), key = drawn, taken_at = clock_timestamp()
+    where name = of_name;
   return true;
 end $$;
 comment on function hold_lock(text) is

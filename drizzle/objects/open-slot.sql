@@ -12,13 +12,15 @@ cross join lateral unnest(array(
   union
   select due at time zone 'UTC'
   from generate_series(
-    greatest(p.first_slot, slot_of(p.every, (select least(opened_to, storerank_now()) from ledger))) at time zone 'UTC',
+    greatest(p.first_slot, slot_of(p.every, (select least(opened_to, storerank_now())
+      from ledger))) at time zone 'UTC',
     least(p.last_slot, (select storerank_now())) at time zone 'UTC', p.every) as due
 )) s (slot)
 where p.target_id is not null and s.slot <= (select storerank_now())
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, 'missed');
 comment on view open_slot is
-  'The slots that a watch period asked for and that are not closed, or whose task is open: the current one, and older ones. Those that are measured already, or a gap, are among them.';
+  'The slots that a watch period asked for and that are not closed, or whose task is open: the current '
+  'one, and older ones. Those that are measured already, or a gap, are among them.';
 comment on column open_slot.period_id is 'The watch period: watch_period.id.';
 comment on column open_slot.project is 'The project.';
 comment on column open_slot.kind is 'keyword, chart, app (its page) or reviews.';

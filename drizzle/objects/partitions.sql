@@ -1,5 +1,7 @@
--- A partition is made apart and then attached: `create table … partition of` would lock the parent against every reader.
-create or replace function ensure_history_partitions(from_slot timestamptz, to_slot timestamptz) returns integer
+-- A partition is made apart and then attached: `create table … partition of` would lock the parent against
+-- every reader.
+create or replace function ensure_history_partitions(from_slot timestamptz,
+  to_slot timestamptz) returns integer
 language plpgsql as $$
 declare
   parent text;
@@ -9,7 +11,8 @@ declare
 begin
   for first in
     select m at time zone 'UTC' from generate_series(
-      date_trunc('month', from_slot at time zone 'UTC'), date_trunc('month', to_slot at time zone 'UTC'), '1 month') m
+      date_trunc('month', from_slot at time zone 'UTC'), date_trunc('month', to_slot at time zone 'UTC'),
+        '1 month') m
   loop
     foreach parent in array array['ranking', 'app_snapshot', 'page'] loop
       part := parent || '_' || to_char(first at time zone 'UTC', 'YYYYMM');
@@ -20,7 +23,8 @@ begin
         select from pg_class c where c.relname = part and c.relnamespace = (
           select p.relnamespace from pg_class p where p.oid = parent::regclass)
       );
-      execute format('create table %I (like %I including defaults including constraints including storage)', part, parent);
+      execute format('create table %I (like %I including defaults including constraints including storage)',
+        part, parent);
       execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, part,
         first, (first at time zone 'UTC' + interval '1 month') at time zone 'UTC');
       made := made + 1;
@@ -29,5 +33,6 @@ begin
   return made;
 end $$;
 comment on function ensure_history_partitions(timestamptz, timestamptz) is
-  'Makes the monthly partitions of ranking, app_snapshot and page that are missing for these slots; returns how many.';
+  'Makes the monthly partitions of ranking, app_snapshot and page that are missing for these slots; '
+  'returns how many.';
 revoke execute on function ensure_history_partitions(timestamptz, timestamptz) from public;

@@ -4,7 +4,8 @@ from open_slot s
 where s.kind in ('keyword', 'chart')
   and not exists (select from ranking_row r where r.target_id = s.target_id and r.slot = s.slot offset 0);
 comment on view pending_ranking is
-  'The slots of keywords and charts that a watch period asked for and the history has no row of: the current one, and older ones until they are closed.';
+  'The slots of keywords and charts that a watch period asked for and the history has no row of: the '
+  'current one, and older ones until they are closed.';
 comment on column pending_ranking.period_id is 'The watch period: watch_period.id.';
 comment on column pending_ranking.project is 'The project.';
 comment on column pending_ranking.kind is 'keyword or chart.';
@@ -13,9 +14,10 @@ comment on column pending_ranking.every is 'How often it is asked for.';
 comment on column pending_ranking.slot is 'When the measurement was due.';
 grant select on pending_ranking to storerank_editor, storerank_reader;
 
--- What pending_ranking says, with the range once more for the history: a slot that is one of its rows is in the range too, and by the range all
--- other partitions are left out before they are opened, which ten years' cost three times what is asked.
--- `strict` for the same reason as project_lists: else lists are looked up once for each slot.
+-- What pending_ranking says, with the range once more for the history: a slot that is one of its rows is in
+-- the range too, and by the range all other partitions are left out before they are opened, which ten years'
+-- cost three times what is asked. `strict` for the same reason as project_lists: else lists are looked up
+-- once for each slot.
 create or replace function pending_rankings(in_project text, from_day date, to_day date)
 returns table (period_id bigint, target_id integer, slot timestamptz)
 language sql stable strict parallel safe rows 1000
@@ -31,4 +33,5 @@ begin atomic
       offset 0
     );
 end;
-comment on function pending_rankings(text, date, date) is 'The rows of pending_ranking of a project in a range of its days, and some of the days beside it.';
+comment on function pending_rankings(text, date, date) is
+  'The rows of pending_ranking of a project in a range of its days, and some of the days beside it.';

@@ -24,7 +24,8 @@ comment on column project_app.label is 'What the project calls the app.';
 comment on column project_app.role is 'own or competitor, as last said.';
 comment on column project_app.ended_at is 'When it was last watched; null while it is.';
 comment on column project_app.app is 'The app in the dictionary: app.id.';
-comment on column project_app.tags is 'The tags of the watch on the app, as they are now; none when the watch is gone.';
+comment on column project_app.tags is
+  'The tags of the watch on the app, as they are now; none when the watch is gone.';
 
 -- `strict` for the same reason as project_lists.
 create or replace function project_apps(in_project text)

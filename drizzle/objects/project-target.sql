@@ -23,9 +23,12 @@ comment on column project_target.store is 'ios_store or android_store.';
 comment on column project_target.function is 'app_searches, app_list, app_info or app_reviews.';
 comment on column project_target.keyword is 'The keyword; null for anything else.';
 comment on column project_target.collection is 'The collection of a chart; null for anything else.';
-comment on column project_target.category is 'The category of a chart; null for anything else, and for all of the collection.';
-comment on column project_target.app_id is 'The id of the app whose page or reviews it is; null for keywords and charts.';
-comment on column project_target.location is 'The name of the location; its code until the references are loaded.';
+comment on column project_target.category is
+  'The category of a chart; null for anything else, and for all of the collection.';
+comment on column project_target.app_id is
+  'The id of the app whose page or reviews it is; null for keywords and charts.';
+comment on column project_target.location is
+  'The name of the location; its code until the references are loaded.';
 comment on column project_target.location_code is 'The code of the location at the service.';
 comment on column project_target.language is 'The language code.';
 comment on column project_target.tags is 'The tags of the watch, as they are now; none when it is gone.';
@@ -38,11 +41,14 @@ comment on column project_target.target_id is 'The measured target: what ranking
 -- `strict` for the same reason as project_lists.
 create or replace function project_targets(in_project text)
 returns table (
-  store text, function text, keyword text, collection text, category text, app_id text, location text, location_code integer,
-  language text, tags text[], every interval, depth smallint, priority smallint, ended_at timestamptz, target_id integer
+  store text, function text, keyword text, collection text, category text, app_id text, location text,
+    location_code integer,
+  language text, tags text[], every interval, depth smallint, priority smallint, ended_at timestamptz,
+    target_id integer
 ) language sql stable strict parallel safe rows 1000
 begin atomic
-  select t.store, t.function, t.keyword, t.collection, t.category, t.app_id, t.location, t.location_code, t.language, t.tags, t.every, t.depth, t.priority, t.ended_at, t.target_id
+  select t.store, t.function, t.keyword, t.collection, t.category, t.app_id, t.location, t.location_code,
+    t.language, t.tags, t.every, t.depth, t.priority, t.ended_at, t.target_id
   from project_target t
   where t.project = in_project;
 end;

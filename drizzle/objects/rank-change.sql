@@ -82,12 +82,17 @@ comment on column rank_change.store is 'ios_store or android_store.';
 comment on column rank_change.list is 'keyword or chart.';
 comment on column rank_change.keyword is 'The keyword, as it was watched; null for a chart.';
 comment on column rank_change.collection is 'The collection of a chart; null for a keyword.';
-comment on column rank_change.category is 'The category of a chart; null for a keyword, and for all of the collection.';
-comment on column rank_change.location is 'The name of the location; its code until the references are loaded.';
+comment on column rank_change.category is
+  'The category of a chart; null for a keyword, and for all of the collection.';
+comment on column rank_change.location is
+  'The name of the location; its code until the references are loaded.';
 comment on column rank_change.location_code is 'The code of the location at the service.';
 comment on column rank_change.language is 'The language code.';
-comment on column rank_change.tags is 'The tags of the watch on it, as they are now; none when the watch is gone.';
-comment on column rank_change.weight is 'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch is gone.';
+comment on column rank_change.tags is
+  'The tags of the watch on it, as they are now; none when the watch is gone.';
+comment on column rank_change.weight is
+  'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch '
+  'is gone.';
 comment on column rank_change.app_id is 'The id of the app in its store.';
 comment on column rank_change.title is 'The title of the app, as last seen; null until a result names it.';
 comment on column rank_change.label is 'What the project calls the app.';
@@ -96,22 +101,39 @@ comment on column rank_change.day is 'The day of the slot in the time zone of th
 comment on column rank_change.slot is 'When the measurement was due.';
 comment on column rank_change.captured_at is 'When it was measured; null unless it was.';
 comment on column rank_change.rank is 'The organic rank; null unless outcome is ranked.';
-comment on column rank_change.absolute_rank is 'The rank when advertisements and bundles are counted too; null unless outcome is ranked.';
+comment on column rank_change.absolute_rank is
+  'The rank when advertisements and bundles are counted too; null unless outcome is ranked.';
 comment on column rank_change.depth is 'How many ranks were asked for: "not in top" means not among these.';
 comment on column rank_change.results_count is 'How many results the store said that there are.';
-comment on column rank_change.outcome is 'ranked; not_in_top (measured, and not within depth); failed (no result, or the app is not in what of it could be read); or without a measurement: budget, missed, html_only, pending.';
-comment on column rank_change.reason is 'Why there is no measurement, when that is known, or what of it could not be read.';
-comment on column rank_change.check_url is 'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
+comment on column rank_change.outcome is
+  'ranked; not_in_top (measured, and not within depth); failed (no result, or the app is not in what of '
+  'it could be read); or without a measurement: budget, missed, html_only, pending.';
+comment on column rank_change.reason is
+  'Why there is no measurement, when that is known, or what of it could not be read.';
+comment on column rank_change.check_url is
+  'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
 comment on column rank_change.every is 'How often it is asked for.';
 comment on column rank_change.target_id is 'The measured target: what ranking, task and charge call it.';
 comment on column rank_change.app is 'The app in the dictionary: app.id.';
-comment on column rank_change.rank_1d is 'The rank exactly one day before slot; null when it was not measured then, or not ranked.';
-comment on column rank_change.change_1d is 'Ranks climbed in one day, negative when it fell; at least so many when one end is not_in_top; null when either end was not measured.';
-comment on column rank_change.rank_7d is 'The rank exactly 7 days before slot; null when it was not measured then, or not ranked.';
-comment on column rank_change.change_7d is 'Ranks climbed in 7 days, negative when it fell; at least so many when one end is not_in_top; null when either end was not measured.';
-comment on column rank_change.rank_30d is 'The rank exactly 30 days before slot; null when it was not measured then, or not ranked.';
-comment on column rank_change.change_30d is 'Ranks climbed in 30 days, negative when it fell; at least so many when one end is not_in_top; null when either end was not measured.';
-comment on column rank_change.outcome_1d is 'The outcome exactly one day before slot, as in outcome; null when nothing was asked for then.';
-comment on column rank_change.outcome_7d is 'The outcome exactly 7 days before slot, as in outcome; null when nothing was asked for then.';
-comment on column rank_change.outcome_30d is 'The outcome exactly 30 days before slot, as in outcome; null when nothing was asked for then.';
+comment on column rank_change.rank_1d is
+  'The rank exactly one day before slot; null when it was not measured then, or not ranked.';
+comment on column rank_change.change_1d is
+  'Ranks climbed in one day, negative when it fell; at least so many when one end is not_in_top; null '
+  'when either end was not measured.';
+comment on column rank_change.rank_7d is
+  'The rank exactly 7 days before slot; null when it was not measured then, or not ranked.';
+comment on column rank_change.change_7d is
+  'Ranks climbed in 7 days, negative when it fell; at least so many when one end is not_in_top; null when'
+  ' either end was not measured.';
+comment on column rank_change.rank_30d is
+  'The rank exactly 30 days before slot; null when it was not measured then, or not ranked.';
+comment on column rank_change.change_30d is
+  'Ranks climbed in 30 days, negative when it fell; at least so many when one end is not_in_top; null '
+  'when either end was not measured.';
+comment on column rank_change.outcome_1d is
+  'The outcome exactly one day before slot, as in outcome; null when nothing was asked for then.';
+comment on column rank_change.outcome_7d is
+  'The outcome exactly 7 days before slot, as in outcome; null when nothing was asked for then.';
+comment on column rank_change.outcome_30d is
+  'The outcome exactly 30 days before slot, as in outcome; null when nothing was asked for then.';
 grant select on rank_change to storerank_editor, storerank_reader;

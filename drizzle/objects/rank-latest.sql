@@ -38,12 +38,17 @@ comment on column rank_latest.store is 'ios_store or android_store.';
 comment on column rank_latest.list is 'keyword or chart.';
 comment on column rank_latest.keyword is 'The keyword, as it was watched; null for a chart.';
 comment on column rank_latest.collection is 'The collection of a chart; null for a keyword.';
-comment on column rank_latest.category is 'The category of a chart; null for a keyword, and for all of the collection.';
-comment on column rank_latest.location is 'The name of the location; its code until the references are loaded.';
+comment on column rank_latest.category is
+  'The category of a chart; null for a keyword, and for all of the collection.';
+comment on column rank_latest.location is
+  'The name of the location; its code until the references are loaded.';
 comment on column rank_latest.location_code is 'The code of the location at the service.';
 comment on column rank_latest.language is 'The language code.';
-comment on column rank_latest.tags is 'The tags of the watch on it, as they are now; none when the watch is gone.';
-comment on column rank_latest.weight is 'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch is gone.';
+comment on column rank_latest.tags is
+  'The tags of the watch on it, as they are now; none when the watch is gone.';
+comment on column rank_latest.weight is
+  'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch '
+  'is gone.';
 comment on column rank_latest.app_id is 'The id of the app in its store.';
 comment on column rank_latest.title is 'The title of the app, as last seen; null until a result names it.';
 comment on column rank_latest.label is 'What the project calls the app.';
@@ -52,12 +57,17 @@ comment on column rank_latest.day is 'The day of the slot in the time zone of th
 comment on column rank_latest.slot is 'When the measurement was due.';
 comment on column rank_latest.captured_at is 'When it was measured; null unless it was.';
 comment on column rank_latest.rank is 'The organic rank; null unless outcome is ranked.';
-comment on column rank_latest.absolute_rank is 'The rank when advertisements and bundles are counted too; null unless outcome is ranked.';
+comment on column rank_latest.absolute_rank is
+  'The rank when advertisements and bundles are counted too; null unless outcome is ranked.';
 comment on column rank_latest.depth is 'How many ranks were asked for: "not in top" means not among these.';
 comment on column rank_latest.results_count is 'How many results the store said that there are.';
-comment on column rank_latest.outcome is 'ranked; not_in_top (measured, and not within depth); failed (no result, or the app is not in what of it could be read); or without a measurement: budget, missed, html_only, pending.';
-comment on column rank_latest.reason is 'Why there is no measurement, when that is known, or what of it could not be read.';
-comment on column rank_latest.check_url is 'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
+comment on column rank_latest.outcome is
+  'ranked; not_in_top (measured, and not within depth); failed (no result, or the app is not in what of '
+  'it could be read); or without a measurement: budget, missed, html_only, pending.';
+comment on column rank_latest.reason is
+  'Why there is no measurement, when that is known, or what of it could not be read.';
+comment on column rank_latest.check_url is
+  'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
 comment on column rank_latest.every is 'How often it is asked for.';
 comment on column rank_latest.target_id is 'The measured target: what ranking, task and charge call it.';
 comment on column rank_latest.app is 'The app in the dictionary: app.id.';

@@ -47,9 +47,12 @@ comment on table rank_weight is
   '11.0, 8.0, 7.2, 5.1, 4.0, 3.2, 2.8 and 2.5 % of 80 million keywords), continued as it ends, each rank by '
   '25/28 less than the one before, up to rank 100.';
 comment on column rank_weight.curve is 'The name of the curve: reciprocal, clicks, or one of your own.';
-comment on column rank_weight.rank is 'The organic rank. A rank that the curve does not name is worth nothing.';
+comment on column rank_weight.rank is
+  'The organic rank. A rank that the curve does not name is worth nothing.';
 comment on column rank_weight.weight is 'What the rank is worth; only its ratio to that of rank 1 counts.';
-comment on column keyword_watch.weight is 'What the keyword is worth beside the others of its project, in visibility and share of voice: 0 to 1000000, 1 unless it is said.';
+comment on column keyword_watch.weight is
+  'What the keyword is worth beside the others of its project, in visibility and share of voice: 0 to '
+  '1000000, 1 unless it is said.';
 comment on table annotation is
   'Notes of a project on its days: a campaign, an outage. The view project_event shows them beside the '
   'releases.';

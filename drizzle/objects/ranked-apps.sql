@@ -1,7 +1,9 @@
 create or replace view ranked_apps as
-select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language, p.tags, p.weight,
+select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
+  p.language, p.tags, p.weight,
   (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, found.rank::integer as rank,
-  coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title, a.developer, r.depth, p.target_id,
+  coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title, a.developer,
+    r.depth, p.target_id,
   a.id as app
 from list_period p
 join ranking_row r on r.target_id = p.target_id
@@ -9,18 +11,24 @@ join ranking_row r on r.target_id = p.target_id
 cross join lateral unnest(r.app_ids) with ordinality found (app, rank)
 join app a on a.id = found.app;
 comment on view ranked_apps is
-  'Every app of every measurement of a project''s keywords and charts, watched or not. A filter on day alone reads the whole history: filter by slot.';
+  'Every app of every measurement of a project''s keywords and charts, watched or not. A filter on day '
+  'alone reads the whole history: filter by slot.';
 comment on column ranked_apps.project is 'The project.';
 comment on column ranked_apps.store is 'ios_store or android_store.';
 comment on column ranked_apps.list is 'keyword or chart.';
 comment on column ranked_apps.keyword is 'The keyword, as it was watched; null for a chart.';
 comment on column ranked_apps.collection is 'The collection of a chart; null for a keyword.';
-comment on column ranked_apps.category is 'The category of a chart; null for a keyword, and for all of the collection.';
-comment on column ranked_apps.location is 'The name of the location; its code until the references are loaded.';
+comment on column ranked_apps.category is
+  'The category of a chart; null for a keyword, and for all of the collection.';
+comment on column ranked_apps.location is
+  'The name of the location; its code until the references are loaded.';
 comment on column ranked_apps.location_code is 'The code of the location at the service.';
 comment on column ranked_apps.language is 'The language code.';
-comment on column ranked_apps.tags is 'The tags of the watch on it, as they are now; none when the watch is gone.';
-comment on column ranked_apps.weight is 'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch is gone.';
+comment on column ranked_apps.tags is
+  'The tags of the watch on it, as they are now; none when the watch is gone.';
+comment on column ranked_apps.weight is
+  'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch '
+  'is gone.';
 comment on column ranked_apps.day is 'The day of the slot in the time zone of the project.';
 comment on column ranked_apps.slot is 'When the measurement was due.';
 comment on column ranked_apps.captured_at is 'When it was measured.';

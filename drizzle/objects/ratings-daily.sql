@@ -1,19 +1,26 @@
 create or replace function ratings_daily(in_project text, from_day date, to_day date)
 returns table (
-  day date, store text, app_id text, title text, label text, role text, tags text[], location text, location_code integer, language text, rating real,
-  rating_change real, votes_count bigint, votes_change bigint, reviews_count bigint, reviews_change bigint, app integer
+  day date, store text, app_id text, title text, label text, role text, tags text[], location text,
+    location_code integer, language text, rating real,
+  rating_change real, votes_count bigint, votes_change bigint, reviews_count bigint, reviews_change bigint,
+    app integer
 ) language sql stable parallel safe
 begin atomic
-  select d.day, d.store, d.app_id, d.title, d.label, d.role, d.tags, d.location, d.location_code, d.language, d.rating, d.rating - lag(d.rating) over w,
-    d.votes_count, d.votes_count - lag(d.votes_count) over w, d.reviews_count, d.reviews_count - lag(d.reviews_count) over w, d.app
+  select d.day, d.store, d.app_id, d.title, d.label, d.role, d.tags, d.location, d.location_code, d.language,
+    d.rating, d.rating - lag(d.rating) over w,
+    d.votes_count, d.votes_count - lag(d.votes_count) over w, d.reviews_count,
+      d.reviews_count - lag(d.reviews_count) over w, d.app
   from (
     select distinct on (s.target_id, s.day) s.*
     from app_history s
     where s.project = in_project and s.day between from_day and to_day and s.outcome = 'measured'
-      and s.slot >= (from_day - 1)::timestamp at time zone 'UTC' and s.slot < (to_day + 2)::timestamp at time zone 'UTC'
+      and s.slot >= (from_day - 1)::timestamp at time zone 'UTC'
+        and s.slot < (to_day + 2)::timestamp at time zone 'UTC'
     order by s.target_id, s.day, s.slot desc
   ) d
   window w as (partition by d.target_id order by d.day);
 end;
 comment on function ratings_daily(text, date, date) is
-  'Rating, votes and reviews of each app whose page a project follows, by day, from the last measurement of the day; and what has changed since the day before that was measured, within the range.';
+  'Rating, votes and reviews of each app whose page a project follows, by day, from the last '
+  'measurement of the day; and what has changed since the day before that was measured, within the '
+  'range.';

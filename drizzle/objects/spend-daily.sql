@@ -1,7 +1,8 @@
--- The day is that of the noon between begin and end, also when the time zone of the project was changed since. `* 0.000001` is exact in
--- numeric.
+-- The day is that of the noon between begin and end, also when the time zone of the project was changed
+-- since. `* 0.000001` is exact in numeric.
 create or replace view spend_daily as
-select p.name as project, ((s.begins_at + (s.ends_at - s.begins_at) / 2) at time zone p.timezone)::date as day,
+select p.name as project, ((s.begins_at + (s.ends_at - s.begins_at)
+  / 2) at time zone p.timezone)::date as day,
   sum(s.tasks_charged)::bigint as tasks_charged,
   sum(s.charged_micros) * 0.000001 as charged_usd,
   -sum(s.refunded_micros) * 0.000001 as refunded_usd,
@@ -18,11 +19,17 @@ comment on view spend_daily is
   'What each project spent and has reserved, by the days of its own time zone.';
 comment on column spend_daily.project is 'The project.';
 comment on column spend_daily.day is 'The day in the time zone of the project.';
-comment on column spend_daily.tasks_charged is 'Tasks that the service charged; a shared one counts for each project.';
-comment on column spend_daily.charged_usd is 'What the service took for tasks; of a shared one this project''s share.';
-comment on column spend_daily.refunded_usd is 'What it gave back, because there were fewer results than asked for.';
+comment on column spend_daily.tasks_charged is
+  'Tasks that the service charged; a shared one counts for each project.';
+comment on column spend_daily.charged_usd is
+  'What the service took for tasks; of a shared one this project''s share.';
+comment on column spend_daily.refunded_usd is
+  'What it gave back, because there were fewer results than asked for.';
 comment on column spend_daily.duplicate_usd is 'What it took for a task that it had already taken money for.';
 comment on column spend_daily.spent_usd is 'The sum: charged, duplicate and adjusted, less refunded.';
-comment on column spend_daily.reserved_usd is 'What tasks that are not charged yet may cost; it counts against the budgets.';
-comment on column spend_daily.adjusted_usd is 'What the audit found that the service took beyond the rest; negative when it took less. It counts on the day of the charge.';
+comment on column spend_daily.reserved_usd is
+  'What tasks that are not charged yet may cost; it counts against the budgets.';
+comment on column spend_daily.adjusted_usd is
+  'What the audit found that the service took beyond the rest; negative when it took less. It counts on '
+  'the day of the charge.';
 grant select on spend_daily to storerank_editor, storerank_reader;

@@ -7,10 +7,12 @@ with bound as (
 ), booked as (
   select d.scope, d.begins_at, m.kind, sum(m.micros) as micros
   from (
-    select project_id, date_bin('15 minutes', at, '2001-01-01 00:00+00') as at, kind, sum(amount_micros) as micros
+    select project_id, date_bin('15 minutes', at, '2001-01-01 00:00+00') as at, kind,
+      sum(amount_micros) as micros
     from charge group by 1, 2, 3
     union all
-    select y.project_id, k.reserved_at, 'reserved', share_of(k.estimate_micros, cardinality(k.payers), y.place)
+    select y.project_id, k.reserved_at, 'reserved', share_of(k.estimate_micros, cardinality(k.payers),
+      y.place)
     from reserving_task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
   ) m cross join lateral money_days(m.project_id, m.at) d
   group by 1, 2, 3
@@ -39,11 +41,14 @@ cross join lateral (
 group by scope, day, kind
 having sum(counted_micros) <> sum(booked_micros);
 comment on view spend_difference is
-  'Where the totals of a day and the sum of its charges and reservations do not say the same: no row, unless the books are broken. Reads all charges.';
+  'Where the totals of a day and the sum of its charges and reservations do not say the same: no row, '
+  'unless the books are broken. Reads all charges.';
 comment on column spend_difference.scope is 'project.id; 0 is all projects together.';
 comment on column spend_difference.begins_at is
   'When the day begins; null: all days of which charges are pruned.';
 comment on column spend_difference.kind is 'reserved, charge, refund, duplicate or adjustment.';
-comment on column spend_difference.counted_micros is 'What spend and spend_change add up to, in micro-dollars.';
-comment on column spend_difference.booked_micros is 'What the charges, with those that were pruned, or the tasks that hold a reservation, add up to.';
+comment on column spend_difference.counted_micros is
+  'What spend and spend_change add up to, in micro-dollars.';
+comment on column spend_difference.booked_micros is
+  'What the charges, with those that were pruned, or the tasks that hold a reservation, add up to.';
 grant select on spend_difference to storerank_editor, storerank_reader;

@@ -1,10 +1,13 @@
--- What is written to the history of searches and charts: always by these functions, which take what the caller has decided. A distributed
--- history takes no statement that writes other tables as well, and no triggers.
+-- What is written to the history of searches and charts: always by these functions, which take what the
+-- caller has decided. A distributed history takes no statement that writes other tables as well, and no
+-- triggers.
 
--- Nearly always none of them is there yet. A distributed history takes an insert that need not look for conflicts in a third of the time of one that
--- does, and calls whatever it refuses an internal error; the statement that looks says which one it is.
+-- Nearly always none of them is there yet. A distributed history takes an insert that need not look for
+-- conflicts in a third of the time of one that does, and calls whatever it refuses an internal error; the
+-- statement that looks says which one it is.
 create or replace function store_rankings(
-  targets integer[], slots timestamptz[], captured timestamptz[], depths smallint[], results bigint[], ids text[],
+  targets integer[], slots timestamptz[], captured timestamptz[], depths smallint[], results bigint[],
+    ids text[],
   absolutes text[], reasons text[]
 ) returns void language plpgsql as $$
 declare
@@ -13,7 +16,8 @@ declare
 begin
   begin
     insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason)
-    select r.target_id, r.slot, r.captured_at, r.depth, r.results_count, r.ids::integer[], r.absolute::smallint[], r.reason
+    select r.target_id, r.slot, r.captured_at, r.depth, r.results_count, r.ids::integer[],
+      r.absolute::smallint[], r.reason
     from unnest(targets, slots, captured, depths, results, ids, absolutes, reasons)
       as r (target_id, slot, captured_at, depth, results_count, ids, absolute, reason);
   exception when unique_violation or internal_error then
@@ -23,7 +27,8 @@ begin
     end if;
     with stored as (
       insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason)
-      select r.target_id, r.slot, r.captured_at, r.depth, r.results_count, r.ids::integer[], r.absolute::smallint[], r.reason
+      select r.target_id, r.slot, r.captured_at, r.depth, r.results_count, r.ids::integer[],
+        r.absolute::smallint[], r.reason
       from unnest(targets, slots, captured, depths, results, ids, absolutes, reasons)
         as r (target_id, slot, captured_at, depth, results_count, ids, absolute, reason)
       on conflict (target_id, slot) do update set captured_at = excluded.captured_at, depth = excluded.depth,
@@ -39,13 +44,15 @@ end $$;
 comment on function store_rankings(
   integer[], timestamptz[], timestamptz[], smallint[], bigint[], text[], text[], text[]
 ) is
-  'Writes captures, one of each array: a capture takes the place of a gap, and never of another capture. ids and absolutes are arrays as texts.';
+  'Writes captures, one of each array: a capture takes the place of a gap, and never of another '
+  'capture. ids and absolutes are arrays as texts.';
 revoke execute on function store_rankings(
   integer[], timestamptz[], timestamptz[], smallint[], bigint[], text[], text[], text[]
 ) from public;
 
 create or replace function store_gaps(
-  targets integer[], slots timestamptz[], gaps text[], reasons text[], captured timestamptz[] default null, depths smallint[] default null
+  targets integer[], slots timestamptz[], gaps text[], reasons text[], captured timestamptz[] default null,
+    depths smallint[] default null
 ) returns setof text language plpgsql as $$
 declare
   target_ids integer[];
@@ -55,25 +62,32 @@ begin
   with stored as (
     insert into ranking (target_id, slot, gap, reason, captured_at, depth)
     select g.target_id, g.slot, g.gap, g.reason, g.captured_at, g.depth
-    from unnest(targets, slots, gaps, reasons, captured, depths) as g (target_id, slot, gap, reason, captured_at, depth)
+    from unnest(targets, slots, gaps, reasons, captured, depths) as g (target_id, slot, gap, reason,
+      captured_at, depth)
     on conflict (target_id, slot) do nothing
     returning target_id, slot, gap
   )
-  select array_agg(s.target_id), array_agg(s.slot), array_agg(s.gap) into target_ids, stored_slots, stored_gaps from stored s;
+  select array_agg(s.target_id), array_agg(s.slot), array_agg(s.gap) into target_ids, stored_slots,
+    stored_gaps from stored s;
   perform note_alert_due(target_ids, stored_slots, stored_gaps);
   return query select unnest(stored_gaps);
 end $$;
 comment on function store_gaps(integer[], timestamptz[], text[], text[], timestamptz[], smallint[]) is
-  'Writes gaps, one of each array, where the history has no row yet; returns the reason of each that was written.';
-revoke execute on function store_gaps(integer[], timestamptz[], text[], text[], timestamptz[], smallint[]) from public;
+  'Writes gaps, one of each array, where the history has no row yet; returns the reason of each that '
+  'was written.';
+revoke execute on function store_gaps(integer[], timestamptz[], text[], text[], timestamptz[], smallint[])
+  from public;
 
-create or replace function delete_rankings(targets integer[], slots timestamptz[]) returns bigint language plpgsql as $$
+create or replace function delete_rankings(targets integer[], slots timestamptz[]) returns bigint
+  language plpgsql as $$
 declare
   deleted bigint;
 begin
-  delete from ranking r using unnest(targets, slots) d (target_id, slot) where r.target_id = d.target_id and r.slot = d.slot;
+  delete from ranking r using unnest(targets, slots) d (target_id, slot) where r.target_id = d.target_id
+    and r.slot = d.slot;
   get diagnostics deleted = row_count;
   return deleted;
 end $$;
-comment on function delete_rankings(integer[], timestamptz[]) is 'Deletes rows of the history, one of each array; returns how many there were.';
+comment on function delete_rankings(integer[], timestamptz[]) is
+  'Deletes rows of the history, one of each array; returns how many there were.';
 revoke execute on function delete_rankings(integer[], timestamptz[]) from public;

@@ -1,7 +1,9 @@
--- `service_failure` is shown of tasks that are still `posted`: the other rows say how a task ended. What is told is found by partial indexes
--- of tasks and charges: those of which there is nothing to tell are many more.
+-- `service_failure` is shown of tasks that are still `posted`: the other rows say how a task ended. What is
+-- told is found by partial indexes of tasks and charges: those of which there is nothing to tell are many
+-- more.
 create or replace view task_problem as
-select t.ended_at as at, 'failed' as kind, g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
+select t.ended_at as at, 'failed' as kind, g.store, g.function, g.subject, g.location_code, g.language_code,
+  t.slot,
   t.id as task_id, t.service_id, t.status_code, coalesce(t.problem, 'The task failed.') as message
 from task t
 join target g on g.id = t.target_id
@@ -9,12 +11,14 @@ where t.state = 'failed' and not exists (select from rejected_result r where r.t
 union all
 select r.received_at, 'rejected', g.store, g.function, g.subject, g.location_code, g.language_code, r.slot,
   r.task_id, r.service_id, null,
-  format('The result was refused at %s: %s. Its body is kept in rejected_result.', r.path, rtrim(r.problem, '.'))
+  format('The result was refused at %s: %s. Its body is kept in rejected_result.', r.path,
+    rtrim(r.problem, '.'))
 from rejected_result r
 join target g on g.id = r.target_id
 union all
 select p.send_before, 'unknown', p.store, p.function, null, null, null, null, null, null, null,
-  format('Whether the service took %s tasks is unknown since %s: %s. Their money stays reserved until %s.', count(t.id),
+  format('Whether the service took %s tasks is unknown since %s: %s. Their money stays reserved until %s.',
+    count(t.id),
     to_char(p.send_before at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
     coalesce(rtrim(p.problem, '.'), 'no answer came'),
     case when p.scanned_at is null then 'the service''s own list has been searched for them twice'
@@ -26,8 +30,10 @@ where p.state = 'unknown'
 group by p.id
 union all
 select min(c.at), 'duplicate', g.store, g.function, g.subject, g.location_code, g.language_code, c.slot,
-  (select k.id from task k where k.target_id = g.id and k.slot = c.slot and k.state <> 'dropped'), c.service_id, null,
-  format('The service took another %s for a task that was paid for already.', dollars(sum(c.amount_micros)::bigint))
+  (select k.id from task k where k.target_id = g.id and k.slot = c.slot and k.state <> 'dropped'),
+    c.service_id, null,
+  format('The service took another %s for a task that was paid for already.',
+    dollars(sum(c.amount_micros)::bigint))
 from charge c
 join target g on g.id = c.target_id
 where c.kind = 'duplicate'
@@ -35,20 +41,28 @@ group by g.id, c.slot, c.service_id
 union all
 -- Of a unit for a week: from then on it is what the service bills by.
 select c.learned_at, 'price', c.store, c.function, null, null, null, null, null, c.service_id, null,
-  case when c.is_doubted then format('The service took %s a unit%s, and its price list says %s. The next task is bought alone and at the '
-      'price of the list, and the nightly audit compares what was taken.', dollars(c.unit_micros), at.priority, dollars(u.listed_micros))
-    when c.unit_results is not null and c.unit_micros <= u.listed_micros then format('The service bills %s results as one unit, and not %s: '
+  case when c.is_doubted then format(
+    'The service took %s a unit%s, and its price list says %s. The next task is bought alone and at the '
+      'price of the list, and the nightly audit compares what was taken.', dollars(c.unit_micros),
+        at.priority, dollars(u.listed_micros))
+    when c.unit_results is not null and c.unit_micros <= u.listed_micros
+      then format('The service bills %s results as one unit, and not %s: '
       'budgets, plans and refunds go by that now.', c.unit_results, u.stated_results)
-    else format('The service takes %s a unit%s, and its price list says %s: budgets and plans go by what it takes. Ask the service why.',
+    else format(
+      'The service takes %s a unit%s, and its price list says %s: budgets and plans go by what it takes. '
+      'Ask the service why.',
       dollars(c.unit_micros), at.priority, dollars(u.listed_micros)) end
 from charged_price c
 join unit_price u using (store, function, priority)
 cross join lateral (select case c.priority when 2 then ' at priority 2' else '' end as priority) at
 where c.charged_at > now() - interval '8 days'
-  and (c.is_doubted or c.unit_micros > u.listed_micros or c.unit_results is not null and c.learned_at > now() - interval '7 days')
+  and (c.is_doubted or c.unit_micros > u.listed_micros or c.unit_results is not null
+    and c.learned_at > now() - interval '7 days')
 union all
-select coalesce(t.overdue_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
-  t.id, t.service_id, t.status_code, format('It was posted at %s, and %s. It stays open and is asked for by its id.',
+select coalesce(t.overdue_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code,
+  g.language_code, t.slot,
+  t.id, t.service_id, t.status_code,
+    format('It was posted at %s, and %s. It stays open and is asked for by its id.',
     to_char(t.posted_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
     coalesce('the last answer was: ' || rtrim(t.problem, '.'), 'no ready list has named it'))
 from task t
@@ -60,7 +74,8 @@ where t.id = any(array(
 union all
 select f.at, 'service_failure', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id, f.service_id, f.error_code,
-  case when f.function in ('pingback_url', 'postback_url') then format('The service could not deliver its webhook (%s%s%s). %s',
+  case when f.function in ('pingback_url', 'postback_url')
+    then format('The service could not deliver its webhook (%s%s%s). %s',
       f.function, ', HTTP ' || nullif(f.http_code, 0), ': ' || rtrim(f.error_message, '.'),
       case when f.resent_at is null then 'The ready list names the task instead, and its result is fetched.'
         else format('It was asked at %s to send it again.',
@@ -78,12 +93,15 @@ from task t
 join target g on g.id = t.target_id
 where t.state = 'collected' and t.problem is not null;
 comment on view task_problem is
-  'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, charged otherwise than stated, overdue, listed as failed by the service, or stored without all that was asked for.';
+  'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, charged otherwise '
+  'than stated, overdue, listed as failed by the service, or stored without all that was asked for.';
 comment on column task_problem.at is 'When it happened; of an overdue task since when.';
-comment on column task_problem.kind is 'failed, rejected, unknown, duplicate, price, overdue, service_failure or incomplete.';
+comment on column task_problem.kind is
+  'failed, rejected, unknown, duplicate, price, overdue, service_failure or incomplete.';
 comment on column task_problem.store is 'ios_store or android_store.';
 comment on column task_problem.function is 'app_searches, app_info, app_list or app_reviews.';
-comment on column task_problem.subject is 'The keyword, the id of the app, or the collection of a chart; null for a whole post, and for a price.';
+comment on column task_problem.subject is
+  'The keyword, the id of the app, or the collection of a chart; null for a whole post, and for a price.';
 comment on column task_problem.location_code is 'The code of the location at the service.';
 comment on column task_problem.language_code is 'The language code.';
 comment on column task_problem.slot is 'When the measurement was due; null for a whole post.';

@@ -5,17 +5,20 @@
 create or replace view unit_price as
 select v.store, v.function, y.priority::smallint as priority,
   coalesce(u.unit_results, v.unit_results) as unit_results,
-  greatest(v.unit_micros * y.priority, l.normal_micros * y.priority, case y.priority when 2 then l.high_micros end,
+  greatest(v.unit_micros * y.priority, l.normal_micros * y.priority, case y.priority when 2
+    then l.high_micros end,
     case when not c.is_doubted then c.unit_micros end) as unit_micros,
   v.unit_results as stated_results,
-  coalesce(case y.priority when 2 then l.high_micros end, l.normal_micros * y.priority, v.unit_micros * y.priority)
+  coalesce(case y.priority when 2 then l.high_micros end, l.normal_micros * y.priority,
+    v.unit_micros * y.priority)
     as listed_micros
 from (values
   {{function_rules}}
 ) v (store, function, unit_results, unit_micros)
 cross join (values (1), (2)) y (priority)
 left join lateral (
-  select (p.price ->> 'normalMicros')::bigint as normal_micros, (p.price ->> 'highMicros')::bigint as high_micros
+  select (p.price ->> 'normalMicros')::bigint as normal_micros,
+    (p.price ->> 'highMicros')::bigint as high_micros
   from (select u.prices from account_usage u order by u.fetched_at desc limit 1) latest
   cross join lateral jsonb_array_elements(latest.prices) p (price)
   where p.price ->> 'function' = v.function

@@ -1,6 +1,8 @@
-create or replace function watch_cost_at(in_project text, in_every interval default null, in_depth integer default null)
+create or replace function watch_cost_at(in_project text, in_every interval default null,
+  in_depth integer default null)
 returns table (
-  store text, function text, keyword text, collection text, category text, app_id text, location text, language text, tags text[],
+  store text, function text, keyword text, collection text, category text, app_id text, location text,
+    language text, tags text[],
   every interval, depth integer, monthly_usd numeric, monthly_usd_now numeric, target_id integer
 ) language sql stable parallel safe
 begin atomic
@@ -13,9 +15,12 @@ begin atomic
   join unit_price u on u.store = c.store and u.function = c.function and u.priority = c.priority
   -- A page has no depth, and reviews have one of their own.
   cross join lateral (
-    select case when c.function in ('app_searches', 'app_list') then coalesce(in_depth, c.depth) else c.depth end as depth
+    select case when c.function in ('app_searches', 'app_list') then coalesce(in_depth, c.depth)
+      else c.depth end as depth
   ) n
   where c.project = in_project;
 end;
 comment on function watch_cost_at(text, interval, integer) is
-  'What the watchlist of a project would cost in 30 days at another interval (in_every) or depth of keywords and charts (in_depth), beside what it costs now; as watch_cost counts. Add it up: select sum(monthly_usd), sum(monthly_usd_now) from watch_cost_at(''fitness'', in_every => ''12 hours'').';
+  'What the watchlist of a project would cost in 30 days at another interval (in_every) or depth of '
+  'keywords and charts (in_depth), beside what it costs now; as watch_cost counts. Add it up: select '
+  'sum(monthly_usd), sum(monthly_usd_now) from watch_cost_at(''fitness'', in_every => ''12 hours'').';

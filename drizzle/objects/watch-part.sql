@@ -1,17 +1,24 @@
--- What each watch asks for now, one row per part: an app watch has two, the app with its page, and its reviews. `function` is null for an app
--- of which no page is read. Neither targets nor apps are joined: they may not be there yet.
+-- What each watch asks for now, one row per part: an app watch has two, the app with its page, and its
+-- reviews. `function` is null for an app of which no page is read. Neither targets nor apps are joined: they
+-- may not be there yet.
 create or replace view watch_part as
-select w.kind, w.watch_table, w.watch_id, w.project, w.store, w.function, w.subject, w.category, w.place::integer as location_code,
-  w.location_code::integer as given_code, w.location_name as given_name, w.language_code, w.app_id, w.role, w.label, w.every,
-  w.depth::integer as depth, w.html, w.priority::integer as priority, w.needs_place, w.is_wanted, w.is_wanted and pr.enabled and (w.place is not null or not w.needs_place) as is_asked
+select w.kind, w.watch_table, w.watch_id, w.project, w.store, w.function, w.subject, w.category,
+  w.place::integer as location_code,
+  w.location_code::integer as given_code, w.location_name as given_name, w.language_code, w.app_id, w.role,
+    w.label, w.every,
+  w.depth::integer as depth, w.html, w.priority::integer as priority, w.needs_place, w.is_wanted, w.is_wanted
+    and pr.enabled and (w.place is not null or not w.needs_place) as is_asked
 from (
-  select 'keyword' as kind, 'keyword_watch' as watch_table, k.id as watch_id, k.project, k.store, 'app_searches' as function,
+  select 'keyword' as kind, 'keyword_watch' as watch_table, k.id as watch_id, k.project, k.store,
+    'app_searches' as function,
     k.keyword as subject, null as category, k.location_code, k.location_name,
     coalesce(k.location_code, (
       select l.code from location l
-      where l.store = k.store and lower(l.name collate "C") = lower(k.location_name collate "C") order by l.code limit 1
+      where l.store = k.store and lower(l.name collate "C") = lower(k.location_name collate "C")
+        order by l.code limit 1
     )) as place,
-    k.language_code, null as app_id, null as role, null as label, k.every, k.depth, k.html, k.priority, true as needs_place,
+    k.language_code, null as app_id, null as role, null as label, k.every, k.depth, k.html, k.priority,
+      true as needs_place,
     k.enabled as is_wanted
   from keyword_watch k
   union all
@@ -20,39 +27,51 @@ from (
     c.category || coalesce(', ' || c.age_rating, ''), c.location_code, c.location_name,
     coalesce(c.location_code, (
       select l.code from location l
-      where l.store = c.store and lower(l.name collate "C") = lower(c.location_name collate "C") order by l.code limit 1
+      where l.store = c.store and lower(l.name collate "C") = lower(c.location_name collate "C")
+        order by l.code limit 1
     )),
     c.language_code, null, null, null, c.every, c.depth, c.html, c.priority, true, c.enabled
   from chart_watch c
   union all
-  -- An app is ranked on all keywords and charts of its project in the same store; only its page needs a place.
-  select 'app', 'app_watch', a.id, a.project, a.store, case when a.info then 'app_info' end, a.app_id, null, a.location_code, a.location_name,
+  -- An app is ranked on all keywords and charts of its project in the same store; only its page needs a
+  -- place.
+  select 'app', 'app_watch', a.id, a.project, a.store, case when a.info
+    then 'app_info' end, a.app_id, null, a.location_code, a.location_name,
     coalesce(a.location_code, (
       select l.code from location l
-      where l.store = a.store and lower(l.name collate "C") = lower(a.location_name collate "C") order by l.code limit 1
+      where l.store = a.store and lower(l.name collate "C") = lower(a.location_name collate "C")
+        order by l.code limit 1
     )),
-    a.language_code, a.app_id, a.role, a.label, a.every, null, a.html and a.info, a.priority, a.info, a.enabled
+    a.language_code, a.app_id, a.role, a.label, a.every, null, a.html
+      and a.info, a.priority, a.info, a.enabled
   from app_watch a
   union all
-  select 'reviews', 'app_watch', a.id, a.project, a.store, 'app_reviews', a.app_id, null, a.location_code, a.location_name,
+  select 'reviews', 'app_watch', a.id, a.project, a.store, 'app_reviews', a.app_id, null, a.location_code,
+    a.location_name,
     coalesce(a.location_code, (
       select l.code from location l
-      where l.store = a.store and lower(l.name collate "C") = lower(a.location_name collate "C") order by l.code limit 1
+      where l.store = a.store and lower(l.name collate "C") = lower(a.location_name collate "C")
+        order by l.code limit 1
     )),
-    a.language_code, a.app_id, null, null, a.every, a.reviews_depth, a.html, a.priority, true, a.enabled and a.reviews
+    a.language_code, a.app_id, null, null, a.every, a.reviews_depth, a.html, a.priority, true, a.enabled
+      and a.reviews
   from app_watch a
 ) w
 join project pr on pr.name = w.project;
-comment on view watch_part is 'What each watch asks for at present, one row per part: an app watch has the parts app and reviews.';
+comment on view watch_part is
+  'What each watch asks for at present, one row per part: an app watch has the parts app and reviews.';
 comment on column watch_part.kind is 'keyword, chart, app or reviews.';
 comment on column watch_part.watch_table is 'keyword_watch, chart_watch or app_watch.';
 comment on column watch_part.watch_id is 'The id of the watch in that table.';
 comment on column watch_part.project is 'The project.';
 comment on column watch_part.store is 'ios_store or android_store.';
-comment on column watch_part.function is 'What the service is asked for; null for an app that is only ranked.';
+comment on column watch_part.function is
+  'What the service is asked for; null for an app that is only ranked.';
 comment on column watch_part.subject is 'The keyword, the collection, or the id of the app.';
-comment on column watch_part.category is 'Of a chart, with the age that it is for: family, ages_6_8. Null for all of the collection.';
-comment on column watch_part.location_code is 'The place; null while the loaded references do not know its name, and where none is given.';
+comment on column watch_part.category is
+  'Of a chart, with the age that it is for: family, ages_6_8. Null for all of the collection.';
+comment on column watch_part.location_code is
+  'The place; null while the loaded references do not know its name, and where none is given.';
 comment on column watch_part.given_code is 'The location_code of the watch.';
 comment on column watch_part.given_name is 'The location_name of the watch.';
 comment on column watch_part.language_code is 'The language.';
@@ -65,5 +84,6 @@ comment on column watch_part.html is 'Whether the raw pages are kept.';
 comment on column watch_part.priority is '1, or 2 for twice the price.';
 comment on column watch_part.needs_place is 'Whether it can be measured in a place alone.';
 comment on column watch_part.is_wanted is 'Whether the watch is enabled and asks for this part.';
-comment on column watch_part.is_asked is 'Whether it is wanted, its project is enabled, and its place is known where it needs one.';
+comment on column watch_part.is_asked is
+  'Whether it is wanted, its project is enabled, and its place is known where it needs one.';
 grant select on watch_part to storerank_editor, storerank_reader;

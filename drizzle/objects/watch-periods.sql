@@ -1,16 +1,18 @@
--- Triggers keep watch_period, and make the targets and the rows of app that periods point at: once per statement, however many rows it
--- wrote, and the same for all kinds of watches.
+-- Triggers keep watch_period, and make the targets and the rows of app that periods point at: once per
+-- statement, however many rows it wrote, and the same for all kinds of watches.
 
 -- Selects before it inserts: `on conflict do nothing` uses up an id of the sequence per existing row.
 create or replace function target_of(
-  in_store text, in_function text, in_subject text, in_location integer, in_language text, in_category text default null
+  in_store text, in_function text, in_subject text, in_location integer, in_language text,
+    in_category text default null
 ) returns integer language plpgsql set enable_seqscan = off as $$
 declare
   found_id integer;
 begin
   for attempt in 1..2 loop
     select t.id into found_id from target t
-    where t.store = in_store and t.function = in_function and subject_key(t.subject) collate "C" = subject_key(in_subject)
+    where t.store = in_store and t.function = in_function
+      and subject_key(t.subject) collate "C" = subject_key(in_subject)
       and coalesce(t.category, '') = coalesce(in_category, '')
       and t.location_code = in_location and t.language_code = in_language;
     exit when found_id is not null;
@@ -25,94 +27,117 @@ comment on function target_of(text, text, text, integer, text, text) is
   'The id of one target, which is made when it is missing. Watches make theirs many at once: start_periods.';
 revoke execute on function target_of(text, text, text, integer, text, text) from public;
 
--- What a watch asks for, with the target and the app that it points at. Each `offset 0` keeps the planner from joining: it looks up one row
--- by its key, for one watch as for a million, in a plan that does not stand on statistics. Those are missing after a bulk load, and with
--- a wrong guess each watch reads all others.
+-- What a watch asks for, with the target and the app that it points at. Each `offset 0` keeps the planner
+-- from joining: it looks up one row by its key, for one watch as for a million, in a plan that does not stand
+-- on statistics. Those are missing after a bulk load, and with a wrong guess each watch reads all others.
 create or replace function asked_part(of_kind text, of_watch bigint)
 returns table (
-  project text, store text, function text, subject text, category text, location_code integer, language_code text, app_id text,
-  target_id integer, app integer, role text, label text, every interval, depth integer, html boolean, priority integer
+  project text, store text, function text, subject text, category text, location_code integer,
+    language_code text, app_id text,
+  target_id integer, app integer, role text, label text, every interval, depth integer, html boolean,
+    priority integer
 )
 language sql stable
 begin atomic
-  select w.project, w.store, w.function, w.subject, w.category, w.location_code, w.language_code, w.app_id, t.id, a.id, w.role, w.label, w.every, w.depth, w.html, w.priority
+  select w.project, w.store, w.function, w.subject, w.category, w.location_code, w.language_code, w.app_id,
+    t.id, a.id, w.role, w.label, w.every, w.depth, w.html, w.priority
   from watch_part w
   left join lateral (
     select t.id from target t
-    where t.store = w.store and t.function = w.function and subject_key(t.subject) collate "C" = subject_key(w.subject)
+    where t.store = w.store and t.function = w.function and subject_key(t.subject) collate "C"
+      = subject_key(w.subject)
       and coalesce(t.category, '') = coalesce(w.category, '')
       and t.location_code = w.location_code and t.language_code = w.language_code
     offset 0
   ) t on true
-  left join lateral (select a.id from app a where a.store = w.store and a.app_id = w.app_id offset 0) a on true
+  left join lateral (select a.id from app a where a.store = w.store and a.app_id = w.app_id offset 0) a
+    on true
   where w.kind = of_kind and w.watch_id = of_watch and w.is_asked
   offset 0;
 end;
-comment on function asked_part(text, bigint) is 'What a watch of a kind asks for now, as a row of watch_period has it.';
+comment on function asked_part(text, bigint) is
+  'What a watch of a kind asks for now, as a row of watch_period has it.';
 revoke execute on function asked_part(text, bigint) from public;
 
--- The same of many. Where they are a large share of all (a watch takes about 200 bytes, and an eighth is worth reading all), joins by hash take
--- half as long as look-ups; never by merge: that by the project alone took minutes.
+-- The same of many. Where they are a large share of all (a watch takes about 200 bytes, and an eighth is
+-- worth reading all), joins by hash take half as long as look-ups; never by merge: that by the project alone
+-- took minutes.
 create or replace function asked_parts(of_kind text, of_watches bigint[])
 returns table (
-  watch_id bigint, project text, store text, function text, subject text, category text, location_code integer, language_code text,
-  app_id text, target_id integer, app integer, role text, label text, every interval, depth integer, html boolean, priority integer
+  watch_id bigint, project text, store text, function text, subject text, category text,
+    location_code integer, language_code text,
+  app_id text, target_id integer, app integer, role text, label text, every interval, depth integer,
+    html boolean, priority integer
 )
-language plpgsql stable set enable_nestloop = on set enable_seqscan = off set enable_hashjoin = off set plan_cache_mode = auto as $$
+language plpgsql stable set enable_nestloop = on set enable_seqscan = off set enable_hashjoin = off
+  set plan_cache_mode = auto as $$
 begin
   if cardinality(of_watches) > 1000
-    and cardinality(of_watches) > (pg_relation_size('keyword_watch') + pg_relation_size('chart_watch') + pg_relation_size('app_watch')) / 1600 then
+    and cardinality(of_watches) > (pg_relation_size('keyword_watch') + pg_relation_size('chart_watch')
+      + pg_relation_size('app_watch')) / 1600 then
     perform set_config('enable_nestloop', 'off', true), set_config('enable_seqscan', 'on', true),
       set_config('enable_hashjoin', 'on', true), set_config('plan_cache_mode', 'force_custom_plan', true);
     return query
-    select w.watch_id, w.project, w.store, w.function, w.subject, w.category, w.location_code, w.language_code, w.app_id, t.id, a.id,
+    select w.watch_id, w.project, w.store, w.function, w.subject, w.category, w.location_code,
+      w.language_code, w.app_id, t.id, a.id,
       w.role, w.label, w.every, w.depth, w.html, w.priority
     from unnest(of_watches) i (id)
     join watch_part w on w.watch_id = i.id
-    left join target t on t.store = w.store and t.function = w.function and subject_key(t.subject) collate "C" = subject_key(w.subject)
+    left join target t on t.store = w.store and t.function = w.function
+      and subject_key(t.subject) collate "C" = subject_key(w.subject)
       and coalesce(t.category, '') = coalesce(w.category, '')
       and t.location_code = w.location_code and t.language_code = w.language_code
     left join app a on a.store = w.store and a.app_id = w.app_id
     where w.kind = of_kind and w.is_asked;
   else
-    return query select i.id, w.* from unnest(of_watches) i (id) cross join lateral asked_part(of_kind, i.id) w;
+    return query select i.id, w.* from unnest(of_watches) i (id) cross
+      join lateral asked_part(of_kind, i.id) w;
   end if;
 end $$;
-comment on function asked_parts(text, bigint[]) is 'What some watches of a kind ask for now, one row for each that asks for anything.';
+comment on function asked_parts(text, bigint[]) is
+  'What some watches of a kind ask for now, one row for each that asks for anything.';
 revoke execute on function asked_parts(text, bigint[]) from public;
 
 -- Of a period that ends now: what began before it is owed, also where nothing ran since.
 create or replace function first_unopened_slot(of_every interval) returns timestamptz language sql stable
-return slot_end(of_every, slot_of(of_every, greatest((select l.opened_to from ledger l), '2000-01-01 00:00+00')));
-comment on function first_unopened_slot(interval) is 'The first slot of an interval that is not opened for all periods yet.';
+return slot_end(of_every, slot_of(of_every, greatest((select l.opened_to from ledger l),
+  '2000-01-01 00:00+00')));
+comment on function first_unopened_slot(interval) is
+  'The first slot of an interval that is not opened for all periods yet.';
 revoke execute on function first_unopened_slot(interval) from public;
 
--- The open period goes on while project, target, app and `every` stay the same; other changes are written into it. Renaming a project
--- renames its periods first, so that they have the new name here.
-create or replace function keep_open_periods(of_kind text, of_watches bigint[]) returns bigint[] language plpgsql as $$
+-- The open period goes on while project, target, app and `every` stay the same; other changes are written
+-- into it. Renaming a project renames its periods first, so that they have the new name here.
+create or replace function keep_open_periods(of_kind text, of_watches bigint[]) returns bigint[]
+  language plpgsql as $$
 declare
   left_over bigint[];
 begin
   with kept as materialized (
-    select i.id as watch_id, p.id, w.project is not null as is_asked, w.depth, w.html, w.priority, w.role, w.label,
+    select i.id as watch_id, p.id, w.project is not null as is_asked, w.depth, w.html, w.priority, w.role,
+      w.label,
       -- A target that is not made yet is null, as that of an app without a page.
       w.project = p.project and w.every = p.every and (w.function is null) = (p.target_id is null)
         and (w.target_id, w.app) is not distinct from (p.target_id, p.app) as goes_on,
-      (p.depth, p.html, p.priority, p.role, p.label) is distinct from (w.depth, w.html, w.priority, w.role, w.label) as is_changed
+      (p.depth, p.html, p.priority, p.role, p.label) is distinct
+        from (w.depth, w.html, w.priority, w.role, w.label) as is_changed
     from unnest(of_watches) i (id)
     left join lateral (
-      select p.* from watch_period p where p.kind = of_kind and p.watch_id = i.id and p.ended_at is null offset 0
+      select p.* from watch_period p where p.kind = of_kind and p.watch_id = i.id
+        and p.ended_at is null offset 0
     ) p on true
     left join lateral asked_part(of_kind, case when p.id is not null then i.id end) w on true
   ), changed as (
-    update watch_period p set depth = k.depth, html = k.html, priority = k.priority, role = k.role, label = k.label
+    update watch_period p set depth = k.depth, html = k.html, priority = k.priority, role = k.role,
+      label = k.label
     from kept k
     where p.id = k.id and k.goes_on and k.is_changed
     returning p.id, p.target_id, p.every
   ), ended as (
     update watch_period p set ended_at = storerank_now(), last_slot = slot_of(p.every, storerank_now())
     from kept k
-    -- A project that is disabled meanwhile ends them too. In `coalesce`, so that no index of the open ones is read as a whole.
+    -- A project that is disabled meanwhile ends them too. In `coalesce`, so that no index of the open ones is
+    -- read as a whole.
     where p.id = k.id and k.goes_on is not true and coalesce(p.ended_at, 'infinity') = 'infinity'
     returning p.id, p.target_id, p.every
   ), noted as (
@@ -127,14 +152,17 @@ begin
   return left_over;
 end $$;
 comment on function keep_open_periods(text, bigint[]) is
-  'Ends the open periods of watches that ask for something else now, brings the others to what their watches ask for, and returns the watches that may ask for a period and have none.';
+  'Ends the open periods of watches that ask for something else now, brings the others to what their '
+  'watches ask for, and returns the watches that may ask for a period and have none.';
 revoke execute on function keep_open_periods(text, bigint[]) from public;
 
--- Most lists are in small letters: a target is compared with others only where some has a capital, and the index of those is small.
+-- Most lists are in small letters: a target is compared with others only where some has a capital, and the
+-- index of those is small.
 create or replace function note_spellings(made integer[]) returns void language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
-  if not exists (select from target t where t.function = 'app_searches' and t.subject <> folded_subject(t.subject)) then
+  if not exists (select from target t where t.function = 'app_searches'
+    and t.subject <> folded_subject(t.subject)) then
     return;
   end if;
   insert into spelled_alike (target_id)
@@ -143,12 +171,15 @@ begin
   cross join lateral (select folded_subject(t.subject) as folded offset 0) f
   cross join lateral (
     select o.id from target o
-    where o.function = 'app_searches' and o.subject <> folded_subject(o.subject) and folded_subject(o.subject) = f.folded
+    where o.function = 'app_searches' and o.subject <> folded_subject(o.subject)
+      and folded_subject(o.subject) = f.folded
       and o.store = t.store and o.location_code = t.location_code and o.language_code = t.language_code
     union all
     select o.id from target o
-    where f.folded <> t.subject and subject_key(o.subject) collate "C" = subject_key(f.folded) and coalesce(o.category, '') = ''
-      and o.function = 'app_searches' and o.store = t.store and o.location_code = t.location_code and o.language_code = t.language_code
+    where f.folded <> t.subject and subject_key(o.subject) collate "C" = subject_key(f.folded)
+      and coalesce(o.category, '') = ''
+      and o.function = 'app_searches' and o.store = t.store and o.location_code = t.location_code
+        and o.language_code = t.language_code
     offset 0
   ) o
   cross join lateral (values (t.id), (o.id)) id (of_either)
@@ -157,23 +188,30 @@ begin
   on conflict do nothing;
 end $$;
 comment on function note_spellings(integer[]) is
-  'Notes which of these targets of keywords differ from others in case alone, and which others. watch_problem tells of those that are followed.';
+  'Notes which of these targets of keywords differ from others in case alone, and which others. '
+  'watch_problem tells of those that are followed.';
 revoke execute on function note_spellings(integer[]) from public;
 
--- The index has nothing else, and mostly nothing at all, of which the planner knows nothing: it would read all targets.
-create or replace function targets_with_capitals() returns integer[] language sql stable set enable_seqscan = off
+-- The index has nothing else, and mostly nothing at all, of which the planner knows nothing: it would read
+-- all targets.
+create or replace function targets_with_capitals() returns integer[] language sql stable
+  set enable_seqscan = off
 begin atomic
-  select array_agg(t.id) from target t where t.function = 'app_searches' and t.subject <> folded_subject(t.subject);
+  select array_agg(t.id) from target t where t.function = 'app_searches'
+    and t.subject <> folded_subject(t.subject);
 end;
-comment on function targets_with_capitals() is 'The targets whose keyword is written otherwise than it is folded.';
+comment on function targets_with_capitals() is
+  'The targets whose keyword is written otherwise than it is folded.';
 revoke execute on function targets_with_capitals() from public;
 
--- Two periods of one project on one target never hold the same slot: with the same `every` the new period takes the
--- running slot over; with another `every` it begins after the last slot of the old one. So a change of `every` shows no slot
--- twice, and owes none that no watch had asked for. Of several watches of a project on one target the oldest is followed: watch_problem
--- names the others. What watches ask for is read once, and what is made here is joined with it by hash: each is new, so that no
--- period was there before. Of targets and apps only what is missing is inserted, because `on conflict do nothing` uses up an id of the
--- sequence per existing row; in one order, so that two statements that make the same rows wait for each other and never deadlock.
+-- Two periods of one project on one target never hold the same slot: with the same `every` the new period
+-- takes the running slot over; with another `every` it begins after the last slot of the old one. So a change
+-- of `every` shows no slot twice, and owes none that no watch had asked for. Of several watches of a project
+-- on one target the oldest is followed: watch_problem names the others. What watches ask for is read once,
+-- and what is made here is joined with it by hash: each is new, so that no period was there before. Of
+-- targets and apps only what is missing is inserted, because `on conflict do nothing` uses up an id of the
+-- sequence per existing row; in one order, so that two statements that make the same rows wait for each other
+-- and never deadlock.
 create or replace function start_periods(of_kind text, of_watches bigint[]) returns bigint[] language plpgsql
 set enable_nestloop = off set enable_hashjoin = on as $$
 declare
@@ -195,16 +233,21 @@ begin
     from wanted w where w.function is not null and w.target_id is null
     order by 3, 5, 6, 1, 2, 4
     -- Named, so that their ids are not looked up as well.
-    on conflict (subject_key(subject) collate "C", location_code, language_code, store, function, coalesce(category, '')) do nothing
+    on conflict (subject_key(subject) collate "C", location_code, language_code, store, function,
+      coalesce(category, '')) do nothing
     returning id, store, function, subject, category, location_code, language_code
   ), asked as materialized (
-    select w.watch_id, w.project, coalesce(w.target_id, t.id) as target_id, coalesce(w.app, a.id) as app, w.role, w.label, w.every,
+    select w.watch_id, w.project, coalesce(w.target_id, t.id) as target_id, coalesce(w.app, a.id) as app,
+      w.role, w.label, w.every,
       w.depth, w.html, w.priority, f.first, earlier.is_followed, earlier.after,
       -- Another statement has made it meanwhile, and this one does not see it.
-      (w.function is not null and coalesce(w.target_id, t.id) is null) or (w.app_id is not null and coalesce(w.app, a.id) is null) as is_left_over
+      (w.function is not null and coalesce(w.target_id, t.id) is null)
+        or (w.app_id is not null and coalesce(w.app, a.id) is null) as is_left_over
     from wanted w
-    left join made_target t on t.subject = w.subject and t.location_code = w.location_code and t.language_code = w.language_code
-      and t.store = w.store and t.function = w.function and coalesce(t.category, '') = coalesce(w.category, '')
+    left join made_target t on t.subject = w.subject and t.location_code = w.location_code
+      and t.language_code = w.language_code
+      and t.store = w.store and t.function = w.function and coalesce(t.category, '')
+        = coalesce(w.category, '')
     left join made_app a on a.store = w.store and a.app_id = w.app_id
     cross join lateral (select slot_of(w.every, present) as first offset 0) f
     -- Without any earlier period both are null.
@@ -214,7 +257,8 @@ begin
         max(slot_of(w.every, p.last_slot) + make_interval(secs => extract(epoch from w.every)))
           filter (where p.every <> w.every and p.last_slot >= f.first) as after
       from watch_period p
-      -- Concatenated, so that no plan without statistics reads all periods of the project or kind: it goes by the target.
+      -- Concatenated, so that no plan without statistics reads all periods of the project or kind: it goes by
+      -- the target.
       where p.target_id = w.target_id and p.project || '' = w.project and p.kind || '' = of_kind
     ) earlier
   ), oldest as (
@@ -225,7 +269,8 @@ begin
     from oldest o
     cross join lateral (
       select p.id from watch_period p
-      where p.target_id = o.target_id and p.project || '' = o.project and p.kind || '' = of_kind and p.last_slot >= o.first
+      where p.target_id = o.target_id and p.project || '' = o.project and p.kind || '' = of_kind
+        and p.last_slot >= o.first
       offset 0
     ) p
     where not o.is_followed and o.after is null
@@ -236,18 +281,21 @@ begin
     where taken.id = e.id and taken.id = any(array(select id from ending))
   ), started as (
     insert into watch_period
-      (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at, first_slot)
-    select of_kind, a.watch_id, a.project, a.target_id, a.app, a.role, a.label, a.every, a.depth, a.html, a.priority, present,
+      (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at,
+        first_slot)
+    select of_kind, a.watch_id, a.project, a.target_id, a.app, a.role, a.label, a.every, a.depth, a.html,
+      a.priority, present,
       coalesce(a.after, a.first)
     from asked a
     where a.is_followed is not true and not a.is_left_over
     order by a.target_id, a.watch_id
-    -- Of several rows of this statement the oldest comes first; and two runners may find it missing at once, or two people follow one
-    -- target at once.
+    -- Of several rows of this statement the oldest comes first; and two runners may find it missing at once,
+    -- or two people follow one target at once.
     on conflict do nothing
     returning id, watch_id, target_id, first_slot
   ), noted as (
-    insert into period_change (period_id, from_slot) select id, first_slot from started where target_id is not null
+    insert into period_change (period_id, from_slot) select id, first_slot from started
+      where target_id is not null
   ), twins as (
     insert into watch_twin (kind, watch_id)
     select of_kind, a.watch_id from asked a
@@ -255,20 +303,25 @@ begin
     order by 2
     on conflict do nothing
   )
-  select array(select a.watch_id from asked a where a.is_left_over), array(select t.id from made_target t where t.function = 'app_searches')
+  select array(select a.watch_id from asked a where a.is_left_over),
+    array(select t.id from made_target t where t.function = 'app_searches')
   into left_over, made;
   perform note_spellings(made);
   return left_over;
 end $$;
 comment on function start_periods(text, bigint[]) is
-  'Opens the periods of watches that have none, where they ask for one and no other watch of the project follows the same, and makes the targets and apps that are missing for it. Returns the watches whose target another statement has made meanwhile.';
+  'Opens the periods of watches that have none, where they ask for one and no other watch of the '
+  'project follows the same, and makes the targets and apps that are missing for it. Returns the '
+  'watches whose target another statement has made meanwhile.';
 revoke execute on function start_periods(text, bigint[]) from public;
 
--- The ids of watches, because a function that takes the rows of a table keeps PostgreSQL from changing some of its columns. What the
--- watches ask for is read from their tables, so that it does not matter which statement wrote them last. The settings leave look-ups by
--- index alone, and one plan for all calls.
-create or replace function follow_watches(of_kind text, of_watches bigint[], are_new boolean default false) returns void language plpgsql
-set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+-- The ids of watches, because a function that takes the rows of a table keeps PostgreSQL from changing some
+-- of its columns. What the watches ask for is read from their tables, so that it does not matter which
+-- statement wrote them last. The settings leave look-ups by index alone, and one plan for all calls.
+create or replace function follow_watches(of_kind text, of_watches bigint[],
+  are_new boolean default false) returns void language plpgsql
+set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+  set enable_hashjoin = off
 set enable_mergejoin = off set enable_memoize = off as $$
 declare
   left_over bigint[] := case when are_new then of_watches else keep_open_periods(of_kind, of_watches) end;
@@ -293,14 +346,16 @@ begin
     perform follow_watches(of_kind, array(
       select x.watch_id from watch_twin x
       cross join lateral (
-        select from watch_part w where w.kind = x.kind and w.watch_id = x.watch_id and w.project = any(of_projects) offset 0
+        select from watch_part w where w.kind = x.kind and w.watch_id = x.watch_id
+          and w.project = any(of_projects) offset 0
       ) w
       where x.kind = of_kind
     ));
   end loop;
 end $$;
 comment on function start_twins(text[]) is
-  'Opens the periods of watches of some projects that another watch kept from being followed, where that one has ended.';
+  'Opens the periods of watches of some projects that another watch kept from being followed, where '
+  'that one has ended.';
 revoke execute on function start_twins(text[]) from public;
 
 create or replace function keep_periods() returns trigger
@@ -324,7 +379,8 @@ begin
   end if;
   return null;
 end $$;
-comment on function keep_periods() is 'Keeps the periods of the watches that a statement wrote, of the kinds in its arguments.';
+comment on function keep_periods() is
+  'Keeps the periods of the watches that a statement wrote, of the kinds in its arguments.';
 revoke execute on function keep_periods() from public;
 
 create or replace trigger keep_periods_of_inserted after insert on keyword_watch
@@ -349,13 +405,15 @@ create or replace trigger keep_periods_of_inserted after insert on app_watch
 referencing new table as fresh for each statement execute function keep_periods('app', 'reviews');
 
 create or replace trigger keep_periods_of_updated after update on app_watch
-referencing old table as stale new table as fresh for each statement execute function keep_periods('app', 'reviews');
+referencing old table as stale new table as fresh for each statement execute function keep_periods('app',
+  'reviews');
 
 create or replace trigger keep_periods_of_deleted after delete on app_watch
 referencing old table as stale for each statement execute function keep_periods('app', 'reviews');
 
 -- For watches whose location became known, or whose twin is gone.
-create or replace function start_missing_watch_periods(of_projects text[] default null) returns void language plpgsql as $$
+create or replace function start_missing_watch_periods(of_projects text[] default null) returns void
+  language plpgsql as $$
 declare
   of_kind text;
 begin
@@ -363,7 +421,8 @@ begin
     perform follow_watches(of_kind, array(
       select w.watch_id from watch_part w
       where w.kind = of_kind and w.is_asked and (of_projects is null or w.project = any(of_projects))
-        and not exists (select from watch_period p where p.kind = of_kind and p.watch_id = w.watch_id and p.ended_at is null)
+        and not exists (select from watch_period p where p.kind = of_kind and p.watch_id = w.watch_id
+          and p.ended_at is null)
     ));
   end loop;
   -- Two sessions that write two spellings at the same moment do not see each other's.
@@ -417,7 +476,8 @@ begin
   end if;
   return null;
 end $$;
-comment on function keep_project_periods() is 'Ends the periods of a project that was disabled, and opens them when it is enabled again.';
+comment on function keep_project_periods() is
+  'Ends the periods of a project that was disabled, and opens them when it is enabled again.';
 revoke execute on function keep_project_periods() from public;
 
 create or replace trigger keep_periods after update of enabled on project

@@ -1,5 +1,6 @@
--- Triggers of project, keyword_watch, app_watch and chart_watch that bring each row into one form, and refuse what the service does not
--- know; and the comments of these tables. Triggers of one table fire in the order of their names; those that keep the periods are last.
+-- Triggers of project, keyword_watch, app_watch and chart_watch that bring each row into one form, and refuse
+-- what the service does not know; and the comments of these tables. Triggers of one table fire in the order
+-- of their names; those that keep the periods are last.
 
 grant usage on schema public to storerank_editor, storerank_reader;
 grant select, insert, update, delete on keyword_watch, app_watch, chart_watch to storerank_editor;
@@ -9,9 +10,10 @@ grant select, delete, insert (name, timezone, daily_usd, monthly_usd, enabled, c
 grant select on location, language, category, listing_category, app to storerank_editor;
 grant select on project, location to storerank_reader;
 
--- Texts that look alike are one text, so that nothing is paid twice for a space. The joiners U+200C and U+200D stay where they mean
--- something: between letters of Arabic, Indic and other scripts that join, and between emoji. Most texts pass by the first arm. It is
--- inlined, which a call of a function that is only stable would prevent.
+-- Texts that look alike are one text, so that nothing is paid twice for a space. The joiners U+200C and
+-- U+200D stay where they mean something: between letters of Arabic, Indic and other scripts that join, and
+-- between emoji. Most texts pass by the first arm. It is inlined, which a call of a function that is only
+-- stable would prevent.
 create or replace function clean_text(value text) returns text language sql immutable parallel safe
 return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
   regexp_replace(
@@ -29,20 +31,22 @@ return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
     '[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+', ' ', 'g'),
   E' \t\r\n'), nfc) end;
 comment on function clean_text(text) is
-  'A text in the form that it is stored in: composed (NFC), without outer space and invisible characters, and with single inner spaces.';
+  'A text in the form that it is stored in: composed (NFC), without outer space and invisible '
+  'characters, and with single inner spaces.';
 
 create or replace function is_clean(value text) returns boolean language sql immutable parallel safe
 return value ~ '^[!-~]+( [!-~]+)*$' or value = clean_text(value);
 comment on function is_clean(text) is 'Whether a text has the form that it is stored in; null for none.';
 
--- Its triggers call it only for rows that need it, because most rows are in their form: to ask costs a twentieth of calling it.
--- Null is the column's default in a new row, and nothing in one that is there.
+-- Its triggers call it only for rows that need it, because most rows are in their form: to ask costs a
+-- twentieth of calling it. Null is the column's default in a new row, and nothing in one that is there.
 create or replace function prepare_row() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   given jsonb := to_jsonb(new);
   changed jsonb := (
-    select coalesce(jsonb_object_agg(c.name, clean_text(given ->> c.name)) filter (where given -> c.name <> 'null'), '{}')
+    select coalesce(jsonb_object_agg(c.name, clean_text(given ->> c.name))
+      filter (where given -> c.name <> 'null'), '{}')
     from unnest(tg_argv[1]::text[]) c (name)
   );
   missing record;
@@ -50,15 +54,18 @@ declare
 begin
   for missing in
     select a.attname::text as name, coalesce(pg_get_expr(d.adbin, d.adrelid),
-      case when a.attidentity <> '' then format('nextval(%L)', pg_get_serial_sequence(tg_relid::regclass::text, a.attname)) end) as value
+      case when a.attidentity <> '' then format('nextval(%L)',
+        pg_get_serial_sequence(tg_relid::regclass::text, a.attname)) end) as value
     from pg_attribute a
     left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
-    where a.attrelid = tg_relid and a.attnum > 0 and not a.attisdropped and a.attnotnull and given -> a.attname = 'null'
+    where a.attrelid = tg_relid and a.attnum > 0 and not a.attisdropped and a.attnotnull
+      and given -> a.attname = 'null'
     order by a.attnum
   loop
     if tg_op = 'UPDATE' or missing.value is null then
       perform refuse(tg_table_name, missing.name || '_missing', array(
-        select given ->> c.name from unnest(tg_argv[0]::text[]) with ordinality c (name, place) order by c.place), 'null');
+        select given ->> c.name from unnest(tg_argv[0]::text[]) with ordinality c (name, place)
+          order by c.place), 'null');
     end if;
     execute format('select to_jsonb(%s)', missing.value) into value;
     changed := changed || jsonb_build_object(missing.name, value);
@@ -66,13 +73,15 @@ begin
   return jsonb_populate_record(new, changed);
 end $$;
 comment on function prepare_row() is
-  'Brings a row into its form: clean texts, and defaults for what is null. Its arguments are the columns by which a person knows the row, and those with such texts.';
+  'Brings a row into its form: clean texts, and defaults for what is null. Its arguments are the '
+  'columns by which a person knows the row, and those with such texts.';
 revoke execute on function prepare_row() from public;
 
 -- spec: Limits; it says 100 for ios_store, and for android_store 30 is our assumption.
 create or replace function default_depth(in_store text) returns bigint language sql immutable parallel safe
 return case in_store when 'android_store' then 30 else 100 end;
-comment on function default_depth(text) is 'The depth of a keyword watch that does not say any, by its store.';
+comment on function default_depth(text) is
+  'The depth of a keyword watch that does not say any, by its store.';
 
 -- An import gives its rows the depth itself: a trigger costs 6 µs a row.
 create or replace function set_default_depth() returns trigger
@@ -102,107 +111,170 @@ for each row when (new.reviews_depth is null) execute function set_default_revie
 
 create or replace trigger a_prepare before insert or update on keyword_watch
 for each row when (
-  num_nulls(new.id, new.project, new.store, new.keyword, new.language_code, new.html, new.every, new.priority, new.weight, new.enabled,
+  num_nulls(new.id, new.project, new.store, new.keyword, new.language_code, new.html, new.every, new.priority,
+    new.weight, new.enabled,
     new.tags, new.created_at) > 0
   or not (is_clean(new.project) and is_clean(new.keyword) and is_clean(new.location_name))
 ) execute function prepare_row('{project,store,keyword}', '{project,keyword,location_name}');
 comment on table keyword_watch is
-  'Keywords to follow: who is found for them, in which place, day by day. What you write here is measured from then on, and costs money.';
+  'Keywords to follow: who is found for them, in which place, day by day. What you write here is '
+  'measured from then on, and costs money.';
 comment on column keyword_watch.id is 'The number of the row, given by the database.';
-comment on column keyword_watch.project is 'The project, under any name of yours; a new one is made. Required.';
+comment on column keyword_watch.project is
+  'The project, under any name of yours; a new one is made. Required.';
 comment on column keyword_watch.store is 'ios_store or android_store. Required.';
 comment on column keyword_watch.keyword is
-  'What people type into the search of the store, up to 700 characters. Outer and double spaces and invisible characters are taken off. Required.';
-comment on column keyword_watch.location_code is 'The place by its code in the table location: the United States are 2840. Give this or location_name.';
-comment on column keyword_watch.location_name is 'The place by its name in the table location, such as United States. Give this or location_code.';
-comment on column keyword_watch.language_code is 'The language by its code in the table language, such as en. Required.';
+  'What people type into the search of the store, up to 700 characters. Outer and double spaces and '
+  'invisible characters are taken off. Required.';
+comment on column keyword_watch.location_code is
+  'The place by its code in the table location: the United States are 2840. Give this or location_name.';
+comment on column keyword_watch.location_name is
+  'The place by its name in the table location, such as United States. Give this or location_code.';
+comment on column keyword_watch.language_code is
+  'The language by its code in the table language, such as en. Required.';
 comment on column keyword_watch.depth is
-  'How many results to look at: up to 700 in the ios_store (100 unless you say), 200 in the android_store (30). It is what costs.';
-comment on column keyword_watch.html is 'Whether the raw pages are kept beside the ranks, at no extra cost; android_store alone. False unless you say.';
-comment on column keyword_watch.every is 'How often: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
-comment on column keyword_watch.priority is '1, or 2 for twice the price: answered sooner, and first when money is short. 1 unless you say.';
-comment on column keyword_watch.enabled is 'Whether it is measured. False keeps the row and its history, and costs nothing.';
-comment on column keyword_watch.tags is 'Words of yours to group by, such as {brand,core}: up to 50, of 100 characters each.';
+  'How many results to look at: up to 700 in the ios_store (100 unless you say), 200 in the '
+  'android_store (30). It is what costs.';
+comment on column keyword_watch.html is
+  'Whether the raw pages are kept beside the ranks, at no extra cost; android_store alone. False unless '
+  'you say.';
+comment on column keyword_watch.every is
+  'How often: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
+comment on column keyword_watch.priority is
+  '1, or 2 for twice the price: answered sooner, and first when money is short. 1 unless you say.';
+comment on column keyword_watch.enabled is
+  'Whether it is measured. False keeps the row and its history, and costs nothing.';
+comment on column keyword_watch.tags is
+  'Words of yours to group by, such as {brand,core}: up to 50, of 100 characters each.';
 comment on column keyword_watch.note is 'Whatever you want to say of the row, up to 10000 characters.';
 comment on column keyword_watch.created_at is 'When the row was written; the database fills it in.';
 
 create or replace trigger a_prepare before insert or update on app_watch
 for each row when (
-  num_nulls(new.id, new.project, new.store, new.app_id, new.role, new.info, new.html, new.reviews, new.reviews_depth, new.every,
+  num_nulls(new.id, new.project, new.store, new.app_id, new.role, new.info, new.html, new.reviews,
+    new.reviews_depth, new.every,
     new.priority, new.enabled, new.tags, new.created_at) > 0
-  or not (is_clean(new.project) and is_clean(new.app_id) and is_clean(new.label) and is_clean(new.location_name))
+  or not (is_clean(new.project) and is_clean(new.app_id) and is_clean(new.label)
+    and is_clean(new.location_name))
 ) execute function prepare_row('{project,store,app_id}', '{project,app_id,label,location_name}');
 comment on table app_watch is
-  'Apps of your projects, your own and your competitors''. Each is ranked on every keyword and chart that its project has in the same store.';
+  'Apps of your projects, your own and your competitors''. Each is ranked on every keyword and chart '
+  'that its project has in the same store.';
 comment on column app_watch.id is 'The number of the row, given by the database.';
 comment on column app_watch.project is 'The project, under any name of yours; a new one is made. Required.';
 comment on column app_watch.store is 'ios_store or android_store. Required.';
 comment on column app_watch.app_id is
-  'The id in the address of the app''s page: a number such as 1480010017 in the ios_store, a name such as com.acme.yoga in the android_store. Required.';
-comment on column app_watch.label is 'What you call the app, up to 200 characters; without it, it has the title of its page.';
+  'The id in the address of the app''s page: a number such as 1480010017 in the ios_store, a name such '
+  'as com.acme.yoga in the android_store. Required.';
+comment on column app_watch.label is
+  'What you call the app, up to 200 characters; without it, it has the title of its page.';
 comment on column app_watch.role is 'own or competitor. own unless you say.';
-comment on column app_watch.location_code is 'The place of info and reviews by its code in the table location: the United States are 2840.';
-comment on column app_watch.location_name is 'The place of info and reviews by its name in the table location, instead of location_code.';
-comment on column app_watch.language_code is 'The language of info and reviews by its code in the table language, such as en.';
-comment on column app_watch.info is 'Whether the app''s page is read as well: rating, price, version, texts. It costs money, and needs a place and a language.';
-comment on column app_watch.html is 'Whether the raw pages are kept beside info and reviews, at no extra cost; android_store alone. False unless you say.';
-comment on column app_watch.reviews is 'Whether its reviews are read, the newest first. It costs money, and needs a place and a language.';
+comment on column app_watch.location_code is
+  'The place of info and reviews by its code in the table location: the United States are 2840.';
+comment on column app_watch.location_name is
+  'The place of info and reviews by its name in the table location, instead of location_code.';
+comment on column app_watch.language_code is
+  'The language of info and reviews by its code in the table language, such as en.';
+comment on column app_watch.info is
+  'Whether the app''s page is read as well: rating, price, version, texts. It costs money, and needs a '
+  'place and a language.';
+comment on column app_watch.html is
+  'Whether the raw pages are kept beside info and reviews, at no extra cost; android_store alone. False '
+  'unless you say.';
+comment on column app_watch.reviews is
+  'Whether its reviews are read, the newest first. It costs money, and needs a place and a language.';
 comment on column app_watch.reviews_depth is
-  'How many of the newest reviews are read each time: up to 500 in the ios_store (50 unless you say), 10000 in the android_store (150). It is what costs.';
-comment on column app_watch.every is 'How often info and reviews: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
-comment on column app_watch.priority is '1, or 2 for twice the price: answered sooner, and first when money is short. 1 unless you say.';
-comment on column app_watch.enabled is 'Whether it is followed. False keeps the row and its history, and costs nothing.';
-comment on column app_watch.tags is 'Words of yours to group by, such as {brand,core}: up to 50, of 100 characters each.';
+  'How many of the newest reviews are read each time: up to 500 in the ios_store (50 unless you say), '
+  '10000 in the android_store (150). It is what costs.';
+comment on column app_watch.every is
+  'How often info and reviews: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
+comment on column app_watch.priority is
+  '1, or 2 for twice the price: answered sooner, and first when money is short. 1 unless you say.';
+comment on column app_watch.enabled is
+  'Whether it is followed. False keeps the row and its history, and costs nothing.';
+comment on column app_watch.tags is
+  'Words of yours to group by, such as {brand,core}: up to 50, of 100 characters each.';
 comment on column app_watch.note is 'Whatever you want to say of the row, up to 10000 characters.';
 comment on column app_watch.created_at is 'When the row was written; the database fills it in.';
 
 create or replace trigger a_prepare before insert or update on chart_watch
 for each row when (
-  num_nulls(new.id, new.project, new.store, new.collection, new.language_code, new.depth, new.html, new.every, new.priority, new.enabled,
+  num_nulls(new.id, new.project, new.store, new.collection, new.language_code, new.depth, new.html, new.every,
+    new.priority, new.enabled,
     new.tags, new.created_at) > 0
-  or not (is_clean(new.project) and is_clean(new.collection) and is_clean(new.category) and is_clean(new.location_name))
-) execute function prepare_row('{project,collection,category}', '{project,collection,category,location_name}');
+  or not (is_clean(new.project) and is_clean(new.collection) and is_clean(new.category)
+    and is_clean(new.location_name))
+) execute function prepare_row('{project,collection,category}',
+  '{project,collection,category,location_name}');
 comment on table chart_watch is
-  'Charts to follow: every app of the project in the same store is ranked in them. What you write here costs money.';
+  'Charts to follow: every app of the project in the same store is ranked in them. What you write here '
+  'costs money.';
 comment on column chart_watch.id is 'The number of the row, given by the database.';
 comment on column chart_watch.project is 'The project, under any name of yours; a new one is made. Required.';
 comment on column chart_watch.store is 'ios_store or android_store. android_store unless you say.';
 comment on column chart_watch.collection is
-  'The name of the chart, such as top_free_ios in the ios_store and topselling_free in the android_store: select chart_collections(''ios_store'') has them all. Required.';
+  'The name of the chart, such as top_free_ios in the ios_store and topselling_free in the '
+  'android_store: select chart_collections(''ios_store'') has them all. Required.';
 comment on column chart_watch.category is
-  'A category of the table category, such as game_puzzle in the android_store; without one it is the chart of all. The chart featured has none.';
+  'A category of the table category, such as game_puzzle in the android_store; without one it is the '
+  'chart of all. The chart featured has none.';
 comment on column chart_watch.age_rating is
-  'For whom the apps are: ages_up_to_5, ages_6_8 or ages_9_12. In the category family of the android_store alone; without it, for all.';
-comment on column chart_watch.location_code is 'The place by its code in the table location: the United States are 2840. Give this or location_name.';
-comment on column chart_watch.location_name is 'The place by its name in the table location, such as United States. Give this or location_code.';
-comment on column chart_watch.language_code is 'The language by its code in the table language, such as en. Required.';
+  'For whom the apps are: ages_up_to_5, ages_6_8 or ages_9_12. In the category family of the '
+  'android_store alone; without it, for all.';
+comment on column chart_watch.location_code is
+  'The place by its code in the table location: the United States are 2840. Give this or location_name.';
+comment on column chart_watch.location_name is
+  'The place by its name in the table location, such as United States. Give this or location_code.';
+comment on column chart_watch.language_code is
+  'The language by its code in the table language, such as en. Required.';
 comment on column chart_watch.depth is
-  'How many places of the chart to look at: up to 1000 in the ios_store, 200 in the android_store. It is what costs. 100 unless you say.';
-comment on column chart_watch.html is 'Whether the raw pages are kept beside the ranks, at no extra cost; android_store alone. False unless you say.';
-comment on column chart_watch.every is 'How often: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
-comment on column chart_watch.priority is '1, or 2 for twice the price: answered sooner, and first when money is short. 1 unless you say.';
-comment on column chart_watch.enabled is 'Whether it is measured. False keeps the row and its history, and costs nothing.';
-comment on column chart_watch.tags is 'Words of yours to group by, such as {brand,core}: up to 50, of 100 characters each.';
+  'How many places of the chart to look at: up to 1000 in the ios_store, 200 in the android_store. It '
+  'is what costs. 100 unless you say.';
+comment on column chart_watch.html is
+  'Whether the raw pages are kept beside the ranks, at no extra cost; android_store alone. False unless '
+  'you say.';
+comment on column chart_watch.every is
+  'How often: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
+comment on column chart_watch.priority is
+  '1, or 2 for twice the price: answered sooner, and first when money is short. 1 unless you say.';
+comment on column chart_watch.enabled is
+  'Whether it is measured. False keeps the row and its history, and costs nothing.';
+comment on column chart_watch.tags is
+  'Words of yours to group by, such as {brand,core}: up to 50, of 100 characters each.';
 comment on column chart_watch.note is 'Whatever you want to say of the row, up to 10000 characters.';
 comment on column chart_watch.created_at is 'When the row was written; the database fills it in.';
 
 create or replace trigger a_prepare before insert or update on project
-for each row when (num_nulls(new.name, new.timezone, new.enabled, new.created_at) > 0 or not is_clean(new.name))
+for each row when (num_nulls(new.name, new.timezone, new.enabled, new.created_at) > 0
+  or not is_clean(new.name))
 execute function prepare_row('{name}', '{name}');
 comment on table project is
-  'The apps and keywords that belong together, with a budget and a time zone of their own. The first watch that names a project makes it.';
-comment on column project.name is 'The name, of 1 to 100 characters. It may be changed: everything goes with it.';
-comment on column project.id is 'By which the ledger knows the project, also under another name; given by the database.';
-comment on column project.timezone is 'Whose days the budgets and the reports go by, such as Europe/Berlin. UTC unless you say.';
-comment on column project.daily_usd is 'The most that may be spent on a day, in US dollars; without it only the budgets over all projects hold.';
-comment on column project.monthly_usd is 'The most that may be spent in a month, in US dollars; without it only the budgets over all projects hold.';
-comment on column project.enabled is 'Whether it is measured. False stops all of its watches and keeps their history.';
-comment on column project.keep_history is 'How long its history is kept, by whole months, instead of KEEP_HISTORY; what another project asked for too is kept as long as one of them wants. Only the owner of the database may set it.';
-comment on column project.keep_pages is 'How long its raw pages are kept, instead of KEEP_PAGES. Only the owner of the database may set it.';
+  'The apps and keywords that belong together, with a budget and a time zone of their own. The first '
+  'watch that names a project makes it.';
+comment on column project.name is
+  'The name, of 1 to 100 characters. It may be changed: everything goes with it.';
+comment on column project.id is
+  'By which the ledger knows the project, also under another name; given by the database.';
+comment on column project.timezone is
+  'Whose days the budgets and the reports go by, such as Europe/Berlin. UTC unless you say.';
+comment on column project.daily_usd is
+  'The most that may be spent on a day, in US dollars; without it only the budgets over all projects '
+  'hold.';
+comment on column project.monthly_usd is
+  'The most that may be spent in a month, in US dollars; without it only the budgets over all projects '
+  'hold.';
+comment on column project.enabled is
+  'Whether it is measured. False stops all of its watches and keeps their history.';
+comment on column project.keep_history is
+  'How long its history is kept, by whole months, instead of KEEP_HISTORY; what another project asked for'
+  ' too is kept as long as one of them wants. Only the owner of the database may set it.';
+comment on column project.keep_pages is
+  'How long its raw pages are kept, instead of KEEP_PAGES. Only the owner of the database may set it.';
 comment on column project.created_at is 'When the project was made; the database fills it in.';
 
--- Once per statement instead of a foreign key per row. The lock is that of a foreign key: until this transaction ends, no other deletes
--- the project or gives it another name. One that did so meanwhile is over when the lock is given, and the project is made again.
+-- Once per statement instead of a foreign key per row. The lock is that of a foreign key: until this
+-- transaction ends, no other deletes the project or gives it another name. One that did so meanwhile is over
+-- when the lock is given, and the project is made again.
 create or replace function keep_projects() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
@@ -221,10 +293,13 @@ begin
       return null;
     end if;
   end loop;
-  raise serialization_failure using message = 'The projects of these watches are being deleted or renamed at this moment.',
+  raise serialization_failure
+    using message = 'The projects of these watches are being deleted or renamed at this moment.',
     hint = 'Run it again.';
 end $$;
-comment on function keep_projects() is 'Makes the projects that watches name and that are missing, and keeps them there until the transaction ends.';
+comment on function keep_projects() is
+  'Makes the projects that watches name and that are missing, and keeps them there until the transaction '
+  'ends.';
 revoke execute on function keep_projects() from public;
 
 create or replace trigger a_projects_of_inserted after insert on keyword_watch
@@ -255,7 +330,8 @@ begin
   update chart_watch set project = new.name where project = old.name;
   return null;
 end $$;
-comment on function rename_project() is 'Carries the new name of a project on to its watches and their periods.';
+comment on function rename_project() is
+  'Carries the new name of a project on to its watches and their periods.';
 revoke execute on function rename_project() from public;
 
 create or replace trigger a_rename after update of name on project
@@ -272,28 +348,32 @@ begin
     or exists (select from app_watch w where w.project = old.name)
     or exists (select from chart_watch w where w.project = old.name) then
     raise foreign_key_violation using
-      message = format('The project %s has watches or a history, and is not deleted.', shown_value(to_jsonb(old.name))),
-      detail = format('It stops, and keeps its history, by: update project set enabled = false where name = %L;', old.name),
+      message = format('The project %s has watches or a history, and is not deleted.',
+        shown_value(to_jsonb(old.name))),
+      detail = format(
+        'It stops, and keeps its history, by: update project set enabled = false where name = %L;', old.name),
       hint = format('To delete it with all of its history, the owner of the database runs: call delete_project(%L);', old.name),
       schema = 'public', table = 'project', constraint = 'project_with_history';
   end if;
   return old;
 end $$;
-comment on function refuse_project_with_history() is 'Refuses to delete a project that has watches or a history, and says what to do.';
+comment on function refuse_project_with_history() is
+  'Refuses to delete a project that has watches or a history, and says what to do.';
 revoke execute on function refuse_project_with_history() from public;
 
 create or replace trigger b_keep_history before delete on project
 for each row execute function refuse_project_with_history();
 
--- Only the owner may simulate business time, in tests and in the demo: a watch that began in another year would owe all the slots since.
--- Not `security definer`, because it reads the current user. It fires when all rows are written and before the periods are kept,
--- because the statement itself could still call set_config.
+-- Only the owner may simulate business time, in tests and in the demo: a watch that began in another year
+-- would owe all the slots since. Not `security definer`, because it reads the current user. It fires when all
+-- rows are written and before the periods are kept, because the statement itself could still call set_config.
 create or replace function refuse_simulated_time() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if nullif(current_setting('storerank.now', true), '') is not null
     and not pg_has_role((select relowner from pg_class where oid = tg_relid), 'usage') then
-    raise insufficient_privilege using message = 'Watches are written at the present time, and storerank.now says another one.',
+    raise insufficient_privilege
+      using message = 'Watches are written at the present time, and storerank.now says another one.',
       hint = 'Run first: reset storerank.now';
   end if;
   return null;
@@ -312,23 +392,27 @@ for each statement execute function refuse_simulated_time();
 create or replace trigger a_present_time after insert or update or delete on chart_watch
 for each statement execute function refuse_simulated_time();
 
-create or replace function refuse_unknown(in_table text, reference text, sentences text[]) returns void language plpgsql stable as $$
+create or replace function refuse_unknown(in_table text, reference text, sentences text[]) returns void
+  language plpgsql stable as $$
 begin
   if cardinality(sentences) > 0 then
     raise foreign_key_violation using message = sentences[1],
       detail = concat_ws(' ', format('Nothing of the statement was written to %s.', in_table),
         'Also: ' || nullif(array_to_string(sentences[2:5], ' '), '')),
-      hint = case reference when 'collection_known' then 'select chart_collections(''ios_store''), chart_collections(''android_store'') has them all.'
+      hint = case reference when 'collection_known'
+        then 'select chart_collections(''ios_store''), chart_collections(''android_store'') has them all.'
         else 'The tables location, language and category have what each store knows.' end,
       schema = 'public', table = in_table, constraint = in_table || '_' || reference;
   end if;
 end $$;
 comment on function refuse_unknown(text, text, text[]) is
-  'Raises the first of the sentences on what the reference lists do not know, with some of the others; does nothing without one.';
+  'Raises the first of the sentences on what the reference lists do not know, with some of the others; '
+  'does nothing without one.';
 revoke execute on function refuse_unknown(text, text, text[]) from public;
 
--- A value that stood in a row of the statement before is not refused: the reference lists change, and a row that was right once may still
--- be edited in everything else. watch_problem tells of it. Each value is looked up once, however many rows have it.
+-- A value that stood in a row of the statement before is not refused: the reference lists change, and a row
+-- that was right once may still be edited in everything else. watch_problem tells of it. Each value is looked
+-- up once, however many rows have it.
 create or replace function refuse_unknown_places() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
@@ -346,7 +430,8 @@ begin
       where u.sentence is not null limit 5);
   else
     places := array(select u.sentence
-      from (select store, location_code, location_name from fresh except select store, location_code, location_name from stale) n
+      from (select store, location_code, location_name from fresh except
+        select store, location_code, location_name from stale) n
       cross join lateral unknown_location(n.store, n.location_code::integer, n.location_name) u (sentence)
       where u.sentence is not null limit 5);
     languages := array(select u.sentence
@@ -358,7 +443,8 @@ begin
   perform refuse_unknown(tg_table_name, 'language_known', languages);
   return null;
 end $$;
-comment on function refuse_unknown_places() is 'Refuses places and languages that the loaded lists of the store have not.';
+comment on function refuse_unknown_places() is
+  'Refuses places and languages that the loaded lists of the store have not.';
 revoke execute on function refuse_unknown_places() from public;
 
 create or replace function refuse_unknown_charts() returns trigger
@@ -378,7 +464,8 @@ begin
       where u.sentence is not null limit 5);
   else
     collections := array(select distinct u.sentence
-      from (select store, collection, category from fresh except select store, collection, category from stale) n
+      from (select store, collection, category from fresh except select store, collection, category
+        from stale) n
       cross join lateral unknown_collection(n.store, n.collection, n.category) u (sentence)
       where u.sentence is not null limit 5);
     categories := array(select u.sentence
@@ -390,7 +477,8 @@ begin
   perform refuse_unknown(tg_table_name, 'category_known', categories);
   return null;
 end $$;
-comment on function refuse_unknown_charts() is 'Refuses charts that the store has not, and categories that its loaded list has not.';
+comment on function refuse_unknown_charts() is
+  'Refuses charts that the store has not, and categories that its loaded list has not.';
 revoke execute on function refuse_unknown_charts() from public;
 
 create or replace trigger b_known_places_of_inserted after insert on keyword_watch

@@ -38,8 +38,11 @@ const figures = () => ({
       figure({
         title: 'Due',
         description:
-          'Slots that are due and not measured: not planned yet, on their way, or out of reach of the budget.',
-        sql: `select sum(count) as due from open_work where kind in ('unplanned', 'planned', 'posting', 'posted', 'budget_cut')`,
+          'Slots that are due and not measured: not planned yet, on their way, or out of reach of the ' +
+          'budget.',
+        sql:
+          `select sum(count) as due from open_work where kind in ('unplanned', 'planned', 'posting', ` +
+          `'posted', 'budget_cut')`,
       }),
     ],
     [4, count('Overdue', 'overdue', 'Results that are late, and are asked for by their ids.')],
@@ -67,19 +70,23 @@ const problems = () => ({
       table({
         title: 'Problems, and what to do',
         description:
-          'What keeps watches from being measured now, and what went wrong with tasks and books in the range. docs/operations.md has more of each kind.',
+          'What keeps watches from being measured now, and what went wrong with tasks and books in the ' +
+          'range. docs/operations.md has more of each kind.',
         sql: `
 select at, about, kind, subject, message from (
-  select 1 as place, since as at, 'open work' as about, kind, null as subject, message from open_work where message is not null
+  select 1 as place, since as at, 'open work' as about, kind, null as subject, message from open_work
+    where message is not null
   union all
   select 1, at, 'job', 'failed', job, error from job_outcome where state = 'failed'
   union all
   select 1, null, 'account', 'balance', null, message from low_balance() message where message is not null
   union all
-  select 1, since, 'service', status, concat_ws(' ', api, endpoint), 'The service says so of itself. While it is a major_outage of task_post nothing is posted.'
+  select 1, since, 'service', status, concat_ws(' ', api, endpoint),
+    'The service says so of itself. While it is a major_outage of task_post nothing is posted.'
   from service_state where status <> 'ok'
   union all
-  select case problem when 'money' then 4 else 3 end, null, coalesce('watch of ' || project, watch_table), problem, subject, message from watch_problem
+  select case problem when 'money' then 4 else 3 end, null, coalesce('watch of ' || project, watch_table),
+    problem, subject, message from watch_problem
   union all
   select 2, at, 'task', kind, subject, message from task_problem
   where $__timeFilter(at) or kind in ('overdue', 'unknown', 'service_failure')
@@ -103,7 +110,8 @@ const jobs = () => ({
         title: 'Jobs',
         description: 'The last run of each job, and the runs of the past 24 hours by how they ended.',
         sql: `
-select job, state, extract(epoch from now() - last_success_at)::float8 as "since success", done, failed, missed, at as "last end", error
+select job, state, extract(epoch from now() - last_success_at)::float8 as "since success", done, failed,
+  missed, at as "last end", error
 from job_outcome order by job`,
       })
         .overrideByName('since success', [{ id: 'unit', value: 's' }])
@@ -114,9 +122,11 @@ from job_outcome order by job`,
       table({
         title: 'Open work',
         description:
-          'What no plan has looked at yet, tasks by state, and posts that are not settled, with the oldest of each.',
+          'What no plan has looked at yet, tasks by state, and posts that are not settled, with the ' +
+          'oldest of each.',
         sql: `select kind, count, since from open_work order by array_position(
-  array['unplanned', 'planned', 'posting', 'posted', 'overdue', 'budget_cut', 'unknown_post', 'held_post', 'refused_task', 'restored', 'no_run', 'no_room'], kind)`,
+  array['unplanned', 'planned', 'posting', 'posted', 'overdue', 'budget_cut', 'unknown_post', 'held_post',
+    'refused_task', 'restored', 'no_run', 'no_room'], kind)`,
       }),
     ],
   ] as const,
@@ -133,7 +143,8 @@ const work = () => ({
         title: 'Results by hour',
         description: 'Tasks by how they ended: collected is stored in the history.',
         sql: `
-select ${HOUR}, count(*) filter (where state = 'collected') as stored, count(*) filter (where state = 'failed') as failed
+select ${HOUR}, count(*) filter (where state = 'collected') as stored, count(*)
+  filter (where state = 'failed') as failed
 from ended_task where $__timeFilter(ended_at) group by 1 order by 1`,
       })
         .drawStyle(GraphDrawStyle.Bars)
@@ -176,14 +187,17 @@ const money = () => ({
       table({
         title: 'Budgets',
         description:
-          'What this day and this month have used. The limits of all together are settings of the runners: write them above as they are set.',
+          'What this day and this month have used. The limits of all together are settings of the ' +
+          'runners: write them above as they are set.',
         sql: `
-select coalesce(project, 'all together') as project, period, spent_usd as spent, reserved_usd as reserved, allowed,
+select coalesce(project, 'all together') as project, period, spent_usd as spent, reserved_usd as reserved,
+  allowed,
   ((spent_usd + reserved_usd) / nullif(allowed, 0))::float8 as used
 from budget_use
 cross join lateral (
   select coalesce(limit_usd, case when project is null
-    then nullif(case period when 'day' then ${quoted('day_limit')} else ${quoted('month_limit')} end, '')::numeric end) as allowed
+    then nullif(case period when 'day' then ${quoted('day_limit')}
+      else ${quoted('month_limit')} end, '')::numeric end) as allowed
 ) l
 order by project nulls first, period`,
       })
@@ -210,7 +224,9 @@ from spend_daily where day between $__timeFrom()::date and $__timeTo()::date ord
       graph({
         title: 'Balance, of 30 days',
         description: 'Of the account, each time that the service was asked.',
-        sql: 'select at as time, balance_usd as balance from account_history where $__timeFilter(at) order by 1',
+        sql:
+          'select at as time, balance_usd as balance from account_history where $__timeFilter(at) order ' +
+          'by 1',
       })
         .timeFrom('30d')
         .unit('currencyUSD'),
@@ -222,7 +238,8 @@ export function buildOperations(): DashboardBuilder {
   const dashboard = new DashboardBuilder('storerank: operations')
     .uid('storerank-operations')
     .description(
-      'What is due, late or wrong, with what to do; jobs, results, calls and money. Without a runner it still answers: it asks the database alone.',
+      'What is due, late or wrong, with what to do; jobs, results, calls and money. Without a runner ' +
+        'it still answers: it asks the database alone.',
     )
     .tags(['storerank'])
     .timezone('utc')

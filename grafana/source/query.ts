@@ -1,6 +1,7 @@
 /**
- * Queries of the one data source: SQL on the database of storerank as `storerank_reader`. Grafana replaces `$__timeFrom()`, `$__timeTo()`
- * and `$__timeFilter(…)` by the range of the time picker, and variables by what is chosen.
+ * Queries of the one data source: SQL on the database of storerank as `storerank_reader`. Grafana replaces
+ * `$__timeFrom()`, `$__timeTo()` and `$__timeFilter(…)` by the range of the time picker, and variables by
+ * what is chosen.
  */
 import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog'
 import {
@@ -14,7 +15,10 @@ export const DATA_SOURCE = { type: 'grafana-postgresql-datasource', uid: 'storer
 
 export type Format = 'table' | 'time_series'
 
-/** A query of a panel. A `time_series` has the columns `time` and, one line each, `metric` and `value`, or else one column for each line. */
+/**
+ * A query of a panel. A `time_series` has the columns `time` and, one line each, `metric` and `value`, or
+ * else one column for each line.
+ */
 export function query(rawSql: string, format: Format): Builder<Dataquery> {
   const built = {
     refId: 'A',
@@ -28,14 +32,19 @@ export function query(rawSql: string, format: Format): Builder<Dataquery> {
   return { build: () => built }
 }
 
-/** The chosen value of a variable as a literal of SQL, several with commas between. All of them are `null`. */
+/**
+ * The chosen value of a variable as a literal of SQL, several with commas between. All of them are `null`.
+ */
 export const quoted = (variable: string): string => `\${${variable}:sqlstring}`
 
 /** True of the chosen values, and of everything while all of them are. */
 export const isChosen = (column: string, variable: string): string =>
   `${column} in (${quoted(variable)}) is not false`
 
-/** A day as an instant: midnight in UTC, which is the time zone of the dashboards, so that the axis names the day. */
+/**
+ * A day as an instant: midnight in UTC, which is the time zone of the dashboards, so that the axis names the
+ * day.
+ */
 export const atMidnight = (column: string): string => `${column}::timestamp at time zone 'UTC'`
 
 /** A choice that the database gives: the columns `__value` and `__text`, or one column. */

@@ -15,7 +15,10 @@ import { atMidnight, choice, DATA_SOURCE, isChosen, query, quoted, withAll } fro
 
 const PROJECT = quoted('project')
 const TAG = quoted('tag')
-/** Days as constants, by which the functions prune partitions. The days that the picker shows are those of the project. */
+/**
+ * Days as constants, by which the functions prune partitions. The days that the picker shows are those of the
+ * project.
+ */
 const FROM = '$__timeFrom()::date'
 const TO = '$__timeTo()::date'
 const RANGE = `${PROJECT}, ${FROM}, ${TO}`
@@ -93,7 +96,8 @@ const figures = () => ({
         {
           title: 'Visibility',
           description:
-            'Of the own apps, or of the chosen ones, on the latest measured day: 100 is first on each keyword.',
+            'Of the own apps, or of the chosen ones, on the latest measured day: 100 is first on each ' +
+            'keyword.',
           sql: `
 select ${TIME}, ${NAME} as metric, visibility as value
 from visibility(${RANGE}, 'reciprocal', ${TAG})
@@ -133,7 +137,9 @@ from coverage(${RANGE}, ${TAG}) where store = ${quoted('store')}`,
       figure({
         title: 'Spent',
         description: 'By the project in these days, in both stores, less what came back.',
-        sql: `select sum(spent_usd) as spent from spend_daily where project = ${PROJECT} and day between ${FROM} and ${TO}`,
+        sql:
+          `select sum(spent_usd) as spent from spend_daily where project = ${PROJECT} and day between ` +
+          `${FROM} and ${TO}`,
       })
         .unit('currencyUSD')
         .decimals(2),
@@ -149,7 +155,8 @@ const visibilities = () => ({
       graph({
         title: 'Visibility',
         description:
-          'Σ keyword weight × weight(rank) / Σ keyword weight × weight(1) over what was measured, in percent. Days without a measurement are gaps.',
+          'Σ keyword weight × weight(rank) / Σ keyword weight × weight(1) over what was measured, in ' +
+          'percent. Days without a measurement are gaps.',
         sql: `
 select ${TIME}, ${NAME} as metric, visibility as value
 from visibility(${RANGE}, 'reciprocal', ${TAG})
@@ -185,9 +192,11 @@ const keywords = () => ({
       graph({
         title: 'Distribution',
         description:
-          'On how many keywords the own apps, or the chosen ones, stand where. Together they are what was due.',
+          'On how many keywords the own apps, or the chosen ones, stand where. Together they are what ' +
+          'was due.',
         sql: `
-select ${TIME}, sum(top_1) as "1", sum(top_2_3) as "2 to 3", sum(top_4_10) as "4 to 10", sum(top_11_30) as "11 to 30",
+select ${TIME}, sum(top_1) as "1", sum(top_2_3) as "2 to 3", sum(top_4_10) as "4 to 10",
+  sum(top_11_30) as "11 to 30",
   sum(top_31_100) as "31 to 100", sum(beyond) as "beyond", sum(not_measured) as "not measured"
 from rank_distribution(${RANGE}, ${TAG})
 where ${OF_STORE} and ${OF_OWN} group by 1 order by 1`,
@@ -201,7 +210,8 @@ where ${OF_STORE} and ${OF_OWN} group by 1 order by 1`,
       graph({
         title: 'Rank',
         description:
-          'Of the chosen keywords and apps. The axis counts downwards, so that the first place is on top (Grafana writes it with a minus sign). Not in the top, or not measured, is a gap.',
+          'Of the chosen keywords and apps. The axis counts downwards, so that the first place is on ' +
+          'top (Grafana writes it with a minus sign). Not in the top, or not measured, is a gap.',
         sql: `
 select ${TIME}, concat_ws(' · ', keyword, location, language, ${NAME}) as metric, rank as value
 from rank_daily(${RANGE})
@@ -222,9 +232,11 @@ const movements = () => ({
       table({
         title: 'Movers',
         description:
-          'The first day of the range against the last, for the own apps or the chosen ones: change is how many ranks an app climbed. A gap is never a move, so choose days that were measured.',
+          'The first day of the range against the last, for the own apps or the chosen ones: change is ' +
+          'how many ranks an app climbed. A gap is never a move, so choose days that were measured.',
         sql: `
-select keyword, location, language, ${NAME} as app, rank_before as before, rank_after as after, change, movement
+select keyword, location, language, ${NAME} as app, rank_before as before, rank_after as after, change,
+  movement
 from movers(${RANGE})
 where ${OF_STORE} and ${OF_OWN} and ${OF_TAG} and movement in ('up', 'down', 'entered', 'left')
 order by abs(change) desc nulls last, weight desc, keyword, location, language, app limit 200`,

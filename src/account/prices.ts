@@ -1,6 +1,7 @@
 /**
- * Prices of one billing unit, by which money is reserved and forecast. The view `unit_price` makes them of the account's own price list, the
- * unit costs of the specification (spec: rates.price), and what the service really charged last. `task_price` multiplies them by the depth.
+ * Prices of one billing unit, by which money is reserved and forecast. The view `unit_price` makes them of
+ * the account's own price list, the unit costs of the specification (spec: rates.price), and what the service
+ * really charged last. `task_price` multiplies them by the depth.
  */
 import type { SqlRunner } from '../db/database.ts'
 import type { ServiceFunction, Store } from '../service/functions.ts'
@@ -21,10 +22,14 @@ export type AccountPrices = {
   highMicros: number | null
 }[]
 
-/** The prices that are reserved now, one for each store and function that it has, as the view `unit_price` says. */
+/**
+ * The prices that are reserved now, one for each store and function that it has, as the view `unit_price`
+ * says.
+ */
 export async function readPrices(sql: SqlRunner): Promise<Price[]> {
   return sql<Price[]>`
-    select store, function, unit_results as "billingUnitResults", max(unit_micros) filter (where priority = 1) as "normalMicros",
+    select store, function, unit_results as "billingUnitResults", max(unit_micros)
+      filter (where priority = 1) as "normalMicros",
       max(unit_micros) filter (where priority = 2) as "highMicros"
     from unit_price group by 1, 2, 3`
 }

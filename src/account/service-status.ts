@@ -1,6 +1,7 @@
 /**
- * The status that the service reports of itself (spec: Status record). While it reports a major outage of posting nothing is
- * posted; while it reports a delay, results are asked for by id later. A status that is unknown or old stops nothing.
+ * The status that the service reports of itself (spec: Status record). While it reports a major outage of
+ * posting nothing is posted; while it reports a delay, results are asked for by id later. A status that is
+ * unknown or old stops nothing.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { StorerankError } from '../errors.ts'
@@ -42,15 +43,16 @@ const DELAYS = ['webhook_delay', 'send_delay', 'long_execution_time', 'partial_o
 const PATIENCE_IN_DELAY = 3
 
 /**
- * Asks the service for its status, unless a runner has asked within `freshS`, records the answer, and logs what has changed. When
- * the service cannot be asked, it logs a warning.
+ * Asks the service for its status, unless a runner has asked within `freshS`, records the answer, and logs
+ * what has changed. When the service cannot be asked, it logs a warning.
  */
 export async function refreshServiceStatus(
   { db, client, log }: LookContext,
   freshS = FRESH_S,
 ): Promise<void> {
   const [row] = await db.sql<{ isFresh: boolean }[]>`
-    select coalesce(max(checked_at) > clock_timestamp() - make_interval(secs => ${freshS}), false) as "isFresh"
+    select coalesce(max(checked_at) > clock_timestamp() - make_interval(secs => ${freshS}),
+      false) as "isFresh"
     from service_status`
   if (row?.isFresh) return
   try {
@@ -68,7 +70,10 @@ export async function refreshServiceStatus(
   }
 }
 
-/** Replaces the recorded status, unless the answer is empty. Returns what has changed; the first time, what is not ok. */
+/**
+ * Replaces the recorded status, unless the answer is empty. Returns what has changed; the first time, what is
+ * not ok.
+ */
 async function recordStatus(
   db: Database,
   told: readonly Pick<ServiceStatus, 'api' | 'endpoint' | 'status'>[],
@@ -77,16 +82,20 @@ async function recordStatus(
   return db.sql<Omit<ServiceStatus, 'checkedAt'>[]>`
     with told as (
       select distinct on (api, endpoint) * from unnest(${told.map(({ api }) => api)}::text[],
-        ${told.map(({ endpoint }) => endpoint)}::text[], ${told.map(({ status }) => status)}::text[]) as t (api, endpoint, status)
+        ${told.map(({ endpoint }) => endpoint)}::text[],
+          ${told.map(({ status }) => status)}::text[]) as t (api, endpoint, status)
     ),
     known as materialized (select * from service_status),
     gone as (
-      delete from service_status s where not exists (select from told t where t.api = s.api and t.endpoint = s.endpoint)
+      delete from service_status s where not exists (select from told t where t.api = s.api
+        and t.endpoint = s.endpoint)
     ),
     recorded as (
-      insert into service_status (api, endpoint, status, since) select api, endpoint, status, storerank_now() from told
+      insert into service_status (api, endpoint, status, since) select api, endpoint, status, storerank_now()
+        from told
       on conflict (api, endpoint) do update set status = excluded.status, checked_at = clock_timestamp(),
-        since = case service_status.status when excluded.status then service_status.since else storerank_now() end
+        since = case service_status.status when excluded.status then service_status.since
+          else storerank_now() end
       returning api, endpoint, status, since
     )
     select r.api, r.endpoint, r.status, r.since
@@ -101,7 +110,10 @@ export async function readServiceTroubles(db: Database): Promise<ServiceStatus[]
     from service_status where status <> 'ok' order by api, endpoint`
 }
 
-/** The outage that stops posting; null when there is none. The status of an API that lists no endpoints holds for all of them. */
+/**
+ * The outage that stops posting; null when there is none. The status of an API that lists no endpoints holds
+ * for all of them.
+ */
 export async function readPostingOutage(sql: SqlRunner): Promise<Outage | null> {
   const [outage] = await sql<Outage[]>`
     select s.since, s.checked_at as "checkedAt" from service_status s

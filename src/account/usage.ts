@@ -17,8 +17,9 @@ export interface AccountUsage {
 }
 
 /**
- * Reads the account (free of charge) and records it. A limit that the service does not say is null, and limits nothing. The row is
- * stamped before the call: money that is charged while the answer is on its way counts as not yet in the answer.
+ * Reads the account (free of charge) and records it. A limit that the service does not say is null, and
+ * limits nothing. The row is stamped before the call: money that is charged while the answer is on its way
+ * counts as not yet in the answer.
  */
 export async function recordAccountUsage(db: Database, client: AppDataClient): Promise<AccountUsage> {
   const asked = oneRow(
@@ -34,20 +35,23 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
   const { day, minute } = user.moneyLimits
   const row = oneRow(
     await db.sql<AccountUsage[]>`
-    insert into account_usage (fetched_at, taken_micros, login, timezone, balance_micros, day_limit_micros, day_spent_micros,
+    insert into account_usage (fetched_at, taken_micros, login, timezone, balance_micros, day_limit_micros,
+      day_spent_micros,
       minute_limit_micros, calls_per_minute_limit, prices)
-    values (${asked.fetchedAt}, ${asked.takenMicros}, ${user.login ?? ''}, ${user.timezone}, ${user.balanceMicros},
+    values (${asked.fetchedAt}, ${asked.takenMicros}, ${user.login ?? ''}, ${user.timezone},
+      ${user.balanceMicros},
       ${day?.total ?? null}, ${user.moneyStatistics.day?.total ?? null}, ${minute?.total ?? null},
       ${user.callLimits.minute?.total ?? null}, ${JSON.stringify(prices)}::text::jsonb)
-    returning balance_micros as "balanceMicros", day_limit_micros as "dayLimitMicros", day_spent_micros as "daySpentMicros",
+    returning balance_micros as "balanceMicros", day_limit_micros as "dayLimitMicros",
+      day_spent_micros as "daySpentMicros",
       minute_limit_micros as "minuteLimitMicros", calls_per_minute_limit as "callsPerMinuteLimit"`,
   )
   return row
 }
 
 /**
- * Whether the service answers, so that the plan may go by what is recorded of the account, though reading it failed. Not when the service
- * refuses the account.
+ * Whether the service answers, so that the plan may go by what is recorded of the account, though reading it
+ * failed. Not when the service refuses the account.
  */
 export async function isAnswered(error: Error, client: AppDataClient): Promise<boolean> {
   if (!(error instanceof StorerankError) || error instanceof AccountError) return false
@@ -58,12 +62,16 @@ export async function isAnswered(error: Error, client: AppDataClient): Promise<b
   )
 }
 
-/** Shorter than the time between two plans, because other programs may spend the same money; one `run` reads the account once. */
+/**
+ * Shorter than the time between two plans, because other programs may spend the same money; one `run` reads
+ * the account once.
+ */
 const FRESH_MINUTES = 5
 
 /**
- * Reads the account, unless it was read within FRESH_MINUTES, and the status of the service. When they cannot be read the plan goes
- * by what is recorded: planning only reserves money, and the service refuses the posts themselves when the account has none.
+ * Reads the account, unless it was read within FRESH_MINUTES, and the status of the service. When they cannot
+ * be read the plan goes by what is recorded: planning only reserves money, and the service refuses the posts
+ * themselves when the account has none.
  */
 export async function refreshAccountBeforePlanning(context: LookContext): Promise<void> {
   const { db, client, log } = context
@@ -80,8 +88,8 @@ export async function refreshAccountBeforePlanning(context: LookContext): Promis
 }
 
 /**
- * Ties the database to one account, for ever, when it is used for the first time. Results of two services must not mix in one
- * history, and an account cannot fetch results that another account has paid for.
+ * Ties the database to one account, for ever, when it is used for the first time. Results of two services
+ * must not mix in one history, and an account cannot fetch results that another account has paid for.
  * @param account the login, or how the sandbox is called
  * @returns whether this was the first time
  * @throws ConfigurationError when the database belongs to another account
@@ -92,6 +100,8 @@ export async function claimDatabaseFor(db: Database, account: string): Promise<b
   const [owner] = await db.sql<{ account: string }[]>`select account from service_account`
   if (owner === undefined || owner.account === account) return count > 0
   throw new ConfigurationError(
-    `The database holds what was measured with ${owner.account}, and must not mix it with ${account}. Mend APP_DATA_URL and APP_DATA_LOGIN, or use another database. (If it is the same account by another name: update service_account set account = '…'.)`,
+    `The database holds what was measured with ${owner.account}, and must not mix it with ${account}. ` +
+      'Mend APP_DATA_URL and APP_DATA_LOGIN, or use another database. (If it is the same account by ' +
+      `another name: update service_account set account = '…'.)`,
   )
 }

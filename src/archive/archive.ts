@@ -1,6 +1,6 @@
 /**
- * Whole months of the history as Parquet files, one of each table and month, which say without the database what they are of. A month may
- * be dropped from the database once its file was compared with it.
+ * Whole months of the history as Parquet files, one of each table and month, which say without the database
+ * what they are of. A month may be dropped from the database once its file was compared with it.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,8 +34,8 @@ const CLOSED_AFTER_DAYS = 33
 
 /**
  * Archives month by month, the oldest first. It may be broken off at any moment, and run again.
- * @throws ConfigurationError when a month may still change, when one that is to be dropped is still needed, and when a file stands there that
- *   differs
+ * @throws ConfigurationError when a month may still change, when one that is to be dropped is still needed,
+ *   and when a file stands there that differs
  */
 export async function* archiveMonths(db: Database, options: ArchiveOptions): AsyncGenerator<Archived> {
   const months = (await Promise.all(TABLES.map((table) => listPartitions(db.sql, table))))
@@ -73,10 +73,16 @@ async function requireFolder(folder: string): Promise<void> {
 }
 
 function describeDifference(file: string, difference: string): string {
-  return `${file} stands there and is not what the database has: ${difference}. Nothing was changed. Move it away, or archive to another folder.`
+  return (
+    `${file} stands there and is not what the database has: ${difference}. Nothing was changed. Move it ` +
+    'away, or archive to another folder.'
+  )
 }
 
-/** A month is final when everything that was due in it is in the history; it is needed while a task of it is there. */
+/**
+ * A month is final when everything that was due in it is in the history; it is needed while a task of it is
+ * there.
+ */
 async function refuseUnfinished(db: Database, months: readonly Partition[], drops: boolean): Promise<void> {
   const ends = months.at(-1)?.ends
   if (ends === undefined) return
@@ -94,23 +100,30 @@ async function refuseUnfinished(db: Database, months: readonly Partition[], drop
   if (row === undefined) return
   if (ends.getTime() > row.limit.getTime()) {
     throw new ConfigurationError(
-      `Results of the month before ${month(ends)} may still come. Archive what is before ${month(row.limit)}-01.`,
+      `Results of the month before ${month(ends)} may still come. Archive what is before ` +
+        `${month(row.limit)}-01.`,
     )
   }
   if (row.open !== null) {
     throw new ConfigurationError(
-      `Slots of ${month(row.open)} are not closed yet. Run \`storerank run\`, or archive what is before ${month(row.open)}-01.`,
+      `Slots of ${month(row.open)} are not closed yet. Run \`storerank run\`, or archive what is ` +
+        `before ${month(row.open)}-01.`,
     )
   }
   if (drops && row.tasks !== null) {
     throw new ConfigurationError(
-      `Tasks of ${month(row.tasks)} are still there, and looked up in the history: they are kept for 90 days after their end, until the ` +
-        `next housekeeping. Without --drop the month can be archived; with it, what is before ${month(row.tasks)}-01.`,
+      `Tasks of ${month(row.tasks)} are still there, and looked up in the history: they are kept for ` +
+        '90 days after their end, until the ' +
+        'next housekeeping. Without --drop the month can be archived; with it, what is before ' +
+        `${month(row.tasks)}-01.`,
     )
   }
 }
 
-/** Under the lock of the table nothing can have come since it was compared: rows of the history are added and never changed. */
+/**
+ * Under the lock of the table nothing can have come since it was compared: rows of the history are added and
+ * never changed.
+ */
 async function dropMonth(
   tx: Transaction,
   { table, name, begins, ends }: Partition,
@@ -120,7 +133,8 @@ async function dropMonth(
   await tx`lock table only ${tx(table)} in access exclusive mode`
   await tx`lock table ${tx(name)} in access exclusive mode`
   const [found] = await tx<{ rows: number; tasks: boolean }[]>`
-    select (select count(*) from ${tx(name)}) as rows, exists (select 1 from task where slot >= ${begins} and slot < ${ends}) as tasks`
+    select (select count(*) from ${tx(name)}) as rows, exists (select 1 from task where slot >= ${begins}
+      and slot < ${ends}) as tasks`
   if (found?.rows !== rows || found.tasks) {
     throw new ConfigurationError(
       `${name} has changed since it was archived, and was not dropped. Run it again.`,
@@ -135,15 +149,19 @@ const QUERIES: Readonly<Record<Partition['table'], (month: Partition) => string>
   ranking: ({ begins, ends }) => `
     select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, h.depth, h.results_count,
       case when h.gap is null then t.check_url end as check_url, case when h.app_ids is not null then array(
-        select a.app_id from unnest(h.app_ids) with ordinality i (id, place) left join app a on a.id = i.id order by i.place
+        select a.app_id from unnest(h.app_ids) with ordinality i (id, place) left join app a on a.id = i.id
+          order by i.place
       ) end as app_ids, h.absolute
     from ranking_row h left join target t on t.id = h.target_id
     where h.slot >= '${begins.toISOString()}' and h.slot < '${ends.toISOString()}'
     order by h.slot, h.target_id`,
   app_snapshot: ({ name }) => `
-    select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, a.app_id, h.found, h.rating, h.votes_count,
-      h.reviews_count, h.price_micros, h.currency, h.is_free, h.version, h.minimum_os_version, h.size, h.main_category,
-      h.installs_count, h.released_at, h.updated_at, case when h.gap is null then t.check_url end as check_url, l.title,
+    select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, a.app_id, h.found, h.rating,
+      h.votes_count,
+      h.reviews_count, h.price_micros, h.currency, h.is_free, h.version, h.minimum_os_version, h.size,
+        h.main_category,
+      h.installs_count, h.released_at, h.updated_at, case when h.gap is null
+        then t.check_url end as check_url, l.title,
       l.description, l.update_notes, l.icon, l.images, l.details
     from ${name} h left join target t on t.id = h.target_id left join app a on a.id = h.app
       left join listing l on l.hash = h.listing_hash

@@ -1,6 +1,7 @@
 /**
- * A Parquet file of one month, whole or not at all. It is read back and compared with the database, value by value, before it gets its
- * name; a file that stands there already is compared likewise, and never written over.
+ * A Parquet file of one month, whole or not at all. It is read back and compared with the database, value by
+ * value, before it gets its name; a file that stands there already is compared likewise, and never written
+ * over.
  */
 import { randomBytes } from 'node:crypto'
 import { link, open, rm } from 'node:fs/promises'

@@ -1,8 +1,8 @@
 /**
- * The audit compares what the service's own list says it charged for each task of the past days with our charges. Adjustments
- * make ours equal, and `audit_problem` shows every difference. When it finds tasks of this very database that the ledger does not know,
- * posting stops until they are recovered. Free of charge. A list that was not read completely is compared with
- * nothing.
+ * The audit compares what the service's own list says it charged for each task of the past days with our
+ * charges. Adjustments make ours equal, and `audit_problem` shows every difference. When it finds tasks of
+ * this very database that the ledger does not know, posting stops until they are recovered. Free of charge. A
+ * list that was not read completely is compared with nothing.
  */
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
@@ -38,8 +38,9 @@ export interface Audited extends Compared {
 }
 
 /**
- * Audits every day that is due, the oldest first. When a later day fails, the days before it are audited. Its pages take all calls of
- * the list that a minute has, so it renews the check for which posts would wait (`renewCheck`).
+ * Audits every day that is due, the oldest first. When a later day fails, the days before it are audited. Its
+ * pages take all calls of the list that a minute has, so it renews the check for which posts would wait
+ * (`renewCheck`).
  * @param job the job whose runs say what was audited before
  * @throws what `auditPosted` throws
  */
@@ -66,8 +67,9 @@ export async function auditDueDays(
 }
 
 /**
- * Each UTC day is due twice: on the next day, and on the day after that, when its last tasks are done, refunded and stored. After the
- * last successful audit the days from the one before it on are due, as far back as the service lists tags.
+ * Each UTC day is due twice: on the next day, and on the day after that, when its last tasks are done,
+ * refunded and stored. After the last successful audit the days from the one before it on are due, as far
+ * back as the service lists tags.
  * @param present by the clock of the service, in whose days is audited
  */
 export async function readDueDays(db: Database, job: string, present: Date): Promise<Range[]> {
@@ -87,8 +89,8 @@ export async function readDueDays(db: Database, job: string, present: Date): Pro
 /**
  * Audits what was posted within a range, usually a day.
  * @param range by the clock of the service, which may be hours from the database's
- * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws. Nothing was
- *   compared.
+ * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws.
+ *   Nothing was compared.
  */
 export async function auditPosted(
   db: Database,
@@ -106,7 +108,8 @@ export async function auditPosted(
   const history = await scanTaskHistory(client, listedRange, keepListed, options)
   if (!history.isComplete) {
     throw new UnavailableError(
-      `The tasks that the service lists from ${range.from.toISOString()} on changed places each time they were read, so nothing ` +
+      `The tasks that the service lists from ${range.from.toISOString()} on changed places each time ` +
+        'they were read, so nothing ' +
         'was compared. The next audit reads them again.',
     )
   }
@@ -141,7 +144,9 @@ async function recordListed(
   return { recorded, uncharged }
 }
 
-/** Another copy of this database may have begun to buy after this one was last compared: then posting stops. */
+/**
+ * Another copy of this database may have begun to buy after this one was last compared: then posting stops.
+ */
 async function holdIfRestored(db: Database, uncharged: readonly ListedTask[], range: Range): Promise<void> {
   const { installation, lastChargeAt } = await readRestoreState(db.sql)
   if (lastChargeAt === null) return

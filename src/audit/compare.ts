@@ -1,6 +1,7 @@
 /**
- * Compares the service's list with our charges, in one transaction: a difference in cost becomes an adjustment, and every
- * difference a row of `audit_difference`. Adjustments are computed from the facts alone, so auditing a day again is idempotent.
+ * Compares the service's list with our charges, in one transaction: a difference in cost becomes an
+ * adjustment, and every difference a row of `audit_difference`. Adjustments are computed from the facts
+ * alone, so auditing a day again is idempotent.
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { withoutNestedLoops } from '../db/joins.ts'
@@ -25,7 +26,8 @@ export interface Compared {
 }
 
 /**
- * @param slices the complete list of the range, and of some time around it, which only proves that a task exists
+ * @param slices the complete list of the range, and of some time around it, which only proves that a task
+ *   exists
  * @param range by the clock of the service
  * @param aheadMs how far that clock is before the database's
  */
@@ -39,7 +41,8 @@ export async function compareBooks(
     // Two audits write the same rows. One after the other, they cannot deadlock.
     await tx`select wait_for_lock('audit')`
     await fillListed(tx, slices)
-    // Nothing says beforehand how many rows the relations in it have: a nested loop over two of them would compare a day with a day.
+    // Nothing says beforehand how many rows the relations in it have: a nested loop over two of them would
+    // compare a day with a day.
     await withoutNestedLoops(tx, () => findDifferences(tx, range, aheadMs))
     const adjusted = await adjustCharges(tx)
     return { adjusted, ...(await recordDifferences(tx, range)) }
@@ -49,7 +52,8 @@ export async function compareBooks(
 async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[]>): Promise<void> {
   await tx`
     create temporary table audit_listed (
-      service_id text primary key, posted_at timestamptz not null, is_done boolean not null, cost_micros bigint,
+      service_id text primary key, posted_at timestamptz not null, is_done boolean not null,
+        cost_micros bigint,
       tag text, task_id uuid, path text
     ) on commit drop`
   for (const slice of slices) {
@@ -59,21 +63,23 @@ async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[
         ${slice.map((task) => task.datetimePosted.toISOString())}::timestamptz[],
         ${slice.map((task) => String(task.datetimeDone !== null))}::text[]::boolean[],
         ${slice.map((task) => task.costMicros)}::bigint[], ${slice.map((task) => task.tag)}::text[],
-        ${slice.map((task) => parseTag(task.tag)?.taskId ?? null)}::uuid[], ${slice.map((task) => task.url)}::text[])`
+        ${slice.map((task) => parseTag(task.tag)?.taskId ?? null)}::uuid[],
+          ${slice.map((task) => task.url)}::text[])`
   }
   await tx`analyze audit_listed`
 }
 
 /**
- * `cost`: tasks that are done at the service and collected or failed here, so that no refund is outstanding, whose costs differ; and
- * tasks whose costs agree again while an adjustment still stands.
+ * `cost`: tasks that are done at the service and collected or failed here, so that no refund is outstanding,
+ * whose costs differ; and tasks whose costs agree again while an adjustment still stands.
  *
- * `missing`: charges that the list does not have. They are selected by the time of sending, because a charge is younger than its task
- * when the answer was lost; `c.at` only narrows the index. A second service id of a task was sent with that task (`o`). Left out are
- * service ids whose task was posted again since, and tasks that have left their post: their time of sending is not known.
+ * `missing`: charges that the list does not have. They are selected by the time of sending, because a charge
+ * is younger than its task when the answer was lost; `c.at` only narrows the index. A second service id of a
+ * task was sent with that task (`o`). Left out are service ids whose task was posted again since, and tasks
+ * that have left their post: their time of sending is not known.
  *
- * `unknown`: tasks of the list without a charge, one row per path and range, because other programs may post any number. No task of
- * ours is among them: the audit has adopted those before.
+ * `unknown`: tasks of the list without a charge, one row per path and range, because other programs may post
+ * any number. No task of ours is among them: the audit has adopted those before.
  */
 async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: number): Promise<void> {
   const ahead = tx`make_interval(secs => ${aheadMs / 1000}::float8)`
@@ -82,15 +88,17 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
     with listed as materialized (
       select * from audit_listed where posted_at >= ${from} and posted_at < ${to}
     ),
-    -- Looked up by an array of the keys, however much the ledger holds: a join would read all of it from some size on, and a look-up for each
-    -- row goes down the index once more.
+    -- Looked up by an array of the keys, however much the ledger holds: a join would read all of it from some
+    -- size on, and a look-up for each row goes down the index once more.
     charged as materialized (
-      select c.service_id, c.target_id, c.slot, (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint as micros,
+      select c.service_id, c.target_id, c.slot, (sum(c.amount_micros)
+        filter (where c.kind <> 'adjustment'))::bigint as micros,
         coalesce(sum(c.amount_micros) filter (where c.kind = 'adjustment'), 0)::bigint as adjusted_micros
       from charge c where c.service_id = any(array(select service_id from listed)) group by 1, 2, 3
     ),
     booked as materialized (
-      select l.*, c.target_id, c.slot, c.micros, c.adjusted_micros from listed l join charged c using (service_id)
+      select l.*, c.target_id, c.slot, c.micros, c.adjusted_micros from listed l join charged c
+        using (service_id)
     ),
     unlisted as materialized (
       select * from charge c
@@ -98,19 +106,23 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
         and not exists (select from audit_listed l where l.service_id = c.service_id)
     ),
     unlisted_task as materialized (
-      select k.id, k.service_id, k.post_id from task k where k.service_id = any(array(select service_id from unlisted))
+      select k.id, k.service_id, k.post_id from task k where k.service_id
+        = any(array(select service_id from unlisted))
     ),
     their_post as materialized (
-      select p.id, p.send_before from post p where p.id = any(array(select distinct post_id from unlisted_task))
+      select p.id, p.send_before from post p where p.id = any(array(select distinct post_id
+        from unlisted_task))
     )
     select 'cost' as kind, b.service_id, b.posted_at, b.path, b.tag, coalesce(
         (select k.id from task k where k.service_id = b.service_id),
-        (select k.id from task k where k.target_id = b.target_id and k.slot = b.slot and k.state <> 'dropped')) as task_id,
+        (select k.id from task k where k.target_id = b.target_id and k.slot = b.slot
+          and k.state <> 'dropped')) as task_id,
       1 as tasks, b.cost_micros as service_micros, b.micros as our_micros
     from booked b
     where b.is_done and (b.cost_micros <> b.micros or b.cost_micros is not null and b.adjusted_micros <> 0)
       and not exists (
-        select from task k where k.service_id = b.service_id and k.state not in ('collected', 'failed') offset 0)
+        select from task k where k.service_id = b.service_id
+          and k.state not in ('collected', 'failed') offset 0)
     union all
     select 'missing', c.service_id, min(sent.at), null, null, coalesce(k.id, o.id), 1, null,
       (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint
@@ -123,10 +135,12 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
     left join their_post p on p.id = k.post_id
     left join lateral (select p.send_before from post p where p.id = o.post_id offset 0) of_other on true
     cross join lateral (select coalesce(p.send_before, of_other.send_before, c.at) + ${ahead} as at) sent
-    where sent.at >= ${from} and sent.at < ${to} and (k.id is null or k.post_id is not null) and (o.id is null or o.attempt = 1)
+    where sent.at >= ${from} and sent.at < ${to} and (k.id is null or k.post_id is not null)
+      and (o.id is null or o.attempt = 1)
     group by c.service_id, k.id, o.id
     union all
-    select 'unknown', (array_agg(l.service_id order by l.posted_at, l.service_id))[1], min(l.posted_at), l.path,
+    select 'unknown', (array_agg(l.service_id order by l.posted_at, l.service_id))[1], min(l.posted_at),
+      l.path,
       (array_agg(l.tag order by l.posted_at, l.service_id))[1],
       (array_agg(l.task_id order by l.posted_at, l.service_id))[1], count(*), sum(l.cost_micros)::bigint, null
     from listed l
@@ -134,7 +148,10 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
     group by l.path, l.task_id is null`
 }
 
-/** Deletes differences that are gone. A `cost` is deleted only when it was compared again and agrees without an adjustment. */
+/**
+ * Deletes differences that are gone. A `cost` is deleted only when it was compared again and agrees without
+ * an adjustment.
+ */
 async function recordDifferences(tx: Transaction, { from, to }: Range): Promise<Omit<Compared, 'adjusted'>> {
   await tx`
     delete from audit_difference d
@@ -143,12 +160,16 @@ async function recordDifferences(tx: Transaction, { from, to }: Range): Promise<
         select from audit_found f where f.service_id = d.service_id and f.service_micros = f.our_micros)
       else not exists (select from audit_found f where f.service_id = d.service_id) end`
   await tx`
-    insert into audit_difference (kind, service_id, posted_at, path, tag, task_id, tasks, service_micros, our_micros)
+    insert into audit_difference (kind, service_id, posted_at, path, tag, task_id, tasks, service_micros,
+      our_micros)
     select * from audit_found where service_micros is distinct from our_micros
-    on conflict (service_id) do update set kind = excluded.kind, posted_at = excluded.posted_at, path = excluded.path,
-      tag = excluded.tag, task_id = excluded.task_id, tasks = excluded.tasks, service_micros = excluded.service_micros,
+    on conflict (service_id) do update set kind = excluded.kind, posted_at = excluded.posted_at,
+      path = excluded.path,
+      tag = excluded.tag, task_id = excluded.task_id, tasks = excluded.tasks,
+        service_micros = excluded.service_micros,
       our_micros = excluded.our_micros, found_at = excluded.found_at
-    where (audit_difference.kind, audit_difference.tasks, audit_difference.service_micros, audit_difference.our_micros)
+    where (audit_difference.kind, audit_difference.tasks, audit_difference.service_micros,
+      audit_difference.our_micros)
       is distinct from (excluded.kind, excluded.tasks, excluded.service_micros, excluded.our_micros)`
   const [row] = await tx<Omit<Compared, 'adjusted'>[]>`
     select count(*) filter (where kind = 'missing') as missing,

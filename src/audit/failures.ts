@@ -1,5 +1,6 @@
 /**
- * Keeps what the service lists as failed of our own tasks. The addresses of our webhooks hold a secret, so only their host is kept.
+ * Keeps what the service lists as failed of our own tasks. The addresses of our webhooks hold a secret, so
+ * only their host is kept.
  */
 import type { Database } from '../db/database.ts'
 import { RejectedError } from '../errors.ts'
@@ -22,14 +23,18 @@ export interface Failures {
 }
 
 const HOUR_MS = 60 * 60_000
-/** An hour less than the list goes back, so that no row leaves it between two pages: by the specification, and as the service is sold. */
+/**
+ * An hour less than the list goes back, so that no row leaves it between two pages: by the specification, and
+ * as the service is sold.
+ */
 const DAY_BACK_MS = 23 * HOUR_MS
 const WEEK_BACK_MS = (7 * 24 - 1) * HOUR_MS
 /** Functions under which the list names a webhook that was not delivered (spec: Events). */
 const WEBHOOKS = ['pingback_url', 'postback_url']
 
 /**
- * Reads what the list has gained since the last look, and asks the service to send each failed webhook again, once per failure. Free of charge.
+ * Reads what the list has gained since the last look, and asks the service to send each failed webhook again,
+ * once per failure. Free of charge.
  * @param job the job whose runs say when the last look was
  */
 export async function recordFailures(
@@ -48,7 +53,10 @@ export async function recordFailures(
   return { recorded, resent: options.resendsWebhooks ? await resendFailed(db, client, options.signal) : 0 }
 }
 
-/** A day, because what is listed late is listed within it; longer after a pause, as long as any service lists it. */
+/**
+ * A day, because what is listed late is listed within it; longer after a pause, as long as any service lists
+ * it.
+ */
 async function readLookBack(db: Database, job: string): Promise<number> {
   const [last] = await db.sql<{ agoMs: number | null }[]>`
     select extract(epoch from clock_timestamp() - ended_at)::float8 * 1000 as "agoMs"
@@ -71,15 +79,21 @@ async function recordSince(
   }
 }
 
-/** Other programs may use the account: only tasks with a charge are ours. A failure without a time gets that of its charge. */
+/**
+ * Other programs may use the account: only tasks with a charge are ours. A failure without a time gets that
+ * of its charge.
+ */
 async function insertFailures(db: Database, failed: readonly FailedTask[]): Promise<number> {
   const rows = await db.sql`
     insert into service_failure (service_id, function, at, error_code, error_message, http_code, http_seconds)
-    select f.service_id, f.function, coalesce(f.at, booked.at), f.error_code, f.error_message, f.http_code, f.http_seconds
-    from unnest(${failed.map((failure) => failure.id)}::text[], ${failed.map((failure) => failure.function ?? '')}::text[],
+    select f.service_id, f.function, coalesce(f.at, booked.at), f.error_code, f.error_message, f.http_code,
+      f.http_seconds
+    from unnest(${failed.map((failure) => failure.id)}::text[],
+      ${failed.map((failure) => failure.function ?? '')}::text[],
       ${failed.map((failure) => failure.datetime?.toISOString() ?? null)}::timestamptz[],
       ${failed.map((failure) => failure.errorCode)}::int[], ${failed.map(describeFailure)}::text[],
-      ${failed.map((failure) => failure.httpCode)}::int[], ${failed.map((failure) => failure.httpTime)}::real[]
+      ${failed.map((failure) => failure.httpCode)}::int[],
+        ${failed.map((failure) => failure.httpTime)}::real[]
     ) as f (service_id, function, at, error_code, error_message, http_code, http_seconds)
     cross join lateral (
       select min(c.at) as at from charge c where c.service_id = f.service_id
@@ -91,8 +105,8 @@ async function insertFailures(db: Database, failed: readonly FailedTask[]): Prom
 }
 
 /**
- * Pure: the message of a failure, with every address in it cut to its host, also where slashes are escaped. The path of the webhook is
- * removed where it stands alone, and percent-encoded addresses are removed whole.
+ * Pure: the message of a failure, with every address in it cut to its host, also where slashes are escaped.
+ * The path of the webhook is removed where it stands alone, and percent-encoded addresses are removed whole.
  */
 export function describeFailure({
   errorMessage,
@@ -103,13 +117,17 @@ export function describeFailure({
   const message = path.length > 1 ? errorMessage.replaceAll(path, '/…') : errorMessage
   return (
     message
-      // The lookbehind lets a scheme begin at its first character only: trying each character would take quadratic time.
+      // The lookbehind lets a scheme begin at its first character only: trying each character would take
+      // quadratic time.
       .replace(/(?<![a-z0-9+.-])([a-z0-9+.-]+):(?:\\?\/){2}(?:[^\s/\\?#@]*@)?([^\s/\\?#]*)\S*/gi, '$1://$2')
       .replace(/(?<![a-z0-9+.-])[a-z0-9+.-]+%(?:25)*3a%(?:25)*2f\S*/gi, '…')
   )
 }
 
-/** Asks for the webhooks of tasks that are still `posted`. Their results may be fetched meanwhile: the ready list names them too. */
+/**
+ * Asks for the webhooks of tasks that are still `posted`. Their results may be fetched meanwhile: the ready
+ * list names them too.
+ */
 async function resendFailed(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<number> {
   let resent = 0
   for (;;) {

@@ -1,4 +1,7 @@
-/** Whether the account may be used, what it may spend, and whether its record is laid out as the specification says. */
+/**
+ * Whether the account may be used, what it may spend, and whether its record is laid out as the specification
+ * says.
+ */
 import { readUserData, type UserData } from '../service/account.ts'
 import { isObject, readNumber } from '../service/fields.ts'
 import { FUNCTION_RULES, SERVICE_FUNCTIONS } from '../service/functions.ts'
@@ -72,7 +75,10 @@ function checkLimits(row: unknown, user: UserData): Finding {
   return holds(about, `The account has ${says.join(' and ')}.`)
 }
 
-/** All numbers within the record's `limits`, of calls and of money: what is read of them leaves out those of 0. */
+/**
+ * All numbers within the record's `limits`, of calls and of money: what is read of them leaves out those of
+ * 0.
+ */
 function listLimits(value: unknown, isLimit: boolean): number[] {
   if (isObject(value)) {
     return Object.entries(value).flatMap(([key, child]) => listLimits(child, isLimit || key === 'limits'))

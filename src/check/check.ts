@@ -1,6 +1,6 @@
 /**
- * Holds what storerank relies on against a service, by calls that cost nothing. Where it cannot go on, because the login or the names of
- * the stores are wrong, it says only that.
+ * Holds what storerank relies on against a service, by calls that cost nothing. Where it cannot go on,
+ * because the login or the names of the stores are wrong, it says only that.
  */
 import { AccountError } from '../errors.ts'
 import { checkAccount } from './account.ts'

@@ -1,4 +1,7 @@
-/** Whether the address of the webhooks answers, from here. Whether the service reaches it, only a bought task tells. */
+/**
+ * Whether the address of the webhooks answers, from here. Whether the service reaches it, only a bought task
+ * tells.
+ */
 import { request } from 'undici'
 import type { CheckedService } from './checked-service.ts'
 import { differs, type Finding, holds } from './finding.ts'

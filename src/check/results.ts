@@ -1,4 +1,7 @@
-/** What a result looks like, by one of each function that the account has bought already: to fetch it again is free. */
+/**
+ * What a result looks like, by one of each function that the account has bought already: to fetch it again is
+ * free.
+ */
 import { RejectedError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { isObject } from '../service/fields.ts'

@@ -1,6 +1,6 @@
 /**
- * What the service's list of the account's tasks (id_list) looks like: it is the proof of what was bought. And who else buys on the
- * account.
+ * What the service's list of the account's tasks (id_list) looks like: it is the proof of what was bought.
+ * And who else buys on the account.
  */
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -138,7 +138,9 @@ function describePrograms(rows: readonly Record<string, unknown>[], installation
   )
 }
 
-/** A task that costs more than its depth by the known unit has another unit. A refund only makes one cheaper. */
+/**
+ * A task that costs more than its depth by the known unit has another unit. A refund only makes one cheaper.
+ */
 function describeUnits(rows: readonly Record<string, unknown>[], client: AppDataClient): Finding[] {
   const dearer = new Set<string>()
   let compared = 0

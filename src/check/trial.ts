@@ -1,4 +1,6 @@
-/** One keyword of each store, bought once as an ordinary measurement: what `storerank check --buy` follows. */
+/**
+ * One keyword of each store, bought once as an ordinary measurement: what `storerank check --buy` follows.
+ */
 import type { Database } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
 import { addKeyword } from '../watch/add.ts'

@@ -104,8 +104,8 @@ function describeEnd({ budget, period, limitMicros, usedMicros, endsOn, dearestM
 }
 
 /**
- * The least minutes that the day takes which has the most measurements at one instant: a post takes up to 100,
- * and each result is a call of its own, unless it is delivered.
+ * The least minutes that the day takes which has the most measurements at one instant: a post takes up to
+ * 100, and each result is a call of its own, unless it is delivered.
  */
 function countCalls({ days }: Forecast, config: CommandContext['config']) {
   const isDelivered = config.postbackUrl !== null

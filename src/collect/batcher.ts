@@ -1,15 +1,22 @@
 /**
- * Writes items that arrive one by one in batches. While a batch is written the next one gathers, so batches grow with the load. Each
- * caller waits for the batch of its own item, and an item that comes alone waits for no other. The bytes that are held are bounded.
+ * Writes items that arrive one by one in batches. While a batch is written the next one gathers, so batches
+ * grow with the load. Each caller waits for the batch of its own item, and an item that comes alone waits for
+ * no other. The bytes that are held are bounded.
  */
 
 export interface BatcherOptions {
   readonly maxItems: number
   /** Of all items that wait or are being written. */
   readonly maxHeldBytes: number
-  /** Batches written at the same time. One that is not full is written alone: two halves would cost two commits. */
+  /**
+   * Batches written at the same time. One that is not full is written alone: two halves would cost two
+   * commits.
+   */
   readonly writers: number
-  /** So long after a batch the next one may gather until it has as many items, because those who were answered send again. */
+  /**
+   * So long after a batch the next one may gather until it has as many items, because those who were answered
+   * send again.
+   */
   readonly lingerMs: number
 }
 
@@ -60,7 +67,10 @@ export function createBatcher<Item, Answer>(
     })
     writing.add(batch)
   }
-  /** A full batch begins at once, any other one when none is being written and it has as many items as the last, or those do not come. */
+  /**
+   * A full batch begins at once, any other one when none is being written and it has as many items as the
+   * last, or those do not come.
+   */
   const beginWhenDue = () => {
     clearTimeout(timer)
     while (waiting.length >= maxItems && writing.size < writers) begin()

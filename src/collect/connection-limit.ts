@@ -1,7 +1,8 @@
 /**
- * Bounds the connections of a server so that strangers cannot keep the service out: when all are taken, a new connection ends
- * the one that has been open longest without showing the secret. The service sends its request at once, so that its own
- * connection is among the youngest. Connections that have shown the secret are never ended for a new one.
+ * Bounds the connections of a server so that strangers cannot keep the service out: when all are taken, a new
+ * connection ends the one that has been open longest without showing the secret. The service sends its
+ * request at once, so that its own connection is among the youngest. Connections that have shown the secret
+ * are never ended for a new one.
  */
 import type { Server, Socket } from 'node:net'
 

@@ -1,6 +1,6 @@
 /**
- * Pure: whether an answer is about what was asked. All that it says of itself has to agree, in the parameters that it repeats and in its
- * result. What it does not say, or what cannot be read, contradicts nothing.
+ * Pure: whether an answer is about what was asked. All that it says of itself has to agree, in the parameters
+ * that it repeats and in its result. What it does not say, or what cannot be read, contradicts nothing.
  */
 import type { FetchItem } from '../ledger/hand-out.ts'
 import { parseTag } from '../ledger/tag.ts'
@@ -108,8 +108,8 @@ function isTagOf({ taskId, attempt }: Asked, said: string): boolean {
 }
 
 /**
- * A store that was asked long before the task was sent was asked for another one. The service's clock may differ by hours: by an answer
- * that has the time of the service an hour is long, by one that has not, a day.
+ * A store that was asked long before the task was sent was asked for another one. The service's clock may
+ * differ by hours: by an answer that has the time of the service an hour is long, by one that has not, a day.
  */
 function findOldCapture(sentAtMs: number, { result, answeredAt }: Answered): Contradiction | null {
   const captured = isObject(result) ? readTimestamp(result.datetime) : null
@@ -117,7 +117,9 @@ function findOldCapture(sentAtMs: number, { result, answeredAt }: Answered): Con
   const behindMs = answeredAt === null ? 0 : Date.now() - answeredAt.getTime()
   const longMs = answeredAt === null ? DAY_MS : HOUR_MS
   if (captured.getTime() + behindMs >= sentAtMs - longMs) return null
-  const problem = `The answer is older than the task: its result.datetime is ${formatTimestamp(captured)}, and the task was sent at ${formatTimestamp(new Date(sentAtMs))}.`
+  const problem =
+    `The answer is older than the task: its result.datetime is ${formatTimestamp(captured)}, and the ` +
+    `task was sent at ${formatTimestamp(new Date(sentAtMs))}.`
   return { path: 'result.datetime', problem }
 }
 

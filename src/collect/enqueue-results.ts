@@ -1,6 +1,6 @@
 /**
- * Which results are fetched next: those that the ready lists name, and those that are overdue. A task is leased to one fetch job at a
- * time; after a crash the lease runs out.
+ * Which results are fetched next: those that the ready lists name, and those that are overdue. A task is
+ * leased to one fetch job at a time; after a crash the lease runs out.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -48,8 +48,9 @@ const FOLLOW_MS = 50_000
 type List = Endpoint | 'all'
 
 /**
- * Asks the ready list of each endpoint with outstanding tasks; where there are several, that of all, if the service offers one. A full list
- * shows other rows only when these are fetched: it is asked again when few of them are under way, for most of a minute.
+ * Asks the ready list of each endpoint with outstanding tasks; where there are several, that of all, if the
+ * service offers one. A full list shows other rows only when these are fetched: it is asked again when few of
+ * them are under way, for most of a minute.
  */
 export async function handOutReady(
   db: Database,
@@ -84,7 +85,10 @@ export async function handOutReady(
   }
 }
 
-/** `useless`: it is full, and nothing of it was handed out: it waits for other runners, or shows what is not ours; or it is not offered. */
+/**
+ * `useless`: it is full, and nothing of it was handed out: it waits for other runners, or shows what is not
+ * ours; or it is not offered.
+ */
 type Asked = 'read' | 'full' | 'useless'
 
 function askList(client: AppDataClient, list: List): Promise<ReadyList | null> {
@@ -105,8 +109,8 @@ async function areAllButFetched(
 }
 
 /**
- * Leases overdue tasks, whose results are asked for by id, so that no task waits for a ready list that is stuck. While the service
- * reports delays a task is overdue several times as late.
+ * Leases overdue tasks, whose results are asked for by id, so that no task waits for a ready list that is
+ * stuck. While the service reports delays a task is overdue several times as late.
  */
 export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promise<number> {
   return db.begin(async (tx) => {
@@ -120,8 +124,9 @@ export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promi
 export type ReadyNotice = ReadyTask & Pick<ReadyRow, 'tag'>
 
 /**
- * Leases the tasks that are `posted` and not leased. A row with a tag of ours proves that its task was created, so tasks whose post is
- * not settled are adopted first. Tasks that another transaction has locked are left to it.
+ * Leases the tasks that are `posted` and not leased. A row with a tag of ours proves that its task was
+ * created, so tasks whose post is not settled are adopted first. Tasks that another transaction has locked
+ * are left to it.
  */
 export async function handOutRows(
   db: Database,

@@ -1,4 +1,7 @@
-/** Fetches results and reads each of them into an outcome. The outcome of one task never depends on that of another. */
+/**
+ * Fetches results and reads each of them into an outcome. The outcome of one task never depends on that of
+ * another.
+ */
 import { gzipSync } from 'node:zlib'
 import {
   ConfigurationError,
@@ -26,7 +29,10 @@ import { TIMINGS } from '../timings.ts'
 import { findContradiction } from './contradiction.ts'
 import { compressBody } from './kept-body.ts'
 
-/** The store's own pages, compressed as soon as they are read: a page has about a megabyte, and a batch hundreds of pages. */
+/**
+ * The store's own pages, compressed as soon as they are read: a page has about a megabyte, and a batch
+ * hundreds of pages.
+ */
 export interface RawPages {
   /** When the store was asked. */
   readonly datetime: Date | null
@@ -96,8 +102,9 @@ const DAY_MS = 86_400_000
 const EXPIRED = 40403
 
 /**
- * Pure: why an answer holds no usable result while a later answer may; null when the answer holds one, or ends the task. A refusal
- * that blames the request may pass too: the service accepted the same task when it was posted.
+ * Pure: why an answer holds no usable result while a later answer may; null when the answer holds one, or
+ * ends the task. A refusal that blames the request may pass too: the service accepted the same task when it
+ * was posted.
  */
 export function whyUnusable(fetched: Fetched): string | null {
   if (fetched.kind === 'unreadable') return fetched.problem
@@ -106,15 +113,17 @@ export function whyUnusable(fetched: Fetched): string | null {
   return `${fetched.statusCode}: ${fetched.message}`
 }
 
-/** The ids of apps of a store that the dictionary has already, so that nothing but their ranks need be read. */
+/**
+ * The ids of apps of a store that the dictionary has already, so that nothing but their ranks need be read.
+ */
 export type FindKnown = (store: Store) => FindKnownApp
 
 const NOTHING_KNOWN: FindKnown = () => () => null
 
 /**
- * Fetches and reads results, at most `maxConcurrent` at once. A result that cannot be had now is deferred, for any reason. The fetches take
- * the next item from one iterator, and do not wait in the queue of a limit: that would hold what they returned, once it is old garbage, until
- * the next full collection.
+ * Fetches and reads results, at most `maxConcurrent` at once. A result that cannot be had now is deferred,
+ * for any reason. The fetches take the next item from one iterator, and do not wait in the queue of a limit:
+ * that would hold what they returned, once it is old garbage, until the next full collection.
  * @param onAllBegun called when the last one is being fetched
  */
 export async function fetchResults(
@@ -139,8 +148,9 @@ export async function fetchResults(
 }
 
 /**
- * The order of the fetch jobs of a process: one begins when all results of the one before are being fetched, so that it is fetched while that
- * one is stored. Jobs that are fetched side by side end together, and then nothing is fetched while all of them are stored.
+ * The order of the fetch jobs of a process: one begins when all results of the one before are being fetched,
+ * so that it is fetched while that one is stored. Jobs that are fetched side by side end together, and then
+ * nothing is fetched while all of them are stored.
  * @returns runs one job in its turn; `fetch` calls its argument when the next one may begin
  */
 export function createFetchOrder(): <T>(fetch: (onAllBegun: () => void) => Promise<T>) => Promise<T> {
@@ -198,8 +208,8 @@ function addressOf({ store, function: fn, serviceId }: FetchItem, form: ResultFo
 }
 
 /**
- * Adds the raw pages to a result. When they cannot be had now, the whole task is deferred. When they are refused for good, the result
- * is stored without them, and says why.
+ * Adds the raw pages to a result. When they cannot be had now, the whole task is deferred. When they are
+ * refused for good, the result is stored without them, and says why.
  */
 async function addPages(
   client: AppDataClient,
@@ -311,7 +321,10 @@ function findRankBeyond({ store, function: fn, depth }: FetchItem, search: Ranke
   if (depth === null || unit === undefined) return null
   const last = search.items.reduce((most, { rank }) => Math.max(most, rank), search.known.ids.length)
   if (last <= billingUnits(store, fn, depth) * unit) return null
-  return `The answer has rank ${last}, and ${depth} ranks were asked for: it may not be the list that was asked for.`
+  return (
+    `The answer has rank ${last}, and ${depth} ranks were asked for: it may not be the list that was ` +
+    'asked for.'
+  )
 }
 
 function readPages(result: unknown): { readonly html: RawPages; readonly incomplete: string | null } {

@@ -2,12 +2,15 @@
 import type { Database } from '../db/database.ts'
 import { giveUpResults } from '../ledger/task-failures.ts'
 
-/** The service keeps results for 30 days at most (spec: Limits), from when the task was done, which is later than its posting. */
+/**
+ * The service keeps results for 30 days at most (spec: Limits), from when the task was done, which is later
+ * than its posting.
+ */
 const RESULTS_KEPT_DAYS = 32
 
 /**
- * Fails tasks that the service never finished or does not know any more (40401), when it cannot have a result of them any longer. Until
- * then they are asked for daily.
+ * Fails tasks that the service never finished or does not know any more (40401), when it cannot have a result
+ * of them any longer. Until then they are asked for daily.
  * @returns how many ended
  */
 export async function giveUpExpired(db: Database): Promise<number> {

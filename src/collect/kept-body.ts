@@ -2,7 +2,10 @@
 import { gzipSync } from 'node:zlib'
 import { cutDepth } from '../service/fields.ts'
 
-/** Compressed JSON: one body may have 32 MiB, and a batch holds a hundred. What is nested too deep to be written is cut off. */
+/**
+ * Compressed JSON: one body may have 32 MiB, and a batch holds a hundred. What is nested too deep to be
+ * written is cut off.
+ */
 export function compressBody(body: unknown): Buffer {
   return gzipSync(JSON.stringify(cutDepth(body)) ?? 'null')
 }

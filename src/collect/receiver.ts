@@ -1,7 +1,7 @@
 /**
- * Takes the service's webhooks over HTTP. They are not signed, so the last segment of their path is a secret: without it every
- * request is answered alike. A postback is answered with 200 after the commit that stored it, and not before. Clients are
- * bounded in time, number and size.
+ * Takes the service's webhooks over HTTP. They are not signed, so the last segment of their path is a secret:
+ * without it every request is answered alike. A postback is answered with 200 after the commit that stored
+ * it, and not before. Clients are bounded in time, number and size.
  */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
@@ -56,7 +56,10 @@ interface Batchers {
 
 export interface ReceiverDeps extends Omit<WebhookDeps, 'store'> {
   readonly log: Logger
-  /** Stores a batch of results that are all of different tasks. The id stands on each line of the log that concerns the batch. */
+  /**
+   * Stores a batch of results that are all of different tasks. The id stands on each line of the log that
+   * concerns the batch.
+   */
   readonly store: (batch: readonly Fetched[], batchId: string) => Promise<unknown>
 }
 
@@ -102,7 +105,9 @@ export async function startReceiver(
   }
 }
 
-/** When the database cannot store a batch, all of it is answered with 503, and the service keeps its results. */
+/**
+ * When the database cannot store a batch, all of it is answered with 503, and the service keeps its results.
+ */
 function batchOf<Webhook extends Pingback>(
   take: (webhooks: readonly Webhook[], batchId: string) => Promise<Verdict[]>,
   log: Logger,
@@ -194,5 +199,8 @@ function explainListen(error: unknown, { host, port }: ListenAddress): string {
   if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
     return `The port ${port} of ${host} is taken by another program. Choose another with --listen.`
   }
-  return `It is not possible to listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}.`
+  return (
+    `It is not possible to listen on ${host}:${port}: ` +
+    `${error instanceof Error ? error.message : String(error)}.`
+  )
 }

@@ -1,8 +1,9 @@
 /**
- * What webhooks bring: a postback the result of a task, a pingback the news that it can be fetched. Tasks are recognized by the id and
- * the tag in the URL. A pingback, and a postback whose body has the same id and tag, prove that the task was created: it is adopted
- * when its post is not settled yet. Webhooks are idempotent, because the state of the task guards every write: one may come twice,
- * late, or while the collector fetches the same result.
+ * What webhooks bring: a postback the result of a task, a pingback the news that it can be fetched. Tasks are
+ * recognized by the id and the tag in the URL. A pingback, and a postback whose body has the same id and tag,
+ * prove that the task was created: it is adopted when its post is not settled yet. Webhooks are idempotent,
+ * because the state of the task guards every write: one may come twice, late, or while the collector fetches
+ * the same result.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError, UnreadableError } from '../errors.ts'
@@ -33,8 +34,8 @@ export interface WebhookDeps {
 }
 
 /**
- * The HTTP status of the answer. After 200 the service takes the task off its ready list. After any other status the task stays there,
- * for the collector or for the program that it belongs to.
+ * The HTTP status of the answer. After 200 the service takes the task off its ready list. After any other
+ * status the task stays there, for the collector or for the program that it belongs to.
  */
 export type Verdict = 200 | 400 | 404 | 413 | 503
 
@@ -50,8 +51,8 @@ type Opened = Pingback &
   )
 
 /**
- * Stores the results of postbacks. They are committed when the verdicts are returned. A task without a charge is adopted after its body
- * was read: an id in the URL alone proves no payment.
+ * Stores the results of postbacks. They are committed when the verdicts are returned. A task without a charge
+ * is adopted after its body was read: an id in the URL alone proves no payment.
  */
 export async function storePostbacks(deps: WebhookDeps, postbacks: readonly Postback[]): Promise<Verdict[]> {
   const known = await findTasks(deps.db.sql, postbacks)
@@ -95,7 +96,8 @@ async function adoptTasks(
 /** Tasks by service id. An id that only `charge` knows is ours too, and is not open. */
 async function findTasks(sql: SqlRunner, webhooks: readonly Pingback[]): Promise<Map<string, KnownTask>> {
   const rows = await sql<KnownTask[]>`
-    select w.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store, t.function, k.depth,
+    select w.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store,
+      t.function, k.depth,
       ${askedColumn(sql)}, coalesce(k.state = 'posted', false) as "isOpen"
     from unnest(${webhooks.map(({ id }) => id)}::text[]) as w (service_id)
     left join task k using (service_id) left join target t on t.id = k.target_id

@@ -1,7 +1,8 @@
 /**
- * How arrays are written and read. A client of postgres.js asks the server for it on its first connection, and what it then reads arrays with
- * holds that connection, and with it the client and all statements that its connections have prepared. So a client of its own asks, once
- * in the process, and ends. What it was told serves all clients: these types are the same on every server.
+ * How arrays are written and read. A client of postgres.js asks the server for it on its first connection,
+ * and what it then reads arrays with holds that connection, and with it the client and all statements that
+ * its connections have prepared. So a client of its own asks, once in the process, and ends. What it was told
+ * serves all clients: these types are the same on every server.
  */
 import postgres from 'postgres'
 import { released, type Statement } from './statement.ts'
@@ -55,7 +56,10 @@ async function ask({ options }: Client): Promise<void> {
   }
 }
 
-/** What a session of its own has learned before shares the tables of its pool. The driver passes over what it finds in them. */
+/**
+ * What a session of its own has learned before shares the tables of its pool. The driver passes over what it
+ * finds in them.
+ */
 function withoutArrays({
   parsers,
   serializers,

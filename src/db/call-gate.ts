@@ -1,7 +1,8 @@
 /**
- * The gate through which a runner's client makes its free calls. All calls of the runner ask the window in common turns: one statement
- * ends the calls that are over and takes permits for those that wait, in the order in which they came. So a call costs a fraction of a
- * statement and of a commit, and a runner waits once at the lock of the window.
+ * The gate through which a runner's client makes its free calls. All calls of the runner ask the window in
+ * common turns: one statement ends the calls that are over and takes permits for those that wait, in the
+ * order in which they came. So a call costs a fraction of a statement and of a commit, and a runner waits
+ * once at the lock of the window.
  */
 import pLimit from 'p-limit'
 import type { CallGate, CallKind, CallOutcome, CallPermit } from '../service/transport.ts'
@@ -27,7 +28,10 @@ const COMPANY_MS = 60
 const ENOUGH_SHARE = 4 / 5
 /** Where very many may be in flight, so many are enough. */
 const ENOUGH_CALLS = 24
-/** The window opens for one call after the other. So long it opens for several, which ask together: 0.1 % of its 60.5 s. */
+/**
+ * The window opens for one call after the other. So long it opens for several, which ask together: 0.1 % of
+ * its 60.5 s.
+ */
 const WINDOW_PAUSE_MS = 60
 /** How long the end of a call may go unwritten, when no other call asks. */
 const END_PAUSE_MS = 80
@@ -139,7 +143,10 @@ class Turns {
     else this.#timer = setTimeout(() => void this.#takeTurn(), Math.ceil(waitMs))
   }
 
-  /** When those that wait ask: at once when they are many, or when no call is in flight whose end would bring more. */
+  /**
+   * When those that wait ask: at once when they are many, or when no call is in flight whose end would bring
+   * more.
+   */
   #askAtMs(): number {
     const [first] = this.#waiting
     if (first === undefined) return Number.POSITIVE_INFINITY

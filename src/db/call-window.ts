@@ -1,6 +1,6 @@
 /**
- * The call window: never more calls in any 60 seconds than allowed, nor more at once, over all runners on one database. It is exact,
- * because Postgres gives and stamps permits one after the other.
+ * The call window: never more calls in any 60 seconds than allowed, nor more at once, over all runners on one
+ * database. It is exact, because Postgres gives and stamps permits one after the other.
  */
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -41,23 +41,27 @@ export interface PermitsAnswer {
   readonly callIds: readonly number[]
   /** How long the next one has to wait; null when all got permits. */
   readonly waitMs: number | null
-  /** From the question to the stamp of the permits, by the clock of the database: the time at the lock of the window. */
+  /**
+   * From the question to the stamp of the permits, by the clock of the database: the time at the lock of the
+   * window.
+   */
   readonly givenAfterMs: number
 }
 
 export type PermitAnswer = { readonly callId: number } | { readonly waitMs: number }
 
 /**
- * Pure: until when a call may begin under a permit, which is valid from its stamp on and not from the question: `performance.now()`. The clock of
- * the database may be set while it is asked, so it is believed no more than the time that the answer took.
+ * Pure: until when a call may begin under a permit, which is valid from its stamp on and not from the
+ * question: `performance.now()`. The clock of the database may be set while it is asked, so it is believed no
+ * more than the time that the answer took.
  */
 export function startBefore(askedMs: number, answeredMs: number, givenAfterMs: number): number {
   return askedMs + Math.max(0, Math.min(givenAfterMs, answeredMs - askedMs)) + PERMIT_VALID_MS
 }
 
 /**
- * One turn at the window: writes how calls ended, and takes permits for the first of those that ask, as many as fit. Permits count from
- * the commit on. A call of a kind that has a limit of its own asks alone.
+ * One turn at the window: writes how calls ended, and takes permits for the first of those that ask, as many
+ * as fit. Permits count from the commit on. A call of a kind that has a limit of its own asks alone.
  */
 export async function takePermits(
   sql: SqlRunner,
@@ -68,9 +72,11 @@ export async function takePermits(
   const [row] = await sql<
     { firstId: number | null; given: number; waitMs: number | null; givenAfterMs: number | null }[]
   >`
-    select first_call_id as "firstId", given, wait_ms as "waitMs", given_after_ms as "givenAfterMs" from take_call_permits(
+    select first_call_id as "firstId", given, wait_ms as "waitMs", given_after_ms as "givenAfterMs"
+      from take_call_permits(
       ${calls.map(({ kind }) => kind)}::text[], ${calls.map(({ path }) => path)}::text[], ${runner},
-      ${ended.length === 0 ? null : describeEnds(ended)}::text::jsonb, ${callsPerMinute}, ${maxConcurrentRequests}, ${TIMINGS.callTimeoutMs})`
+      ${ended.length === 0 ? null : describeEnds(ended)}::text::jsonb, ${callsPerMinute},
+        ${maxConcurrentRequests}, ${TIMINGS.callTimeoutMs})`
   const { firstId = null, given = 0, waitMs = LONGEST_SLEEP_MS, givenAfterMs } = row ?? {}
   const callIds = firstId === null ? [] : Array.from({ length: given }, (_, index) => firstId + index)
   return { callIds, waitMs, givenAfterMs: givenAfterMs ?? 0 }
@@ -89,8 +95,8 @@ export async function askForPermit(
 }
 
 /**
- * How long a call of a kind would have to wait now, in ms; 0 when a permit would be given. It takes no permit and waits for no lock: the
- * cheap question before a transaction that needs a permit.
+ * How long a call of a kind would have to wait now, in ms; 0 when a permit would be given. It takes no permit
+ * and waits for no lock: the cheap question before a transaction that needs a permit.
  */
 export async function readCallWait(sql: SqlRunner, kind: CallKind, limits: CallLimits): Promise<number> {
   const [row] = await sql<{ waitMs: number }[]>`
@@ -123,7 +129,8 @@ export function announceEnd(db: Database): void {
 }
 
 /**
- * Waits for a permit that may be had after a time: until the clock says so, or a call of this runner has ended.
+ * Waits for a permit that may be had after a time: until the clock says so, or a call of this runner has
+ * ended.
  * @param signal aborts the wait
  */
 export async function waitForPermit(db: Database, waitMs: number, signal: AbortSignal): Promise<void> {

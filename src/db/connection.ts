@@ -5,8 +5,8 @@ import { ConfigurationError } from '../errors.ts'
 import { GuardedSocket } from './guarded-socket.ts'
 
 /**
- * What our statements mean, and how values are written and read, stands on these, and each may be otherwise for the login or the
- * database. All are settings that every login may change, on PostgreSQL 15 and later.
+ * What our statements mean, and how values are written and read, stands on these, and each may be otherwise
+ * for the login or the database. All are settings that every login may change, on PostgreSQL 15 and later.
  */
 export const MEANING = {
   search_path: 'public',
@@ -22,15 +22,21 @@ export const MEANING = {
   transform_null_equals: 'off',
 }
 
-/** What answers nothing and takes longer than most of our statements do, some of them behind a lock that everybody waits for. */
+/**
+ * What answers nothing and takes longer than most of our statements do, some of them behind a lock that
+ * everybody waits for.
+ */
 export const SPARING = {
   jit: 'off',
-  // By it the check constraints of each partition are parsed for each plan: a quarter of what one keyword's year takes in a history of ten
-  // years. Partitions are left out by their bounds, without it.
+  // By it the check constraints of each partition are parsed for each plan: a quarter of what one keyword's
+  // year takes in a history of ten years. Partitions are left out by their bounds, without it.
   constraint_exclusion: 'off',
 }
 
-/** What work needs beyond that: to write, for as long as it takes, and to find after a crash what was committed. */
+/**
+ * What work needs beyond that: to write, for as long as it takes, and to find after a crash what was
+ * committed.
+ */
 export const WORK = {
   ...MEANING,
   ...SPARING,
@@ -45,7 +51,10 @@ export const WORK = {
   idle_session_timeout: '0',
 }
 
-/** A machine that vanished says no goodbye: the server asks after so many seconds of silence, and ends its session 30 s later. */
+/**
+ * A machine that vanished says no goodbye: the server asks after so many seconds of silence, and ends its
+ * session 30 s later.
+ */
 export const GONE = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 10, tcp_keepalives_count: 3 }
 
 /** For postgres.js: where to, and how. Its types leave `socket` out. */
@@ -59,7 +68,8 @@ export function postgresOptions(url: string) {
     database: address.database,
     ssl: address.tls ?? false,
     ...(address.connectTimeoutS === null ? {} : { connect_timeout: address.connectTimeoutS }),
-    // Not yet connected, so that a failure is an event of the socket: a rejected promise leaves the pool one connection short for ever.
+    // Not yet connected, so that a failure is an event of the socket: a rejected promise leaves the pool one
+    // connection short for ever.
     socket: () => connect(makeSocket(address), address),
   }
 }
@@ -80,7 +90,9 @@ export function pgOptions(url: string) {
   }
 }
 
-/** The `options` of a session that begins with the settings. What its startup sets by name comes after them. */
+/**
+ * The `options` of a session that begins with the settings. What its startup sets by name comes after them.
+ */
 export function beginWith(settings: Readonly<Record<string, string | number>>): string {
   return Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${String(value).replaceAll(' ', '\\ ')}`)

@@ -16,11 +16,15 @@ export interface Database {
   readonly url: string
   readonly sql: Sql
   readonly begin: Begin
-  /** A connection for call permits alone: a permit that waited for one of the pool would be half over when it is given. */
+  /**
+   * A connection for call permits alone: a permit that waited for one of the pool would be half over when it
+   * is given.
+   */
   readonly permits: Sql
   /**
-   * A connection of its own, for what lives as long as one; whoever opens it ends it. A reserved one of the pool will not do:
-   * once it was cut the driver lends it to others, and its release then lends it twice, in the middle of a transaction.
+   * A connection of its own, for what lives as long as one; whoever opens it ends it. A reserved one of the
+   * pool will not do: once it was cut the driver lends it to others, and its release then lends it twice, in
+   * the middle of a transaction.
    * @param idleMs the server ends it when nothing was said for that long
    */
   openSession(idleMs: number): Sql

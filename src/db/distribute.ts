@@ -1,7 +1,8 @@
 /**
- * The history on Citus: `ranking` is distributed by target, all other tables stay on the coordinator. What asks the history asks
- * foreign tables of postgres_fdw: a session of the coordinator with itself. So any statement may ask it, where Citus takes few shapes of
- * statements that join distributed tables with others. What Citus joins itself are reference tables. drizzle/distributed.sql says the rest.
+ * The history on Citus: `ranking` is distributed by target, all other tables stay on the coordinator. What
+ * asks the history asks foreign tables of postgres_fdw: a session of the coordinator with itself. So any
+ * statement may ask it, where Citus takes few shapes of statements that join distributed tables with others.
+ * What Citus joins itself are reference tables. drizzle/distributed.sql says the rest.
  */
 import { readFileSync } from 'node:fs'
 import { ConfigurationError } from '../errors.ts'
@@ -55,15 +56,20 @@ export async function requireCluster(sql: SqlRunner): Promise<Coordinator> {
   if (!(await hasCitus(sql))) {
     const [row] = await sql<{ database: string }[]>`select current_database() as database`
     throw new ConfigurationError(
-      `The database ${row?.database} has no extension citus, so that its history cannot be distributed. On a server that has Citus (shared_preload_libraries = 'citus') a superuser runs \`create extension citus\` in it and in a database of that name on each worker, then \`select citus_set_coordinator_host(…)\` and \`select citus_add_node(…)\` here. Nothing was changed.`,
+      `The database ${row?.database} has no extension citus, so that its history cannot be ` +
+        `distributed. On a server that has Citus (shared_preload_libraries = 'citus') a superuser runs ` +
+        '`create extension citus` in it and in a database of that name on each worker, then `select ' +
+        'citus_set_coordinator_host(…)` and `select citus_add_node(…)` here. Nothing was changed.',
     )
   }
   const nodes = await sql<(Coordinator & { isCoordinator: boolean })[]>`
-    select nodename as host, nodeport as port, groupid = 0 as "isCoordinator" from pg_dist_node where isactive and noderole = 'primary'`
+    select nodename as host, nodeport as port, groupid = 0 as "isCoordinator" from pg_dist_node where isactive
+      and noderole = 'primary'`
   const coordinator = nodes.find(({ isCoordinator }) => isCoordinator)
   if (coordinator === undefined) {
     throw new ConfigurationError(
-      `Citus does not know where its coordinator is: run \`select citus_set_coordinator_host('an address that reaches this server', its port)\` first. Nothing was changed.`,
+      `Citus does not know where its coordinator is: run \`select citus_set_coordinator_host('an ` +
+        `address that reaches this server', its port)\` first. Nothing was changed.`,
     )
   }
   if (!nodes.some(({ isCoordinator }) => !isCoordinator)) {
@@ -75,8 +81,8 @@ export async function requireCluster(sql: SqlRunner): Promise<Coordinator> {
 }
 
 /**
- * Makes or renews the foreign table through which the history is asked. The password is kept in the user mapping, which its owner and
- * superusers may read.
+ * Makes or renews the foreign table through which the history is asked. The password is kept in the user
+ * mapping, which its owner and superusers may read.
  * @param password of the login, empty when it needs none
  * @throws ConfigurationError when the login may not
  */
@@ -93,7 +99,8 @@ export async function openLoop(
         if not exists (select from pg_foreign_server where srvname = '${SERVER}') then
           create server ${SERVER} foreign data wrapper postgres_fdw;
         end if;
-        if not exists (select from pg_user_mappings where srvname = '${SERVER}' and usename = current_user) then
+        if not exists (select from pg_user_mappings where srvname = '${SERVER}' and usename = current_user)
+          then
           create user mapping for current_user server ${SERVER};
         end if;
       end $$`)
@@ -111,7 +118,10 @@ export async function openLoop(
   } catch (error) {
     if ((error as { code?: string }).code !== NOT_ALLOWED) throw error
     throw new ConfigurationError(
-      `The login of DATABASE_URL may not make what a distributed history needs: ${(error as Error).message}. A superuser runs \`create extension postgres_fdw; grant usage on foreign data wrapper postgres_fdw to ${await nameOf(tx, 'quote_ident(current_user)')}\`. Nothing was changed.`,
+      'The login of DATABASE_URL may not make what a distributed history needs: ' +
+        `${(error as Error).message}. A superuser runs \`create extension postgres_fdw; grant usage on ` +
+        `foreign data wrapper postgres_fdw to ${await nameOf(tx, 'quote_ident(current_user)')}\`. ` +
+        'Nothing was changed.',
       { cause: error },
     )
   }
@@ -132,7 +142,8 @@ async function setOptions(
   const [row] = await tx<{ given: string[] | null }[]>`
     select case ${kind}
       when 'server' then (select srvoptions from pg_foreign_server where srvname = ${SERVER})
-      else (select umoptions from pg_user_mappings where srvname = ${SERVER} and usename = current_user) end as given`
+      else (select umoptions from pg_user_mappings where srvname = ${SERVER}
+        and usename = current_user) end as given`
   const given = new Set((row?.given ?? []).map((option) => option.split('=')[0]))
   const wanted = Object.entries(options).map(
     ([name, value]) => `${given.has(name) ? 'set' : 'add'} ${name} '${value.replaceAll("'", "''")}'`,
@@ -187,7 +198,10 @@ export async function dropQueries(tx: Transaction): Promise<void> {
   for (const [, query] of QUERIES) await tx.unsafe(`drop view if exists ${query}`)
 }
 
-/** Writes what the reference tables do not have yet. The triggers that keep them are there: no watch is written meanwhile. */
+/**
+ * Writes what the reference tables do not have yet. The triggers that keep them are there: no watch is
+ * written meanwhile.
+ */
 export async function fillReferenceTables(tx: Transaction): Promise<void> {
   await tx`
     insert into distributed_project (id, name) select id, name from project
@@ -201,7 +215,9 @@ export async function tryLoop(sql: SqlRunner, { host, port }: Coordinator): Prom
     await sql`select from distributed_ranking limit 1`
   } catch (error) {
     throw new ConfigurationError(
-      `The coordinator cannot log in to itself at ${host}:${port}, where the other nodes find it: ${(error as Error).message}. Give its pg_hba.conf a line for that, and a login that is no superuser a password in DATABASE_URL. The history was not distributed.`,
+      `The coordinator cannot log in to itself at ${host}:${port}, where the other nodes find it: ` +
+        `${(error as Error).message}. Give its pg_hba.conf a line for that, and a login that is no ` +
+        'superuser a password in DATABASE_URL. The history was not distributed.',
       { cause: error },
     )
   }
@@ -211,16 +227,20 @@ export async function tryLoop(sql: SqlRunner, { host, port }: Coordinator): Prom
 const KEPT_CONNECTIONS = 4
 
 /**
- * Has each session keep its connections to the workers, unless somebody has said how many. Citus keeps one to each worker, and opens the others
- * anew for each transaction, which took as long as storing a batch. Only the owner of the database may.
+ * Has each session keep its connections to the workers, unless somebody has said how many. Citus keeps one to
+ * each worker, and opens the others anew for each transaction, which took as long as storing a batch. Only
+ * the owner of the database may.
  */
 export async function keepConnections(tx: Transaction): Promise<void> {
   await keepOnCoordinator(tx)
   await tx.unsafe(`
     do $$ begin
-      if exists (select from pg_settings where name = 'citus.max_cached_conns_per_worker' and source = 'default')
-        and (select pg_has_role(d.datdba, 'member') from pg_database d where d.datname = current_database()) then
-        execute format('alter database %I set citus.max_cached_conns_per_worker = ${KEPT_CONNECTIONS}', current_database());
+      if exists (select from pg_settings where name = 'citus.max_cached_conns_per_worker'
+        and source = 'default')
+        and (select pg_has_role(d.datdba, 'member') from pg_database d where d.datname = current_database())
+          then
+        execute format('alter database %I set citus.max_cached_conns_per_worker = ${KEPT_CONNECTIONS}',
+          current_database());
       end if;
     end $$`)
 }

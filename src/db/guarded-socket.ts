@@ -1,8 +1,9 @@
 /**
- * A socket that reads the server's messages until the login is done. The drivers send whatever a server asks for: the password in clear
- * text, or as a hash that is as good as the password. Over this socket the password leaves only as SCRAM, and when we have a
- * password the server must prove by SCRAM that it knows it too. Without that proof, a program of another local user on the port of a
- * server that has died would be taken for the server.
+ * A socket that reads the server's messages until the login is done. The drivers send whatever a server asks
+ * for: the password in clear text, or as a hash that is as good as the password. Over this socket the
+ * password leaves only as SCRAM, and when we have a password the server must prove by SCRAM that it knows it
+ * too. Without that proof, a program of another local user on the port of a server that has died would be
+ * taken for the server.
  *
  * It is not used with TLS, where the server's certificate is the proof.
  */
@@ -21,11 +22,15 @@ const AUTHENTICATION = 'R'.charCodeAt(0)
 const HEADER_BYTES = 5
 /** The messages of a login are much shorter. */
 const MOST_BYTES = 65_536
-/** PostgreSQL's own default is 4,096. The driver computes them without a pause, so a server that asks for 2^31 would block the process. */
+/**
+ * PostgreSQL's own default is 4,096. The driver computes them without a pause, so a server that asks for 2^31
+ * would block the process.
+ */
 const MOST_ITERATIONS = 100_000
 
 const REMEDY =
-  "Have it ask for SCRAM (scram-sha-256 in pg_hba.conf, and the role's password set anew), or connect by TLS with sslmode=verify-full."
+  "Have it ask for SCRAM (scram-sha-256 in pg_hba.conf, and the role's password set anew), or connect " +
+  'by TLS with sslmode=verify-full.'
 
 export interface Guarded {
   /** How a person knows the server, without secrets. */
@@ -88,7 +93,8 @@ export class GuardedSocket extends Socket {
         this.#isOpen = true
         return this.#isProven || !this.#guarded.hasPassword
           ? null
-          : 'lets us in without asking for the password, so that it may be another one. If it is the one you mean, take the password out of DATABASE_URL.'
+          : 'lets us in without asking for the password, so that it may be another one. If it is the one ' +
+              'you mean, take the password out of DATABASE_URL.'
       default:
         return `asks for a kind of login that storerank does not have. ${REMEDY}`
     }

@@ -1,6 +1,7 @@
 /**
- * Finds the session that holds the lock for which another session waits: of a row, of a table, or an advisory lock. The waiting
- * session must still wait: the server tells which process blocks another, and not which has blocked it.
+ * Finds the session that holds the lock for which another session waits: of a row, of a table, or an advisory
+ * lock. The waiting session must still wait: the server tells which process blocks another, and not which has
+ * blocked it.
  */
 import type postgres from 'postgres'
 import type { Types } from './statement.ts'
@@ -22,8 +23,8 @@ export interface LockHolder {
 const QUERY_LENGTH = 80
 
 /**
- * The sessions that block the waiting one, directly or through others, and wait for no lock themselves. The longest open transaction
- * comes first; none when the session does not wait any more.
+ * The sessions that block the waiting one, directly or through others, and wait for no lock themselves. The
+ * longest open transaction comes first; none when the session does not wait any more.
  * @param sql another session than the waiting one
  */
 export async function readLockHolders(sql: postgres.ISql<Types>, waitingPid: number): Promise<LockHolder[]> {
@@ -33,8 +34,10 @@ export async function readLockHolders(sql: postgres.ISql<Types>, waitingPid: num
       union select unnest(pg_blocking_pids(pid)) from chain where pid <> 0
     )
     select pid, nullif(a.application_name, '') as application, a.usename as "user", a.state,
-      extract(epoch from clock_timestamp() - a.xact_start)::float8 * 1000 as "openForMs", a.query_start as "queryStart",
-      left(regexp_replace(regexp_replace(a.query, '''[^'']*''?', '''…''', 'g'), '\\s+', ' ', 'g'), ${QUERY_LENGTH}::int) as query
+      extract(epoch from clock_timestamp() - a.xact_start)::float8 * 1000 as "openForMs",
+        a.query_start as "queryStart",
+      left(regexp_replace(regexp_replace(a.query, '''[^'']*''?', '''…''', 'g'), '\\s+', ' ', 'g'),
+        ${QUERY_LENGTH}::int) as query
     from chain left join pg_stat_activity a using (pid)
     where pid = 0 or cardinality(pg_blocking_pids(pid)) = 0
     order by a.xact_start`
@@ -51,13 +54,22 @@ export function describeLockTimeout(
 ): string {
   const gaveUp = `${name} gave up because it was not given a lock within ${formatDuration(lockTimeoutMs)}.`
   if (holder === undefined) {
-    return `${gaveUp} Its holder could not be seen; \`select pg_blocking_pids(pid), * from pg_stat_activity\` shows it while it is waited for.`
+    return (
+      `${gaveUp} Its holder could not be seen; \`select pg_blocking_pids(pid), * from pg_stat_activity\` ` +
+      'shows it while it is waited for.'
+    )
   }
   if (holder.pid === 0) {
-    return `${gaveUp} A prepared transaction holds it; pg_prepared_xacts lists them, for \`commit prepared\` or \`rollback prepared\`.`
+    return (
+      `${gaveUp} A prepared transaction holds it; pg_prepared_xacts lists them, for \`commit prepared\` ` +
+      'or `rollback prepared`.'
+    )
   }
   const more = others.length === 0 ? '' : ` So do ${others.map(({ pid }) => `process ${pid}`).join(', ')}.`
-  return `${gaveUp} ${describeHolder(holder)} holds it.${more} End that transaction, or its session: select pg_terminate_backend(${holder.pid}).`
+  return (
+    `${gaveUp} ${describeHolder(holder)} holds it.${more} End that transaction, or its session: select ` +
+    `pg_terminate_backend(${holder.pid}).`
+  )
 }
 
 function describeHolder({ pid, application, user, state, openForMs, queryStart, query }: LockHolder): string {

@@ -1,7 +1,8 @@
 /**
- * Migrates a database to this version's schema in one transaction, once, however many processes try at the same moment: first the
- * tables by the migrations of drizzle/, then the objects of drizzle/objects when they differ from those of the
- * database. Refuses a server that is too old, and a schema that is newer than this version.
+ * Migrates a database to this version's schema in one transaction, once, however many processes try at the
+ * same moment: first the tables by the migrations of drizzle/, then the objects of drizzle/objects when they
+ * differ from those of the database. Refuses a server that is too old, and a schema that is newer than this
+ * version.
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -41,7 +42,10 @@ export interface Schema {
 const PRESENT = readSchema(fileURLToPath(new URL('../../drizzle', import.meta.url)), packageJson.version)
 /** Another object depends on the column or table that was to be changed. */
 const IN_USE = ['2BP01', '0A000']
-/** How long a migration waits for one lock: for another migration, or for a transaction that reads what it changes. */
+/**
+ * How long a migration waits for one lock: for another migration, or for a transaction that reads what it
+ * changes.
+ */
 const LOCKING = { name: 'The migration', lockTimeoutMs: 600_000 }
 /** The migration itself takes as long as it takes. */
 const NO_LIMIT_MS = 2_147_483_647
@@ -55,7 +59,9 @@ export function readSchema(folder: string, version: string): Schema {
   }
 }
 
-/** This version and its schema: how many migrations its tables take, and the hash of its views and functions. */
+/**
+ * This version and its schema: how many migrations its tables take, and the hash of its views and functions.
+ */
 export function describeSchema({ version, migrations, objects }: Schema = PRESENT): string {
   return `${version} (schema: ${migrations.length} migrations, objects ${objects.hash.slice(0, 12)})`
 }
@@ -72,8 +78,8 @@ interface Applied {
  * Applies what the database lacks of drizzle/.
  * @param schema of another version, in tests of upgrades
  * @returns whether it lacked anything
- * @throws ConfigurationError when storerank cannot work in this database, when the schema is newer than this storerank or was
- * never released, and when an object of a person is in the way
+ * @throws ConfigurationError when storerank cannot work in this database, when the schema is newer than this
+ *   storerank or was never released, and when an object of a person is in the way
  */
 export async function migrate(url: string, schema: Schema = PRESENT): Promise<boolean> {
   const options = migrationOptions(url)
@@ -128,14 +134,16 @@ async function replaceObjects(
   if (isElsewhere) await keepOnCoordinator(tx)
   const identities = await applyObjects(tx, objects, recorded, isElsewhere)
   await tx`delete from drizzle.objects`
-  await tx`insert into drizzle.objects (version, hash, identities) values (${version}, ${objects.hash}, ${identities})`
+  await tx`insert into drizzle.objects (version, hash, identities)
+    values (${version}, ${objects.hash}, ${identities})`
   await roles.grantRoles(tx, objects.grants)
 }
 
 /**
- * Distributes the history of a database that is at this schema over the workers of Citus; later migrations keep it so. May be called again, also
- * when the password of the login is another.
- * @throws ConfigurationError when there is no such cluster, or the login may not; then nothing was distributed
+ * Distributes the history of a database that is at this schema over the workers of Citus; later migrations
+ * keep it so. May be called again, also when the password of the login is another.
+ * @throws ConfigurationError when there is no such cluster, or the login may not; then nothing was
+ *   distributed
  */
 export async function distribute(url: string): Promise<void> {
   const client = postgres(migrationOptions(url))
@@ -150,7 +158,8 @@ export async function distribute(url: string): Promise<void> {
         await waitForMigrations(tx)
         const { objects } = await readKnown(tx, PRESENT)
         await makeReadingTables(tx)
-        // Before, because Citus distributes no table on which views depend that depend on functions that depend on views.
+        // Before, because Citus distributes no table on which views depend that depend on functions that
+        // depend on views.
         await replaceObjects(tx, PRESENT, objects?.identities ?? [], true)
         await distributeRanking(tx)
         await fillReferenceTables(tx)
@@ -183,7 +192,10 @@ async function migrateTables(
   }
 }
 
-/** Not `if not exists`: that needs the right to make schemas even where they are there. The queue makes its tables when it starts. */
+/**
+ * Not `if not exists`: that needs the right to make schemas even where they are there. The queue makes its
+ * tables when it starts.
+ */
 async function makeOwnSchemas(tx: Transaction): Promise<void> {
   const missing = await tx<{ name: string }[]>`
     select name from unnest(${OWN_SCHEMAS}::text[]) name where to_regnamespace(name) is null`
@@ -195,7 +207,8 @@ async function applyMigrations(tx: Transaction, migrations: readonly MigrationMe
   await tx`create table if not exists drizzle.__drizzle_migrations
     (id serial primary key, hash text not null, created_at bigint)`
   await tx`create table if not exists drizzle.objects
-    (version text not null, hash text not null, identities text[] not null, applied_at timestamptz not null default clock_timestamp())`
+    (version text not null, hash text not null, identities text[] not null,
+      applied_at timestamptz not null default clock_timestamp())`
   for (const { sql, hash, folderMillis } of migrations) {
     for (const statement of sql) await tx.unsafe(statement)
     await tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`
@@ -203,8 +216,8 @@ async function applyMigrations(tx: Transaction, migrations: readonly MigrationMe
 }
 
 /**
- * For a command that only reads. A login that may not see what was applied, such as one of storerank_reader, goes on: the views that
- * it reads outlast an update.
+ * For a command that only reads. A login that may not see what was applied, such as one of storerank_reader,
+ * goes on: the views that it reads outlast an update.
  * @throws ConfigurationError when the schema is older or newer than this storerank.
  */
 export async function requireCurrentSchema({ sql }: Database): Promise<void> {
@@ -227,14 +240,15 @@ export async function requireCurrentSchema({ sql }: Database): Promise<void> {
 export async function refuseNewerSchema({ sql }: Database): Promise<void> {
   if (isNewer(await readApplied(sql), PRESENT)) {
     throw new ConfigurationError(
-      'A newer storerank has migrated the database while this one was running, so this one has stopped in order. Update this installation and start it again.',
+      'A newer storerank has migrated the database while this one was running, so this one has stopped ' +
+        'in order. Update this installation and start it again.',
     )
   }
 }
 
 /**
- * Makes the roles of people where they are missing and gives them their rights, also when they were made by hand since the
- * migration.
+ * Makes the roles of people where they are missing and gives them their rights, also when they were made by
+ * hand since the migration.
  * @returns what hindered it, as a sentence; null when all is well
  */
 export async function grantRoles({ begin }: Database): Promise<string | null> {
@@ -261,12 +275,16 @@ function refuseOtherSchemas(applied: Applied, schema: Schema): void {
   const newest = Math.max(0, ...applied.migrations.map(({ stamp }) => stamp))
   if (schema.migrations.some(({ hash, folderMillis }) => folderMillis <= newest && !hashes.has(hash))) {
     throw new ConfigurationError(
-      'The tables of this database were made by a state of storerank that was never released, and cannot be brought up to date: keep what you want of it (the watchlists are in keyword_watch, app_watch and chart_watch), make an empty database (the embedded one is the folder postgres in the home of storerank), and run `storerank migrate`. Nothing was changed.',
+      'The tables of this database were made by a state of storerank that was never released, and ' +
+        'cannot be brought up to date: keep what you want of it (the watchlists are in keyword_watch, ' +
+        'app_watch and chart_watch), make an empty database (the embedded one is the folder postgres in ' +
+        'the home of storerank), and run `storerank migrate`. Nothing was changed.',
     )
   }
   if (isNewer(applied, schema)) {
     throw new ConfigurationError(
-      'The database was migrated by a newer storerank than this one. Update this installation; nothing was changed.',
+      'The database was migrated by a newer storerank than this one. Update this installation; nothing ' +
+        'was changed.',
     )
   }
 }
@@ -296,9 +314,11 @@ function isLater(version: string, than: string): boolean {
 }
 
 async function readApplied(sql: SqlRunner): Promise<Applied> {
-  // From the catalog: to_regclass remembers what it did not find, and a wait for an advisory lock does not remind it.
+  // From the catalog: to_regclass remembers what it did not find, and a wait for an advisory lock does not
+  // remind it.
   const tables = await sql<{ name: string }[]>`
-    select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'drizzle'`
+    select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = 'drizzle'`
   const has = (table: string) => tables.some(({ name }) => name === table)
   if (!has('__drizzle_migrations')) return { migrations: [], objects: null }
   const migrations = await sql<{ hash: string; stamp: number }[]>`

@@ -1,7 +1,7 @@
 /**
- * The views, functions, triggers, grants and comments of drizzle/objects: read from their files, and applied to a database as a whole.
- * An object that a person made is never dropped: when it depends on one of ours that must be dropped, the migration is refused with a
- * sentence that names it.
+ * The views, functions, triggers, grants and comments of drizzle/objects: read from their files, and applied
+ * to a database as a whole. An object that a person made is never dropped: when it depends on one of ours
+ * that must be dropped, the migration is refused with a sentence that names it.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -28,7 +28,10 @@ export interface Objects {
   readonly grants: readonly string[]
 }
 
-/** An object of the database, by a name that `drop` takes, like `function public.slot_of(interval,timestamp with time zone)`. */
+/**
+ * An object of the database, by a name that `drop` takes, like `function public.slot_of(interval,timestamp
+ * with time zone)`.
+ */
 export type Identity = string
 
 /** The new definition cannot replace the old one: columns went or changed, or arguments or results did. */
@@ -68,7 +71,9 @@ function listFunctionRules(): string {
   return rows.join(',\n  ')
 }
 
-/** A definition or grant begins at the margin. No line inside of one begins with these words at the margin. */
+/**
+ * A definition or grant begins at the margin. No line inside of one begins with these words at the margin.
+ */
 function split(text: string): string[] {
   return text.split(/^(?=create |grant )/m)
 }
@@ -136,8 +141,8 @@ async function applyDefinition(
 }
 
 /**
- * Drops all recorded objects before the tables change, except those that an object of a person depends on. applyObjects makes them
- * again.
+ * Drops all recorded objects before the tables change, except those that an object of a person depends on.
+ * applyObjects makes them again.
  * @returns the objects of people for which objects were kept
  */
 export async function dropObjectsForMigration(
@@ -164,7 +169,8 @@ async function dropObjects(
   const foreign = found.find(({ identity }) => !recorded.includes(identity))
   if (foreign !== undefined) {
     throw new ConfigurationError(
-      `The ${foreign.identity} uses the ${foreign.root} of storerank, which this version changes. Drop it, run \`storerank migrate\`, and make it again; nothing was changed.`,
+      `The ${foreign.identity} uses the ${foreign.root} of storerank, which this version changes. Drop ` +
+        'it, run `storerank migrate`, and make it again; nothing was changed.',
     )
   }
   // The deepest dependents first, so that no drop fails.
@@ -174,7 +180,10 @@ async function dropObjects(
   for (const [identity] of ordered) await tx.unsafe(`drop ${identity}`)
 }
 
-/** Removes rights and comments before they are given anew: `create or replace` keeps those that the files have no more. */
+/**
+ * Removes rights and comments before they are given anew: `create or replace` keeps those that the files have
+ * no more.
+ */
 async function resetRights(tx: Transaction, recorded: readonly Identity[]): Promise<void> {
   const present = (await findObjects(tx)).map(({ identity }) => identity)
   const roles = await tx<
@@ -203,7 +212,8 @@ async function refuseTakenNames(
   )
   if (taken === undefined) return
   throw new ConfigurationError(
-    `The database has a ${taken.identity} that storerank did not make, and storerank needs the name. Rename it, and run \`storerank migrate\` again; nothing was changed.`,
+    `The database has a ${taken.identity} that storerank did not make, and storerank needs the name. ` +
+      'Rename it, and run `storerank migrate` again; nothing was changed.',
   )
 }
 
@@ -215,7 +225,8 @@ function findObjects(tx: Transaction): Promise<{ key: string; identity: Identity
       select 'pg_class'::regclass as class, c.oid, 'view ' || c.relname as key
       from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
       union all
-      select 'pg_proc'::regclass, p.oid, case p.prokind when 'p' then 'procedure ' else 'function ' end || p.proname
+      select 'pg_proc'::regclass, p.oid, case p.prokind when 'p' then 'procedure '
+        else 'function ' end || p.proname
       from pg_proc p where p.pronamespace = 'public'::regnamespace
       union all
       select 'pg_trigger'::regclass, t.oid, format('trigger %s on %s', t.tgname, c.relname)
@@ -244,7 +255,8 @@ function findDependents(
       cross join lateral pg_identify_object(o.class, o.oid, 0) i
       where i.type || ' ' || i.identity = any(${roots as string[]}::text[])
       union
-      select x.root, case when r.oid is null then d.classid else 'pg_class'::regclass end, coalesce(r.ev_class, d.objid), x.depth + 1
+      select x.root, case when r.oid is null then d.classid
+        else 'pg_class'::regclass end, coalesce(r.ev_class, d.objid), x.depth + 1
       from dependent x
       join pg_depend d on d.refclassid = x.class and d.refobjid = x.oid and d.deptype in ('n', 'a', 'i')
       left join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and r.oid = d.objid

@@ -1,4 +1,7 @@
-/** Of statements that return one row whatever they find: an aggregate, a select without a table, an insert with `returning`. */
+/**
+ * Of statements that return one row whatever they find: an aggregate, a select without a table, an insert
+ * with `returning`.
+ */
 
 /** @throws Error when there is none, which the statement rules out */
 export function oneRow<Row>([row]: readonly Row[]): Row {

@@ -5,7 +5,10 @@ import { TIMINGS } from '../timings.ts'
 /** Of the system, and of the drivers when a connection ends under them. */
 const UNREACHABLE =
   /^(ECONN\w+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE|CONNECT_TIMEOUT|CONNECTION_\w+)$/
-/** SQLSTATE: connection exceptions, also of a worker of Citus; too many connections; the server starts, stops or has crashed. */
+/**
+ * SQLSTATE: connection exceptions, also of a worker of Citus; too many connections; the server starts, stops
+ * or has crashed.
+ */
 const NOT_NOW = /^(08\w{3}|53300|57P0[1-5])$/
 
 /** What Citus says, as an internal error, when it loses a worker in the middle of a write. */
@@ -17,7 +20,8 @@ export function isOutage(code: string): boolean {
 }
 
 /**
- * Does work again for as long as the database cannot be reached. The work has to be safe to repeat: its commit may have succeeded.
+ * Does work again for as long as the database cannot be reached. The work has to be safe to repeat: its
+ * commit may have succeeded.
  * @param signal until when
  * @throws what the work threw last
  */

@@ -1,4 +1,7 @@
-/** Deleting what is too old: in pieces with a commit between, each with its own timeouts, so that nothing waits long behind it. */
+/**
+ * Deleting what is too old: in pieces with a commit between, each with its own timeouts, so that nothing
+ * waits long behind it.
+ */
 import type { Database, Transaction } from './database.ts'
 
 /** Rows of one piece, where they are small. */

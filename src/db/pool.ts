@@ -1,7 +1,8 @@
 /**
- * A pool of postgres.js that gives up its connections when one of them is lost, and goes on with new ones. A connection of
- * postgres.js 3.4.9 begins its next session with what is left of the lost one: bytes that were not sent, so that it hangs; an
- * error that is thrown at the next statement; and while it notices the loss it takes statements that it never answers.
+ * A pool of postgres.js that gives up its connections when one of them is lost, and goes on with new ones. A
+ * connection of postgres.js 3.4.9 begins its next session with what is left of the lost one: bytes that were
+ * not sent, so that it hangs; an error that is thrown at the next statement; and while it notices the loss it
+ * takes statements that it never answers.
  */
 import pLimit from 'p-limit'
 import postgres from 'postgres'
@@ -37,7 +38,9 @@ interface Generation {
   readonly begin: Begin
 }
 
-/** What goes on in the other sessions of a client that was given up may take that long before it is cut off. */
+/**
+ * What goes on in the other sessions of a client that was given up may take that long before it is cut off.
+ */
 const GIVEN_UP_MS = 60_000
 
 /**
@@ -45,7 +48,8 @@ const GIVEN_UP_MS = 60_000
  * @param observer of another pool, for transactions that wait for a lock or hang
  */
 export function createPool(options: PoolOptions, observer?: postgres.ISql<Types>): Pool {
-  // A client never has more to do than it has connections: its own queue would be worked by those that are lost.
+  // A client never has more to do than it has connections: its own queue would be worked by those that are
+  // lost.
   const limit = pLimit(options.max)
   const givenUp = new Set<Client>()
   const state = { isEnding: false, statements: 0 }

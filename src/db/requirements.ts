@@ -1,4 +1,7 @@
-/** What storerank needs of a database, of what stands before it, and of the login: each is told with what to do. */
+/**
+ * What storerank needs of a database, of what stands before it, and of the login: each is told with what to
+ * do.
+ */
 import type postgres from 'postgres'
 import { ConfigurationError } from '../errors.ts'
 import { WORK } from './connection.ts'
@@ -21,7 +24,8 @@ export interface DatabaseNature {
 export async function refuseUnfitDatabase(sql: postgres.Sql): Promise<void> {
   const [nature] = await sql<DatabaseNature[]>`
     select current_database() as database, current_setting('server_version') as version,
-      current_setting('server_version_num')::int as "versionNumber", current_setting('server_encoding') as encoding,
+      current_setting('server_version_num')::int as "versionNumber",
+        current_setting('server_encoding') as encoding,
       current_setting('transaction_timeout', true) as "transactionTimeout",
       current_setting('session_replication_role') as "replicationRole"`
   const obstacle = nature === undefined ? null : findObstacle(nature)
@@ -31,23 +35,37 @@ export async function refuseUnfitDatabase(sql: postgres.Sql): Promise<void> {
 /** The first thing that makes a database unfit, as a sentence; null when it is fit. */
 export function findObstacle(nature: DatabaseNature): string | null {
   if (nature.versionNumber < OLDEST_SERVER) {
-    return `The database server is PostgreSQL ${nature.version}; storerank needs 15 or later. Set DATABASE_URL to such a server, or unset it to use the embedded one.`
+    return (
+      `The database server is PostgreSQL ${nature.version}; storerank needs 15 or later. Set ` +
+      'DATABASE_URL to such a server, or unset it to use the embedded one.'
+    )
   }
   if (nature.encoding !== 'UTF8') {
-    return `The database ${nature.database} is encoded in ${nature.encoding}, which cannot hold every keyword and title. Make another one with \`create database … encoding 'UTF8' template template0\`, and name it in DATABASE_URL.`
+    return (
+      `The database ${nature.database} is encoded in ${nature.encoding}, which cannot hold every keyword ` +
+      `and title. Make another one with \`create database … encoding 'UTF8' template template0\`, and ` +
+      'name it in DATABASE_URL.'
+    )
   }
   if (!['0', null].includes(nature.transactionTimeout)) {
-    return `The login of DATABASE_URL has a transaction_timeout of ${nature.transactionTimeout}, which would cut work off in the middle. Take it away: \`alter role … set transaction_timeout = 0\`.`
+    return (
+      `The login of DATABASE_URL has a transaction_timeout of ${nature.transactionTimeout}, which would ` +
+      'cut work off in the middle. Take it away: `alter role … set transaction_timeout = 0`.'
+    )
   }
   if (nature.replicationRole !== 'origin') {
-    return `The login of DATABASE_URL has the session_replication_role ${nature.replicationRole}, under which no trigger runs. Take it away: \`alter role … reset session_replication_role\`.`
+    return (
+      `The login of DATABASE_URL has the session_replication_role ${nature.replicationRole}, under which ` +
+      'no trigger runs. Take it away: `alter role … reset session_replication_role`.'
+    )
   }
   return null
 }
 
 /**
- * A pooler that gives one session of the server to several clients loses what a session holds: the locks of the jobs, the notifications of the
- * queue, the settings. Two clients that are connected at once have the same process of the server only behind such a pooler.
+ * A pooler that gives one session of the server to several clients loses what a session holds: the locks of
+ * the jobs, the notifications of the queue, the settings. Two clients that are connected at once have the
+ * same process of the server only behind such a pooler.
  * @param sql one connection, which began with the settings of `WORK`
  * @param another one connection too
  * @throws ConfigurationError with what to change
@@ -59,7 +77,8 @@ export async function refusePooler(sql: postgres.Sql, another: postgres.Sql): Pr
   const second = await pidOf(another)
   if (first === second || first !== (await pidOf(sql))) throw new ConfigurationError(SHARED_SESSIONS)
   const lost = await sql<{ name: string; value: string }[]>`
-    select name, value from unnest(${Object.keys(WORK)}::text[], ${Object.values(WORK)}::text[]) as wanted (name, value)
+    select name, value from unnest(${Object.keys(WORK)}::text[],
+      ${Object.values(WORK)}::text[]) as wanted (name, value)
     where current_setting(name) <> value`
   if (lost.length === 0) return
   const [row] = await sql<{ login: string }[]>`
@@ -68,20 +87,25 @@ export async function refusePooler(sql: postgres.Sql, another: postgres.Sql): Pr
     ({ name, value }) => `${row?.login} ${name} = '${value}';`,
   )
   throw new ConfigurationError(
-    `What stands between storerank and the database drops the settings with which our sessions begin. Use a direct address in DATABASE_URL, or give the settings to the login, and let the pooler reconnect:\n${statements.join('\n')}`,
+    'What stands between storerank and the database drops the settings with which our sessions begin. ' +
+      'Use a direct address in DATABASE_URL, or give the settings to the login, and let the pooler ' +
+      `reconnect:\n${statements.join('\n')}`,
   )
 }
 
 const SHARED_SESSIONS =
-  'Between storerank and the database stands a pooler that gives one session of the server to several clients (pool_mode = transaction or ' +
-  'statement). Locks and notifications of a session would be lost, and with them the promise that nothing is paid for twice. Give ' +
+  'Between storerank and the database stands a pooler that gives one session of the server to several ' +
+  'clients (pool_mode = transaction or ' +
+  'statement). Locks and notifications of a session would be lost, and with them the promise that ' +
+  'nothing is paid for twice. Give ' +
   'DATABASE_URL the address of the database itself, or of a pooler in session mode.'
 
 /** Schemas of ours beside `public`: of the migrations, and of the queue. */
 export const OWN_SCHEMAS = ['drizzle', 'pgboss']
 
 /**
- * @throws ConfigurationError that names each right which the login lacks, with the statement by which an administrator gives it
+ * @throws ConfigurationError that names each right which the login lacks, with the statement by which an
+ *   administrator gives it
  */
 export async function refuseMissingRights(tx: Transaction): Promise<void> {
   const missing = await tx<{ lacks: string; statement: string }[]>`
@@ -89,16 +113,20 @@ export async function refuseMissingRights(tx: Transaction): Promise<void> {
       format('grant usage, create on schema public to %I;', current_user) as statement
     where not (has_schema_privilege('public', 'usage') and has_schema_privilege('public', 'create'))
     union all
-    select format('to make the schema %s', name), format('create schema %I authorization %I;', name, current_user)
+    select format('to make the schema %s', name), format('create schema %I authorization %I;', name,
+      current_user)
     from unnest(${OWN_SCHEMAS}::text[]) name
     where to_regnamespace(name) is null and not has_database_privilege(current_database(), 'create')
     union all
-    select format('to make tables in the schema %s', name), format('grant usage, create on schema %I to %I;', name, current_user)
+    select format('to make tables in the schema %s', name),
+      format('grant usage, create on schema %I to %I;', name, current_user)
     from unnest(${OWN_SCHEMAS}::text[]) name
     where to_regnamespace(name) is not null
-      and not (has_schema_privilege(to_regnamespace(name), 'usage') and has_schema_privilege(to_regnamespace(name), 'create'))
+      and not (has_schema_privilege(to_regnamespace(name), 'usage')
+        and has_schema_privilege(to_regnamespace(name), 'create'))
     union all
-    select 'to make temporary tables', format('grant temporary on database %I to %I;', current_database(), current_user)
+    select 'to make temporary tables', format('grant temporary on database %I to %I;', current_database(),
+      current_user)
     where not has_database_privilege(current_database(), 'temporary')`
   if (missing.length === 0) return
   throw new ConfigurationError(

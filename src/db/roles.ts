@@ -1,6 +1,7 @@
 /**
- * The roles of people: `storerank_editor` writes watchlists and reads the views, `storerank_reader` reads the views. The runner's login
- * owns everything. The grants are in drizzle/objects, beside the views that they are for.
+ * The roles of people: `storerank_editor` writes watchlists and reads the views, `storerank_reader` reads the
+ * views. The runner's login owns everything. The grants are in drizzle/objects, beside the views that they
+ * are for.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Transaction } from './transaction.ts'
@@ -28,8 +29,10 @@ export async function grantRoles(tx: Transaction, grants: readonly string[]): Pr
 }
 
 /**
- * Roles belong to the whole server: a migration of another database of it may have made this one, or make it at this moment.
- * @returns whether the role is there, and grants of this transaction find it; false when the login may not make roles
+ * Roles belong to the whole server: a migration of another database of it may have made this one, or make it
+ * at this moment.
+ * @returns whether the role is there, and grants of this transaction find it; false when the login may not
+ *   make roles
  */
 async function makeRole(tx: Transaction, name: string): Promise<boolean> {
   for (let looks = 1; ; looks += 1) {
@@ -49,7 +52,10 @@ async function makeRole(tx: Transaction, name: string): Promise<boolean> {
 async function explainMissingRoles(tx: Transaction): Promise<string> {
   const [row] = await tx<{ name: string }[]>`select current_user as name`
   const statements = ROLES.map((role) => `create role ${role} nologin;`).join(' ')
-  return `The roles ${ROLES.join(' and ')} were not made, because ${row?.name} may not make roles. A role that may make them runs: ${statements} and then \`storerank migrate\` gives them their rights.`
+  return (
+    `The roles ${ROLES.join(' and ')} were not made, because ${row?.name} may not make roles. A role ` +
+    `that may make them runs: ${statements} and then \`storerank migrate\` gives them their rights.`
+  )
 }
 
 /** What a person granted to a role of their own on one of our views. */
@@ -75,7 +81,8 @@ export async function readGrants(tx: Transaction): Promise<OwnGrant[]> {
 /** Gives back what readGrants read, on the views that are still there. */
 export async function restoreGrants(tx: Transaction, grants: readonly OwnGrant[]): Promise<void> {
   const views = await tx<{ view: string }[]>`
-    select view from unnest(${grants.map(({ view }) => view)}::text[]) view where to_regclass(view) is not null`
+    select view from unnest(${grants.map(({ view }) => view)}::text[]) view
+      where to_regclass(view) is not null`
   const present = new Set(views.map(({ view }) => view))
   await tx.unsafe(
     grants

@@ -1,8 +1,8 @@
 /**
- * Keeps the statements of a transaction in its session. postgres.js 3.4.9 sends the next statement of a transaction whose
- * session has ended on another connection, where it is committed at once, or ends the process with a TypeError; savepoints,
- * COMMIT and ROLLBACK likewise. Therefore every statement passes this guard at the moment it is sent, and the driver never
- * learns how a callback ended whose session was lost.
+ * Keeps the statements of a transaction in its session. postgres.js 3.4.9 sends the next statement of a
+ * transaction whose session has ended on another connection, where it is committed at once, or ends the
+ * process with a TypeError; savepoints, COMMIT and ROLLBACK likewise. Therefore every statement passes this
+ * guard at the moment it is sent, and the driver never learns how a callback ended whose session was lost.
  */
 import type postgres from 'postgres'
 import { UnavailableError } from '../errors.ts'
@@ -10,7 +10,9 @@ import { endsSession, interceptStatements, type Statement, type Types } from './
 
 /** The statements of one transaction. */
 export interface Transaction extends postgres.ISql<Types> {
-  /** Runs `work` behind a savepoint: when it throws, only what it did is rolled back, and its error is thrown. */
+  /**
+   * Runs `work` behind a savepoint: when it throws, only what it did is rolled back, and its error is thrown.
+   */
   savepoint<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
 }
 

@@ -1,6 +1,7 @@
 /**
- * A statement of postgres.js: it is made by a tagged call or `unsafe`, and sent when it is awaited, or never, when it is a
- * fragment of another one. The driver offers no place between the two; this makes one of its `handler`.
+ * A statement of postgres.js: it is made by a tagged call or `unsafe`, and sent when it is awaited, or never,
+ * when it is a fragment of another one. The driver offers no place between the two; this makes one of its
+ * `handler`.
  */
 import type postgres from 'postgres'
 
@@ -25,10 +26,16 @@ export interface Statement extends Promise<unknown> {
   readonly statement: { string: string; isShared?: boolean } | null | undefined
 }
 
-/** Codes of the driver, the system and TLS for a connection that has ended. The others are of statements and parameters. */
+/**
+ * Codes of the driver, the system and TLS for a connection that has ended. The others are of statements and
+ * parameters.
+ */
 const CONNECTION_ENDED = /^(CONNECTION_\w+|CONNECT_TIMEOUT|E(?!RR_)[A-Z]+|ERR_(STREAM|SSL|TLS|SOCKET)_\w+)$/
 
-/** Whether an error of a statement tells that its session has ended: the server then says FATAL or PANIC, if it can. */
+/**
+ * Whether an error of a statement tells that its session has ended: the server then says FATAL or PANIC, if
+ * it can.
+ */
 export function endsSession(error: unknown): boolean {
   const { code, severity } = error as { code?: unknown; severity?: unknown }
   return (
@@ -42,8 +49,8 @@ export function senderOf(client: postgres.ISql<Types>): Statement['handler'] {
 }
 
 /**
- * The driver keeps the text of a statement for each session, in the parts that it was put together of. The key by which the session finds it is
- * one string for all sessions, and ends in the same text.
+ * The driver keeps the text of a statement for each session, in the parts that it was put together of. The
+ * key by which the session finds it is one string for all sessions, and ends in the same text.
  */
 function sharing(handler: Statement['handler']): Statement['handler'] {
   return (sent) => {
@@ -56,8 +63,9 @@ function sharing(handler: Statement['handler']): Statement['handler'] {
 }
 
 /**
- * The driver keeps an Error for each place of a tagged call. Until its stack is read it holds all that the first caller had in hand. Of
- * `unsafe` there is none, but whoever reads it has the driver keep the text of each call for ever.
+ * The driver keeps an Error for each place of a tagged call. Until its stack is read it holds all that the
+ * first caller had in hand. Of `unsafe` there is none, but whoever reads it has the driver keep the text of
+ * each call for ever.
  */
 export function released(statement: Statement): Statement {
   if (statement.tagged) void statement.origin

@@ -1,6 +1,6 @@
 /**
- * `begin`: the one way to run a transaction. Nothing else in storerank calls the driver's own `begin`, which the type of
- * `Database.sql` does not offer.
+ * `begin`: the one way to run a transaction. Nothing else in storerank calls the driver's own `begin`, which
+ * the type of `Database.sql` does not offer.
  */
 import type postgres from 'postgres'
 import { UnavailableError } from '../errors.ts'
@@ -24,11 +24,13 @@ export interface TransactionOptions {
 }
 
 /**
- * Runs `work` in a transaction, and commits it when `work` resolves. Once its session is lost, its statements are refused.
+ * Runs `work` in a transaction, and commits it when `work` resolves. Once its session is lost, its statements
+ * are refused.
  * @returns what `work` resolved to
- * @throws what `work` threw, after a rollback; the error of the connection when it was lost, and when that was during COMMIT,
- *   the transaction may be committed; UnavailableError when a lock was not given within `lockTimeoutMs`, naming who holds it,
- *   and when the transaction did not end within `limitMs`, by default ten minutes
+ * @throws what `work` threw, after a rollback; the error of the connection when it was lost, and when that
+ *   was during COMMIT, the transaction may be committed; UnavailableError when a lock was not given within
+ *   `lockTimeoutMs`, naming who holds it, and when the transaction did not end within `limitMs`, by default
+ *   ten minutes
  */
 export type Begin = <T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions) => Promise<T>
 
@@ -37,11 +39,16 @@ const SNAPSHOT = 'isolation level repeatable read read only'
 const LIMIT_MS = 10 * 60_000
 /** SQLSTATE: lock_timeout was over. */
 const LOCK_NOT_AVAILABLE = '55P03'
-/** The first look comes after this part of the time that a statement may wait, the last one shortly before its end. */
+/**
+ * The first look comes after this part of the time that a statement may wait, the last one shortly before its
+ * end.
+ */
 const LOOKS = 4
 
 interface Surroundings {
-  /** Another client, that looks at a transaction from outside: who holds its lock, and an end to its session. */
+  /**
+   * Another client, that looks at a transaction from outside: who holds its lock, and an end to its session.
+   */
   readonly observer?: postgres.ISql<Types> | undefined
   readonly onLost?: () => void
 }
@@ -73,7 +80,10 @@ export function createBegin(
   }
 }
 
-/** Goes to the server together with the first statement of the transaction, which waits for no answer of its own. */
+/**
+ * Goes to the server together with the first statement of the transaction, which waits for no answer of its
+ * own.
+ */
 function setLimits(tx: Transaction, { lockTimeoutMs, statementTimeoutMs }: TransactionOptions): void {
   const limits = { lock_timeout: lockTimeoutMs, statement_timeout: statementTimeoutMs }
   const statements = Object.entries(limits).flatMap(([name, ms]) =>

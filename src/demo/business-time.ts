@@ -1,9 +1,11 @@
-/** Business time of a database: what slots, days, budgets and periods go by, and what `storerank.now` moves. */
+/**
+ * Business time of a database: what slots, days, budgets and periods go by, and what `storerank.now` moves.
+ */
 import type { SqlRunner } from '../db/database.ts'
 
 /**
- * Sets the business time of a database for every session that begins from now on; those that are open keep theirs. Leases, call
- * windows and the schedule are not moved.
+ * Sets the business time of a database for every session that begins from now on; those that are open keep
+ * theirs. Leases, call windows and the schedule are not moved.
  * @param instant null: the clock's own time again
  */
 export async function setBusinessTime(
@@ -12,7 +14,9 @@ export async function setBusinessTime(
   instant: string | null,
 ): Promise<void> {
   const [row] = await sql<{ statement: string }[]>`
-    select case when ${instant}::text is null then format('alter database %I reset storerank.now', ${database}::text)
-      else format('alter database %I set storerank.now = %L', ${database}::text, ${instant}::timestamptz::text) end as statement`
+    select case when ${instant}::text is null then format('alter database %I reset storerank.now',
+      ${database}::text)
+      else format('alter database %I set storerank.now = %L', ${database}::text,
+        ${instant}::timestamptz::text) end as statement`
   if (row !== undefined) await sql.unsafe(row.statement)
 }

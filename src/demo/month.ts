@@ -1,6 +1,6 @@
 /**
- * Lets a database live through days of business time with the real jobs: planned, posted, delivered and stored over HTTP, as
- * ever. Only `storerank.now` moves; leases, call windows and timeouts go by the clock.
+ * Lets a database live through days of business time with the real jobs: planned, posted, delivered and
+ * stored over HTTP, as ever. Only `storerank.now` moves; leases, call windows and timeouts go by the clock.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -93,7 +93,10 @@ async function moveClocks(
   if (status !== 200) throw new UnavailableError(`The sandbox refused its clock with HTTP ${status}.`)
 }
 
-/** Sessions have the business time of their beginning, so each day has sessions, a queue and a client of its own. */
+/**
+ * Sessions have the business time of their beginning, so each day has sessions, a queue and a client of its
+ * own.
+ */
 async function liveOneDay(context: MonthContext, day: StoryDay, isFirst: boolean): Promise<void> {
   const stopping = new AbortController()
   const signal = AbortSignal.any([context.signal, stopping.signal])

@@ -1,6 +1,6 @@
 /**
- * What happens in the month of the demo, day by day: in the stores, at the service, and what the people of the project do. Days of
- * the same number are the same in every run.
+ * What happens in the month of the demo, day by day: in the stores, at the service, and what the people of
+ * the project do. Days of the same number are the same in every run.
  */
 import type { Database } from '../db/database.ts'
 import type { StoreEventInput } from '../sandbox/events.ts'
@@ -22,7 +22,8 @@ export const EVENTS: readonly StoreEventInput[] = [
     title: 'Ashlune: Yoga & Pilates',
     updateNotes: 'New: 40 classes of pilates, from the wall to the reformer.',
     description:
-      'Yoga and now pilates, for everyone.\n• 340 classes, 40 of them pilates\n• Works offline\n• No account needed',
+      'Yoga and now pilates, for everyone.\n• 340 classes, 40 of them pilates\n• Works offline\n• No ' +
+      'account needed',
     places: -6,
     words: ['pilates', 'stretch'],
     overDays: 4,
@@ -90,7 +91,8 @@ export const EVENTS: readonly StoreEventInput[] = [
 const ACTIONS: Readonly<Record<string, (db: Database) => Promise<unknown>>> = {
   [FIRST_DAY]: async (db) => {
     for (const csv of [KEYWORDS_CSV, APPS_CSV, CHARTS_CSV, ALERTS_CSV]) await addWatches(db, csv)
-    await db.sql`update project set timezone = 'Europe/Berlin', daily_usd = 0.1, monthly_usd = 3 where name = 'fitness'`
+    await db.sql`update project set timezone = 'Europe/Berlin', daily_usd = 0.1, monthly_usd = 3
+      where name = 'fitness'`
   },
   '2026-09-05': (db) => note(db, '2026-09-05', 'Search ads begin', null),
   '2026-09-11': (db) => addWatches(db, ENTRANT_CSV),
@@ -162,5 +164,6 @@ async function addWatches(db: Database, csv: string): Promise<void> {
 }
 
 async function note(db: Database, day: string, text: string, appId: string | null): Promise<void> {
-  await db.sql`insert into annotation (project, day, app_id, text) values ('fitness', ${day}, ${appId}, ${text})`
+  await db.sql`insert into annotation (project, day, app_id, text)
+    values ('fitness', ${day}, ${appId}, ${text})`
 }

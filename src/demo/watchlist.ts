@@ -1,28 +1,34 @@
 /**
- * The watchlists and rules of the demo, as `storerank import` reads them: a yoga app and its competitors in two stores and three countries, and
- * a second project that shares some of the keywords.
+ * The watchlists and rules of the demo, as `storerank import` reads them: a yoga app and its competitors in
+ * two stores and three countries, and a second project that shares some of the keywords.
  */
 
 /** Keyword, what it is worth, tag; of one project, store, location and language. */
 const GROUPS: readonly (readonly [place: string, keywords: string])[] = [
   [
     'fitness,ios_store,2840,en',
-    `yoga 10 core, yoga for beginners 6 core, daily yoga 4 core, chair yoga 3 long tail, prenatal yoga 2 long tail,
-     morning yoga 2 long tail, yoga poses 3 core, yoga at home 3 core, hatha yoga 1 long tail, asana 1 long tail,
-     pilates 8 core, pilates for beginners 3 core, wall pilates 5 long tail, stretch 5 core, full body stretch 2 long tail,
-     meditation 5 discovery, mindfulness 2 discovery, calm 3 discovery, breathing 2 discovery, home workout 6 discovery,
+    `yoga 10 core, yoga for beginners 6 core, daily yoga 4 core, chair yoga 3 long tail,
+      prenatal yoga 2 long tail,
+     morning yoga 2 long tail, yoga poses 3 core, yoga at home 3 core, hatha yoga 1 long tail,
+       asana 1 long tail,
+     pilates 8 core, pilates for beginners 3 core, wall pilates 5 long tail, stretch 5 core,
+       full body stretch 2 long tail,
+     meditation 5 discovery, mindfulness 2 discovery, calm 3 discovery, breathing 2 discovery,
+       home workout 6 discovery,
      hiit 2 discovery, abs workout 3 discovery, fitness 4 discovery`,
   ],
   ['fitness,ios_store,2276,de', 'yoga 4 core, pilates 3 core, meditation 2 discovery'],
   ['fitness,ios_store,2392,ja', 'ヨガ 3 core, 瞑想 1 discovery'],
   [
     'fitness,android_store,2840,en',
-    `yoga 8 core, yoga for beginners 4 core, pilates 5 core, stretch 3 core, chair yoga 2 long tail, meditation 4 discovery,
+    `yoga 8 core, yoga for beginners 4 core, pilates 5 core, stretch 3 core, chair yoga 2 long tail,
+      meditation 4 discovery,
      home workout 4 discovery`,
   ],
   [
     'learning,ios_store,2840,en',
-    `c++ 5 coding, learn c++ 4 coding, coding for kids 2 coding, 3+ math 4 maths, maths for kids 5 maths, times tables 3 maths,
+    `c++ 5 coding, learn c++ 4 coding, coding for kids 2 coding, 3+ math 4 maths, maths
+      for kids 5 maths, times tables 3 maths,
      learn japanese 5 languages, kanji 2 languages, puzzle 2 games, calm 1 games, meditation 1 games`,
   ],
   [
@@ -71,7 +77,9 @@ fitness,ios_store,2840,en,face yoga,3,autumn
 fitness,ios_store,2840,en,somatic pilates,2,autumn
 `
 
-/** What the people of the yoga app want to be told of. Without a channel it is kept in alert_history alone. */
+/**
+ * What the people of the yoga app want to be told of. Without a channel it is kept in alert_history alone.
+ */
 export const ALERTS_CSV = `rule,project,kind,store,app_id,role,keyword,tag,top,direction,threshold,compared_with,severity
 a page changed,fitness,listing_changed,,,any,,,,,,,info
 yoga left the top 10,fitness,top_crossed,ios_store,1480010017,,yoga,,10,down,,,critical

@@ -1,6 +1,7 @@
 /**
- * A real PostgreSQL 18 on loopback, for commands without DATABASE_URL. The first process that attaches starts it, all processes
- * share it, and the last one that leaves stops it. A process that is killed leaves it usable. For one machine only.
+ * A real PostgreSQL 18 on loopback, for commands without DATABASE_URL. The first process that attaches starts
+ * it, all processes share it, and the last one that leaves stops it. A process that is killed leaves it
+ * usable. For one machine only.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -27,7 +28,10 @@ export interface EmbeddedServer {
   missedPort: number | null
   /** Whether it was this call that started the server. */
   started: boolean
-  /** Leaves. The last process to leave stops the server, even when a person's psql is connected. Never throws, may be repeated. */
+  /**
+   * Leaves. The last process to leave stops the server, even when a person's psql is connected. Never throws,
+   * may be repeated.
+   */
   dispose(): Promise<void>
 }
 
@@ -59,7 +63,10 @@ export async function attachEmbedded(options: { home: string; database: string }
   return { url, dataDirectory: cluster.dataDirectory, missedPort, started, dispose }
 }
 
-/** Joins, and starts what cannot be joined, until one of both works: the server may be coming or going meanwhile. */
+/**
+ * Joins, and starts what cannot be joined, until one of both works: the server may be coming or going
+ * meanwhile.
+ */
 async function join(cluster: Cluster): Promise<{ presence: Presence; started: boolean }> {
   const deadline = performance.now() + ATTACH_LIMIT_MS
   let started = false
@@ -91,7 +98,10 @@ async function join(cluster: Cluster): Promise<{ presence: Presence; started: bo
   throw new UnavailableError(message, { cause })
 }
 
-/** The lock is held while the server stops: a process that joins meanwhile waits, is cut off, and starts the server again. */
+/**
+ * The lock is held while the server stops: a process that joins meanwhile waits, is cut off, and starts the
+ * server again.
+ */
 async function leave(presence: Presence, cluster: Cluster): Promise<void> {
   if (await presence.leave()) await stopServer(cluster)
   await presence.sql.end({ timeout: 0 })

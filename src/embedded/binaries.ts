@@ -80,7 +80,9 @@ export async function findBinaries(
     const found: { initdb: string; pg_ctl: string } = await import(name)
     return { initdb: found.initdb, pgCtl: found.pg_ctl }
   } catch (cause) {
-    const message = `There is no embedded PostgreSQL for this machine (the package ${name} is not installed): ${INSTEAD}.`
+    const message =
+      `There is no embedded PostgreSQL for this machine (the package ${name} is not installed): ` +
+      `${INSTEAD}.`
     throw new ConfigurationError(message, { cause })
   }
 }
@@ -109,7 +111,10 @@ async function packageVersion(root: string): Promise<string> {
   return manifest.version
 }
 
-/** Copies to another name and renames, so that a copy is whole or not there. The loser of a race uses the winner's copy. */
+/**
+ * Copies to another name and renames, so that a copy is whole or not there. The loser of a race uses the
+ * winner's copy.
+ */
 async function copyPrograms(root: string, copy: string, account: Account): Promise<void> {
   const unfinished = `${copy}.${randomBytes(6).toString('hex')}`
   await cp(root, unfinished, { recursive: true, verbatimSymlinks: true })

@@ -47,11 +47,15 @@ const SETTINGS = {
 const MIB = 1024 * 1024
 const LEAST_BUFFERS_MIB = 128
 const MOST_BUFFERS_MIB = 1024
-/** PostgreSQL's manual gives a server of its own a quarter of the memory: this one shares the machine with all else. */
+/**
+ * PostgreSQL's manual gives a server of its own a quarter of the memory: this one shares the machine with all
+ * else.
+ */
 const SHARE_OF_MEMORY = 1 / 16
 
 /**
- * What the server caches of its tables: `shared_buffers`. It takes the memory as it fills it, so that a small database costs nothing.
+ * What the server caches of its tables: `shared_buffers`. It takes the memory as it fills it, so that a small
+ * database costs nothing.
  * @param memoryBytes of the machine, or of the container
  */
 export function sharedBuffers(memoryBytes: number): string {
@@ -176,7 +180,10 @@ async function makeFolder(entry: string, account: Account | undefined): Promise<
   )
 }
 
-/** Whether the account can write in the folder once it owns it. The account itself tries: mode bits do not tell of all. */
+/**
+ * Whether the account can write in the folder once it owns it. The account itself tries: mode bits do not
+ * tell of all.
+ */
 async function lend(folder: string, account: Account): Promise<boolean> {
   try {
     await giveTo(account, folder)
@@ -187,7 +194,10 @@ async function lend(folder: string, account: Account): Promise<boolean> {
   return code === 0
 }
 
-/** Removes folders that killed processes left beside the entry. A process that lost the race finds the entry instead of its folder. */
+/**
+ * Removes folders that killed processes left beside the entry. A process that lost the race finds the entry
+ * instead of its folder.
+ */
 async function removeUnfinished(entry: string): Promise<void> {
   const home = dirname(entry)
   const names = await readdir(home)
@@ -201,7 +211,8 @@ async function nobody(): Promise<Account> {
   const group = await runProgram('id', ['-g', 'nobody'], { account: undefined })
   if (user.code !== 0 || group.code !== 0) {
     throw new ConfigurationError(
-      `PostgreSQL refuses to run as root, and there is no account nobody to run it: run as an ordinary user, or ${INSTEAD}.`,
+      'PostgreSQL refuses to run as root, and there is no account nobody to run it: run as an ordinary ' +
+        `user, or ${INSTEAD}.`,
     )
   }
   // Unsigned, because macOS prints -2.

@@ -1,8 +1,9 @@
 /**
- * The data of a database as one file, for the embedded server, whose packages bring no pg_dump: plain SQL as pg_dump writes it, with the
- * rows as COPY writes them. The tables themselves are not in it: `migrate` makes them. A restore goes into an empty database of the same
- * tables only, in one transaction. Its session may write nothing else: when it is lost, the driver would send what comes next on another
- * one, where each statement is committed at once.
+ * The data of a database as one file, for the embedded server, whose packages bring no pg_dump: plain SQL as
+ * pg_dump writes it, with the rows as COPY writes them. The tables themselves are not in it: `migrate` makes
+ * them. A restore goes into an empty database of the same tables only, in one transaction. Its session may
+ * write nothing else: when it is lost, the driver would send what comes next on another one, where each
+ * statement is committed at once.
  */
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
@@ -37,7 +38,8 @@ const TRANSACTION_ABORTED = '25P02'
 
 const LOST = 'The connection to the database was lost. Nothing was changed: run it again.'
 const UNKNOWN =
-  'The connection to the database was lost, and whether all is restored is not known: run it again, and it says so.'
+  'The connection to the database was lost, and whether all is restored is not known: run it again, ' +
+  'and it says so.'
 
 interface Header {
   readonly format: number
@@ -76,7 +78,8 @@ export async function* dumpDatabase(url: string, version: string): AsyncGenerato
 /**
  * Puts a dump into a database that has the tables and nothing in them.
  * @returns how many tables were filled
- * @throws ConfigurationError when the file is no whole dump, is of other tables, or the database is in use; nothing has changed then
+ * @throws ConfigurationError when the file is no whole dump, is of other tables, or the database is in use;
+ *   nothing has changed then
  * @throws UnavailableError when the session was lost and nothing was changed
  */
 export async function restoreDatabase(url: string, file: AsyncIterable<Buffer>): Promise<number> {
@@ -193,14 +196,16 @@ async function refuseUnfit(sql: Session, line: string): Promise<void> {
   const { format, version, migrations }: Header = JSON.parse(line.slice(HEADER.length))
   if (format !== FORMAT || String(migrations) !== String(await readMigrations(sql))) {
     throw new ConfigurationError(
-      `The dump was made by storerank ${version} with other tables than this one has: restore it with that version, and update then. Nothing was changed.`,
+      `The dump was made by storerank ${version} with other tables than this one has: restore it with ` +
+        'that version, and update then. Nothing was changed.',
     )
   }
   for (const table of TELLING) {
     const [used] = await sql`select from ${sql(table)} limit 1`
     if (used === undefined) continue
     throw new ConfigurationError(
-      `The database is not empty: ${table} has rows. A dump is restored into a new one: set STORERANK_HOME to another folder. Nothing was changed.`,
+      `The database is not empty: ${table} has rows. A dump is restored into a new one: set ` +
+        'STORERANK_HOME to another folder. Nothing was changed.',
     )
   }
 }
@@ -235,7 +240,10 @@ async function readMigrations(sql: Session): Promise<string[]> {
   return rows.map(({ hash }) => hash)
 }
 
-/** Without partitions, whose rows come with their table, locks, which are those of a moment, and columns that are computed. */
+/**
+ * Without partitions, whose rows come with their table, locks, which are those of a moment, and columns that
+ * are computed.
+ */
 async function listTables(sql: Session): Promise<{ table: string; columns: string[] }[]> {
   return sql<{ table: string; columns: string[] }[]>`
     select c.relname::text as table, (select json_agg(a.attname order by a.attnum) from pg_attribute a
@@ -248,7 +256,8 @@ async function listTables(sql: Session): Promise<{ table: string; columns: strin
 
 async function listSequences(sql: Session): Promise<string[]> {
   const names = await sql<{ name: string }[]>`
-    select relname::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'S' order by 1`
+    select relname::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'S'
+      order by 1`
   const statements: string[] = []
   for (const { name } of names) {
     const [at] = await sql<{ last: string; isCalled: boolean }[]>`

@@ -1,6 +1,7 @@
 /**
- * Which processes use the embedded server. Each holds a shared advisory lock on a connection of its own, so the lock goes when the
- * process ends, however it ends. A process that leaves and gets the lock exclusively was the last one.
+ * Which processes use the embedded server. Each holds a shared advisory lock on a connection of its own, so
+ * the lock goes when the process ends, however it ends. A process that leaves and gets the lock exclusively
+ * was the last one.
  */
 
 import { resolve } from 'node:path'
@@ -29,8 +30,8 @@ export interface Presence {
 }
 
 /**
- * Joins the server that listens on the port, if it is the one of this cluster: another server does not know the
- * password and is not told it, or works on another folder (a copy of ours).
+ * Joins the server that listens on the port, if it is the one of this cluster: another server does not know
+ * the password and is not told it, or works on another folder (a copy of ours).
  * @throws Error when no server answers, it is another one, or it is starting or stopping: try again
  */
 export async function joinServer(cluster: Cluster, port: number): Promise<Presence> {
@@ -79,8 +80,9 @@ export async function joinServer(cluster: Cluster, port: number): Promise<Presen
 }
 
 /**
- * Unlocks before it tries the exclusive lock, so that the last process to unlock gets it. A server that is gone throws. A crash of the
- * server takes the locks of all processes: after one the others first have time to lock again, or the server would be stopped under them.
+ * Unlocks before it tries the exclusive lock, so that the last process to unlock gets it. A server that is
+ * gone throws. A crash of the server takes the locks of all processes: after one the others first have time
+ * to lock again, or the server would be stopped under them.
  */
 async function isLast(sql: postgres.Sql): Promise<boolean> {
   const elapsedMs = await sinceCrash(sql)
@@ -91,8 +93,9 @@ async function isLast(sql: postgres.Sql): Promise<boolean> {
 }
 
 /**
- * Milliseconds since the server recovered from a crash of one of its processes; undefined when it has had none. It starts its checkpointer
- * anew then, which otherwise begins a millisecond or two after the postmaster.
+ * Milliseconds since the server recovered from a crash of one of its processes; undefined when it has had
+ * none. It starts its checkpointer anew then, which otherwise begins a millisecond or two after the
+ * postmaster.
  */
 async function sinceCrash(sql: postgres.Sql): Promise<number | undefined> {
   const [crash] = await sql<{ elapsedMs: number }[]>`

@@ -1,6 +1,6 @@
 /**
- * Starting and stopping the embedded server. Two processes may start it at once: PostgreSQL's own lock file `postmaster.pid` lets one
- * start, and the other is told that it did not.
+ * Starting and stopping the embedded server. Two processes may start it at once: PostgreSQL's own lock file
+ * `postmaster.pid` lets one start, and the other is told that it did not.
  */
 
 import { createHash, randomBytes, randomInt } from 'node:crypto'
@@ -13,7 +13,10 @@ import { ConfigurationError } from '../errors.ts'
 import { INSTEAD, reachableBinaries, runProgram } from './binaries.ts'
 import type { Cluster } from './cluster.ts'
 
-/** Below the ports that Linux (32,768 and up), macOS and Windows give to outgoing connections, of which any may hold its port for a while. */
+/**
+ * Below the ports that Linux (32,768 and up), macOS and Windows give to outgoing connections, of which any
+ * may hold its port for a while.
+ */
 const FIRST_PORT = 26_000
 const LAST_PORT = 29_999
 
@@ -37,7 +40,8 @@ export async function readLockFile(cluster: Cluster): Promise<LockFile | undefin
 
 /**
  * Starts the server and waits until it accepts connections.
- * @param refusedStarts how often it has just refused: another program may have taken the port in the moment before
+ * @param refusedStarts how often it has just refused: another program may have taken the port in the moment
+ *   before
  * @returns false when it did not start: another process was first, or the server refuses (`server.log`)
  */
 export async function startServer(cluster: Cluster, refusedStarts = 0): Promise<boolean> {
@@ -65,7 +69,8 @@ export async function readKeptPort(cluster: Cluster): Promise<number | null> {
 
 /**
  * Stops the server and waits for its end, 60 s at most. Sessions are cut off, transactions rolled back. Not
- * with the wait of pg_ctl: when the next user starts the server again at once, that would wait for its end too.
+ * with the wait of pg_ctl: when the next user starts the server again at once, that would wait for its end
+ * too.
  */
 export async function stopServer(cluster: Cluster): Promise<void> {
   const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
@@ -90,9 +95,10 @@ export async function lastComplaint(cluster: Cluster): Promise<string> {
 }
 
 /**
- * Whether the process of a lock file is certainly not this server: the number now belongs to another process, or to a
- * zombie (in a container whose first process does not wait for its children). A server's working directory is its
- * data directory; a dead process has none, and state Z. Only Linux tells; elsewhere nothing is certain.
+ * Whether the process of a lock file is certainly not this server: the number now belongs to another process,
+ * or to a zombie (in a container whose first process does not wait for its children). A server's working
+ * directory is its data directory; a dead process has none, and state Z. Only Linux tells; elsewhere nothing
+ * is certain.
  */
 export async function isStale({ pid }: LockFile, cluster: Cluster): Promise<boolean> {
   const workingDirectory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
@@ -101,7 +107,10 @@ export async function isStale({ pid }: LockFile, cluster: Cluster): Promise<bool
   return state.includes(') Z ')
 }
 
-/** Removes a stale lock file. PostgreSQL does so itself, but not while the number belongs to any process of its account. */
+/**
+ * Removes a stale lock file. PostgreSQL does so itself, but not while the number belongs to any process of
+ * its account.
+ */
 async function removeStaleLock(cluster: Cluster): Promise<void> {
   const lock = await readLockFile(cluster)
   if (lock === undefined || !(await isStale(lock, cluster))) return
@@ -114,13 +123,19 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
   else await rename(aside, lockPath(cluster)).catch(() => undefined)
 }
 
-/** Where the search for a first port begins: by the folder, so that the servers of several homes do not take each other's while one of them is stopped. */
+/**
+ * Where the search for a first port begins: by the folder, so that the servers of several homes do not take
+ * each other's while one of them is stopped.
+ */
 function portOfFolder({ folder }: Cluster): number {
   const hash = createHash('sha256').update(folder).digest().readUInt32BE()
   return FIRST_PORT + (hash % (LAST_PORT - FIRST_PORT + 1))
 }
 
-/** The first wanted port that is free (the kept one, so that a connection string stays right); else the first free one. */
+/**
+ * The first wanted port that is free (the kept one, so that a connection string stays right); else the first
+ * free one.
+ */
 async function freePort(wantedPorts: readonly number[]): Promise<number> {
   for (const port of wantedPorts) {
     if (await isFree(port)) return port
@@ -129,7 +144,8 @@ async function freePort(wantedPorts: readonly number[]): Promise<number> {
     if (await isFree(port)) return port
   }
   throw new ConfigurationError(
-    `No port from ${FIRST_PORT} to ${LAST_PORT} is free for the embedded PostgreSQL: free one, or ${INSTEAD}.`,
+    `No port from ${FIRST_PORT} to ${LAST_PORT} is free for the embedded PostgreSQL: free one, or ` +
+      `${INSTEAD}.`,
   )
 }
 

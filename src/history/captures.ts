@@ -1,6 +1,7 @@
 /**
- * What every capture has, and the guard under which it is written: history row, task state, refund and pages in one statement. A
- * result is stored once, however often it arrives. A late result replaces the gap of its slot.
+ * What every capture has, and the guard under which it is written: history row, task state, refund and pages
+ * in one statement. A result is stored once, however often it arrives. A late result replaces the gap of its
+ * slot.
  */
 import type { RawPage } from '../collect/fetch.ts'
 import type { Transaction } from '../db/database.ts'
@@ -24,8 +25,10 @@ export interface Capture {
 /** The columns of `Capture`, in the order in which every statement names them: `captureColumns`. */
 export function columnsOf(tx: Transaction, captures: readonly Capture[]) {
   return tx`
-    ${captures.map((capture) => capture.serviceId)}::text[], ${captures.map((capture) => capture.statusCode)}::int[],
-    ${captures.map((capture) => capture.capturedAt?.toISOString() ?? null)}::timestamptz[], ${captures.map((capture) => capture.checkUrl)}::text[],
+    ${captures.map((capture) => capture.serviceId)}::text[],
+      ${captures.map((capture) => capture.statusCode)}::int[],
+    ${captures.map((capture) => capture.capturedAt?.toISOString() ?? null)}::timestamptz[],
+      ${captures.map((capture) => capture.checkUrl)}::text[],
     ${captures.map((capture) => capture.resultsReturned)}::int[],
     ${captures.map((capture) => capture.problem)}::text[]`
 }
@@ -36,8 +39,9 @@ export function captureColumns(tx: Transaction) {
 }
 
 /**
- * The guard, and what is written with every capture: the task is `collected`, its refund booked, `captured_at` and `check_url` of its
- * target set, and its pages kept. Common table expressions, to stand behind `result` with the columns of `captureColumns`.
+ * The guard, and what is written with every capture: the task is `collected`, its refund booked,
+ * `captured_at` and `check_url` of its target set, and its pages kept. Common table expressions, to stand
+ * behind `result` with the columns of `captureColumns`.
  */
 export function collected(tx: Transaction, captures: readonly Capture[]) {
   const pages = captures.flatMap((capture) =>
@@ -50,7 +54,8 @@ export function collected(tx: Transaction, captures: readonly Capture[]) {
       from (
         select k.id, said.check_url from target k
         join (
-          select c.target_id, max(r.check_url) as check_url from collected c join result r using (service_id) group by c.target_id
+          select c.target_id, max(r.check_url) as check_url from collected c join result r using (service_id)
+            group by c.target_id
         ) said on said.target_id = k.id
         order by k.id for update of k
       ) as measured

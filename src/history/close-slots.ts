@@ -1,6 +1,6 @@
 /**
- * Closing slots: what is due and over becomes a gap with its reason. After a downtime of any length slots are closed in bounded pieces with a
- * commit between, so that claims and plans wait only for one piece.
+ * Closing slots: what is due and over becomes a gap with its reason. After a downtime of any length slots are
+ * closed in bounded pieces with a commit between, so that claims and plans wait only for one piece.
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { readByIndexes } from '../db/joins.ts'
@@ -16,9 +16,10 @@ export interface ClosedSlots {
 }
 
 /**
- * Closes the slots that are over: of tasks that were planned and never sent, and those that no plan bought. All that has begun is opened before,
- * so that what passed while nothing ran is closed too. A slot that was posted stays open until its result is known; a task
- * that fails closes its slot itself (trigger `close_failed`).
+ * Closes the slots that are over: of tasks that were planned and never sent, and those that no plan bought.
+ * All that has begun is opened before, so that what passed while nothing ran is closed too. A slot that was
+ * posted stays open until its result is known; a task that fails closes its slot itself (trigger
+ * `close_failed`).
  * @param atOnce slots that one transaction closes at most
  */
 export async function closeEndedSlots(db: Database, atOnce = TIMINGS.closeSlots): Promise<ClosedSlots> {
@@ -30,7 +31,8 @@ export async function closeEndedSlots(db: Database, atOnce = TIMINGS.closeSlots)
   await openDueSlots(db)
   while ((await close((tx) => closeUnsentTasks(tx, atOnce))) > 0) {}
   await db.sql`
-    select ensure_history_partitions(min(slot), storerank_now()) from due_slot where ends_at <= storerank_now() having count(*) > 0`
+    select ensure_history_partitions(min(slot), storerank_now()) from due_slot
+      where ends_at <= storerank_now() having count(*) > 0`
   const total = { budget: 0, missed: 0 }
   for (;;) {
     const { slots, budget, missed } = await close((tx) => closeDueSlots(tx, atOnce))
@@ -41,8 +43,9 @@ export async function closeEndedSlots(db: Database, atOnce = TIMINGS.closeSlots)
 }
 
 /**
- * Moves due slots that are over to the history. A slot is owed by a watch that asked for it to its end: what nobody owes, and what was bought
- * and adopted since, leaves no gap. `ranked` and `described` have to be read, or nothing is written.
+ * Moves due slots that are over to the history. A slot is owed by a watch that asked for it to its end: what
+ * nobody owes, and what was bought and adopted since, leaves no gap. `ranked` and `described` have to be
+ * read, or nothing is written.
  */
 async function closeDueSlots(tx: Transaction, atOnce: number): Promise<ClosedSlots & { slots: number }> {
   const row = oneRow(
@@ -58,11 +61,14 @@ async function closeDueSlots(tx: Transaction, atOnce: number): Promise<ClosedSlo
         coalesce(o.problem, o.cut, 'Nothing ran while it was due.') as reason
       from over o
       where case
-        when exists (select from task k where k.slot = o.slot and k.target_id = o.target_id and k.state <> 'dropped' offset 0) then false
+        when exists (select from task k where k.slot = o.slot and k.target_id = o.target_id
+          and k.state <> 'dropped' offset 0) then false
         else exists (
           select from watch_period p
-          where p.target_id = o.target_id and o.slot between p.first_slot and coalesce(p.last_slot, 'infinity')
-            and slot_of(p.every, o.slot) = o.slot and slot_end(p.every, o.slot) <= least((select storerank_now()), p.ended_at)) end
+          where p.target_id = o.target_id and o.slot between p.first_slot
+            and coalesce(p.last_slot, 'infinity')
+            and slot_of(p.every, o.slot) = o.slot and slot_end(p.every, o.slot)
+              <= least((select storerank_now()), p.ended_at)) end
     ),
     ranked as materialized (
       select store_gaps(array_agg(target_id), array_agg(slot), array_agg(gap), array_agg(reason)) as gap

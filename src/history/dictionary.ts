@@ -1,6 +1,6 @@
 /**
- * The dictionary of apps: (store, app_id) ↔ int id. It selects before it inserts, because `on conflict do nothing` uses up an id of the
- * sequence per existing row, and commits before the captures that use its ids.
+ * The dictionary of apps: (store, app_id) ↔ int id. It selects before it inserts, because `on conflict do
+ * nothing` uses up an id of the sequence per existing row, and commits before the captures that use its ids.
  */
 import type { Database } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
@@ -26,8 +26,8 @@ export interface Dictionary {
   /** Upserts these apps and returns their ids. */
   resolveAppIds(seen: readonly SeenApps[]): Promise<AppIds>
   /**
-   * The ids of apps of a store that are in the dictionary and whose texts were looked at lately, so that they need not be read; null for
-   * others.
+   * The ids of apps of a store that are in the dictionary and whose texts were looked at lately, so that they
+   * need not be read; null for others.
    */
   findKnown(store: Store): (appId: string) => number | null
 }
@@ -35,8 +35,8 @@ export interface Dictionary {
 /** Ids are cached after their commit only. When the bound is reached the cache begins again. */
 const MAX_CACHED = 200_000
 /**
- * Titles differ by country, so every capture would rewrite them: an app is updated at most this often. The cache begins again when it is as
- * old, so that the texts of all apps are looked at then.
+ * Titles differ by country, so every capture would rewrite them: an app is updated at most this often. The
+ * cache begins again when it is as old, so that the texts of all apps are looked at then.
  */
 const REFRESH_AFTER_MS = 20 * 3_600_000
 
@@ -114,10 +114,12 @@ async function upsertApps(db: Database, apps: readonly App[]): Promise<AppRow[]>
       ),
       changed as (
         update app a set updated_at = storerank_now(), title = coalesce(s.title, a.title),
-          developer = coalesce(s.developer, a.developer), icon = coalesce(s.icon, a.icon), url = coalesce(s.url, a.url)
+          developer = coalesce(s.developer, a.developer), icon = coalesce(s.icon, a.icon),
+            url = coalesce(s.url, a.url)
         from seen s
         where a.id = s.id
-          and (a.title is null or a.updated_at < storerank_now() - make_interval(secs => ${REFRESH_AFTER_MS / 1000}))
+          and (a.title is null or a.updated_at < storerank_now()
+            - make_interval(secs => ${REFRESH_AFTER_MS / 1000}))
           and (a.title, a.developer, a.icon, a.url) is distinct from (coalesce(s.title, a.title),
             coalesce(s.developer, a.developer), coalesce(s.icon, a.icon), coalesce(s.url, a.url))
       ),

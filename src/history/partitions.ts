@@ -1,4 +1,7 @@
-/** Monthly partitions of the history and of pages, made ahead of time. Statements that write there make a missing one themselves. */
+/**
+ * Monthly partitions of the history and of pages, made ahead of time. Statements that write there make a
+ * missing one themselves.
+ */
 import type { Database, SqlRunner } from '../db/database.ts'
 
 /** The rows of one month of UTC. */
@@ -9,10 +12,13 @@ export interface Partition {
   readonly ends: Date
 }
 
-/** Makes the partitions from the present month to `monthsAhead` months later; returns how many were missing. */
+/**
+ * Makes the partitions from the present month to `monthsAhead` months later; returns how many were missing.
+ */
 export async function makePartitionsAhead(db: Database, monthsAhead: number): Promise<number> {
   const [row] = await db.sql<{ made: number }[]>`
-    select ensure_history_partitions(storerank_now(), storerank_now() + make_interval(months => ${monthsAhead})) as made`
+    select ensure_history_partitions(storerank_now(), storerank_now()
+      + make_interval(months => ${monthsAhead})) as made`
   return row?.made ?? 0
 }
 
@@ -22,7 +28,9 @@ export async function listPartitions(sql: SqlRunner, table: Partition['table']):
     select ${table} as table, c.relname as name, m.begins at time zone 'UTC' as begins,
       (m.begins + interval '1 month') at time zone 'UTC' as ends
     from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    cross join lateral (select to_timestamp(right(c.relname, 6), 'YYYYMM') at time zone current_setting('timezone') as begins) m
-    where i.inhparent = ${table}::text::regclass and c.relname = ${table} || '_' || right(c.relname, 6) and c.relname ~ '_[0-9]{6}$'
+    cross join lateral (select to_timestamp(right(c.relname, 6),
+      'YYYYMM') at time zone current_setting('timezone') as begins) m
+    where i.inhparent = ${table}::text::regclass and c.relname = ${table} || '_' || right(c.relname, 6)
+      and c.relname ~ '_[0-9]{6}$'
     order by 2`
 }

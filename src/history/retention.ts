@@ -1,7 +1,7 @@
 /**
- * How long the history and raw pages are kept: for ever unless a person says so. What several projects asked for is kept as long as one of
- * them wants it. The history goes by whole months of UTC, so that a month that nobody wants any more is dropped with its partition; pages,
- * which are large, go by the day.
+ * How long the history and raw pages are kept: for ever unless a person says so. What several projects asked
+ * for is kept as long as one of them wants it. The history goes by whole months of UTC, so that a month that
+ * nobody wants any more is dropped with its partition; pages, which are large, go by the day.
  */
 import type { Fragment } from 'postgres'
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
@@ -47,8 +47,8 @@ export async function pruneHistory(db: Database, keepMs: number | null, signal?:
 }
 
 /**
- * Deletes raw pages that are older than their projects want. What was read from them stays in the history; a measurement that is
- * `html_only` has nothing else, and stays as the gap that it is.
+ * Deletes raw pages that are older than their projects want. What was read from them stays in the history; a
+ * measurement that is `html_only` has nothing else, and stays as the gap that it is.
  */
 export function prunePages(db: Database, keepMs: number | null, signal?: AbortSignal): Promise<Kept> {
   const rule = {
@@ -75,16 +75,22 @@ async function prune(db: Database, rule: Rule, signal?: AbortSignal): Promise<Ke
   return { rows, months }
 }
 
-/** Before which instant rows go at all; null: none do. Most months are younger, and not looked at: each look takes all targets. */
+/**
+ * Before which instant rows go at all; null: none do. Most months are younger, and not looked at: each look
+ * takes all targets.
+ */
 async function readLatestSince(sql: SqlRunner, rule: Rule): Promise<Date | null> {
   const [row] = await sql<{ since: Date | null }[]>`
     with ${keptTargets(sql, rule)}
     select max(since) as since from kept
-    where ${rule.keepMs}::float8 is not null or exists (select from project where ${sql(rule.column)} is not null)`
+    where ${rule.keepMs}::float8 is not null or exists (select from project
+      where ${sql(rule.column)} is not null)`
   return row?.since ?? null
 }
 
-/** `kept`: each target with the instant before which its rows go; without those that somebody keeps for ever. */
+/**
+ * `kept`: each target with the instant before which its rows go; without those that somebody keeps for ever.
+ */
 function keptTargets(sql: SqlRunner, { keepMs, column, unit }: Rule): Fragment {
   const seconds = keepMs === null ? null : keepMs / 1000
   const keep = sql`coalesce(j.${sql(column)}, make_interval(secs => ${seconds}::float8))`
@@ -97,16 +103,18 @@ function keptTargets(sql: SqlRunner, { keepMs, column, unit }: Rule): Fragment {
 }
 
 /**
- * Drops the partition of a month when no target wants any of it. Taking it from its table locks out readers for a moment; when they
- * leave none, the piece gives up, and the next run of the job tries again.
+ * Drops the partition of a month when no target wants any of it. Taking it from its table locks out readers
+ * for a moment; when they leave none, the piece gives up, and the next run of the job tries again.
  */
 async function dropMonth(tx: Transaction, rule: Rule, { name, begins, ends }: Partition): Promise<boolean> {
   const [row] = await tx<{ over: boolean }[]>`
     with ${keptTargets(tx, rule)}
     select ${ends}::timestamptz <= storerank_now()
       and not exists (
-        select from target t left join kept k on k.target_id = t.id where k.since is null or k.since < ${ends})
-      and not (${rule.isOfTasks} and exists (select from task where slot >= ${begins} and slot < ${ends})) as over`
+        select from target t left join kept k on k.target_id = t.id where k.since is null
+          or k.since < ${ends})
+      and not (${rule.isOfTasks} and exists (select from task where slot >= ${begins} and slot < ${ends})) as
+        over`
   if (!row?.over) return false
   await tx`drop table ${tx(name)}`
   return true
@@ -145,11 +153,13 @@ async function prunePiece(
       ? await tx<{ rows: number; last: number }[]>`
           with ${keptTargets(tx, rule)},
           old as (
-            select h.target_id, h.slot from kept k join ranking_row h on h.target_id = k.target_id and h.slot < k.since
+            select h.target_id, h.slot from kept k join ranking_row h on h.target_id = k.target_id
+              and h.slot < k.since
             where h.slot >= ${begins} and h.slot < ${ends} and ${isWanted}
             order by h.target_id limit ${rule.rowsAtOnce}
           )
-          select delete_rankings(array_agg(target_id), array_agg(slot)) as rows, coalesce(max(target_id), 0) as last from old`
+          select delete_rankings(array_agg(target_id), array_agg(slot)) as rows,
+            coalesce(max(target_id), 0) as last from old`
       : await tx<{ rows: number; last: number }[]>`
           with ${keptTargets(tx, rule)},
           gone as (

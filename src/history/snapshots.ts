@@ -44,7 +44,8 @@ export interface Listing {
 }
 
 /**
- * Stores snapshots; returns the service ids of those that were new. The partitions and the dictionary rows must be there.
+ * Stores snapshots; returns the service ids of those that were new. The partitions and the dictionary rows
+ * must be there.
  */
 export async function insertSnapshots(
   tx: Transaction,
@@ -61,31 +62,45 @@ export async function insertSnapshots(
     with result as materialized (
       select * from unnest(
         ${apps.map((app) => app?.id ?? null)}::int[], ${apps.map((app) => app?.rating ?? null)}::real[],
-        ${apps.map((app) => app?.votesCount ?? null)}::bigint[], ${apps.map((app) => app?.reviewsCount ?? null)}::bigint[],
-        ${pages.map((page) => page?.priceMicros ?? null)}::bigint[], ${pages.map((page) => page?.currency ?? null)}::text[],
-        ${pages.map((page) => page?.isFree?.toString() ?? null)}::text[]::boolean[], ${pages.map((page) => page?.version ?? null)}::text[],
-        ${pages.map((page) => page?.minimumOsVersion ?? null)}::text[], ${pages.map((page) => page?.size ?? null)}::text[],
-        ${pages.map((page) => page?.mainCategory ?? null)}::text[], ${pages.map((page) => page?.installsCount ?? null)}::bigint[],
-        ${pages.map((page) => page?.releasedAt?.toISOString() ?? null)}::timestamptz[], ${pages.map((page) => page?.updatedAt?.toISOString() ?? null)}::timestamptz[],
+        ${apps.map((app) => app?.votesCount ?? null)}::bigint[],
+          ${apps.map((app) => app?.reviewsCount ?? null)}::bigint[],
+        ${pages.map((page) => page?.priceMicros ?? null)}::bigint[],
+          ${pages.map((page) => page?.currency ?? null)}::text[],
+        ${pages.map((page) => page?.isFree?.toString() ?? null)}::text[]::boolean[],
+          ${pages.map((page) => page?.version ?? null)}::text[],
+        ${pages.map((page) => page?.minimumOsVersion ?? null)}::text[],
+          ${pages.map((page) => page?.size ?? null)}::text[],
+        ${pages.map((page) => page?.mainCategory ?? null)}::text[],
+          ${pages.map((page) => page?.installsCount ?? null)}::bigint[],
+        ${pages.map((page) => page?.releasedAt?.toISOString() ?? null)}::timestamptz[],
+          ${pages.map((page) => page?.updatedAt?.toISOString() ?? null)}::timestamptz[],
         ${pages.map((page) => page?.listing.hash ?? null)}::text[]::bytea[],
         ${columnsOf(tx, captures)}
-      ) as r (app, rating, votes_count, reviews_count, price_micros, currency, is_free, version, minimum_os_version, size,
+      ) as r (app, rating, votes_count, reviews_count, price_micros, currency, is_free, version,
+        minimum_os_version, size,
         main_category, installs_count, released_at, updated_at, listing_hash, ${captureColumns(tx)})
     ),
     ${collected(tx, captures)},
     stored as (
-      insert into app_snapshot (target_id, slot, captured_at, app, found, rating, votes_count, reviews_count, price_micros,
-        currency, is_free, version, minimum_os_version, size, main_category, installs_count, released_at, updated_at,
+      insert into app_snapshot (target_id, slot, captured_at, app, found, rating, votes_count, reviews_count,
+        price_micros,
+        currency, is_free, version, minimum_os_version, size, main_category, installs_count, released_at,
+          updated_at,
         listing_hash)
-      select c.target_id, c.slot, coalesce(r.captured_at, clock_timestamp()), r.app, r.app is not null, r.rating,
-        r.votes_count, r.reviews_count, r.price_micros, r.currency, r.is_free, r.version, r.minimum_os_version, r.size,
+      select c.target_id, c.slot, coalesce(r.captured_at, clock_timestamp()), r.app, r.app is not null,
+        r.rating,
+        r.votes_count, r.reviews_count, r.price_micros, r.currency, r.is_free, r.version,
+          r.minimum_os_version, r.size,
         r.main_category, r.installs_count, r.released_at, r.updated_at, r.listing_hash
       from collected c join result r using (service_id)
       on conflict (target_id, slot) do update set captured_at = excluded.captured_at, app = excluded.app,
         found = excluded.found, rating = excluded.rating, votes_count = excluded.votes_count,
-        reviews_count = excluded.reviews_count, price_micros = excluded.price_micros, currency = excluded.currency,
-        is_free = excluded.is_free, version = excluded.version, minimum_os_version = excluded.minimum_os_version,
-        size = excluded.size, main_category = excluded.main_category, installs_count = excluded.installs_count,
+        reviews_count = excluded.reviews_count, price_micros = excluded.price_micros,
+          currency = excluded.currency,
+        is_free = excluded.is_free, version = excluded.version,
+          minimum_os_version = excluded.minimum_os_version,
+        size = excluded.size, main_category = excluded.main_category,
+          installs_count = excluded.installs_count,
         released_at = excluded.released_at, updated_at = excluded.updated_at,
         listing_hash = excluded.listing_hash, gap = null, reason = null
       where app_snapshot.gap is not null
@@ -98,12 +113,16 @@ async function insertListings(tx: Transaction, listings: readonly Listing[]): Pr
   if (listings.length === 0) return
   await tx`
     insert into listing (hash, title, description, update_notes, icon, images, details)
-    select hash, title, description, update_notes, icon, array(select jsonb_array_elements_text(images::jsonb)),
+    select hash, title, description, update_notes, icon,
+      array(select jsonb_array_elements_text(images::jsonb)),
       details::jsonb
     from unnest(
-      ${listings.map((listing) => listing.hash)}::text[]::bytea[], ${listings.map((listing) => listing.title)}::text[],
-      ${listings.map((listing) => listing.description)}::text[], ${listings.map((listing) => listing.updateNotes)}::text[],
-      ${listings.map((listing) => listing.icon)}::text[], ${listings.map((listing) => JSON.stringify(listing.images))}::text[],
+      ${listings.map((listing) => listing.hash)}::text[]::bytea[],
+        ${listings.map((listing) => listing.title)}::text[],
+      ${listings.map((listing) => listing.description)}::text[],
+        ${listings.map((listing) => listing.updateNotes)}::text[],
+      ${listings.map((listing) => listing.icon)}::text[],
+        ${listings.map((listing) => JSON.stringify(listing.images))}::text[],
       ${listings.map((listing) => JSON.stringify(listing.details))}::text[]
     ) as l (hash, title, description, update_notes, icon, images, details)
     order by hash

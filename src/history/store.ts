@@ -1,6 +1,7 @@
 /**
- * Storing a batch of fetched results: the dictionary first, then captures, task states and charges in one transaction. A
- * batch that the database refuses is halved until the bad result stands alone; the rest is stored.
+ * Storing a batch of fetched results: the dictionary first, then captures, task states and charges in one
+ * transaction. A batch that the database refuses is halved until the bad result stands alone; the rest is
+ * stored.
  */
 import { gunzipSync } from 'node:zlib'
 import postgres from 'postgres'
@@ -43,15 +44,15 @@ export interface StoredBatch {
 export type FinishBatch = (tx: Transaction) => Promise<void>
 
 /**
- * SQLSTATE classes that speak of the data, not of the server: cardinality, data exception, constraint, program limit. A foreign
- * key (23503) does not: no result names a row of ours.
+ * SQLSTATE classes that speak of the data, not of the server: cardinality, data exception, constraint,
+ * program limit. A foreign key (23503) does not: no result names a row of ours.
  */
 const DATA_ERROR = /^(21|22|23(?!503)|54)/
 
 /**
  * Stores a batch of any size.
- * @param finish in the same transaction as the data, unless the batch had to be halved: then after its last part, which is
- *   safe because every capture is guarded by its task's state
+ * @param finish in the same transaction as the data, unless the batch had to be halved: then after its last
+ *   part, which is safe because every capture is guarded by its task's state
  */
 export async function storeFetched(
   deps: StoreDeps,
@@ -62,7 +63,8 @@ export async function storeFetched(
     return await storeWhole(deps, batch, finish)
   } catch (error) {
     if (!isDataError(error)) throw error
-    // A month whose partition is missing is such an error too. Partitions are made ahead, so looking for them each time would find nothing.
+    // A month whose partition is missing is such an error too. Partitions are made ahead, so looking for them
+    // each time would find nothing.
     await ensurePartitions(deps.db, batch)
     const total = await storeOrHalve(deps, batch)
     await deps.db.begin(finish)
@@ -185,7 +187,8 @@ async function storeBatch(
   await rejectResults(tx, unreadable.map(withId))
   await deferResults(tx, later.map(withId))
   const postedAgain = await postAgain(tx, of('store_failed').map(withId), deps.maxAttempts)
-  // Last, because two batches may have reviews of one app: a transaction that holds them waits for no other lock.
+  // Last, because two batches may have reviews of one app: a transaction that holds them waits for no other
+  // lock.
   const seen = reviews.filter((fetched) => stored.has(fetched.item.serviceId))
   await upsertReviews(
     tx,
@@ -210,14 +213,20 @@ function toUnusableAnswer(fetched: Fetched): UnusableAnswer[] {
   return problem === null ? [] : [{ serviceId: fetched.item.serviceId, problem }]
 }
 
-/** In a statement of its own, because attaching a partition takes a lock on the whole table. The slots are those of the tasks. */
+/**
+ * In a statement of its own, because attaching a partition takes a lock on the whole table. The slots are
+ * those of the tasks.
+ */
 async function ensurePartitions(db: Database, batch: readonly Fetched[]): Promise<void> {
   await db.sql`
     select ensure_history_partitions(min(slot), max(slot)) from task
     where service_id = any(${batch.map((fetched) => fetched.item.serviceId)})`
 }
 
-/** A RangeError is thrown for values that cannot be written as text: an invalid date, JSON that is too deep or too long. */
+/**
+ * A RangeError is thrown for values that cannot be written as text: an invalid date, JSON that is too deep or
+ * too long.
+ */
 type DataError = postgres.PostgresError | RangeError
 
 function isDataError(error: unknown): error is DataError {

@@ -3,7 +3,10 @@ import type { Database } from '../db/database.ts'
 import { isDistributed } from '../db/distribute.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 
-/** So long after its end nothing but questions and pruning reads a month: recoveries, audits and late results look back 32 days at most. */
+/**
+ * So long after its end nothing but questions and pruning reads a month: recoveries, audits and late results
+ * look back 32 days at most.
+ */
 const OLD_AFTER_DAYS = 92
 /** What reads the month at this moment goes first; then the next night moves it. */
 const LOCK_TIMEOUT_MS = 2_000
@@ -23,8 +26,8 @@ interface Relation {
 }
 
 /**
- * Moves the months that ended 92 days ago, of `ranking`, `app_snapshot` and `page`, with their indexes. Each table or index is moved in a
- * transaction of its own. While it is copied, what asks about that month waits.
+ * Moves the months that ended 92 days ago, of `ranking`, `app_snapshot` and `page`, with their indexes. Each
+ * table or index is moved in a transaction of its own. While it is copied, what asks about that month waits.
  * @param tablespace null: nothing is moved
  * @throws ConfigurationError when there is no such tablespace, or the login may not use it
  */
@@ -48,14 +51,17 @@ export async function moveOldMonths(
 async function requireTablespace(db: Database, tablespace: string): Promise<void> {
   const [row] = await db.sql<{ login: string; mayUse: boolean | null }[]>`
     select quote_ident(current_user) as login,
-      (select has_tablespace_privilege(oid, 'create') from pg_tablespace where spcname = ${tablespace}) as "mayUse"`
+      (select has_tablespace_privilege(oid, 'create') from pg_tablespace
+        where spcname = ${tablespace}) as "mayUse"`
   if (row?.mayUse) return
   const problem =
     row?.mayUse === false
       ? `the login may not use: grant create on tablespace "${tablespace}" to ${row.login}`
-      : `there is not: create tablespace "${tablespace}" owner ${row?.login} location '/a/folder/of/the/server'`
+      : `there is not: create tablespace "${tablespace}" owner ${row?.login} location ` +
+        `'/a/folder/of/the/server'`
   throw new ConfigurationError(
-    `OLD_MONTHS_TABLESPACE names the tablespace "${tablespace}", which ${problem}. Old months stay where they are.`,
+    `OLD_MONTHS_TABLESPACE names the tablespace "${tablespace}", which ${problem}. Old months stay ` +
+      'where they are.',
   )
 }
 
@@ -73,8 +79,10 @@ async function listOldRelations(db: Database, tablespace: string): Promise<Relat
           <= storerank_now() - make_interval(days => ${OLD_AFTER_DAYS})
     )
     select c.relname as name, case c.relkind when 'r' then 'table' else 'index' end as kind
-    from part p join pg_class c on c.oid = p.oid or c.oid in (select indexrelid from pg_index where indrelid = p.oid)
-    where coalesce(nullif(c.reltablespace, 0), (select dattablespace from pg_database where datname = current_database()))
+    from part p join pg_class c on c.oid = p.oid or c.oid in (select indexrelid from pg_index
+      where indrelid = p.oid)
+    where coalesce(nullif(c.reltablespace, 0), (select dattablespace from pg_database
+      where datname = current_database()))
       <> (select oid from pg_tablespace where spcname = ${tablespace})
     order by right(p.relname, 6), p.relname, c.relkind desc, c.relname`
 }

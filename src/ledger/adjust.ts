@@ -3,8 +3,9 @@ import type { Transaction } from '../db/database.ts'
 import { booked } from './money.ts'
 
 /**
- * Writes the adjustments of `audit_found`, split and dated like their charges, because the day of sending is the day that cost more or
- * less. An adjustment is computed from the facts alone, so writing it again is idempotent.
+ * Writes the adjustments of `audit_found`, split and dated like their charges, because the day of sending is
+ * the day that cost more or less. An adjustment is computed from the facts alone, so writing it again is
+ * idempotent.
  * @returns how many tasks have a new or changed adjustment
  */
 export async function adjustCharges(tx: Transaction): Promise<number> {
@@ -17,23 +18,28 @@ export async function adjustCharges(tx: Transaction): Promise<number> {
       where f.kind = 'cost'
     ),
     due as materialized (
-      select p.*, share_of(p.difference, p.payers, p.place) as due_micros, coalesce(b.amount_micros, 0) as booked_micros
+      select p.*, share_of(p.difference, p.payers, p.place) as due_micros,
+        coalesce(b.amount_micros, 0) as booked_micros
       from payer p
-      left join charge b on b.service_id = p.service_id and b.kind = 'adjustment' and b.project_id = p.project_id
+      left join charge b on b.service_id = p.service_id and b.kind = 'adjustment'
+        and b.project_id = p.project_id
     ),
     adjusted as (
       insert into charge (kind, at, project_id, amount_micros, target_id, slot, service_id)
-      select 'adjustment', at, project_id, due_micros, target_id, slot, service_id from due where due_micros <> booked_micros
+      select 'adjustment', at, project_id, due_micros, target_id, slot, service_id from due
+        where due_micros <> booked_micros
       on conflict (service_id, kind, project_id) do update set amount_micros = excluded.amount_micros
       returning service_id
     ),
     -- What was learned of a charge that was too high is doubted until another one says the same.
     doubted as (
       update charged_price c set is_doubted = true, is_told = false
-      from due where c.service_id = due.service_id and due.difference < 0 and due.due_micros <> due.booked_micros
+      from due where c.service_id = due.service_id and due.difference < 0
+        and due.due_micros <> due.booked_micros
     ),
     moved as (
-      select project_id, at, 'adjustment' as kind, due_micros - booked_micros as micros from due where due_micros <> booked_micros
+      select project_id, at, 'adjustment' as kind, due_micros - booked_micros as micros from due
+        where due_micros <> booked_micros
     ),
     ${booked(tx)}
     select count(distinct service_id) as adjusted from adjusted`

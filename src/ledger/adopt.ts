@@ -1,6 +1,7 @@
 /**
- * `adopt`: records that the service created a task. That is a fact: any source may bring it, in any order and more than once. It is
- * recorded once per service id and moves no state backwards. Facts need no token; decisions do.
+ * `adopt`: records that the service created a task. That is a fact: any source may bring it, in any order and
+ * more than once. It is recorded once per service id and moves no state backwards. Facts need no token;
+ * decisions do.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { TIMINGS } from '../timings.ts'
@@ -10,7 +11,10 @@ import type { TaskTag } from './tag.ts'
 
 export interface CreatedTask extends TaskTag {
   readonly serviceId: string
-  /** Null when the source does not say: then the estimate stands in, because the service bills by the parameters. */
+  /**
+   * Null when the source does not say: then the estimate stands in, because the service bills by the
+   * parameters.
+   */
   readonly costMicros: number | null
 }
 
@@ -22,9 +26,9 @@ export interface Evidence {
 }
 
 /**
- * Records created tasks: sets the service id, charges each payer, and ends the reservation. The charge counts on the day of the
- * reservation, which is the day of sending: an answer after midnight must not take money of the next day. A task that was
- * dropped meanwhile becomes `posted`, unless its slot has another task.
+ * Records created tasks: sets the service id, charges each payer, and ends the reservation. The charge counts
+ * on the day of the reservation, which is the day of sending: an answer after midnight must not take money of
+ * the next day. A task that was dropped meanwhile becomes `posted`, unless its slot has another task.
  * @param overdueAfterMs when the result of a task at priority 1 is late, and asked for by id
  */
 export async function adoptTasks(
@@ -33,8 +37,10 @@ export async function adoptTasks(
   overdueAfterMs: number,
 ): Promise<Evidence> {
   if (created.length === 0) return { adopted: 0, duplicates: 0 }
-  // Tasks are locked in the order of their ids, as everywhere in the ledger, so that two transactions cannot deadlock.
-  await tx`select id from task where id = any(${created.map((task) => task.taskId)}::uuid[]) order by id for update`
+  // Tasks are locked in the order of their ids, as everywhere in the ledger, so that two transactions cannot
+  // deadlock.
+  await tx`select id from task where id = any(${created.map((task) => task.taskId)}::uuid[]) order by id
+    for update`
   const [row] = await tx<Evidence[]>`
     with ${known(tx, created)},
     payer as (
@@ -51,14 +57,18 @@ export async function adoptTasks(
       returning kind, at, project_id, amount_micros
     ),
     adopted as (
-      update task k set service_id = f.service_id, posted_at = clock_timestamp(), charged_posts = k.charged_posts + 1,
+      update task k set service_id = f.service_id, posted_at = clock_timestamp(),
+        charged_posts = k.charged_posts + 1,
         endpoint = f.endpoint,
-        state = case when f.endpoint is null then 'collected' when f.is_reserved or (k.state = 'dropped' and not f.has_successor) then 'posted'
+        state = case when f.endpoint is null then 'collected' when f.is_reserved
+          or (k.state = 'dropped' and not f.has_successor) then 'posted'
           else k.state end,
-        ended_at = case when f.endpoint is null then clock_timestamp() when k.state = 'dropped' and not f.has_successor then null else k.ended_at end,
+        ended_at = case when f.endpoint is null then clock_timestamp() when k.state = 'dropped'
+          and not f.has_successor then null else k.ended_at end,
         -- Why it was refused before.
         problem = case
-          when f.endpoint is null and not exists (select from post p where p.id = k.post_id and p.state = 'sending')
+          when f.endpoint is null and not exists (select from post p where p.id = k.post_id
+            and p.state = 'sending')
             then 'It was charged, and its answer was lost.'
           when k.state in ('planned', 'posting') and k.status_code is null then null else k.problem end,
         overdue_at = late.at, ask_at = late.at
@@ -77,12 +87,14 @@ export async function adoptTasks(
     ),
     ${booked(tx)},
     ${learnedPrices(tx)}
-    select count(*) filter (where is_own) as adopted, count(*) filter (where not is_own) as duplicates from known`
+    select count(*) filter (where is_own) as adopted, count(*) filter (where not is_own) as duplicates
+      from known`
   return row ?? { adopted: 0, duplicates: 0 }
 }
 
 /**
- * Which of the service ids have no charge yet. What has one is recorded, so that no transaction need lock its task.
+ * Which of the service ids have no charge yet. What has one is recorded, so that no transaction need lock its
+ * task.
  */
 export async function findUncharged(sql: SqlRunner, serviceIds: readonly string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
@@ -116,20 +128,24 @@ function known(tx: Transaction, created: readonly CreatedTask[]) {
       order by f.service_id, f.place
     ),
     known as materialized (
-      select f.task_id, f.service_id, f.told_micros, k.target_id, k.slot, k.priority, k.depth, k.payers, k.estimate_micros,
+      select f.task_id, f.service_id, f.told_micros, k.target_id, k.slot, k.priority, k.depth, k.payers,
+        k.estimate_micros,
         k.reserved_at, k.state in ('planned', 'posting') as is_reserved,
         -- Null for a call that is answered at once (src/ledger/live-call.ts): its answer came, or it is lost.
         (select endpoint_of(t.store, t.function) from target t where t.id = k.target_id) as endpoint,
         coalesce(f.told_micros, k.estimate_micros) as cost_micros,
-        f.service_id = coalesce(k.service_id, first_value(f.service_id) over (partition by f.task_id order by f.place)) as is_own,
+        f.service_id = coalesce(k.service_id, first_value(f.service_id)
+          over (partition by f.task_id order by f.place)) as is_own,
         k.state = 'dropped' and exists (
-          select from task o where o.target_id = k.target_id and o.slot = k.slot and o.state <> 'dropped') as has_successor
+          select from task o where o.target_id = k.target_id and o.slot = k.slot
+            and o.state <> 'dropped') as has_successor
       from fact f join task k on k.id = f.task_id
     )`
 }
 
 /**
- * Adopts those of the created tasks that are ours and have no charge yet, and settles the posts that waited for them.
+ * Adopts those of the created tasks that are ours and have no charge yet, and settles the posts that waited
+ * for them.
  */
 export async function adoptOrphans(
   tx: Transaction,
@@ -139,7 +155,8 @@ export async function adoptOrphans(
   if (created.length === 0) return { adopted: 0, duplicates: 0 }
   const orphans = await tx<{ serviceId: string; postId: string | null }[]>`
     select f.service_id as "serviceId", k.post_id as "postId"
-    from unnest(${created.map((task) => task.taskId)}::uuid[], ${created.map((task) => task.serviceId)}::text[])
+    from unnest(${created.map((task) => task.taskId)}::uuid[],
+      ${created.map((task) => task.serviceId)}::text[])
       as f (task_id, service_id)
     join task k on k.id = f.task_id
     where not exists (select from charge c where c.service_id = f.service_id)`
@@ -162,7 +179,8 @@ export async function settleKnownPosts(sql: SqlRunner, postIds: readonly string[
   if (postIds.length === 0) return
   await sql`
     with open as materialized (
-      select id from post where id = any(${postIds}::uuid[]) and state in ('sending', 'unknown') order by id for update
+      select id from post where id = any(${postIds}::uuid[]) and state in ('sending', 'unknown') order by id
+        for update
     )
     update post p set state = 'settled', settled_at = clock_timestamp(), problem = null
     from open where p.id = open.id and p.state in ('sending', 'unknown')

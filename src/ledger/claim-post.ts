@@ -1,6 +1,6 @@
 /**
- * `claim`: the transitions of a `ready` post before it is sent, and of the tasks that leave it. All of them run in one transaction that
- * holds the ledger's lock; src/post/claim.ts calls them in order.
+ * `claim`: the transitions of a `ready` post before it is sent, and of the tasks that leave it. All of them
+ * run in one transaction that holds the ledger's lock; src/post/claim.ts calls them in order.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
@@ -16,8 +16,8 @@ export interface DayAndMonthBudget {
 }
 
 /**
- * Records why a post stays `ready`. When the slot of a task ends meanwhile, it becomes the reason of the gap. The only statement here that
- * runs without the ledger's lock as well: it moves no state, and locks one row.
+ * Records why a post stays `ready`. When the slot of a task ends meanwhile, it becomes the reason of the gap.
+ * The only statement here that runs without the ledger's lock as well: it moves no state, and locks one row.
  */
 export async function holdPost(sql: SqlRunner, postId: string, problem: string): Promise<void> {
   await sql`
@@ -34,14 +34,16 @@ export interface PostToClaim {
 }
 
 /**
- * Locks the tasks of a post that may be sent, in the order of their ids. Every claim does so before it locks the post.
+ * Locks the tasks of a post that may be sent, in the order of their ids. Every claim does so before it locks
+ * the post.
  * @returns the `project.id` of each project that pays for one of them
  */
 export async function lockPlannedTasks(tx: Transaction, postId: string): Promise<readonly number[]> {
   const [row] = await tx<{ payers: number[] }[]>`
     select coalesce(array_agg(distinct y.project_id), '{}') as payers
     from (
-      select k.payers from task k where k.post_id = ${postId} and k.state = (select 'planned') order by k.id for update
+      select k.payers from task k where k.post_id = ${postId} and k.state = (select 'planned') order by k.id
+        for update
     ) k cross join lateral unnest(k.payers) as y (project_id)`
   return row?.payers ?? []
 }
@@ -63,13 +65,16 @@ export async function reviewPost(
     await tx<PostReview[]>`
     with ${outdatedTasks(tx, post)},
     ${staleTasks(tx, post.id)}
-    select exists (select from stale) as "hasStaleTasks", exists (select from outdated) as "hasOutdatedReservations",
+    select exists (select from stale) as "hasStaleTasks",
+      exists (select from outdated) as "hasOutdatedReservations",
       exists (select from payer where greatest(day_micros - daily_micros, month_micros - monthly_micros) > 0)
       or exists (
-        select from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
+        select from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint,
+          ${budget.maxMonthMicros}::bigint)
         where used_micros > limit_micros
       ) or (select max(estimate_micros) from mine)
-        > (select minute_limit_micros from account_usage order by fetched_at desc limit 1) is true as "isOverBudget"`,
+        > (select minute_limit_micros from account_usage order by fetched_at desc
+          limit 1) is true as "isOverBudget"`,
   )
   return row
 }
@@ -79,16 +84,17 @@ function staleTasks(tx: Transaction, postId: string): Fragment {
   return tx`
     stale as materialized (
       select k.id, k.status_code, k.problem, k.slot_ends_at <= storerank_now() as is_over from task k
-      where k.post_id = ${postId} and k.state = (select 'planned') and (k.slot_ends_at <= storerank_now() or not exists (
+      where k.post_id = ${postId} and k.state = (select 'planned')
+        and (k.slot_ends_at <= storerank_now() or not exists (
         select from watch_period p
         where p.target_id = k.target_id and p.ended_at is null and slot_of(p.every, k.slot) = k.slot))
     )`
 }
 
 /**
- * `mine`, the tasks of a post; `payer`, the budgets of its payers; and `outdated`, tasks whose reservation stands in another day, by UTC
- * or by a payer's time zone, or is less than they would cost now. The latest day of all payers comes first: most reservations stand in
- * it.
+ * `mine`, the tasks of a post; `payer`, the budgets of its payers; and `outdated`, tasks whose reservation
+ * stands in another day, by UTC or by a payer's time zone, or is less than they would cost now. The latest
+ * day of all payers comes first: most reservations stand in it.
  */
 function outdatedTasks(tx: Transaction, post: PostToClaim): Fragment {
   return tx`
@@ -97,7 +103,8 @@ function outdatedTasks(tx: Transaction, post: PostToClaim): Fragment {
       where k.post_id = ${post.id} and k.state = (select 'planned')
     ),
     price as materialized (
-      select p.priority, p.unit_results, p.unit_micros from unit_price p where p.store = ${post.store} and p.function = ${post.function}
+      select p.priority, p.unit_results, p.unit_micros from unit_price p where p.store = ${post.store}
+        and p.function = ${post.function}
     ),
     payer as materialized (select * from project_money(storerank_now(), ${post.payers}::int[])),
     utc as materialized (select date_trunc('day', storerank_now(), 'UTC') as day_begins),
@@ -106,22 +113,25 @@ function outdatedTasks(tx: Transaction, post: PostToClaim): Fragment {
         greatest(m.estimate_micros, task_price(m.depth, p.unit_results, p.unit_micros)) as price_micros
       from mine m join price p on p.priority = m.priority
       where m.estimate_micros < task_price(m.depth, p.unit_results, p.unit_micros)
-        or (m.reserved_at < (select greatest(utc.day_begins, (select max(y.day_begins) from payer y)) from utc)
+        or (m.reserved_at < (select greatest(utc.day_begins, (select max(y.day_begins) from payer y))
+          from utc)
           and m.reserved_at < (
-            select greatest(utc.day_begins, (select max(y.day_begins) from payer y where y.project_id = any (m.payers))) from utc))
+            select greatest(utc.day_begins, (select max(y.day_begins) from payer y
+              where y.project_id = any (m.payers))) from utc))
     )`
 }
 
 /**
- * Takes out tasks whose slot is over and tasks that no watch asks for any more. What somebody still owes becomes a gap. A task with a status
- * code was charged before, and fails: the next plan would buy its slot again from the first attempt. A task that was adopted meanwhile is
- * `posted`, and is left alone.
+ * Takes out tasks whose slot is over and tasks that no watch asks for any more. What somebody still owes
+ * becomes a gap. A task with a status code was charged before, and fails: the next plan would buy its slot
+ * again from the first attempt. A task that was adopted meanwhile is `posted`, and is left alone.
  */
 export async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
   await tx`
     with ${staleTasks(tx, postId)},
     failed as (
-      update task k set state = 'failed', ended_at = clock_timestamp(), problem = case when s.is_over then ${describeUnsent(tx, tx`k.problem`)}
+      update task k set state = 'failed', ended_at = clock_timestamp(), problem = case when s.is_over
+        then ${describeUnsent(tx, tx`k.problem`)}
         else 'No watch asks for it any more, and it was not posted again after: ' || k.problem end
       from stale s where k.id = s.id and k.state = (select 'planned') and s.status_code is not null
       returning k.payers, k.estimate_micros, k.reserved_at
@@ -152,10 +162,11 @@ export async function renewReservations(tx: Transaction, post: PostToClaim): Pro
 }
 
 /**
- * Drops tasks, the least urgent first, until the reservations fit the budgets again. The budget of each payer comes first. What these
- * drops free counts for the budgets of all projects together, which come second. Tasks dearer than the account's limit per minute are
- * dropped too. Their slots are due again, with the reason, so that the next plan buys them when a project can pay. A task that was charged
- * before ends as `failed`.
+ * Drops tasks, the least urgent first, until the reservations fit the budgets again. The budget of each payer
+ * comes first. What these drops free counts for the budgets of all projects together, which come second.
+ * Tasks dearer than the account's limit per minute are dropped too. Their slots are due again, with the
+ * reason, so that the next plan buys them when a project can pay. A task that was charged before ends as
+ * `failed`.
  */
 export async function dropTasksOverBudget(
   tx: Transaction,
@@ -168,7 +179,8 @@ export async function dropTasksOverBudget(
       from task k where k.post_id = ${post.id} and k.state = (select 'planned')
     ),
     share as materialized (
-      select m.id, m.place, y.project_id, share_of(m.estimate_micros, cardinality(m.payers), y.place) as micros
+      select m.id, m.place, y.project_id, share_of(m.estimate_micros, cardinality(m.payers),
+        y.place) as micros
       from mine m cross join lateral unnest(m.payers) with ordinality as y (project_id, place)
     ),
     over_project as materialized (
@@ -181,11 +193,13 @@ export async function dropTasksOverBudget(
       from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
     ),
     too_dear as materialized (
-      select id from mine where estimate_micros > (select minute_limit_micros from account_usage order by fetched_at desc limit 1)
+      select id from mine where estimate_micros > (select minute_limit_micros from account_usage
+        order by fetched_at desc limit 1)
     ),
     by_project as materialized (
       select distinct id from (
-        select s.id, o.micros, sum(s.micros) over (partition by s.project_id order by s.place) - s.micros as before
+        select s.id, o.micros, sum(s.micros) over (partition by s.project_id order by s.place)
+          - s.micros as before
         from share s join over_project o using (project_id)
       ) as queue
       where before < micros
@@ -196,14 +210,16 @@ export async function dropTasksOverBudget(
       from mine m where m.id not in (select id from gone_before)
     ),
     freed_before as (
-      select coalesce(sum(m.estimate_micros), 0) as micros from mine m where m.id in (select id from gone_before)
+      select coalesce(sum(m.estimate_micros), 0) as micros from mine m
+        where m.id in (select id from gone_before)
     ),
     verdict as materialized (
       select id, 'dearer_than_overall_budget' as reason from too_dear
       union all
       select id, 'project_budget' from by_project where id not in (select id from too_dear)
       union all
-      select l.id, 'overall_budget' from left_over l, over_all o, freed_before f where l.before < o.micros - f.micros
+      select l.id, 'overall_budget' from left_over l, over_all o, freed_before f
+        where l.before < o.micros - f.micros
     ),
     failed as (
       update task k set state = 'failed', ended_at = clock_timestamp(),
@@ -212,7 +228,8 @@ export async function dropTasksOverBudget(
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     leaving as materialized (
-      select m.id, v.reason as cut, null::text as problem from mine m join verdict v using (id) where m.status_code is null
+      select m.id, v.reason as cut, null::text as problem from mine m join verdict v using (id)
+        where m.status_code is null
     ),
     ${leaveUnsent(tx)},
     moved as (${freed(tx, 'failed')} union all ${freed(tx, 'gone')}),
@@ -221,8 +238,9 @@ export async function dropTasksOverBudget(
 }
 
 /**
- * Keeps the account's spending limit per minute: tasks beyond it leave the post, and the next sweep packs them again. The money of a
- * post counts while it is `sending` or `unknown`, and for 60.5 seconds after it was settled.
+ * Keeps the account's spending limit per minute: tasks beyond it leave the post, and the next sweep packs
+ * them again. The money of a post counts while it is `sending` or `unknown`, and for 60.5 seconds after it
+ * was settled.
  * @returns false when not even the first task fits now
  */
 export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Promise<boolean> {
@@ -238,12 +256,14 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
       where u.minute_limit_micros is not null
     ),
     mine as materialized (
-      select k.id, sum(k.estimate_micros) over (order by k.priority desc, k.planned_at, k.id) > m.left_micros as is_beyond
+      select k.id, sum(k.estimate_micros) over (order by k.priority desc, k.planned_at, k.id)
+        > m.left_micros as is_beyond
       from task k, minute m where k.post_id = ${postId} and k.state = (select 'planned')
     ),
     parted as (
       update task k set post_id = null from mine
-      where k.id = mine.id and k.state = (select 'planned') and mine.is_beyond and exists (select from mine where not is_beyond)
+      where k.id = mine.id and k.state = (select 'planned') and mine.is_beyond
+        and exists (select from mine where not is_beyond)
     )
     select not coalesce(bool_and(is_beyond), false) as fits from mine`
   return row?.fits ?? true
@@ -267,7 +287,8 @@ export async function readPostsInFlight(
   { store, function: fn }: Pick<PostToClaim, 'store' | 'function'>,
 ): Promise<{ readonly sending: number; readonly unknown: number }> {
   const [row] = await tx<{ sending: number; unknown: number }[]>`
-    select count(*) filter (where state = 'sending') as sending, count(*) filter (where state = 'unknown') as unknown
+    select count(*) filter (where state = 'sending') as sending, count(*)
+      filter (where state = 'unknown') as unknown
     from post where state in ('sending', 'unknown') and store = ${store} and function = ${fn}`
   return row ?? { sending: 0, unknown: 0 }
 }
@@ -276,7 +297,8 @@ export async function readPostsInFlight(
 export async function settleEmptyPost(tx: Transaction, postId: string): Promise<boolean> {
   const rows = await tx`
     update post set state = 'settled', settled_at = clock_timestamp(), micros = 0
-    where id = ${postId} and not exists (select from task k where k.post_id = ${postId} and k.state = (select 'planned'))
+    where id = ${postId} and not exists (select from task k where k.post_id = ${postId}
+      and k.state = (select 'planned'))
     returning id`
   return rows.length > 0
 }
@@ -303,7 +325,9 @@ export interface ClaimedTask extends TagOrigin {
   readonly html: boolean
 }
 
-/** The decision to send: from its commit on only this runner may send the post, and only until `send_before`. */
+/**
+ * The decision to send: from its commit on only this runner may send the post, and only until `send_before`.
+ */
 export async function startSending(
   tx: Transaction,
   postId: string,
@@ -312,7 +336,8 @@ export async function startSending(
   return tx<ClaimedTask[]>`
     with sent as (
       update task k set state = 'posting' where k.post_id = ${postId} and k.state = (select 'planned')
-      returning k.id, k.attempt, k.target_id, k.slot, k.slot_ends_at, k.priority, k.depth, k.html, k.estimate_micros
+      returning k.id, k.attempt, k.target_id, k.slot, k.slot_ends_at, k.priority, k.depth, k.html,
+        k.estimate_micros
     ),
     sending as (
       update post set state = 'sending', token = ${token}, runner = ${runner}, problem = null,
@@ -321,7 +346,8 @@ export async function startSending(
         answer_before = clock_timestamp() + make_interval(secs => ${answerWithinMs / 1000})
       where id = ${postId}
     )
-    select s.id, s.attempt, t.subject, t.category, t.location_code as "locationCode", t.language_code as "languageCode",
+    select s.id, s.attempt, t.subject, t.category, t.location_code as "locationCode",
+      t.language_code as "languageCode",
       s.priority, s.depth, s.html, s.slot, s.slot_ends_at as "slotEndsAt", l.installation
     from sent s join target t on t.id = s.target_id cross join ledger l`
 }

@@ -1,6 +1,6 @@
 /**
- * `collect`: the guard under which every result is stored. A statement of the history writes its rows beside these common
- * table expressions, so that history, task state and refund are one.
+ * `collect`: the guard under which every result is stored. A statement of the history writes its rows beside
+ * these common table expressions, so that history, task state and refund are one.
  */
 import type { Transaction } from '../db/database.ts'
 import { booked, type Fragment } from './money.ts'

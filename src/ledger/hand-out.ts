@@ -1,6 +1,6 @@
 /**
- * `hand out`: a posted task is leased to one fetch job at a time. The lease ends by the clock, so tasks of a job that a crash ended are
- * leased again.
+ * `hand out`: a posted task is leased to one fetch job at a time. The lease ends by the clock, so tasks of a
+ * job that a crash ended are leased again.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import type { ResultForm, ServiceFunction, Store } from '../service/functions.ts'
@@ -37,7 +37,10 @@ export interface AskedTask {
   readonly atMs: number
 }
 
-/** The column `asked` of a FetchItem, of the task `k` and its target `t`. A task that was recovered is `posted` since then, and reserved when it was sent. */
+/**
+ * The column `asked` of a FetchItem, of the task `k` and its target `t`. A task that was recovered is
+ * `posted` since then, and reserved when it was sent.
+ */
 export function askedColumn(sql: SqlRunner) {
   return sql`
     jsonb_build_object('taskId', k.id, 'attempt', k.attempt, 'subject', t.subject, 'category', t.category,
@@ -56,7 +59,9 @@ export interface ReadyTask {
 
 const OVERDUE_AT_ONCE = 1_000
 
-/** Leases the tasks that are `posted` and not leased. Tasks that another transaction has locked are skipped. */
+/**
+ * Leases the tasks that are `posted` and not leased. Tasks that another transaction has locked are skipped.
+ */
 export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask[]): Promise<FetchItem[]> {
   return tx<FetchItem[]>`
     with ready as (
@@ -72,13 +77,14 @@ export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask
     update task k set fetching_until = clock_timestamp() + make_interval(secs => ${TIMINGS.leaseMs / 1000})
     from free f, target t
     where k.id = f.id and t.id = k.target_id
-    returning k.service_id as "serviceId", f.path, f.kind, k.html, f.html_path as "htmlPath", t.store, t.function, k.depth,
+    returning k.service_id as "serviceId", f.path, f.kind, k.html, f.html_path as "htmlPath", t.store,
+      t.function, k.depth,
       ${askedColumn(tx)}`
 }
 
 /**
- * Leases overdue tasks, which no ready list has named in time, the longest due to be asked for first. They stay overdue
- * (`overdue_at`) until their result comes: only the time of the next ask moves.
+ * Leases overdue tasks, which no ready list has named in time, the longest due to be asked for first. They
+ * stay overdue (`overdue_at`) until their result comes: only the time of the next ask moves.
  * @param patience how many times as long as usual a result may take
  */
 export async function leaseOverdueTasks(tx: Transaction, patience: number): Promise<FetchItem[]> {
@@ -96,7 +102,8 @@ export async function leaseOverdueTasks(tx: Transaction, patience: number): Prom
         greatest(make_interval(secs => ${TIMINGS.askAgainFromMs / 1000}), clock_timestamp() - k.posted_at))
     from overdue o, target t
     where k.id = o.id and t.id = k.target_id
-    returning k.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store, t.function,
+    returning k.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath",
+      t.store, t.function,
       k.depth, ${askedColumn(tx)}`
 }
 
@@ -106,9 +113,9 @@ export interface Endpoint {
 }
 
 /**
- * Endpoints with tasks that are not leased, or with unknown posts. Only these are asked, because all ready lists share 20 calls a minute.
- * The index of posted tasks is read from its end, where the newest are, and for each endpoint up to the first task that is not leased:
- * what waits behind it is not read.
+ * Endpoints with tasks that are not leased, or with unknown posts. Only these are asked, because all ready
+ * lists share 20 calls a minute. The index of posted tasks is read from its end, where the newest are, and
+ * for each endpoint up to the first task that is not leased: what waits behind it is not read.
  */
 export async function listOutstandingEndpoints(sql: SqlRunner): Promise<Endpoint[]> {
   const next = sql`select k.endpoint, k.target_id from task k

@@ -11,42 +11,50 @@ export function describeUnsent(sql: SqlRunner, problem: Fragment): Fragment {
 }
 
 /**
- * Common table expressions over `leaving (id, cut, problem)`, planned tasks that are locked. They end in `gone`, with the columns that `freed`
- * takes. A task that was sent before stays as `dropped`, because the service may still name its tag; the others are deleted.
- * The slot goes on for as long as a watch asks for it, also one that began after the task was planned.
+ * Common table expressions over `leaving (id, cut, problem)`, planned tasks that are locked. They end in
+ * `gone`, with the columns that `freed` takes. A task that was sent before stays as `dropped`, because the
+ * service may still name its tag; the others are deleted. The slot goes on for as long as a watch asks for
+ * it, also one that began after the task was planned.
  */
 export function leaveUnsent(tx: Transaction): Fragment {
   const leaves = tx`k.id = any(array(select id from leaving)) and k.state = (select 'planned')`
   return tx`
     kept as (
-      update task k set state = 'dropped', ended_at = clock_timestamp(), post_id = null where ${leaves} and k.attempt > 1 returning k.*
+      update task k set state = 'dropped', ended_at = clock_timestamp(), post_id = null where ${leaves}
+        and k.attempt > 1 returning k.*
     ),
     deleted as (delete from task k where ${leaves} and k.attempt = 1 returning k.*),
     gone as materialized (select * from kept union all select * from deleted),
     due_again as (
-      insert into due_slot (target_id, slot, ends_at, priority, captured_at, askers, cut, price_micros, problem)
+      insert into due_slot (target_id, slot, ends_at, priority, captured_at, askers, cut, price_micros,
+        problem)
       select g.target_id, g.slot, greatest(g.slot_ends_at, (
           select max(slot_end(p.every, g.slot)) from watch_period p
-          where p.target_id = g.target_id and p.ended_at is null and slot_of(p.every, (select storerank_now())) = g.slot)),
-        g.priority, coalesce((select t.captured_at from target t where t.id = g.target_id), '-infinity'), cardinality(g.payers),
+          where p.target_id = g.target_id and p.ended_at is null
+            and slot_of(p.every, (select storerank_now())) = g.slot)),
+        g.priority, coalesce((select t.captured_at from target t where t.id = g.target_id), '-infinity'),
+          cardinality(g.payers),
         l.cut, case when l.cut is not null then g.estimate_micros end, l.problem
       from gone g join leaving l using (id)
-      on conflict (target_id, slot) do update set ends_at = greatest(due_slot.ends_at, excluded.ends_at), cut = excluded.cut,
+      on conflict (target_id, slot) do update set ends_at = greatest(due_slot.ends_at, excluded.ends_at),
+        cut = excluded.cut,
         price_micros = excluded.price_micros, short_of = null, problem = excluded.problem
     )`
 }
 
 /**
- * `close`: planned tasks whose slot is over leave the ledger, a bounded number at a time. One that was charged before fails, which writes its
- * gap. The caller holds the ledger's lock.
+ * `close`: planned tasks whose slot is over leave the ledger, a bounded number at a time. One that was
+ * charged before fails, which writes its gap. The caller holds the ledger's lock.
  * @returns how many; zero when none is left
  */
 export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<number> {
   const [row] = await tx<{ tasks: number }[]>`
     with over as materialized (
-      select k.id, k.status_code, coalesce((select p.problem from post p where p.id = k.post_id), k.problem) as problem from task k
+      select k.id, k.status_code, coalesce((select p.problem from post p where p.id = k.post_id),
+        k.problem) as problem from task k
       where k.id = any(array(
-        (select id from task where state = 'planned' and post_id is not null and slot_ends_at <= storerank_now()
+        (select id from task where state = 'planned' and post_id is not null
+          and slot_ends_at <= storerank_now()
           order by slot_ends_at limit ${limit})
         union all
         (select id from task where state = 'planned' and post_id is null and slot_ends_at <= storerank_now()
@@ -54,13 +62,16 @@ export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<
       order by k.id for update
     ),
     failed as (
-      update task k set state = 'failed', ended_at = clock_timestamp(), problem = ${describeUnsent(tx, tx`o.problem`)}
+      update task k set state = 'failed', ended_at = clock_timestamp(),
+        problem = ${describeUnsent(tx, tx`o.problem`)}
       from over o
-      where k.id = o.id and o.status_code is not null and k.state = (select 'planned') and k.id = any(array(select id from over))
+      where k.id = o.id and o.status_code is not null and k.state = (select 'planned')
+        and k.id = any(array(select id from over))
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     leaving as materialized (
-      select id, null::text as cut, ${describeUnsent(tx, tx`problem`)} as problem from over where status_code is null
+      select id, null::text as cut, ${describeUnsent(tx, tx`problem`)} as problem from over
+        where status_code is null
     ),
     ${leaveUnsent(tx)},
     moved as (${freed(tx, 'failed')} union all ${freed(tx, 'gone')}),

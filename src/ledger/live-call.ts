@@ -1,7 +1,8 @@
 /**
- * A call that is paid for and answered at once: the search in listings. In the ledger it is a task of a post of its own, so that budgets,
- * reservation, charge, a lost answer, the audit and a restored copy of the database are those of every task. No watch asks for it: one that was
- * not made is never posted again (`dropStaleTasks`). Its result is for the one who asked, so that it is `collected` once it is charged.
+ * A call that is paid for and answered at once: the search in listings. In the ledger it is a task of a post
+ * of its own, so that budgets, reservation, charge, a lost answer, the audit and a restored copy of the
+ * database are those of every task. No watch asks for it: one that was not made is never posted again
+ * (`dropStaleTasks`). Its result is for the one who asked, so that it is `collected` once it is charged.
  */
 import type { Transaction } from '../db/database.ts'
 import { LISTING_SEARCH, type Store } from '../service/functions.ts'
@@ -22,7 +23,10 @@ export interface LiveCall {
 const NO_LOCATION = 0
 const NO_LANGUAGE = ''
 
-/** Makes the task and its post, with the money reserved. The caller holds the ledger's lock, and tests the budgets next. */
+/**
+ * Makes the task and its post, with the money reserved. The caller holds the ledger's lock, and tests the
+ * budgets next.
+ */
 export async function planCall(
   tx: Transaction,
   { store, subject, project, estimateMicros }: LiveCall,
@@ -42,8 +46,10 @@ export async function planCall(
       returning id
     ),
     inserted as (
-      insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers, reserved_at, post_id)
-      select t.id, s.at, s.at + interval '1 hour', 1, ${estimateMicros}::bigint, array[p.id], storerank_now(), m.id
+      insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers, reserved_at,
+        post_id)
+      select t.id, s.at, s.at + interval '1 hour', 1, ${estimateMicros}::bigint, array[p.id], storerank_now(),
+        m.id
       from target t, slot s, made m, project p where p.name = ${project}
       returning payers, estimate_micros, reserved_at
     ),

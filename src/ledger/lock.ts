@@ -1,35 +1,40 @@
 /**
- * The order of locks: the row of `ledger`, which every transaction that plans, packs, claims or closes takes first and holds to its end;
- * then rows of `task` in the order of their ids; then rows of `post` in the order of theirs. No two transactions can deadlock so.
+ * The order of locks: the row of `ledger`, which every transaction that plans, packs, claims or closes takes
+ * first and holds to its end; then rows of `task` in the order of their ids; then rows of `post` in the order
+ * of theirs. No two transactions can deadlock so.
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { TIMINGS } from '../timings.ts'
 
 /**
- * Locks the one row of `ledger`, and folds what other transactions have added to `spend_change` into `spend`. Readers and
- * editors have no right to that row, so that no login of theirs can stop the runners.
+ * Locks the one row of `ledger`, and folds what other transactions have added to `spend_change` into `spend`.
+ * Readers and editors have no right to that row, so that no login of theirs can stop the runners.
  *
- * The lock is a statement of its own, so that the statements after it see what the last holder committed. The transaction's business time
- * is the instant of the lock from then on. By the instant of its begin, a transaction that waited past midnight would reserve money of
- * the day before.
+ * The lock is a statement of its own, so that the statements after it see what the last holder committed. The
+ * transaction's business time is the instant of the lock from then on. By the instant of its begin, a
+ * transaction that waited past midnight would reserve money of the day before.
  */
 export async function lockLedger(tx: Transaction): Promise<void> {
   const rows = await tx`select from ledger for update`
   if (rows.length !== 1) {
     throw new ConfigurationError(
-      'The table ledger has lost its one row, without which no budget can be kept. Restore it from a backup, or run `insert into ledger default values; select recount_spend();` while nothing else runs.',
+      'The table ledger has lost its one row, without which no budget can be kept. Restore it from a ' +
+        'backup, or run `insert into ledger default values; select recount_spend();` while nothing else ' +
+        'runs.',
     )
   }
   await tx`
     select set_config('storerank.now',
-      coalesce(nullif(current_setting('storerank.now', true), ''), clock_timestamp()::text), true), fold_spend(${TIMINGS.foldAtRows})`
+      coalesce(nullif(current_setting('storerank.now', true), ''), clock_timestamp()::text), true),
+        fold_spend(${TIMINGS.foldAtRows})`
 }
 
 /**
  * Runs a transaction that holds the ledger's lock.
  * @param name what waits, as the subject of a sentence: "Planning"
- * @throws UnavailableError when a lock was not given in time, naming its holder, and when the transaction hangs; what `work` throws
+ * @throws UnavailableError when a lock was not given in time, naming its holder, and when the transaction
+ *   hangs; what `work` throws
  */
 export function withLedgerLock<T>(
   db: Database,
@@ -54,8 +59,8 @@ export async function noteOpened(tx: Transaction, horizon: string): Promise<void
 }
 
 /**
- * Locks the open tasks of posts and the named tasks, in the order of their ids. A transaction that changes several tasks does so
- * before it changes the first of them, and before it locks a post.
+ * Locks the open tasks of posts and the named tasks, in the order of their ids. A transaction that changes
+ * several tasks does so before it changes the first of them, and before it locks a post.
  */
 export async function lockTasksOfPosts(
   tx: Transaction,
@@ -66,7 +71,8 @@ export async function lockTasksOfPosts(
     select from task where id in (
       select unnest(${taskIds}::uuid[])
       union
-      select id from task where post_id = any(${postIds}::uuid[]) and state in ((select 'planned'), (select 'posting'))
+      select id from task where post_id = any(${postIds}::uuid[])
+        and state in ((select 'planned'), (select 'posting'))
     )
     order by id for update`
 }

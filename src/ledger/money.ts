@@ -1,6 +1,7 @@
 /**
- * How a transition moves money: its relation `moved` says what, and `booked` adds it to the totals by project and day in the same
- * statement. A reservation is the estimate of a task that is `planned` or `posting`, split among its payers by `share_of`.
+ * How a transition moves money: its relation `moved` says what, and `booked` adds it to the totals by project
+ * and day in the same statement. A reservation is the estimate of a task that is `planned` or `posting`,
+ * split among its payers by `share_of`.
  */
 import type postgres from 'postgres'
 import type { SqlRunner } from '../db/database.ts'
@@ -27,16 +28,18 @@ export function reserved(sql: SqlRunner, relation: string): Fragment {
 }
 
 /**
- * The common table expression `booked`, which adds `moved (project_id, at, kind, micros)` to the totals of the days on which
- * it counts. `kind` is reserved, or that of a charge. It inserts and locks nothing: transitions of the same day never wait
- * for each other, and the holder of the ledger's lock folds.
+ * The common table expression `booked`, which adds `moved (project_id, at, kind, micros)` to the totals of
+ * the days on which it counts. `kind` is reserved, or that of a charge. It inserts and locks nothing:
+ * transitions of the same day never wait for each other, and the holder of the ledger's lock folds.
  */
 export function booked(sql: SqlRunner): Fragment {
   return sql`
     booked as (
-      insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+      insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+        duplicate_micros,
         adjusted_micros, tasks_charged)
-      select d.scope, d.begins_at, d.ends_at, sum(m.reserved), sum(m.charged), sum(m.refunded), sum(m.duplicate),
+      select d.scope, d.begins_at, d.ends_at, sum(m.reserved), sum(m.charged), sum(m.refunded),
+        sum(m.duplicate),
         sum(m.adjusted), sum(m.tasks)
       from (
         select project_id, at,

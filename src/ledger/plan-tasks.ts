@@ -1,18 +1,22 @@
-/** `plan`: makes tasks of the due slots that admission decided to buy, packed into posts and with their money reserved. */
+/**
+ * `plan`: makes tasks of the due slots that admission decided to buy, packed into posts and with their money
+ * reserved.
+ */
 import type { Transaction } from '../db/database.ts'
 import { MAX_TASKS_PER_POST } from '../service/post-tasks.ts'
 import { booked } from './money.ts'
 
 /**
- * Makes tasks of what the temporary table `decided` buys (see `admission`), with their posts: packing them later would write each task twice.
- * A task is planned a microsecond after the one before it: in that order a claim drops what is over the budget. The caller holds the
- * ledger's lock.
+ * Makes tasks of what the temporary table `decided` buys (see `admission`), with their posts: packing them
+ * later would write each task twice. A task is planned a microsecond after the one before it: in that order a
+ * claim drops what is over the budget. The caller holds the ledger's lock.
  * @returns the ids of the new posts, the most urgent first
  */
 export async function planTasks(tx: Transaction): Promise<string[]> {
   const [row] = await tx<{ ids: string[] | null }[]>`
     with bought as materialized (
-      select *, (row_number() over (partition by store, function order by place) - 1) / ${MAX_TASKS_PER_POST}::int as pack
+      select *, (row_number() over (partition by store, function order by place) - 1)
+        / ${MAX_TASKS_PER_POST}::int as pack
       from decided where cut is null
     ),
     pack as materialized (
@@ -23,11 +27,13 @@ export async function planTasks(tx: Transaction): Promise<string[]> {
     new_post as materialized (
       select p.*, i.id
       from pack p
-      join (select id, row_number() over (order by id) as number from (select uuid_v7() as id from pack) i) i using (number)
+      join (select id, row_number() over (order by id) as number from (select uuid_v7() as id from pack) i) i
+        using (number)
     ),
     made as (insert into post (id, store, function) select id, store, function from new_post),
     planned as (
-      insert into task (target_id, slot, slot_ends_at, depth, priority, html, estimate_micros, payers, reserved_at, post_id, planned_at)
+      insert into task (target_id, slot, slot_ends_at, depth, priority, html, estimate_micros, payers,
+        reserved_at, post_id, planned_at)
       select b.target_id, b.slot, b.slot_ends_at, b.depth, b.priority, b.html, b.price_micros, b.payers,
         (select storerank_now()), p.id,
         (select clock_timestamp()) + b.place * interval '1 microsecond'
@@ -39,7 +45,8 @@ export async function planTasks(tx: Transaction): Promise<string[]> {
       delete from due_slot where ctid = any(array(select row_id from bought))
     ),
     moved as (
-      select y.project_id, (select storerank_now()) as at, 'reserved' as kind, a.tasks * share_of(a.price_micros, cardinality(a.payers), y.place) as micros
+      select y.project_id, (select storerank_now()) as at, 'reserved' as kind,
+        a.tasks * share_of(a.price_micros, cardinality(a.payers), y.place) as micros
       from (select payers, price_micros, count(*) as tasks from bought group by 1, 2) a
       cross join lateral unnest(a.payers) with ordinality as y (project_id, place)
     ),
@@ -68,7 +75,8 @@ export async function packTasks(tx: Transaction): Promise<string[]> {
     ),
     waiting as materialized (
       select k.id, t.store, t.function,
-        (row_number() over (partition by t.store, t.function order by k.priority desc, k.planned_at, k.id) - 1)
+        (row_number() over (partition by t.store, t.function order by k.priority desc, k.planned_at, k.id)
+          - 1)
           / ${MAX_TASKS_PER_POST}::int as pack
       from unpacked k join target t on t.id = k.target_id
       -- Else a plan without nested loops reads all targets.

@@ -16,7 +16,8 @@ export async function markOverduePosts(sql: SqlRunner): Promise<number> {
   const rows = await sql`
     update post set state = 'unknown', problem = 'Its runner never reported an answer.'
     where id in (
-        select id from post where state = 'sending' and answer_before < clock_timestamp() order by id for update)
+        select id from post where state = 'sending' and answer_before < clock_timestamp() order by id
+          for update)
       and state = 'sending'
     returning id`
   return rows.length
@@ -27,10 +28,14 @@ export async function markUnknown(tx: Transaction, postId: string, problem: stri
   await tx`update post set state = 'unknown', problem = ${problem} where id = ${postId}`
 }
 
-/** How many posts are unknown, and until when: a scan proves nothing of the last seconds (docs/protocol.md: Where the list ends). */
+/**
+ * How many posts are unknown, and until when: a scan proves nothing of the last seconds (docs/protocol.md:
+ * Where the list ends).
+ */
 export async function readUnknownPosts(sql: SqlRunner, quietMs: number): Promise<UnknownPosts> {
   const [row] = await sql<UnknownPosts[]>`
-    select count(*) as "unknownPosts", max(send_before + make_interval(secs => ${(quietMs + TIMINGS.unlistedMs) / 1000})) as "waitsUntil"
+    select count(*) as "unknownPosts",
+      max(send_before + make_interval(secs => ${(quietMs + TIMINGS.unlistedMs) / 1000})) as "waitsUntil"
     from post where state = 'unknown'`
   return row ?? { unknownPosts: 0, waitsUntil: null }
 }
@@ -43,7 +48,8 @@ export async function countSendingPosts(sql: SqlRunner, runner: string): Promise
 }
 
 /**
- * Fails the tasks of posts that have been unknown for so long that the service has forgotten their tags, and ends their reservations.
+ * Fails the tasks of posts that have been unknown for so long that the service has forgotten their tags, and
+ * ends their reservations.
  * @param afterDays when the service has forgotten the tags
  */
 export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Promise<void> {
@@ -55,7 +61,8 @@ export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Pr
     forgotten.map((post) => post.id),
   )
   const posts = await tx<{ id: string }[]>`
-    select id from post where id = any(${forgotten.map((post) => post.id)}::uuid[]) and ${isForgotten} order by id for update`
+    select id from post where id = any(${forgotten.map((post) => post.id)}::uuid[]) and ${isForgotten}
+      order by id for update`
   const postIds = posts.map((post) => post.id)
   await tx`
     with ended as (

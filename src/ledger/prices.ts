@@ -28,7 +28,8 @@ export function learnedPrices(tx: Transaction): Fragment {
     told as (
       select u.store, u.function, u.priority, u.unit_results, u.stated_results, u.listed_micros,
         f.service_id, f.told_micros, f.depth,
-        f.told_micros > ${DOUBTED_FROM_TIMES} * task_price(f.depth, u.unit_results, u.unit_micros) as is_outlier,
+        f.told_micros > ${DOUBTED_FROM_TIMES} * task_price(f.depth, u.unit_results,
+          u.unit_micros) as is_outlier,
         ceil(f.told_micros::numeric / task_price(f.depth, u.unit_results, 1))::bigint as unit_micros,
         case when f.told_micros % l.micros = 0 and f.told_micros / l.micros between 1 and f.depth
           then f.told_micros / l.micros end as units
@@ -49,7 +50,8 @@ export function learnedPrices(tx: Transaction): Fragment {
         max(unit_micros) as dearest_micros,
         (array_agg(service_id order by unit_micros desc))[1] as service_id,
         bool_and(is_outlier) and count(*) = 1 as is_doubted,
-        case when bool_and(units is not null) then max(ceil(depth::numeric / units))::int end as least_results,
+        case when bool_and(units is not null) then max(ceil(depth::numeric
+          / units))::int end as least_results,
         -- A single unit may be of any size.
         min(case when units > 1 then ceil(depth::numeric / (units - 1))::int - 1 end) as most_results
       from usual group by 1, 2, 3, 4, 5, 6

@@ -1,20 +1,23 @@
 /**
- * `prune`: deletes old tasks and posts, and charges where a person says so. The history and the totals stay. The time is compared as
- * `(select clock_timestamp() …)`: each row would be compared with a function that is volatile, and what is kept be read each time.
+ * `prune`: deletes old tasks and posts, and charges where a person says so. The history and the totals stay.
+ * The time is compared as `(select clock_timestamp() …)`: each row would be compared with a function that is
+ * volatile, and what is kept be read each time.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'
 
 /**
- * Deletes a bounded number of tasks that ended before the given days and whose slot is in the history; a dropped task has no
- * row there, and neither has one of a deleted project. The history keeps a row for as long as its task is there.
+ * Deletes a bounded number of tasks that ended before the given days and whose slot is in the history; a
+ * dropped task has no row there, and neither has one of a deleted project. The history keeps a row for as
+ * long as its task is there.
  * @returns how many; zero when none is left
  */
 export async function pruneTasks(sql: SqlRunner, keepDays: number): Promise<number> {
   const rows = await sql`
     delete from task where id = any(array(
       select k.id from task k
-      where k.ended_at < (select clock_timestamp() - make_interval(days => ${keepDays})) and k.state in ('collected', 'failed', 'dropped')
+      where k.ended_at < (select clock_timestamp() - make_interval(days => ${keepDays}))
+        and k.state in ('collected', 'failed', 'dropped')
         and (k.state = 'dropped'
           or exists (select from ranking_row r where r.target_id = k.target_id and r.slot = k.slot)
           or exists (select from app_snapshot s where s.target_id = k.target_id and s.slot = k.slot)
@@ -28,13 +31,17 @@ export async function prunePosts(sql: SqlRunner, keepDays: number): Promise<numb
   const rows = await sql`
     delete from post where id = any(array(
       select p.id from post p
-      where p.state = 'settled' and p.settled_at < (select clock_timestamp() - make_interval(days => ${keepDays}))
+      where p.state = 'settled' and p.settled_at < (select clock_timestamp()
+        - make_interval(days => ${keepDays}))
         and not exists (select from task k where k.post_id = p.id)
       order by p.settled_at limit ${ROWS_AT_ONCE}))`
   return rows.count
 }
 
-/** Deletes a bounded number of unreadable results whose task is pruned. Returns how many; zero when none is left. */
+/**
+ * Deletes a bounded number of unreadable results whose task is pruned. Returns how many; zero when none is
+ * left.
+ */
 export async function pruneRejected(sql: SqlRunner, keepDays: number): Promise<number> {
   const rows = await sql`
     delete from rejected_result where task_id = any(array(
@@ -56,8 +63,9 @@ export async function pruneMoney(db: Database, keepMs: number | null, signal?: A
 }
 
 /**
- * Deletes a bounded number of charges of UTC days that ended before the given time. Their sums are added to `pruned_charge` in the same
- * statement, so that the totals by day and the books agree as before. The audit, the recovery and the restore look back 32 days at most.
+ * Deletes a bounded number of charges of UTC days that ended before the given time. Their sums are added to
+ * `pruned_charge` in the same statement, so that the totals by day and the books agree as before. The audit,
+ * the recovery and the restore look back 32 days at most.
  * @returns how many; zero when none is left
  */
 async function pruneCharges(tx: Transaction, keepMs: number): Promise<number> {

@@ -1,6 +1,7 @@
 /**
- * `recover`: tasks that the service lists and this ledger has forgotten, because the database was restored from an older copy, come
- * back as paid tasks whose results are awaited. That they exist and what they cost are facts; nothing here sends anything.
+ * `recover`: tasks that the service lists and this ledger has forgotten, because the database was restored
+ * from an older copy, come back as paid tasks whose results are awaited. That they exist and what they cost
+ * are facts; nothing here sends anything.
  */
 import type { Price } from '../account/prices.ts'
 import type { Transaction } from '../db/database.ts'
@@ -27,13 +28,16 @@ export interface Recovered extends Evidence {
   readonly netMicros: number
 }
 
-/** The project that pays for a target that no watch of this copy asks for: the watch was made after the copy. */
+/**
+ * The project that pays for a target that no watch of this copy asks for: the watch was made after the copy.
+ */
 const PROJECT_OF_UNWATCHED = 'recovered'
 
 /**
- * Adopts the tasks of one slice of the list that have no charge yet: charged on the day of posting, with the refund that the list implies,
- * and to be asked for at once. A task that was posted again after a failure comes back in the order of its attempts. Idempotent by the
- * service's id. The caller holds the ledger's lock.
+ * Adopts the tasks of one slice of the list that have no charge yet: charged on the day of posting, with the
+ * refund that the list implies, and to be asked for at once. A task that was posted again after a failure
+ * comes back in the order of its attempts. Idempotent by the service's id. The caller holds the ledger's
+ * lock.
  * @param prices what a billing unit costs: the list does not say what was paid before a refund
  */
 export async function recoverTasks(
@@ -67,8 +71,9 @@ function toCreated({ taskId, attempt, serviceId, costMicros, isDone }: ListedTas
 }
 
 /**
- * Fills the temporary table `listed`: the tasks without a charge, with their target, payers and price. The projects that asked for the
- * slot pay. Without one, all projects that ever watched the target pay, and without one of these the project `recovered`.
+ * Fills the temporary table `listed`: the tasks without a charge, with their target, payers and price. The
+ * projects that asked for the slot pay. Without one, all projects that ever watched the target pay, and
+ * without one of these the project `recovered`.
  */
 async function fillListed(
   tx: Transaction,
@@ -81,18 +86,26 @@ async function fillListed(
     create temporary table listed on commit drop as
     with told as (
       select f.*, coalesce(k.target_id, case when f.subject is not null then
-        target_of(f.store, f.function, f.subject, f.location_code, f.language_code, f.category) end) as target_id
+        target_of(f.store, f.function, f.subject, f.location_code, f.language_code,
+          f.category) end) as target_id
       from unnest(
-        ${of((task) => task.taskId)}::uuid[], ${of((task) => task.attempt)}::int[], ${of((task) => task.serviceId)}::text[],
+        ${of((task) => task.taskId)}::uuid[], ${of((task) => task.attempt)}::int[],
+          ${of((task) => task.serviceId)}::text[],
         ${of((task) => task.origin.slot.toISOString())}::timestamptz[],
         ${of((task) => task.origin.slotEndsAt.toISOString())}::timestamptz[],
-        ${of((task) => task.postedAt.toISOString())}::timestamptz[], ${of((task) => task.costMicros)}::bigint[],
-        ${of((task) => String(task.isDone))}::text[]::boolean[], ${of((task) => task.posted?.store ?? null)}::text[],
-        ${of((task) => task.posted?.function ?? null)}::text[], ${of((task) => task.posted?.subject ?? null)}::text[],
-        ${of((task) => task.posted?.category ?? null)}::text[], ${of((task) => task.posted?.locationCode ?? null)}::int[],
-        ${of((task) => task.posted?.languageCode ?? null)}::text[], ${of((task) => task.posted?.priority ?? 1)}::int[],
+        ${of((task) => task.postedAt.toISOString())}::timestamptz[],
+          ${of((task) => task.costMicros)}::bigint[],
+        ${of((task) => String(task.isDone))}::text[]::boolean[],
+          ${of((task) => task.posted?.store ?? null)}::text[],
+        ${of((task) => task.posted?.function ?? null)}::text[],
+          ${of((task) => task.posted?.subject ?? null)}::text[],
+        ${of((task) => task.posted?.category ?? null)}::text[],
+          ${of((task) => task.posted?.locationCode ?? null)}::int[],
+        ${of((task) => task.posted?.languageCode ?? null)}::text[],
+          ${of((task) => task.posted?.priority ?? 1)}::int[],
         ${of((task) => task.posted?.depth ?? null)}::int[]
-      ) as f (task_id, attempt, service_id, slot, slot_ends_at, posted_at, cost_micros, is_done, store, function, subject, category,
+      ) as f (task_id, attempt, service_id, slot, slot_ends_at, posted_at, cost_micros, is_done, store,
+        function, subject, category,
         location_code, language_code, priority, depth)
       left join task k on k.id = f.task_id
       where not exists (select from charge c where c.service_id = f.service_id)
@@ -104,7 +117,8 @@ async function fillListed(
     left join unnest(
       ${prices.map((price) => price.store)}::text[], ${prices.map((price) => price.function)}::text[],
       ${prices.map((price) => price.billingUnitResults)}::int[],
-      ${prices.map((price) => price.normalMicros)}::bigint[], ${prices.map((price) => price.highMicros)}::bigint[]
+      ${prices.map((price) => price.normalMicros)}::bigint[],
+        ${prices.map((price) => price.highMicros)}::bigint[]
     ) as p (store, function, unit_results, normal_micros, high_micros) using (store, function)
     cross join lateral (
       select array_agg(distinct j.id order by j.id) as payers, bool_or(w.html) as html
@@ -125,13 +139,15 @@ async function fillListed(
 }
 
 /**
- * Removes planned tasks whose slot was bought under another id: they were planned before the copy was made, or after it was restored. A
- * task that was sent before stays as `dropped`, because the service may still name its tag.
+ * Removes planned tasks whose slot was bought under another id: they were planned before the copy was made,
+ * or after it was restored. A task that was sent before stays as `dropped`, because the service may still
+ * name its tag.
  */
 export async function dropForgottenTwins(tx: Transaction): Promise<void> {
   await tx`
     with twin as materialized (
-      select k.id from task k join listed l on l.target_id = k.target_id and l.slot = k.slot and l.task_id <> k.id
+      select k.id from task k join listed l on l.target_id = k.target_id and l.slot = k.slot
+        and l.task_id <> k.id
       where k.state = (select 'planned')
       order by k.id for update of k
     ),
@@ -151,26 +167,31 @@ export async function dropForgottenTwins(tx: Transaction): Promise<void> {
 }
 
 /**
- * Raises the attempt of known tasks to the one that the list names, so that no tag is sent twice. A task that is `posted` or `failed` here
- * was posted again after the copy was made. It is `planned` again, and adopted with its new service id.
+ * Raises the attempt of known tasks to the one that the list names, so that no tag is sent twice. A task that
+ * is `posted` or `failed` here was posted again after the copy was made. It is `planned` again, and adopted
+ * with its new service id.
  */
 export async function repeatTasks(tx: Transaction): Promise<void> {
   await tx`
     with again as (
-      update task k set state = 'planned', attempt = l.attempt, post_id = null, service_id = null, posted_at = null,
-        overdue_at = null, ask_at = null, fetching_until = null, unusable_answers = 0, ended_at = null, reserved_at = l.posted_at
+      update task k set state = 'planned', attempt = l.attempt, post_id = null, service_id = null,
+        posted_at = null,
+        overdue_at = null, ask_at = null, fetching_until = null, unusable_answers = 0, ended_at = null,
+          reserved_at = l.posted_at
       from listed l where k.id = l.task_id and k.attempt < l.attempt and k.state in ('posted', 'failed')
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     moved as (${reserved(tx, 'again')}),
     ${booked(tx)}
     select`
-  await tx`update task k set attempt = l.attempt from listed l where k.id = l.task_id and k.attempt < l.attempt`
+  await tx`update task k set attempt = l.attempt from listed l where k.id = l.task_id
+    and k.attempt < l.attempt`
 }
 
 /**
- * Inserts the tasks that are not known, with their price reserved on the day of posting: `adoptTasks` turns it into a charge. When another
- * task has the slot, both were paid for. Then the task is inserted as `dropped`, and its charge becomes a `duplicate`.
+ * Inserts the tasks that are not known, with their price reserved on the day of posting: `adoptTasks` turns
+ * it into a charge. When another task has the slot, both were paid for. Then the task is inserted as
+ * `dropped`, and its charge becomes a `duplicate`.
  */
 export async function insertForgottenTasks(tx: Transaction): Promise<void> {
   await tx`
@@ -180,14 +201,18 @@ export async function insertForgottenTasks(tx: Transaction): Promise<void> {
       order by l.task_id, l.posted_at
     ),
     placed as (
-      select f.*, row_number() over (partition by f.target_id, f.slot order by f.posted_at desc, f.task_id) > 1 or exists (
-        select from task o where o.target_id = f.target_id and o.slot = f.slot and o.state <> 'dropped') as is_beside
+      select f.*, row_number() over (partition by f.target_id, f.slot order by f.posted_at desc, f.task_id)
+        > 1 or exists (
+        select from task o where o.target_id = f.target_id and o.slot = f.slot
+          and o.state <> 'dropped') as is_beside
       from forgotten f
     ),
     inserted as (
-      insert into task (id, target_id, slot, slot_ends_at, state, attempt, depth, priority, html, estimate_micros, payers, reserved_at,
+      insert into task (id, target_id, slot, slot_ends_at, state, attempt, depth, priority, html,
+        estimate_micros, payers, reserved_at,
         ended_at)
-      select task_id, target_id, slot, slot_ends_at, case when is_beside then 'dropped' else 'planned' end, attempt, depth, priority,
+      select task_id, target_id, slot, slot_ends_at, case when is_beside then 'dropped'
+        else 'planned' end, attempt, depth, priority,
         html, price_micros, payers, posted_at, case when is_beside then clock_timestamp() end
       from placed
       returning state, payers, estimate_micros, reserved_at
@@ -199,8 +224,9 @@ export async function insertForgottenTasks(tx: Transaction): Promise<void> {
 }
 
 /**
- * Books the refunds that the list implies: the cost that it names of a finished task is net. A refund of 0 is a row as well, because storing
- * the result books no second refund of a task. Finished tasks are asked for at once.
+ * Books the refunds that the list implies: the cost that it names of a finished task is net. A refund of 0 is
+ * a row as well, because storing the result books no second refund of a task. Finished tasks are asked for at
+ * once.
  * @returns what the tasks cost, net
  */
 async function bookKnownRefunds(tx: Transaction): Promise<number> {

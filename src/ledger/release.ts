@@ -1,18 +1,22 @@
 /**
- * `release`: tasks that the service provably did not create are `planned` again. Each gets a new attempt and with it a new tag, because
- * a tag is never sent twice. Their reservations stay. Releasing is a decision: the caller holds the claim's token or the proof.
+ * `release`: tasks that the service provably did not create are `planned` again. Each gets a new attempt and
+ * with it a new tag, because a tag is never sent twice. Their reservations stay. Releasing is a decision: the
+ * caller holds the claim's token or the proof.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import type { TaskTag } from './tag.ts'
 
-/** A task that was not created, and why not, as a sentence with what to do; null where there is nothing to do but to wait. */
+/**
+ * A task that was not created, and why not, as a sentence with what to do; null where there is nothing to do
+ * but to wait.
+ */
 export interface Released extends TaskTag {
   readonly problem: string | null
 }
 
 /**
- * Releases tasks that the service refused for now. They leave the post, and the next sweep packs them again. A task that was charged before
- * keeps the problem of that attempt.
+ * Releases tasks that the service refused for now. They leave the post, and the next sweep packs them again.
+ * A task that was charged before keeps the problem of that attempt.
  * @returns how many
  */
 export async function releaseTasks(
@@ -26,14 +30,17 @@ export async function releaseTasks(
       problem = case when k.status_code is null then r.problem else k.problem end
     from unnest(${refused.map((task) => task.taskId)}::uuid[], ${refused.map((task) => task.attempt)}::int[],
       ${refused.map((task) => task.problem)}::text[]) as r (task_id, attempt, problem)
-    where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = (select 'posting')
+    where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId}
+      and k.state = (select 'posting')
     returning 1`
   return rows.length
 }
 
 /**
- * Switches tasks to raw pages and a pingback, because the service does not post back the form that was asked for.
- * @returns the tasks that are to be posted again; the others had asked for pages before, and are refused for good
+ * Switches tasks to raw pages and a pingback, because the service does not post back the form that was asked
+ * for.
+ * @returns the tasks that are to be posted again; the others had asked for pages before, and are refused for
+ *   good
  */
 export async function wantPages(
   tx: SqlRunner,
@@ -45,13 +52,14 @@ export async function wantPages(
     update task k set html = true
     from unnest(${refused.map((task) => task.taskId)}::uuid[], ${refused.map((task) => task.attempt)}::int[])
       as r (task_id, attempt)
-    where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = (select 'posting') and not k.html
+    where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId}
+      and k.state = (select 'posting') and not k.html
     returning k.id as "taskId", k.attempt`
 }
 
 /**
- * Releases a whole post, on proof that the service created none of its tasks. Only the holder of the token can. The tasks are locked
- * before the post: counting them makes it wait for the locks.
+ * Releases a whole post, on proof that the service created none of its tasks. Only the holder of the token
+ * can. The tasks are locked before the post: counting them makes it wait for the locks.
  * @returns false when the post was no longer this runner's to decide on
  */
 export async function releasePost(
@@ -78,9 +86,9 @@ export async function releasePost(
 }
 
 /**
- * Releases the posts whose tasks two complete scans did not find, the second of them begun after the quiet time: they were never
- * created. Tasks that were adopted meanwhile are not `posting` any more and are left alone. For the other posts, records that their
- * first scan did not find them.
+ * Releases the posts whose tasks two complete scans did not find, the second of them begun after the quiet
+ * time: they were never created. Tasks that were adopted meanwhile are not `posting` any more and are left
+ * alone. For the other posts, records that their first scan did not find them.
  * @returns how many tasks were released
  */
 export async function releaseMissing(

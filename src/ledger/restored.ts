@@ -1,6 +1,7 @@
 /**
- * Whether this database is older than what was bought: the service's list holds tasks of this installation that the ledger does not know.
- * Then nothing is posted until `storerank recover` has read them back (src/post/recover.ts).
+ * Whether this database is older than what was bought: the service's list holds tasks of this installation
+ * that the ledger does not know. Then nothing is posted until `storerank recover` has read them back
+ * (src/post/recover.ts).
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { formatMinute } from '../instant.ts'
@@ -48,7 +49,8 @@ export async function recordCheck(sql: SqlRunner): Promise<void> {
     insert into restore_check (checked_at, server_started_at, database, written_by)
     select clock_timestamp(), pg_postmaster_start_time(), d.oid::bigint, pg_current_xact_id()::xid::text
     from pg_database d where d.datname = current_database()
-    on conflict (only_one) do update set checked_at = excluded.checked_at, server_started_at = excluded.server_started_at,
+    on conflict (only_one) do update set checked_at = excluded.checked_at,
+      server_started_at = excluded.server_started_at,
       database = excluded.database, written_by = excluded.written_by`
 }
 
@@ -69,7 +71,10 @@ export async function readRestoreState(sql: SqlRunner): Promise<RestoreState> {
   return { ...state, lastChargeAt: state.lastChargeAt ?? prunedBefore }
 }
 
-/** Why nothing may be posted, as a sentence for a person and for the posts that stay `ready`; null when posting is allowed. */
+/**
+ * Why nothing may be posted, as a sentence for a person and for the posts that stay `ready`; null when
+ * posting is allowed.
+ */
 export async function readRestoreHold(sql: SqlRunner): Promise<string | null> {
   const [row] = await sql<{ recoverFrom: Date | null; isNew: boolean }[]>`
     select l.recover_from as "recoverFrom",
@@ -79,15 +84,20 @@ export async function readRestoreHold(sql: SqlRunner): Promise<string | null> {
   const [lock] = await sql<{ isHeld: boolean }[]>`select is_lock_held(${RECOVERY_LOCK}) as "isHeld"`
   if (lock?.isHeld) {
     return (
-      '`storerank recover` is at work on this database. Nothing is posted until it has ended, so that nothing is paid for twice; then runners of ' +
+      '`storerank recover` is at work on this database. Nothing is posted until it has ended, so that ' +
+      'nothing is paid for twice; then runners of ' +
       '`start` go on by themselves.'
     )
   }
   return row.isNew
-    ? 'The account has tasks of a storerank database, and this one has never bought anything. Nothing is posted, so that nothing is ' +
-        'paid for twice. If it stands in for that one, run `storerank recover`; if that one goes on, run `storerank recover --apart`.'
-    : `The service lists tasks of this database, posted after ${formatMinute(row.recoverFrom)}, that its ledger does not know: it was restored from an ` +
-        'older copy, or another copy of it is at work. Nothing is posted, so that nothing is paid for twice. Stop every other copy, ' +
+    ? 'The account has tasks of a storerank database, and this one has never bought anything. Nothing is ' +
+        'posted, so that nothing is ' +
+        'paid for twice. If it stands in for that one, run `storerank recover`; if that one goes on, ' +
+        'run `storerank recover --apart`.'
+    : `The service lists tasks of this database, posted after ${formatMinute(row.recoverFrom)}, that its ` +
+        'ledger does not know: it was restored from an ' +
+        'older copy, or another copy of it is at work. Nothing is posted, so that nothing is paid for ' +
+        'twice. Stop every other copy, ' +
         'then run `storerank recover`.'
 }
 
@@ -107,13 +117,17 @@ export async function findForgotten(
   if (own.length === 0) return []
   const rows = await sql<{ id: string }[]>`
     select f.service_id as id
-    from unnest(${own.map((task) => task.id)}::text[], ${own.map((task) => task.taskId)}::uuid[]) as f (service_id, task_id)
+    from unnest(${own.map((task) => task.id)}::text[],
+      ${own.map((task) => task.taskId)}::uuid[]) as f (service_id, task_id)
     where not exists (select from charge c where c.service_id = f.service_id)
       and not exists (select from task k where k.id = f.task_id)`
   return rows.map((row) => row.id)
 }
 
-/** Stops posting from now on. Of several calls the earliest instant stands. @param from by the clock of the service */
+/**
+ * Stops posting from now on. Of several calls the earliest instant stands. @param from by the clock of the
+ * service
+ */
 export async function holdForRecovery(sql: SqlRunner, from: Date): Promise<void> {
   await sql`update ledger set recover_from = least(recover_from, ${from}::timestamptz)`
 }

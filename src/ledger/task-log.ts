@@ -1,6 +1,7 @@
 /**
- * One line of the log with its ids for each task that failed, whose result was rejected, or that was charged twice. They are read after the
- * commit, at most twenty at once, and a line says how many more there are. What cannot be read is left out: the views have it.
+ * One line of the log with its ids for each task that failed, whose result was rejected, or that was charged
+ * twice. They are read after the commit, at most twenty at once, and a line says how many more there are.
+ * What cannot be read is left out: the views have it.
  */
 import type { SqlRunner } from '../db/database.ts'
 import type { Logger } from '../log.ts'
@@ -35,7 +36,8 @@ export async function logFailedTasks(sql: SqlRunner, log: Logger, postId: string
 async function logFailed(sql: SqlRunner, log: Logger, which: ReturnType<SqlRunner>): Promise<void> {
   try {
     const rows = await sql<FailedTask[]>`
-      select k.id as "taskId", k.service_id as "serviceId", k.post_id as "postId", k.status_code as "statusCode", k.problem, r.path,
+      select k.id as "taskId", k.service_id as "serviceId", k.post_id as "postId",
+        k.status_code as "statusCode", k.problem, r.path,
         count(*) over () as total
       from task k left join rejected_result r on r.task_id = k.id
       where ${which} and k.state = (select 'failed')
@@ -60,7 +62,8 @@ export async function logDuplicates(
   const serviceIds = created.flatMap(({ serviceId }) => serviceId ?? [])
   try {
     const rows = await sql<{ total: number }[]>`
-      select k.id as "taskId", c.service_id as "serviceId", k.post_id as "postId", c.amount_micros as "amountMicros", count(*) over () as total
+      select k.id as "taskId", c.service_id as "serviceId", k.post_id as "postId",
+        c.amount_micros as "amountMicros", count(*) over () as total
       from (
         select service_id, target_id, slot, sum(amount_micros)::bigint as amount_micros from charge
         where service_id = any(${serviceIds}::text[]) and kind = 'duplicate' group by 1, 2, 3

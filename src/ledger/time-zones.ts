@@ -4,8 +4,8 @@ import type { Transaction } from '../db/database.ts'
 /**
  * Notes where the time zone of a project was changed: its money counts by the new one from the hour after the
  * next on. Every transaction that reads the old one until then has ended by that time, and moves money of
- * instants before it, so that nobody has to wait for a person's transaction. A project that was copied without
- * triggers gets its first row here. The caller holds the ledger's lock.
+ * instants before it, so that nobody has to wait for a person's transaction. A project that was copied
+ * without triggers gets its first row here. The caller holds the ledger's lock.
  */
 export async function followTimeZones(tx: Transaction): Promise<void> {
   await tx`

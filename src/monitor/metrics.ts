@@ -1,6 +1,6 @@
 /**
- * The figures in the text format of Prometheus. They are read at most once in ten seconds, however many ask how often. Figures of the
- * database are the same in every process; those of the process itself are its own.
+ * The figures in the text format of Prometheus. They are read at most once in ten seconds, however many ask
+ * how often. Figures of the database are the same in every process; those of the process itself are its own.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
@@ -14,12 +14,18 @@ import { findTroubles } from './troubles.ts'
 export interface Metrics {
   /** The figures, not older than they may be. */
   read(): Promise<Figures>
-  /** The text; when the database cannot be read it has `storerank_database_up 0` and what the process knows of itself. */
+  /**
+   * The text; when the database cannot be read it has `storerank_database_up 0` and what the process knows of
+   * itself.
+   */
   render(): Promise<string>
 }
 
 const FRESH_MS = 10_000
-/** Problems are read less often than the figures, by so many times: they take more statements, and change slowly. */
+/**
+ * Problems are read less often than the figures, by so many times: they take more statements, and change
+ * slowly.
+ */
 const PROBLEMS_PAUSE_TIMES = 6
 /** Half of what Prometheus waits by itself: a database that does not answer within that time is not up. */
 const ANSWER_MS = 5_000
@@ -82,7 +88,9 @@ export function createMetrics(
   }
 }
 
-/** The text of a process that never had a database to ask: `storerank_database_up 0`, and nothing beside it. */
+/**
+ * The text of a process that never had a database to ask: `storerank_database_up 0`, and nothing beside it.
+ */
 export async function renderNoFigures(): Promise<string> {
   const registry = new Registry()
   createDatabaseUp(registry).set(0)
@@ -133,7 +141,10 @@ function labelsOfBudget({ setBy, project, period }: Figures['budgets'][number]) 
   return { set_by: setBy, project: project ?? '', period }
 }
 
-/** Figures of the database. No label is called `job` or `instance`: Prometheus sets these two by itself, and renames ours to `exported_job`. */
+/**
+ * Figures of the database. No label is called `job` or `instance`: Prometheus sets these two by itself, and
+ * renames ours to `exported_job`.
+ */
 const DEFINITIONS: readonly Definition[] = [
   {
     name: 'tasks',
@@ -144,12 +155,16 @@ const DEFINITIONS: readonly Definition[] = [
   },
   {
     name: 'due_slots',
-    help: 'Slots that are due and not measured: no plan has looked at them yet, their tasks have not ended, or the budget does not reach them.',
+    help:
+      'Slots that are due and not measured: no plan has looked at them yet, their tasks have not ended, ' +
+      'or the budget does not reach them.',
     read: ({ work }) => one(work.unplanned + work.planned + work.posting + work.posted + work.cut),
   },
   {
     name: 'unplanned_slots',
-    help: 'Slots that are due and that no plan has looked at yet: one for each watch, also where several share a target.',
+    help:
+      'Slots that are due and that no plan has looked at yet: one for each watch, also where several ' +
+      'share a target.',
     read: ({ work }) => one(work.unplanned),
   },
   {
@@ -208,7 +223,9 @@ const DEFINITIONS: readonly Definition[] = [
   },
   {
     name: 'budget_used_usd',
-    help: 'What each budget has used, reservations included; set_by is settings, account or project, and project is empty for all together.',
+    help:
+      'What each budget has used, reservations included; set_by is settings, account or project, and ' +
+      'project is empty for all together.',
     labels: BUDGET_LABELS,
     read: ({ budgets }) =>
       budgets.map((line) => ({ labels: labelsOfBudget(line), value: line.usedMicros / USD })),
@@ -327,7 +344,9 @@ function createGauges(registry: Registry): Gauges {
 function createProblems(registry: Registry, db: Database, freshMs: number) {
   const gauge = new Gauge({
     name: 'storerank_problems',
-    help: 'Rows of watch_problem, task_problem and audit_problem by kind, up to 1,000 of a kind; kinds without a row have no series.',
+    help:
+      'Rows of watch_problem, task_problem and audit_problem by kind, up to 1,000 of a kind; kinds ' +
+      'without a row have no series.',
     labelNames: ['view', 'kind'],
     registers: [registry],
   })

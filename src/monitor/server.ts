@@ -1,6 +1,7 @@
 /**
- * The operator's address: whether this process works, whether it can work, and its metrics. It has no authentication, so it listens on loopback
- * unless it is told otherwise, and never where the service delivers results.
+ * The operator's address: whether this process works, whether it can work, and its metrics. It has no
+ * authentication, so it listens on loopback unless it is told otherwise, and never where the service delivers
+ * results.
  */
 import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'

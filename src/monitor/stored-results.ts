@@ -1,4 +1,7 @@
-/** How late results come: each result is counted once, in whatever order the transactions that store them commit. */
+/**
+ * How late results come: each result is counted once, in whatever order the transactions that store them
+ * commit.
+ */
 import { Histogram, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 
@@ -15,15 +18,19 @@ interface StoredResult {
 }
 
 /**
- * Results that were stored since this process began, by any process: how late, and so how many. A result carries the time before its
- * transaction commits, so that one with an earlier time may come after one with a later time: a look reads up to the beginning of the
- * oldest transaction that may store something, and the next one goes on from there.
- * @param storingMs such a transaction is waited for that long, so that one that was forgotten does not stop the count
+ * Results that were stored since this process began, by any process: how late, and so how many. A result
+ * carries the time before its transaction commits, so that one with an earlier time may come after one with a
+ * later time: a look reads up to the beginning of the oldest transaction that may store something, and the
+ * next one goes on from there.
+ * @param storingMs such a transaction is waited for that long, so that one that was forgotten does not stop
+ *   the count
  */
 export function createStoredResults(registry: Registry, { sql }: Database, storingMs: number) {
   const histogram = new Histogram({
     name: 'storerank_due_to_stored_seconds',
-    help: 'From the instant at which a measurement was due to its result in the history; counts results since this process began.',
+    help:
+      'From the instant at which a measurement was due to its result in the history; counts results ' +
+      'since this process began.',
     buckets: LATENCY_BUCKETS_S,
     registers: [registry],
   })
@@ -34,8 +41,10 @@ export function createStoredResults(registry: Registry, { sql }: Database, stori
       after ??= { endedAt: startedAt, id: FIRST_ID }
       for (;;) {
         const rows: readonly (StoredResult & { seconds: number })[] = await sql`
-          select extract(epoch from k.ended_at - k.slot)::float8 as seconds, k.ended_at::text as "endedAt", k.id from task k
-          where (k.ended_at, k.id) > (${after.endedAt}::text::timestamptz, ${after.id}::uuid) and k.state = 'collected'
+          select extract(epoch from k.ended_at - k.slot)::float8 as seconds, k.ended_at::text as "endedAt",
+            k.id from task k
+          where (k.ended_at, k.id) > (${after.endedAt}::text::timestamptz, ${after.id}::uuid)
+            and k.state = 'collected'
             and k.ended_at < ${settledTo}::text::timestamptz
           order by k.ended_at, k.id limit ${RESULTS_AT_ONCE}`
         for (const { seconds } of rows) histogram.observe(Math.max(0, seconds))
@@ -47,9 +56,10 @@ export function createStoredResults(registry: Registry, { sql }: Database, stori
 }
 
 /**
- * Up to when all that was stored can be seen by the next statement: what ends later than this one began is no matter of it, and what was
- * stored earlier is either committed now or belongs to a transaction that has an id, because it locks its tasks before it dates them. The
- * session of another login shows its id and not when it began, and is waited for as long as any. Those of the server itself have no user.
+ * Up to when all that was stored can be seen by the next statement: what ends later than this one began is no
+ * matter of it, and what was stored earlier is either committed now or belongs to a transaction that has an
+ * id, because it locks its tasks before it dates them. The session of another login shows its id and not when
+ * it began, and is waited for as long as any. Those of the server itself have no user.
  */
 async function readSettled(
   sql: Database['sql'],
@@ -57,11 +67,14 @@ async function readSettled(
 ): Promise<{ readonly startedAt: string; readonly settledTo: string }> {
   const [row] = await sql<{ startedAt: string; settledTo: string }[]>`
     select w.started_at::text as "startedAt",
-      least(w.started_at, min(greatest(a.xact_start, w.from_at)) filter (where a.pid is not null))::text as "settledTo"
+      least(w.started_at, min(greatest(a.xact_start, w.from_at))
+        filter (where a.pid is not null))::text as "settledTo"
     from (
-      select statement_timestamp() as started_at, statement_timestamp() - ${storingMs} * interval '1 millisecond' as from_at
+      select statement_timestamp() as started_at, statement_timestamp() - ${storingMs}
+        * interval '1 millisecond' as from_at
     ) w
-    left join pg_stat_activity a on a.datname = current_database() and a.usesysid is not null and a.backend_xid is not null
+    left join pg_stat_activity a on a.datname = current_database() and a.usesysid is not null
+      and a.backend_xid is not null
     group by w.started_at`
   if (row === undefined) throw new Error('A group of one row returned none.')
   return row

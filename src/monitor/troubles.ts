@@ -1,4 +1,7 @@
-/** What is wrong, as sentences that say what to do: for `status --check`, for monitoring systems, and for a heartbeat. */
+/**
+ * What is wrong, as sentences that say what to do: for `status --check`, for monitoring systems, and for a
+ * heartbeat.
+ */
 import { describeOutage } from '../account/service-status.ts'
 import { formatMinute } from '../instant.ts'
 import { formatMicros } from '../report/words.ts'
@@ -45,7 +48,8 @@ export function findTroubles(figures: Figures): Trouble[] {
     'no_room',
     noRoom === null
       ? null
-      : `The database server cannot write: ${noRoom}. Make room on its disk; nothing is lost, and the work goes on by itself.`,
+      : `The database server cannot write: ${noRoom}. Make room on its disk; nothing is lost, and the ` +
+          'work goes on by itself.',
   )
   add('restored', restoreHold)
   add('outage', outage === null ? null : `${describeOutage(outage)} Nothing is posted until it is over.`)
@@ -60,19 +64,22 @@ export function findTroubles(figures: Figures): Trouble[] {
   add(
     'unknown_posts',
     isOlder(work.unknownSince, at, UNKNOWN_TOO_LONG_MS)
-      ? `${work.unknownPosts} posts are unknown, the oldest since ${stamp(work.unknownSince)}: look whether the job reconcile fails.`
+      ? `${work.unknownPosts} posts are unknown, the oldest since ${stamp(work.unknownSince)}: look ` +
+          'whether the job reconcile fails.'
       : null,
   )
   add(
     'overdue',
     isOlder(work.overdueSince, at, OVERDUE_TOO_LONG_MS)
-      ? `${work.overdue} results are overdue, the oldest posted at ${stamp(work.overdueSince)}: select * from task_problem where kind = 'overdue'.`
+      ? `${work.overdue} results are overdue, the oldest posted at ${stamp(work.overdueSince)}: select * ` +
+          `from task_problem where kind = 'overdue'.`
       : null,
   )
   add(
     'budget',
     work.cut > 0
-      ? `The budget does not reach ${work.cut} slots that are due. \`storerank plan\` says which budget is used up.`
+      ? `The budget does not reach ${work.cut} slots that are due. \`storerank plan\` says which budget ` +
+          'is used up.'
       : null,
   )
   add('balance', figures.budgets.find((line) => line.period === 'balance')?.warning ?? null)
@@ -85,12 +92,14 @@ function describeBooks({ differences, duplicateMicros }: Figures): string[] {
   return [
     ...(differences > 0
       ? [
-          `The audit found ${differences} tasks of which the service's books and ours say different things: select * from audit_problem order by at desc.`,
+          `The audit found ${differences} tasks of which the service's books and ours say different ` +
+            'things: select * from audit_problem order by at desc.',
         ]
       : []),
     ...(duplicateMicros > 0
       ? [
-          `${formatMicros(duplicateMicros)} was charged for what was charged already: select * from task_problem where kind = 'duplicate'.`,
+          `${formatMicros(duplicateMicros)} was charged for what was charged already: select * from ` +
+            `task_problem where kind = 'duplicate'.`,
         ]
       : []),
   ]
@@ -107,7 +116,10 @@ function describeNoRun({ at, jobs, work }: Figures): string | null {
     track.lastSuccessAt === null
       ? 'Nothing was ever planned'
       : `Nothing was planned since ${stamp(track.lastSuccessAt)}`
-  return `${since}, and slots have passed. Start \`storerank start\`, or look why the cron job of \`storerank run\` does not run.`
+  return (
+    `${since}, and slots have passed. Start \`storerank start\`, or look why the cron job of \`storerank ` +
+    'run` does not run.'
+  )
 }
 
 function describeFailed({ job, state, at, error }: JobFigures): string | null {

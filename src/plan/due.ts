@@ -25,13 +25,16 @@ export const FIRST_PLACE: DuePlace = {
 export interface DuePiece {
   readonly after: DuePlace
   readonly slots: number
-  /** Budgets without room, by `project.id`; 0 is all together. What was cut for want of these alone is passed over. */
+  /**
+   * Budgets without room, by `project.id`; 0 is all together. What was cut for want of these alone is passed
+   * over.
+   */
   readonly exhausted: ReadonlySet<number>
 }
 
 /**
- * Makes the temporary table `piece` of the next due slots, each with its `place` in the order of urgency and its
- * `row_id` in `due_slot`. A piece has at most so many askers (TIMINGS.planAskers), but always one slot.
+ * Makes the temporary table `piece` of the next due slots, each with its `place` in the order of urgency and
+ * its `row_id` in `due_slot`. A piece has at most so many askers (TIMINGS.planAskers), but always one slot.
  * @returns the last place of it; null when nothing is left
  */
 export async function takePiece(tx: Transaction, piece: DuePiece): Promise<DuePlace | null> {
@@ -41,13 +44,15 @@ export async function takePiece(tx: Transaction, piece: DuePiece): Promise<DuePl
     create temporary table piece on commit drop as
     select *
     from (
-      select *, row_number() over (order by ${urgency}) as place, sum(askers) over (order by ${urgency}) as askers_so_far
+      select *, row_number() over (order by ${urgency}) as place, sum(askers)
+        over (order by ${urgency}) as askers_so_far
       from (
         select ctid as row_id, target_id, slot, priority, captured_at, askers from due_slot
         where (${urgency}) > (${-after.priority}::int, ${after.capturedAt}::text::timestamptz,
             ${after.slot}::text::timestamptz, ${after.targetId}::int)
           and slot <= (select storerank_now())
-          and (short_of is not null and ${exhausted.has(0)}::boolean or short_of <@ ${[...exhausted]}::int[]) is not true
+          and (short_of is not null and ${exhausted.has(0)}::boolean
+            or short_of <@ ${[...exhausted]}::int[]) is not true
         order by ${urgency} limit ${slots}
       ) d
     ) d
@@ -59,9 +64,9 @@ export async function takePiece(tx: Transaction, piece: DuePiece): Promise<DuePl
 }
 
 /**
- * Common table expressions that end in `due`: the slots of `piece` that watches ask for now, and `askers`, the ids of
- * their projects in ascending order. Tables that grow with the watches are read by the ids of the piece: a join
- * would read all of them.
+ * Common table expressions that end in `due`: the slots of `piece` that watches ask for now, and `askers`,
+ * the ids of their projects in ascending order. Tables that grow with the watches are read by the ids of the
+ * piece: a join would read all of them.
  */
 export function askedPiece(sql: SqlRunner): Fragment {
   return sql`
@@ -69,23 +74,27 @@ export function askedPiece(sql: SqlRunner): Fragment {
       select a.*, t.store, t.function
       from (
         select i.place, i.row_id, i.target_id, i.slot, max(p.depth) as depth, max(p.priority) as priority,
-          i.slot + max(p.every) as slot_ends_at, bool_or(p.html) as html, array_agg(distinct j.id order by j.id) as askers
+          i.slot + max(p.every) as slot_ends_at, bool_or(p.html) as html,
+            array_agg(distinct j.id order by j.id) as askers
         from piece i
-        join watch_period p on p.target_id = i.target_id and slot_of(p.every, (select storerank_now())) = i.slot
+        join watch_period p on p.target_id = i.target_id
+          and slot_of(p.every, (select storerank_now())) = i.slot
         join project j on j.name = p.project
-        where p.target_id = any(array(select target_id from piece)) and p.ended_at is null and p.first_slot <= i.slot
+        where p.target_id = any(array(select target_id from piece)) and p.ended_at is null
+          and p.first_slot <= i.slot
         group by i.place, i.row_id, i.target_id, i.slot
       ) a join target t on t.id = a.target_id
       where t.id = any(array(select target_id from piece))
         -- A task that was dropped may have been adopted since.
         and not exists (
-          select from task k where k.slot = a.slot and k.target_id = a.target_id and k.state <> 'dropped' offset 0)
+          select from task k where k.slot = a.slot and k.target_id = a.target_id
+            and k.state <> 'dropped' offset 0)
     )`
 }
 
 /**
- * The same of all that is due, as all open periods say, whether it is opened or not: what plans would decide now.
- * What is opened already has its place in the order of urgency, unless its watch was changed since.
+ * The same of all that is due, as all open periods say, whether it is opened or not: what plans would decide
+ * now. What is opened already has its place in the order of urgency, unless its watch was changed since.
  */
 export function askedNow(sql: SqlRunner): Fragment {
   return sql`
@@ -99,8 +108,10 @@ export function askedNow(sql: SqlRunner): Fragment {
       group by 1, 2, 3
     ),
     asked as (
-      select target_id, slot, max(depth) as depth, max(priority) as priority, slot + max(every) as slot_ends_at,
-        bool_or(html) as html, bool_or(is_changed) as is_changed, array_agg(project_id order by project_id) as askers
+      select target_id, slot, max(depth) as depth, max(priority) as priority,
+        slot + max(every) as slot_ends_at,
+        bool_or(html) as html, bool_or(is_changed) as is_changed,
+          array_agg(project_id order by project_id) as askers
       from wanted group by 1, 2
     ),
     due as (

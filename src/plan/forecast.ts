@@ -1,7 +1,8 @@
 /**
- * What the present watches cost a day and a month, and what they would cost with another interval, depth or priority. No budget cuts
- * anything here. A month is the next 30 days. Prices and shares are those of the plan (`drizzle/objects/forecast.sql`). Refunds are not
- * in it: how many results a store has is not known beforehand.
+ * What the present watches cost a day and a month, and what they would cost with another interval, depth or
+ * priority. No budget cuts anything here. A month is the next 30 days. Prices and shares are those of the
+ * plan (`drizzle/objects/forecast.sql`). Refunds are not in it: how many results a store has is not known
+ * beforehand.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { disableNestedLoops } from '../db/joins.ts'
@@ -49,7 +50,9 @@ export interface ForecastTotal {
   readonly savedMicros: number
 }
 
-/** What one day costs: of all projects (scope 0, a day in UTC), or of one with a budget, in its own time zone. */
+/**
+ * What one day costs: of all projects (scope 0, a day in UTC), or of one with a budget, in its own time zone.
+ */
 export interface ForecastDay {
   readonly scope: number
   /** `2026-11-22` */
@@ -75,10 +78,12 @@ export async function readForecast(db: Database, question: ForecastQuestion): Pr
       await disableNestedLoops(tx)
       const lines = await tx<ForecastLine[]>`
         with line as materialized (${linesOf(tx, question)})
-        select project, store, function, priority, ${cost(tx)} from line where is_chosen group by 1, 2, 3, 4 order by 1, 2, 3, 4`
+        select project, store, function, priority, ${cost(tx)} from line where is_chosen group by 1, 2, 3, 4
+          order by 1, 2, 3, 4`
       const tags = await tx<TagLine[]>`
         with line as materialized (${linesOf(tx, question)})
-        select tag, ${cost(tx)} from line cross join lateral unnest(tags) tag where is_chosen group by 1 order by 1`
+        select tag, ${cost(tx)} from line cross join lateral unnest(tags) tag where is_chosen group by 1
+          order by 1`
       const days = await tx<ForecastDay[]>`${daysOf(tx, question)}`
       return { lines, tags, total: await readTotal(tx, question), days }
     },
@@ -101,8 +106,10 @@ export async function readTotal(sql: SqlRunner, question: ForecastQuestion = {})
 
 function linesOf(sql: SqlRunner, { project, tag, every, depth, priority }: ForecastQuestion): Fragment {
   return sql`
-    select * from forecast_lines(storerank_now(), storerank_now() + make_interval(hours => 24 * ${FORECAST_DAYS}::int),
-      ${every ?? null}::text::interval, ${depth ?? null}::int, ${priority ?? null}::int, ${project ?? null}::text,
+    select * from forecast_lines(storerank_now(), storerank_now()
+      + make_interval(hours => 24 * ${FORECAST_DAYS}::int),
+      ${every ?? null}::text::interval, ${depth ?? null}::int, ${priority ?? null}::int,
+        ${project ?? null}::text,
       ${tag ?? null}::text)`
 }
 
@@ -113,7 +120,10 @@ function cost(sql: SqlRunner): Fragment {
     sum(share_micros * slots)::bigint as "monthMicros"`
 }
 
-/** All slots of one interval begin at the same instants. So the targets of an interval are added up first, and its slots listed once. */
+/**
+ * All slots of one interval begin at the same instants. So the targets of an interval are added up first, and
+ * its slots listed once.
+ */
 function daysOf(sql: SqlRunner, question: ForecastQuestion): Fragment {
   return sql`
     with line as materialized (${linesOf(sql, question)}),
@@ -127,7 +137,8 @@ function daysOf(sql: SqlRunner, question: ForecastQuestion): Fragment {
       group by 1, 2, 3, 4
     ),
     instant as (
-      select c.scope, c.timezone, coalesce(c.slot, s.slot) as at, sum(c.micros) as micros, sum(c.tasks) as tasks
+      select c.scope, c.timezone, coalesce(c.slot, s.slot) as at, sum(c.micros) as micros,
+        sum(c.tasks) as tasks
       from cost c
       left join lateral slots_in(c.every, storerank_now(),
         storerank_now() + make_interval(hours => 24 * ${FORECAST_DAYS}::int)) s (slot) on c.slot is null

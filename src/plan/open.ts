@@ -1,7 +1,8 @@
 /**
- * Opening: a slot becomes a row of `due_slot` a little before it begins, so that a plan finds it there when it does.
- * All periods of an interval begin their slots at the same instants, so that one instant says of all of them what is
- * opened (`ledger.opened_to`). Periods that began, changed or ended are looked at for themselves (`period_change`).
+ * Opening: a slot becomes a row of `due_slot` a little before it begins, so that a plan finds it there when
+ * it does. All periods of an interval begin their slots at the same instants, so that one instant says of all
+ * of them what is opened (`ledger.opened_to`). Periods that began, changed or ended are looked at for
+ * themselves (`period_change`).
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { readByIndexes } from '../db/joins.ts'
@@ -17,8 +18,8 @@ export interface OpeningPiece {
 }
 
 /**
- * Opens the slots that have begun since the last time or soon will, in pieces with a commit between. When it is
- * broken off, the next call begins anew, and finds what is opened already.
+ * Opens the slots that have begun since the last time or soon will, in pieces with a commit between. When it
+ * is broken off, the next call begins anew, and finds what is opened already.
  */
 export async function openDueSlots(db: Database, piece: OpeningPiece = TIMINGS.opening): Promise<void> {
   const open = (work: (tx: Transaction) => Promise<number>) =>
@@ -51,14 +52,21 @@ function horizonOf(sql: SqlRunner): Fragment {
   return sql`storerank_now() + make_interval(secs => ${TIMINGS.openAheadMs / 1000})`
 }
 
-/** Until when slots are opened now, as Postgres writes it; null when none has begun since the last time. All begin at a full hour. */
+/**
+ * Until when slots are opened now, as Postgres writes it; null when none has begun since the last time. All
+ * begin at a full hour.
+ */
 async function readHorizon({ sql }: Database): Promise<string | null> {
   const [row] = await sql<{ horizon: string }[]>`
-    select (${horizonOf(sql)})::text as horizon from ledger where opened_to < slot_of('1 hour', ${horizonOf(sql)})`
+    select (${horizonOf(sql)})::text as horizon from ledger
+      where opened_to < slot_of('1 hour', ${horizonOf(sql)})`
   return row?.horizon ?? null
 }
 
-/** An interval whose periods have begun slots since they were opened. Instants and intervals as Postgres writes them. */
+/**
+ * An interval whose periods have begun slots since they were opened. Instants and intervals as Postgres
+ * writes them.
+ */
 interface BegunInterval {
   readonly every: string
   readonly first: string
@@ -74,7 +82,8 @@ function readBegunIntervals({ sql }: Database, horizon: string): Promise<BegunIn
     from (select distinct every from watch_period where ended_at is null and target_id is not null) i
     cross join ledger l
     cross join lateral (
-      select slot_of(i.every, l.opened_to) as last_opened, slot_of(i.every, ${horizon}::text::timestamptz) as last
+      select slot_of(i.every, l.opened_to) as last_opened,
+        slot_of(i.every, ${horizon}::text::timestamptz) as last
       where l.opened_to > '-infinity'
     ) s
     where s.last > s.last_opened
@@ -82,8 +91,8 @@ function readBegunIntervals({ sql }: Database, horizon: string): Promise<BegunIn
 }
 
 /**
- * Opens the slots of periods that began, changed or ended, up to the present horizon or that of an opening at the
- * same time, whichever is later: it may not have seen these periods.
+ * Opens the slots of periods that began, changed or ended, up to the present horizon or that of an opening at
+ * the same time, whichever is later: it may not have seen these periods.
  * @returns how many periods it has looked at
  */
 async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPiece): Promise<number> {
@@ -94,7 +103,8 @@ async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPie
     ),
     changed as materialized (
       select p.target_id, p.id, p.every, p.priority, p.ended_at,
-        greatest(c.from_slot, p.first_slot) as from_slot, least(p.last_slot, (select greatest(opened_to, ${horizonOf(tx)}) from ledger)) as to_slot
+        greatest(c.from_slot, p.first_slot) as from_slot,
+          least(p.last_slot, (select greatest(opened_to, ${horizonOf(tx)}) from ledger)) as to_slot
       from (select period_id, min(from_slot) as from_slot from taken group by 1) c
       join watch_period p on p.id = c.period_id
       where p.id = any(array(select period_id from taken))
@@ -105,7 +115,8 @@ async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPie
       where from_slot + every * ${slotsOfPeriod}::int <= to_slot
     ),
     asked as materialized (
-      select c.target_id, s.slot, max(s.slot + c.every) as ends_at, max(c.priority) as priority, count(*) as askers
+      select c.target_id, s.slot, max(s.slot + c.every) as ends_at, max(c.priority) as priority,
+        count(*) as askers
       from changed c
       cross join lateral generate_series(
         c.from_slot, least(c.to_slot, c.from_slot + c.every * ${slotsOfPeriod - 1}::int), c.every) s (slot)
@@ -136,7 +147,8 @@ async function openInterval(
   const upTo = next?.upTo ?? ALL_TARGETS
   await tx`
     with asked as (
-      select p.target_id, s.slot, s.slot + max(p.every) as ends_at, max(p.priority) as priority, count(*) as askers
+      select p.target_id, s.slot, s.slot + max(p.every) as ends_at, max(p.priority) as priority,
+        count(*) as askers
       from watch_period p
       cross join generate_series(
         ${first}::text::timestamptz, ${last}::text::timestamptz, ${every}::text::interval) s (slot)
@@ -150,8 +162,8 @@ async function openInterval(
 
 /**
  * The common table expression `opened`, which makes due slots of `asked (target_id, slot, ends_at, priority,
- * askers)`. A slot that has begun is left out where it has a task or a row in the history, because another watch
- * asked for it.
+ * askers)`. A slot that has begun is left out where it has a task or a row in the history, because another
+ * watch asked for it.
  */
 function openAsked(tx: Transaction): Fragment {
   return tx`
@@ -162,10 +174,12 @@ function openAsked(tx: Transaction): Fragment {
       cross join lateral (select t.captured_at, t.function from target t where t.id = a.target_id offset 0) t
       where a.slot > (select storerank_now()) or not (
         exists (
-          select from task k where k.slot = a.slot and k.target_id = a.target_id and k.state <> 'dropped' offset 0)
+          select from task k where k.slot = a.slot and k.target_id = a.target_id
+            and k.state <> 'dropped' offset 0)
         or case when t.function in ('app_searches', 'app_list')
           then exists (select from ranking_row r where r.target_id = a.target_id and r.slot = a.slot offset 0)
-          else exists (select from app_snapshot s where s.target_id = a.target_id and s.slot = a.slot offset 0) end)
+          else exists (select from app_snapshot s where s.target_id = a.target_id
+            and s.slot = a.slot offset 0) end)
       on conflict (target_id, slot) do update set
         ends_at = greatest(due_slot.ends_at, excluded.ends_at), askers = due_slot.askers + excluded.askers,
         short_of = null, priority = coalesce((

@@ -1,6 +1,6 @@
 /**
- * Planning: due slots become `planned` tasks with their money reserved, all in the database. What the budget cuts stays due, with the reason,
- * and is bought when money comes.
+ * Planning: due slots become `planned` tasks with their money reserved, all in the database. What the budget
+ * cuts stays due, with the reason, and is bought when money comes.
  */
 import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
@@ -34,9 +34,9 @@ export interface PlanSummary extends PlanTotals {
 export type EnqueuePosts = (tx: Transaction, postIds: readonly string[]) => Promise<void>
 
 /**
- * Plans what is due now in pieces, the most urgent first, each in a transaction behind the ledger's lock: what a piece has
- * planned is posted while the next one is planned. The summary counts what the plan looked at: what waits for a budget that has no room is
- * not among it.
+ * Plans what is due now in pieces, the most urgent first, each in a transaction behind the ledger's lock:
+ * what a piece has planned is posted while the next one is planned. The summary counts what the plan looked
+ * at: what waits for a budget that has no room is not among it.
  * @param pieceSlots for tests: smaller pieces
  */
 export async function planDueTasks(
@@ -108,20 +108,30 @@ function planPiece(
   })
 }
 
-/** Notes in the due slots why they were not bought, and which of them are over, because no watch asks for them any more. */
+/**
+ * Notes in the due slots why they were not bought, and which of them are over, because no watch asks for them
+ * any more.
+ */
 async function noteCuts(tx: Transaction): Promise<void> {
   await tx`
-    update due_slot d set cut = c.cut, price_micros = c.price_micros, short_of = c.short_of, priority = c.priority
+    update due_slot d set cut = c.cut, price_micros = c.price_micros, short_of = c.short_of,
+      priority = c.priority
     from decided c
-    where c.cut is not null and d.ctid = c.row_id and d.ctid = any(array(select row_id from decided where cut is not null))
-      and (d.cut, d.price_micros, d.short_of, d.priority) is distinct from (c.cut, c.price_micros, c.short_of, c.priority)`
+    where c.cut is not null and d.ctid = c.row_id and d.ctid
+      = any(array(select row_id from decided where cut is not null))
+      and (d.cut, d.price_micros, d.short_of, d.priority) is distinct
+        from (c.cut, c.price_micros, c.short_of, c.priority)`
   await tx`
     update due_slot set ends_at = storerank_now()
-    where ctid = any(array(select row_id from piece except select row_id from decided)) and ends_at > storerank_now()`
+    where ctid = any(array(select row_id from piece except select row_id from decided))
+      and ends_at > storerank_now()`
 }
 
 interface Decision extends PlanTotals {
-  /** Of each scope with a budget: what its queue took beyond what it reserved, and whether its money ended in it. */
+  /**
+   * Of each scope with a budget: what its queue took beyond what it reserved, and whether its money ended in
+   * it.
+   */
   readonly queues: readonly {
     readonly scope: number
     readonly micros: number
@@ -135,11 +145,13 @@ async function readDecision(tx: Transaction, budgets: readonly ScopeBudget[]): P
     with ${budgetRows(tx, budgets)},
     asking as (
       select y.scope, d.price_micros, d.payers, d.cut, y.scope = any(d.refused) as is_refused
-      from decided d cross join lateral unnest(d.askers) y (scope) where exists (select from budget where scope > 0)
+      from decided d cross join lateral unnest(d.askers) y (scope)
+        where exists (select from budget where scope > 0)
     ),
     queues as (
       select a.scope, bool_or(a.is_refused) as "isExhausted", sum(a.price_micros - case when a.cut is null
-        then coalesce(share_of(a.price_micros, cardinality(a.payers), array_position(a.payers, a.scope)), 0) else 0 end)::bigint as micros
+        then coalesce(share_of(a.price_micros, cardinality(a.payers), array_position(a.payers, a.scope)), 0)
+          else 0 end)::bigint as micros
       from asking a join budget b using (scope) where a.price_micros <= b.whole_micros
       group by 1
       union all
@@ -193,7 +205,8 @@ export async function previewPlan(db: Database, budget: OverallBudget): Promise<
     async (tx) => {
       const budgets = await readBudgets(tx, budget, 0)
       await disableNestedLoops(tx)
-      // It decides at once what a plan decides in pieces: with less, a million watches took 421 MiB of temporary files.
+      // It decides at once what a plan decides in pieces: with less, a million watches took 421 MiB of
+      // temporary files.
       await tx`select set_config('work_mem', '96MB', true)`
       return readPreview(tx, admission(tx, askedNow(tx), { prices, budgets }))
     },
@@ -208,7 +221,8 @@ async function readPreview(tx: Transaction, decision: Fragment): Promise<PlanPre
     line as (
       select p.name as project, d.store, d.function, null as cut, count(*) as tasks,
         sum(share_of(d.price_micros, cardinality(d.payers), s.place))::bigint as "costMicros"
-      from decided d cross join lateral unnest(d.payers) with ordinality as s (project_id, place) join project p on p.id = s.project_id
+      from decided d cross join lateral unnest(d.payers) with ordinality as s (project_id, place)
+        join project p on p.id = s.project_id
       where d.cut is null
       group by 1, 2, 3
       union all
@@ -218,7 +232,8 @@ async function readPreview(tx: Transaction, decision: Fragment): Promise<PlanPre
       group by 1, 2, 3, 4
     )
     select t.*, (
-      select coalesce(json_agg(l order by l.project, l.store, l.function, l.cut nulls first), '[]') from line l
+      select coalesce(json_agg(l order by l.project, l.store, l.function, l.cut nulls first), '[]')
+        from line l
     ) as lines
     from (${totals(tx)}) t`,
   )

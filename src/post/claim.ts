@@ -1,7 +1,8 @@
 /**
- * The first step of the protocol (docs/protocol.md: The way of a post): a runner claims a post in one transaction behind the
- * ledger's lock, and learns until when it may send it. When the commit is in doubt nothing is sent. The cheap questions come first:
- * whether the post is still `ready`, whether the call window is open, whether the service can be posted to.
+ * The first step of the protocol (docs/protocol.md: The way of a post): a runner claims a post in one
+ * transaction behind the ledger's lock, and learns until when it may send it. When the commit is in doubt
+ * nothing is sent. The cheap questions come first: whether the post is still `ready`, whether the call window
+ * is open, whether the service can be posted to.
  */
 import pLimit, { type LimitFunction } from 'p-limit'
 import { describeOutage, readPostingOutage } from '../account/service-status.ts'
@@ -73,12 +74,14 @@ export interface ClaimOptions {
 
 /** How soon a post that the account's spending limit per minute holds back is looked at again. */
 const MINUTE_BUDGET_WAIT_MS = 2_000
-/** How soon a post that waits for the first answer at a price is looked at again: about the time of an answer. */
+/**
+ * How soon a post that waits for the first answer at a price is looked at again: about the time of an answer.
+ */
 const FIRST_PRICE_WAIT_MS = 250
 
 /**
- * A runner makes one claim at a time: more of them would wait for each other at the ledger's lock, each on a connection that settling and
- * storing need.
+ * A runner makes one claim at a time: more of them would wait for each other at the ledger's lock, each on a
+ * connection that settling and storing need.
  */
 const turns = new WeakMap<Database, LimitFunction>()
 
@@ -89,8 +92,8 @@ function claimInTurn<T>(db: Database, claim: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Claims one post. Money counts on the day of sending, so the reservations move to today and are tested against the budget again.
- * Tasks whose slot is over and tasks that no watch asks for any more are dropped.
+ * Claims one post. Money counts on the day of sending, so the reservations move to today and are tested
+ * against the budget again. Tasks whose slot is over and tasks that no watch asks for any more are dropped.
  * @param token new for each attempt: every later decision on the post carries it
  */
 export function claimPost(
@@ -131,7 +134,8 @@ async function claimLocked(
   const verdict = await fitTasks(tx, { ...post, id: postId, payers }, options.budget)
   if (verdict !== null) return verdict
 
-  // Both clocks are read before the permit is stamped. The monotonic clock stands still while a laptop sleeps.
+  // Both clocks are read before the permit is stamped. The monotonic clock stands still while a laptop
+  // sleeps.
   const send = {
     deadlineMs: performance.now() + PERMIT_VALID_MS,
     wallDeadlineMs: Date.now() + PERMIT_VALID_MS,
@@ -149,7 +153,10 @@ async function claimLocked(
   return { kind: 'claimed', post: { postId, token, callId: permit.callId, ...post, tasks, send } }
 }
 
-/** Drops the tasks that are not to be sent and those that the budget does not pay for; null when the post may be sent now. */
+/**
+ * Drops the tasks that are not to be sent and those that the budget does not pay for; null when the post may
+ * be sent now.
+ */
 async function fitTasks(
   tx: Transaction,
   post: PostToClaim,
@@ -180,7 +187,8 @@ async function awaitPrice(
     await holdPost(
       tx,
       post.id,
-      `What the service takes for ${post.function} of the ${post.store} is not known yet, and the answer that would say so was lost: ` +
+      `What the service takes for ${post.function} of the ${post.store} is not known yet, and the ` +
+        'answer that would say so was lost: ' +
         'nothing more of it is bought until the service lists those tasks, or lacks them for sure.',
     )
     return { kind: 'held' }
@@ -209,7 +217,10 @@ function toPost(
   }
 }
 
-/** A postback brings one form of a result. A task that wants raw pages as well asks for a pingback, and both forms are fetched. */
+/**
+ * A postback brings one form of a result. A task that wants raw pages as well asks for a pingback, and both
+ * forms are fetched.
+ */
 function webhookOf(url: Secret | null, html: boolean): Partial<TaskToPost> {
   if (url === null) return {}
   const filledIn = `${url.reveal()}?id=$id&tag=$tag`

@@ -1,6 +1,7 @@
 /**
- * What the service does not offer. Some functions are of the service as it is sold alone (docs/service.md: charts of the ios_store): one in the
- * form of the specification answers 404 at their path. Then their tasks fail, once a slot, and say so; nothing else waits for them.
+ * What the service does not offer. Some functions are of the service as it is sold alone (docs/service.md:
+ * charts of the ios_store): one in the form of the specification answers 404 at their path. Then their tasks
+ * fail, once a slot, and say so; nothing else waits for them.
  */
 import type { SqlRunner } from '../db/database.ts'
 import { FUNCTION_RULES, type ServiceFunction, type Store } from '../service/functions.ts'
@@ -20,8 +21,9 @@ const NOUNS: Readonly<Record<ServiceFunction, string>> = {
 }
 
 /**
- * Turns a 404 into a refusal of each task, where it says that the function is not offered. It says so of a store of which the service has given
- * places: of another one the address may be wrong, or what the service calls the store, and the tasks stay planned.
+ * Turns a 404 into a refusal of each task, where it says that the function is not offered. It says so of a
+ * store of which the service has given places: of another one the address may be wrong, or what the service
+ * calls the store, and the tasks stay planned.
  */
 export async function readNotOffered(
   sql: SqlRunner,
@@ -34,7 +36,9 @@ export async function readNotOffered(
   const known = await sql`select from location where store = ${store} limit 1`
   if (known.length === 0) return outcome
   const { statusCode, httpStatus } = outcome
-  const message = `The service does not offer ${NOUNS[fn]} of the ${store}: it has no such path. Nothing was bought. Disable the watch, or ask the service for them`
+  const message =
+    `The service does not offer ${NOUNS[fn]} of the ${store}: it has no such path. Nothing was bought. ` +
+    'Disable the watch, or ask the service for them'
   const answers = tasks.map(({ tag }) => ({ tag, serviceId: null, statusCode, message, costMicros: 0 }))
   return { kind: 'answered', answers, httpStatus, statusCode }
 }

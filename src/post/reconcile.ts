@@ -1,6 +1,7 @@
 /**
- * Reconciling posts that are `unknown`. One scan of the service's own task history serves all of them. Tasks whose tags are found
- * are adopted. "Not found" takes two complete scans, the second begun after the quiet time. An adoption always beats a release.
+ * Reconciling posts that are `unknown`. One scan of the service's own task history serves all of them. Tasks
+ * whose tags are found are adopted. "Not found" takes two complete scans, the second begun after the quiet
+ * time. An adoption always beats a release.
  */
 import { PERMIT_VALID_MS } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
@@ -37,7 +38,9 @@ export interface Reconciled extends UnknownPosts {
   readonly released: number
 }
 
-/** Scans once for all unknown posts, adopts what is found and releases what is proven missing. Free of charge. */
+/**
+ * Scans once for all unknown posts, adopts what is found and releases what is proven missing. Free of charge.
+ */
 export async function reconcileUnknownPosts(
   db: Database,
   client: AppDataClient,
@@ -52,7 +55,8 @@ export async function reconcileUnknownPosts(
     return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0 }
   }
   const { postIds } = unknown
-  // What was posted after this is not listed yet: for the proof the scan ends there (docs/protocol.md: Where the list ends).
+  // What was posted after this is not listed yet: for the proof the scan ends there (docs/protocol.md: Where
+  // the list ends).
   const scannedTo = new Date(unknown.to.getTime() - client.unlistedMs)
   const scan = await scanUntilNow(client, unknown, options)
   const found = await keepUncharged(db.sql, scan.found)
@@ -73,8 +77,8 @@ export async function reconcileUnknownPosts(
 }
 
 /**
- * The range goes by the service's own clock, which may differ from the database's by hours. A range by the database's clock could be
- * refused, or miss tasks that were created, which would then be paid for twice.
+ * The range goes by the service's own clock, which may differ from the database's by hours. A range by the
+ * database's clock could be refused, or miss tasks that were created, which would then be paid for twice.
  * @param range by the clock of the database; `to` is its present
  */
 async function scanUntilNow(

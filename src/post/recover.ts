@@ -1,7 +1,7 @@
 /**
- * Reading back what was bought after a backup was made: every task of this installation in the service's list that has no charge is
- * adopted at its true cost. It can be ended at any moment and run again: the list is read in pieces, and what is adopted is known from
- * then on. It posts nothing.
+ * Reading back what was bought after a backup was made: every task of this installation in the service's list
+ * that has no charge is adopted at its true cost. It can be ended at any moment and run again: the list is
+ * read in pieces, and what is adopted is known from then on. It posts nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readPrices } from '../account/prices.ts'
@@ -40,7 +40,10 @@ export interface RecoveredTasks {
   readonly unreadable: number
 }
 
-/** Each piece of the list is read whole before its tasks are adopted. While pieces have few tasks, the next one is twice as long. */
+/**
+ * Each piece of the list is read whole before its tasks are adopted. While pieces have few tasks, the next
+ * one is twice as long.
+ */
 const FIRST_PIECE_MS = 6 * 3_600_000
 const LONGEST_PIECE_MS = 48 * 3_600_000
 const FEW_ROWS = 10_000
@@ -48,10 +51,12 @@ const FEW_ROWS = 10_000
 const SLICE_TASKS = 500
 
 /**
- * Reads the list from the last charge of the ledger to the present and adopts what is missing. Posts whose answer was lost before the copy
- * was made are reconciled first. What another copy has posted until now is listed when the reading begins. When a task is younger than the quiet time, the list is read again after that time, because a post of
- * another copy may still arrive.
- * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws. What was adopted stays.
+ * Reads the list from the last charge of the ledger to the present and adopts what is missing. Posts whose
+ * answer was lost before the copy was made are reconciled first. What another copy has posted until now is
+ * listed when the reading begins. When a task is younger than the quiet time, the list is read again after
+ * that time, because a post of another copy may still arrive.
+ * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws. What
+ *   was adopted stays.
  */
 export async function recoverForgottenTasks(
   db: Database,
@@ -95,7 +100,10 @@ export async function recoverForgottenTasks(
   }
 }
 
-/** Reconciles until no post of the copy is unknown: its tasks are found, or proven missing by two scans, the second after the quiet time. */
+/**
+ * Reconciles until no post of the copy is unknown: its tasks are found, or proven missing by two scans, the
+ * second after the quiet time.
+ */
 async function settleUnknownPosts(
   db: Database,
   client: AppDataClient,
@@ -138,7 +146,8 @@ async function recoverPiece(
   )
   if (!isComplete) {
     throw new UnavailableError(
-      `The tasks that the service lists from ${range.from.toISOString()} on changed places each time they were read. ` +
+      `The tasks that the service lists from ${range.from.toISOString()} on changed places each time ` +
+        'they were read. ' +
         'What was read before stays; run `storerank recover` again.',
     )
   }

@@ -1,6 +1,7 @@
 /**
- * Before a process posts, it compares the newest tasks of the service's own list with the ledger, once an hour for all processes of a
- * database and once in each copy of it. A database that was restored from an older copy would pay again for what was bought since.
+ * Before a process posts, it compares the newest tasks of the service's own list with the ledger, once an
+ * hour for all processes of a database and once in each copy of it. A database that was restored from an
+ * older copy would pay again for what was bought since.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
@@ -29,7 +30,10 @@ import {
 } from './task-history.ts'
 
 const DAY_MS = 86_400_000
-/** A new database reads so many pages of the account's tasks, the newest first: 10 a minute are allowed (spec: Limits). */
+/**
+ * A new database reads so many pages of the account's tasks, the newest first: 10 a minute are allowed (spec:
+ * Limits).
+ */
 const PAGES_OF_A_NEW_DATABASE = 5
 /** So old is a check that is made again before posts wait for it. */
 const RENEW_MINUTES = 30
@@ -38,7 +42,8 @@ const RENEW_MINUTES = 30
 const checks = new WeakMap<Database, Promise<void>>()
 
 /**
- * Compares the list with the ledger, unless that was done in this database within the hour. What it finds stops posting, for all processes.
+ * Compares the list with the ledger, unless that was done in this database within the hour. What it finds
+ * stops posting, for all processes.
  * @throws what `listTaskIds` throws; UnavailableError when the list never stood still while it was read
  */
 export async function checkForRestore(
@@ -50,8 +55,8 @@ export async function checkForRestore(
 }
 
 /**
- * Does the same half an hour before it is due. For a process that takes all permits of the list for minutes: a check that becomes due
- * meanwhile would wait for one, and all posts for the check.
+ * Does the same half an hour before it is due. For a process that takes all permits of the list for minutes:
+ * a check that becomes due meanwhile would wait for one, and all posts for the check.
  * @throws what `checkForRestore` throws
  */
 export async function renewCheck(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
@@ -81,7 +86,8 @@ function checkOnce(db: Database, client: AppDataClient, signal?: AbortSignal): P
 async function check(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
   const state = await readRestoreState(db.sql)
   if (state.recoverFrom !== null) return
-  // Another copy may have posted until a moment ago, when this one took its place: nothing is clean before that is listed.
+  // Another copy may have posted until a moment ago, when this one took its place: nothing is clean before
+  // that is listed.
   if (!(await isChecked(db.sql, null))) await waitUntilListed(client, signal)
   const range = await rangeSinceLastCharge(client, state)
   const isForgotten =
@@ -131,14 +137,16 @@ async function listsForgotten(
   if (await namesForgotten(db.sql, installation, found)) return true
   if (isComplete) return false
   throw new UnavailableError(
-    'The tasks that the service lists changed places each time they were read, so nothing is posted before they are read again.',
+    'The tasks that the service lists changed places each time they were read, so nothing is posted ' +
+      'before they are read again.',
   )
 }
 
 /**
- * For a database without a single charge: whether another database bought for it. Tasks of another installation mean that this database may
- * replace the one that posted them, unless a person said that it stands apart. Tasks of its own installation may be those of its first
- * posts, whose answers have not come yet. Only a task that is unknown to the ledger was bought by another copy.
+ * For a database without a single charge: whether another database bought for it. Tasks of another
+ * installation mean that this database may replace the one that posted them, unless a person said that it
+ * stands apart. Tasks of its own installation may be those of its first posts, whose answers have not come
+ * yet. Only a task that is unknown to the ledger was bought by another copy.
  */
 async function standsIn(
   db: Database,
@@ -163,7 +171,10 @@ export interface Installation {
   readonly lastPostedAt: Date
 }
 
-/** The databases of storerank that posted the newest tasks of the account. Waits where the limit of the list is used up. */
+/**
+ * The databases of storerank that posted the newest tasks of the account. Waits where the limit of the list
+ * is used up.
+ */
 export async function readInstallations(
   client: AppDataClient,
   range: Range,

@@ -1,6 +1,7 @@
 /**
- * Searches in the service's database of listings, for the one who waits for the answer: through the budgets, the ledger and the call window
- * like everything that is bought (docs/protocol.md: Facts and decisions). It is sent at most once.
+ * Searches in the service's database of listings, for the one who waits for the answer: through the budgets,
+ * the ledger and the call window like everything that is bought (docs/protocol.md: Facts and decisions). It
+ * is sent at most once.
  */
 import { randomUUID } from 'node:crypto'
 import { recordAccountUsage } from '../account/usage.ts'
@@ -56,8 +57,9 @@ export interface SearchAnswer extends ListingSearchResult {
 }
 
 /**
- * @throws AccountError when no budget has room for it, or the account has no money; RateLimitedError when the call window or the account's
- *   minute is full; RejectedError when the service refuses the search; UnavailableError when its answer was lost; UnreadableError
+ * @throws AccountError when no budget has room for it, or the account has no money; RateLimitedError when the
+ *   call window or the account's minute is full; RejectedError when the service refuses the search;
+ *   UnavailableError when its answer was lost; UnreadableError
  */
 export async function searchListings(
   deps: SearchDeps,
@@ -110,7 +112,9 @@ async function begin(
   const post = await planCall(tx, { store, subject, project, estimateMicros })
   if ((await reviewPost(tx, post, budget)).isOverBudget) {
     throw new AccountError(
-      `The search may cost $${estimateMicros / 1_000_000}, which is more than is left: of MAX_USD_PER_DAY or MAX_USD_PER_MONTH, of the budget of ${JSON.stringify(project)}, or of the account. Nothing was sent. Raise the budget, or ask for fewer listings with limit=….`,
+      `The search may cost $${estimateMicros / 1_000_000}, which is more than is left: of ` +
+        `MAX_USD_PER_DAY or MAX_USD_PER_MONTH, of the budget of ${JSON.stringify(project)}, or of the ` +
+        'account. Nothing was sent. Raise the budget, or ask for fewer listings with limit=….',
       'account_money',
     )
   }
@@ -181,7 +185,9 @@ function failureOf(outcome: Exclude<ListingOutcome, { kind: 'done' }>, estimateM
       return new UnavailableError(`The search was not sent: ${outcome.reason}.`)
     case 'unknown':
       return new UnavailableError(
-        `The answer to the search was lost (${outcome.reason}). Whether it was charged is not known: $${estimateMicros / 1_000_000} stays reserved until \`storerank start\` or \`storerank run\` has found it in the service's list, or proven that it is not there.`,
+        `The answer to the search was lost (${outcome.reason}). Whether it was charged is not known: ` +
+          `$${estimateMicros / 1_000_000} stays reserved until \`storerank start\` or \`storerank run\` ` +
+          `has found it in the service's list, or proven that it is not there.`,
       )
     case 'failed':
       return new RejectedError(

@@ -1,6 +1,7 @@
 /**
- * Settling a post: each answer is matched to its task by the tag. Created tasks are facts and are recorded even when another runner
- * holds the post now. Failing and releasing tasks are decisions, and need the claim's token.
+ * Settling a post: each answer is matched to its task by the tag. Created tasks are facts and are recorded
+ * even when another runner holds the post now. Failing and releasing tasks are decisions, and need the
+ * claim's token.
  */
 import type { Database } from '../db/database.ts'
 import { adoptTasks, type CreatedTask, settleKnownPosts } from '../ledger/adopt.ts'
@@ -30,7 +31,10 @@ export interface SortedAnswers {
   readonly failed: readonly Refusal[]
   /** The service refuses the task for now: for money, the account or the pace. */
   readonly refused: readonly Refusal[]
-  /** The service does not post back this form: the tasks are posted again without a postback, and their results fetched. */
+  /**
+   * The service does not post back this form: the tasks are posted again without a postback, and their
+   * results fetched.
+   */
   readonly undelivered: readonly Refusal[]
 }
 

@@ -1,4 +1,7 @@
-/** The sweep packs planned tasks that have no post, enqueues posts that have no job, and marks posts whose answer is overdue. */
+/**
+ * The sweep packs planned tasks that have no post, enqueues posts that have no job, and marks posts whose
+ * answer is overdue.
+ */
 import type { Database, Transaction } from '../db/database.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { packTasks } from '../ledger/plan-tasks.ts'
@@ -13,7 +16,10 @@ export interface Swept {
   readonly ready: number
 }
 
-/** The oldest posts (ids ascend) are sent next. A younger one that lost its job is found when it is among them. */
+/**
+ * The oldest posts (ids ascend) are sent next. A younger one that lost its job is found when it is among
+ * them.
+ */
 const SWEPT_POSTS = 1_000
 
 /** `enqueuePosts` ignores a post whose job is waiting or going on. */

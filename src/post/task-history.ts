@@ -1,6 +1,7 @@
 /**
- * Reads the service's own list of the account's tasks: the only proof of what a POST with a lost answer did, and of what the service
- * charged for a task. Free of charge, but slow: 10 pages of 1,000 rows a minute (spec: Limits).
+ * Reads the service's own list of the account's tasks: the only proof of what a POST with a lost answer did,
+ * and of what the service charged for a task. Free of charge, but slow: 10 pages of 1,000 rows a minute
+ * (spec: Limits).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RateLimitedError } from '../errors.ts'
@@ -29,8 +30,8 @@ export interface ScanOptions {
   /** Done before each page. */
   readonly beforePage?: () => Promise<void>
   /**
-   * A page that is refused, because other programs of the account have read all that a minute allows, is read after the pause. For a command
-   * that a person waits for; a job of the schedule comes again by itself.
+   * A page that is refused, because other programs of the account have read all that a minute allows, is read
+   * after the pause. For a command that a person waits for; a job of the schedule comes again by itself.
    */
   readonly waitsForLimit?: boolean | undefined
 }
@@ -38,8 +39,8 @@ export interface ScanOptions {
 /** The list has the tags of one month (spec: Task id history), and a month may have 28 days. */
 export const TAGS_KNOWN_DAYS = 27
 /**
- * How much is read on either side of what is asked for: a clock may have been set since, and what a dead runner wrote may arrive 20
- * minutes later (docs/protocol.md: What is not promised).
+ * How much is read on either side of what is asked for: a clock may have been set since, and what a dead
+ * runner wrote may arrive 20 minutes later (docs/protocol.md: What is not promised).
  */
 export const EDGE_MS = 30 * 60_000
 /** Rows that go to the database in one statement. */
@@ -52,12 +53,12 @@ const MAX_REFUSALS = 10
 const SECOND_MS = 1000
 
 /**
- * Reads all tasks that were posted within the range. A task that finishes while the pages are read moves to another page, so a
- * pass may miss it. The number of tasks in the range does not change: the scan is complete when it has seen as many different
- * ids as one pass counted rows.
+ * Reads all tasks that were posted within the range. A task that finishes while the pages are read moves to
+ * another page, so a pass may miss it. The number of tasks in the range does not change: the scan is complete
+ * when it has seen as many different ids as one pass counted rows.
  * @param range by the clock of the service; it ends at `listedTo` at the latest
- * @param keep takes from a row what the caller needs, so that the parameters of 200,000 tasks are not held in memory; null drops
- *   the row
+ * @param keep takes from a row what the caller needs, so that the parameters of 200,000 tasks are not held in
+ *   memory; null drops the row
  * @throws what `listTaskIds` throws
  */
 export async function scanTaskHistory<Kept>(
@@ -80,8 +81,8 @@ export async function scanTaskHistory<Kept>(
 }
 
 /**
- * Reads the newest tasks of ours, with all that were posted after them: those of some last part of the range. How much that is, is found by
- * single pages, so that it takes few of them however many tasks the range has.
+ * Reads the newest tasks of ours, with all that were posted after them: those of some last part of the range.
+ * How much that is, is found by single pages, so that it takes few of them however many tasks the range has.
  * @param guess when the newest task of ours was posted, as far as we know
  * @param keep takes from a task of ours what the caller needs; null for every other one
  * @returns what was kept; nothing only when the range has no task of ours
@@ -183,7 +184,8 @@ export function toCreated(
   row: Pick<TaskIdRow, 'id' | 'tag' | 'datetimeDone' | 'costMicros'>,
 ): CreatedTask | null {
   const tag = parseTag(row.tag)
-  // The list has the cost of a finished task after its refund; our refund is booked when the result is stored.
+  // The list has the cost of a finished task after its refund; our refund is booked when the result is
+  // stored.
   const costMicros = row.datetimeDone === null ? row.costMicros : null
   return tag && { taskId: tag.taskId, attempt: tag.attempt, serviceId: row.id, costMicros }
 }

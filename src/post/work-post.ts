@@ -1,4 +1,7 @@
-/** Works one post from claim to settlement (docs/protocol.md: The way of a post). A POST of tasks is never repeated here or below. */
+/**
+ * Works one post from claim to settlement (docs/protocol.md: The way of a post). A POST of tasks is never
+ * repeated here or below.
+ */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -38,8 +41,9 @@ const SETTLE_ATTEMPTS = 5
 /**
  * Works one post.
  * @param signal aborts the waiting for a permit; what was sent is always settled
- * @throws UnavailableError when it was not sent, or the service's list could not be read before, and can be tried again; AccountError when the service refuses the account;
- *   RejectedError when it does not know the endpoint
+ * @throws UnavailableError when it was not sent, or the service's list could not be read before, and can be
+ *   tried again; AccountError when the service refuses the account; RejectedError when it does not know the
+ *   endpoint
  */
 export async function workPost(deps: PostDeps, postId: string, signal: AbortSignal): Promise<PostResult> {
   for (;;) {
@@ -75,7 +79,10 @@ async function holdOnTrouble({ db }: PostDeps, postId: string, ask: () => Promis
   }
 }
 
-/** A post whose claim may not have been committed is not sent. If the claim was committed after all, its token releases the post. */
+/**
+ * A post whose claim may not have been committed is not sent. If the claim was committed after all, its token
+ * releases the post.
+ */
 async function claimOrRelease(deps: PostDeps, postId: string): Promise<Claim> {
   const token = randomUUID()
   try {
@@ -104,7 +111,10 @@ async function sendPost(deps: PostDeps, post: ClaimedPost): Promise<PostOutcome>
   return outcome
 }
 
-/** Releases the post on proof that nothing was created. Returns the pause before the next claim; null when the answer is to be settled. */
+/**
+ * Releases the post on proof that nothing was created. Returns the pause before the next claim; null when the
+ * answer is to be settled.
+ */
 async function handleRefusal(
   deps: PostDeps,
   post: ClaimedPost,
@@ -168,7 +178,10 @@ async function logTasks(
   if (duplicates > 0) await logDuplicates(db.sql, log, answers)
 }
 
-/** When single tasks are refused for money or the account, the next posts would be refused too; those refused for pace only wait. */
+/**
+ * When single tasks are refused for money or the account, the next posts would be refused too; those refused
+ * for pace only wait.
+ */
 function throwForRefusedTasks(answers: readonly { statusCode: number; message: string }[]): void {
   for (const { statusCode, message } of answers) {
     const cause = classifyStatus(statusCode)

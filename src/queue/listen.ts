@@ -7,7 +7,8 @@ import type { ListenAddress } from '../listen-address.ts'
 import type { JobContext } from './job.ts'
 
 /**
- * Begins to take webhooks, before anything is posted that could bring one. Null without an address or POSTBACK_URL.
+ * Begins to take webhooks, before anything is posted that could bring one. Null without an address or
+ * POSTBACK_URL.
  * @throws ConfigurationError when it cannot listen there
  */
 export async function listen(job: JobContext, address: ListenAddress | null): Promise<Receiver | null> {

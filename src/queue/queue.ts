@@ -1,6 +1,7 @@
 /**
- * pg-boss carries the work: distribution over runners, retry with back-off, take-over from dead workers. Our tables carry the
- * truth, so a lost job is only enqueued again, and a job that comes twice finds nothing to do.
+ * pg-boss carries the work: distribution over runners, retry with back-off, take-over from dead workers. Our
+ * tables carry the truth, so a lost job is only enqueued again, and a job that comes twice finds nothing to
+ * do.
  */
 import { createHash } from 'node:crypto'
 import { type Job as BossJob, PgBoss } from 'pg-boss'
@@ -35,7 +36,10 @@ export interface Queue {
   enqueueDeliveries(tx: Transaction, channelIds: readonly number[]): Promise<void>
   /** Handlers of one queue, `concurrency` at once in this process. */
   work<Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>): Promise<void>
-  /** Completes a job inside the transaction that stores its data, which fails unless exactly this attempt was completed. */
+  /**
+   * Completes a job inside the transaction that stores its data, which fails unless exactly this attempt was
+   * completed.
+   */
   completeFetch(tx: Transaction, job: QueueJob<'fetch'>): Promise<void>
   /** Jobs of posts and results that have not ended, over all runners; or those of one queue. */
   countOpen(name?: QueueName): Promise<number>
@@ -47,7 +51,10 @@ export interface Queue {
 const EXPIRE_S = 6 * 3600
 /** Where notifications do not come through, such as behind a pooler of transactions. */
 const POLL_S = 2
-/** One worker of each queue looks for what no notification announces: jobs that are tried again after a while, or were handed on. */
+/**
+ * One worker of each queue looks for what no notification announces: jobs that are tried again after a while,
+ * or were handed on.
+ */
 const SCOUT_S = 20
 /** The other workers are woken by notifications, by the scout and by each other. */
 const IDLE_S = 600
@@ -132,8 +139,9 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
 }
 
 /**
- * Starts workers of one queue, each with a job at a time. The first one stays; another is started when all that there are have a job, and they
- * end some seconds after the last job, because a notification wakes all workers that there are, and each asks the database.
+ * Starts workers of one queue, each with a job at a time. The first one stays; another is started when all
+ * that there are have a job, and they end some seconds after the last job, because a notification wakes all
+ * workers that there are, and each asks the database.
  */
 async function workQueue<Name extends QueueName>(
   boss: PgBoss,

@@ -1,5 +1,6 @@
 /**
- * A runner: the handlers of the queues in one process. Any number of them share one database; none is special.
+ * A runner: the handlers of the queues in one process. Any number of them share one database; none is
+ * special.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliverChannel } from '../alerts/deliver.ts'
@@ -146,7 +147,8 @@ function jobHandler(context: JobContext, jobs: readonly Job[]) {
         await recordMissedRun(context.db, job.name, slot, 'Another run of the job was going on.')
     } catch (error) {
       context.log.error({ job: job.name, slot, jobId: queued.id, err: error }, 'job failed')
-      // A refusal of the service or of a setting would repeat. After a stop, or trouble of the database, pg-boss tries again.
+      // A refusal of the service or of a setting would repeat. After a stop, or trouble of the database,
+      // pg-boss tries again.
       if (!(error instanceof StorerankError) || error instanceof UnavailableError) throw error
     }
   }

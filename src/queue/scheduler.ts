@@ -1,7 +1,7 @@
 /**
- * The schedule. Every minute each runner looks which slots of which jobs have begun, and enqueues (job, slot), which the database
- * accepts once. The time is the database's: a runner whose clock is wrong, jumps or stood still enqueues the same. Slots that passed
- * while no runner was there are recorded as missed.
+ * The schedule. Every minute each runner looks which slots of which jobs have begun, and enqueues (job,
+ * slot), which the database accepts once. The time is the database's: a runner whose clock is wrong, jumps or
+ * stood still enqueues the same. Slots that passed while no runner was there are recorded as missed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTask, type ScheduledTask } from 'node-cron'
@@ -20,7 +20,10 @@ import {
 } from './job.ts'
 
 export interface Scheduler {
-  /** Rejects with a ConfigurationError when a newer storerank has migrated the database; the schedule has then ended. */
+  /**
+   * Rejects with a ConfigurationError when a newer storerank has migrated the database; the schedule has then
+   * ended.
+   */
   readonly ended: Promise<void>
   /** How long ago it looked which jobs are due, or tried to; it does so every minute. */
   sinceLookMs(): number
@@ -43,12 +46,15 @@ const MISSED_AT_MOST = 1_000
 const MISSED_REASON = 'No runner was there to start it.'
 /** How soon it looks again after a failure, such as a lost database. */
 const LOOK_AGAIN_MS = 5_000
-/** What failed while the service or the database was away is done soon after, and not at the next slot, which may be a week away. */
+/**
+ * What failed while the service or the database was away is done soon after, and not at the next slot, which
+ * may be a week away.
+ */
 const REPEAT_FAILED_EVERY_MINUTES = 10
 
 /**
- * Looks at once, which catches up and repeats a job whose last run failed, and then every minute until it is stopped. Every tenth minute
- * repeats what has failed since.
+ * Looks at once, which catches up and repeats a job whose last run failed, and then every minute until it is
+ * stopped. Every tenth minute repeats what has failed since.
  * @param readNow the clock that slots go by
  */
 export async function startScheduler(
@@ -100,7 +106,8 @@ export function listNextTicks(jobs: readonly Job[]): { job: string; at: Date | n
 /**
  * Pure: which slot of a job is due, and which are missed, since the look before.
  * @param matches node-cron's own reading of the schedule
- * @param after the look before, or the latest slot on record; null when there is none: then nothing was missed
+ * @param after the look before, or the latest slot on record; null when there is none: then nothing was
+ *   missed
  */
 export function findDueAndMissedSlots(
   catchUp: Job['catchUp'],
@@ -183,8 +190,8 @@ async function readClock(db: Database): Promise<Date> {
 }
 
 /**
- * The latest recorded slot of each job. Runs by hand are left out: they are recorded under their own instant, which is no whole
- * minute. So are slots in the future, which a clock that was ahead has recorded.
+ * The latest recorded slot of each job. Runs by hand are left out: they are recorded under their own instant,
+ * which is no whole minute. So are slots in the future, which a clock that was ahead has recorded.
  */
 async function readLatestSlots(
   db: Database,
@@ -192,7 +199,8 @@ async function readLatestSlots(
   now: Date,
 ): Promise<Map<string, { readonly slot: Date; readonly hasFailed: boolean }>> {
   const rows = await db.sql<{ job: string; slot: Date; hasFailed: boolean }[]>`
-    select j.job, r.slot, r.state = 'failed' as "hasFailed" from unnest(${jobs.map((job) => job.name)}::text[]) as j (job)
+    select j.job, r.slot, r.state = 'failed' as "hasFailed"
+      from unnest(${jobs.map((job) => job.name)}::text[]) as j (job)
     cross join lateral (
       select slot, state from job_run r
       where r.job = j.job and r.slot <= ${now} and r.slot = date_trunc('minute', r.slot)

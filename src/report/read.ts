@@ -103,7 +103,8 @@ async function readProject(
   if (project !== undefined) return project
   const names = rows.map((row) => row.name)
   throw new ConfigurationError(
-    `There is no project ${JSON.stringify(name)}.${didYouMean(name, names)} Projects: ${names.join(', ') || 'none'}.`,
+    `There is no project ${JSON.stringify(name)}.${didYouMean(name, names)} Projects: ` +
+      `${names.join(', ') || 'none'}.`,
   )
 }
 
@@ -113,7 +114,8 @@ async function requireTag(tx: Transaction, project: string, tag: string): Promis
   const tags = known.map((row) => row.tag)
   if (tags.includes(tag)) return
   throw new ConfigurationError(
-    `No keyword or chart of ${project} has the tag ${JSON.stringify(tag)}.${didYouMean(tag, tags)} Tags: ${tags.join(', ') || 'none'}.`,
+    `No keyword or chart of ${project} has the tag ${JSON.stringify(tag)}.${didYouMean(tag, tags)} ` +
+      `Tags: ${tags.join(', ') || 'none'}.`,
   )
 }
 

@@ -75,7 +75,8 @@ const PROBLEMS_COUNTED = 1_000
  * to mend.
  */
 export async function readProblems(db: Database, limit: number): Promise<Problems> {
-  const watches = db.sql`select concat_ws(' ', watch_table, watch_id, project, store, subject) as about, message`
+  const watches = db.sql`select concat_ws(' ', watch_table, watch_id, project, store, subject) as about,
+    message`
   const lines = await db.sql<(ProblemLine & { total: number })[]>`
     select about, message, count(*) over () as total from (
       select about, message, 1 as place from (

@@ -36,8 +36,8 @@ const LONGEST_NAME_BYTES = 200
 const HEAD_BYTES = 4096
 
 /**
- * @throws ConfigurationError when the folder cannot be written or the logo is none; when pages could not be made or written, what kept
- *   the first of them, after the others were written
+ * @throws ConfigurationError when the folder cannot be written or the logo is none; when pages could not be
+ *   made or written, what kept the first of them, after the others were written
  */
 export async function writeReports(
   db: Database,

@@ -7,7 +7,9 @@ import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync
 import { takeLock } from './lock.ts'
 import type { Store, TaskFunction } from './offers.ts'
 
-/** The webhooks of a task, named as the parameters that ask for them and as the failed-task list names them. */
+/**
+ * The webhooks of a task, named as the parameters that ask for them and as the failed-task list names them.
+ */
 export const HOOKS = ['pingback_url', 'postback_url'] as const
 export type Hook = (typeof HOOKS)[number]
 
@@ -22,8 +24,9 @@ export type DeliveryFailure = {
 }
 
 /**
- * A task as it was posted; `parameters` are those of the request, untouched. What it will find is known by then,
- * because rankings are a function of the day: `results`, `refundMicros` and `failure` count from `doneAtMs` on.
+ * A task as it was posted; `parameters` are those of the request, untouched. What it will find is known by
+ * then, because rankings are a function of the day: `results`, `refundMicros` and `failure` count from
+ * `doneAtMs` on.
  */
 export type PostedTask = {
   id: string
@@ -51,8 +54,9 @@ export type PostedTask = {
 }
 
 /**
- * One line. The tasks of one POST share a line, so that a torn one loses all of them or none; `login` has posted
- * them. `sent` is the end of a webhook, with its failure if it failed; `resent` makes a task's webhooks due again.
+ * One line. The tasks of one POST share a line, so that a torn one loses all of them or none; `login` has
+ * posted them. `sent` is the end of a webhook, with its failure if it failed; `resent` makes a task's
+ * webhooks due again.
  */
 export type Entry =
   | { kind: 'posted'; login: string; tasks: readonly PostedTask[] }
@@ -61,7 +65,9 @@ export type Entry =
   | { kind: 'resent'; id: string }
 
 export type Books = {
-  /** Adds an entry, which reaches the file with the next flush, at the latest when the current work yields. */
+  /**
+   * Adds an entry, which reaches the file with the next flush, at the latest when the current work yields.
+   */
   append(entry: Entry): void
   /** Puts everything appended into the file; returns when the operating system has it. */
   flush(): void
@@ -70,7 +76,10 @@ export type Books = {
 
 const NEWLINE = 10
 
-/** Replays the entries, and returns the length of the file without a torn end. Throws on a bad line in the middle. */
+/**
+ * Replays the entries, and returns the length of the file without a torn end. Throws on a bad line in the
+ * middle.
+ */
 const replayFile = (file: string, replay: (entry: Entry) => void): number => {
   const bytes = readFileSync(file)
   let start = 0
@@ -87,7 +96,10 @@ const replayFile = (file: string, replay: (entry: Entry) => void): number => {
   return start
 }
 
-/** Opens the books in a file, after giving every entry to `replay`. Throws StateInUseError when they are open elsewhere. */
+/**
+ * Opens the books in a file, after giving every entry to `replay`. Throws StateInUseError when they are open
+ * elsewhere.
+ */
 const openFile = (file: string, replay: (entry: Entry) => void): Books => {
   const unlock = takeLock(`${file}.lock`)
   const length = existsSync(file) ? replayFile(file, replay) : 0

@@ -1,6 +1,7 @@
 /**
- * The apps of a store: thousands of invented ones, the same for the same seed, the flagship apps, and the real
- * apps of a catalogue file when there is one. Finds apps by word and by id; says nothing about their order.
+ * The apps of a store: thousands of invented ones, the same for the same seed, the flagship apps, and the
+ * real apps of a catalogue file when there is one. Finds apps by word and by id; says nothing about their
+ * order.
  */
 
 import { ANCHORS, type Anchor } from './anchors.ts'
@@ -40,7 +41,9 @@ export type Catalogue = {
   flagships(): readonly App[]
 }
 
-/** Enough that a head word finds more than the default depth of either store, and few enough to start fast. */
+/**
+ * Enough that a head word finds more than the default depth of either store, and few enough to start fast.
+ */
 const APPS_PER_TOPIC = 180
 /** The best-rated app of a store has about this many votes. */
 const MOST_VOTES = 4_000_000

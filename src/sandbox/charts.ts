@@ -1,6 +1,6 @@
 /**
- * The charts of a store: the apps of a collection, drifting by a few places from day to day. A pure function of
- * (seed, collection, category, location, day).
+ * The charts of a store: the apps of a collection, drifting by a few places from day to day. A pure function
+ * of (seed, collection, category, location, day).
  */
 
 import type { App, Catalogue } from './catalogue.ts'
@@ -9,7 +9,10 @@ import { fraction, hashText, mix } from './hash.ts'
 import type { Store } from './offers.ts'
 import { remember } from './remember.ts'
 
-/** Which chart, and where and when. `day` counts UTC days since 1970; without a category it is that of the whole store. */
+/**
+ * Which chart, and where and when. `day` counts UTC days since 1970; without a category it is that of the
+ * whole store.
+ */
 type Chart = { collection: string; category?: string; ageRating?: string; locationCode: number; day: number }
 
 /** The apps of a chart, best first; empty when the store has none. */

@@ -69,7 +69,10 @@ const requireTasks = (body: unknown): readonly unknown[] => {
   return body
 }
 
-/** Endpoints that take one object take it bare, or as the only element of an array (spec: Endpoints says both). */
+/**
+ * Endpoints that take one object take it bare, or as the only element of an array (spec: Endpoints says
+ * both).
+ */
 const requireOne = (body: unknown): unknown => {
   if (isRecord(body)) return body
   if (Array.isArray(body) && body.length > 1) throw new Refusal(40000)

@@ -1,4 +1,6 @@
-/** The envelope around every answer, with counts and costs that are always right (spec: Response envelope). */
+/**
+ * The envelope around every answer, with counts and costs that are always right (spec: Response envelope).
+ */
 
 import { type Code, type Codes, FIRST_ERROR_CODE } from './codes.ts'
 import { toUsd } from './prices.ts'

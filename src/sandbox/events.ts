@@ -1,6 +1,6 @@
 /**
- * What happens to apps on a day, beyond the drift of the stores: launches, releases, climbs and falls. Other apps stay as they are,
- * but for the places that these take from them.
+ * What happens to apps on a day, beyond the drift of the stores: launches, releases, climbs and falls. Other
+ * apps stay as they are, but for the places that these take from them.
  */
 
 import { readFileSync } from 'node:fs'

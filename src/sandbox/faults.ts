@@ -1,6 +1,7 @@
 /**
- * Trouble on demand, by kind and rate. The same seed and the same order of calls give the same trouble. Faults
- * change what a caller sees and how a task ends, never the books: what was created is charged, and id_list has it.
+ * Trouble on demand, by kind and rate. The same seed and the same order of calls give the same trouble.
+ * Faults change what a caller sees and how a task ends, never the books: what was created is charged, and
+ * id_list has it.
  */
 
 import { z } from 'zod'
@@ -59,9 +60,15 @@ const FAULTS = {
   halfBody: Fault,
   /** The page of a gateway instead of JSON, before or after the work. */
   notJson: Fault,
-  /** The answer comes `ms` later (default 2,000); the work is done at the beginning or at the end of that time. */
+  /**
+   * The answer comes `ms` later (default 2,000); the work is done at the beginning or at the end of that
+   * time.
+   */
   slow: Fault,
-  /** The clock jumps ahead by `ms` (default 500) and stays there; by a minute in all, `clockOffsetMs` sets more. */
+  /**
+   * The clock jumps ahead by `ms` (default 500) and stays there; by a minute in all, `clockOffsetMs` sets
+   * more.
+   */
   clockJump: Fault,
   /** A posted task gets 40210. */
   insufficientFunds: Fault,
@@ -84,9 +91,14 @@ const FAULTS = {
   duplicateRow: Fault,
   /** A result, fetched or posted back, has the id of another task. */
   wrongId: Fault,
-  /** A result, fetched or posted back, is all that another task of the same function found, under the id that was asked for. */
+  /**
+   * A result, fetched or posted back, is all that another task of the same function found, under the id that
+   * was asked for.
+   */
   otherAnswer: Fault,
-  /** A search, a chart or reviews, fetched or posted back, lacks the second half of the items that it counts. */
+  /**
+   * A search, a chart or reviews, fetched or posted back, lacks the second half of the items that it counts.
+   */
   shortList: Fault,
   /** A webhook is not sent and listed as failed. */
   webhookUnsent: Fault,
@@ -164,8 +176,8 @@ const JUMPED_AT_MOST_MS = 60_000
 export type Trouble = { kind: CallFault; when: 'before' | 'after'; ms: number; noise: number }
 
 /**
- * Reads faults as a command line gives them: `http500=0.05,slow=0.1`, `all=0.05`, or the JSON of FaultSettings.
- * Throws a ZodError or SyntaxError on anything else.
+ * Reads faults as a command line gives them: `http500=0.05,slow=0.1`, `all=0.05`, or the JSON of
+ * FaultSettings. Throws a ZodError or SyntaxError on anything else.
  */
 export const parseFaults = (text: string): FaultSettings => {
   if (text.trimStart().startsWith('{')) return FaultSettings.parse(JSON.parse(text))

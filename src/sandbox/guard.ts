@@ -1,4 +1,7 @@
-/** Checks every call below /v3, and the control of the sandbox, before it is answered: the login, the call limits, the requests at once. */
+/**
+ * Checks every call below /v3, and the control of the sandbox, before it is answered: the login, the call
+ * limits, the requests at once.
+ */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -1,7 +1,7 @@
 /**
- * The sandbox as a process of its own. It reads its options as one line of JSON from standard input, so that no
- * password stands in a process list, writes where it listens into the announce file, and leaves when nobody has
- * asked for anything for a while.
+ * The sandbox as a process of its own. It reads its options as one line of JSON from standard input, so that
+ * no password stands in a process list, writes where it listens into the announce file, and leaves when
+ * nobody has asked for anything for a while.
  */
 
 import { renameSync, writeFileSync } from 'node:fs'

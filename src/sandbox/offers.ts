@@ -1,4 +1,7 @@
-/** What the service offers: stores, functions, the depth that each may be asked for, and the forms of its results. */
+/**
+ * What the service offers: stores, functions, the depth that each may be asked for, and the forms of its
+ * results.
+ */
 
 import type { Deviations } from './deviations.ts'
 

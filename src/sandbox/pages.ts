@@ -37,7 +37,8 @@ const showCard = (app: App, view: View, place: number): string => {
     `<div role="listitem" data-docid="${escapeHtml(app.id)}" data-place="${place}">`,
     `<a href="${escapeHtml(appUrl('android_store', app, view))}"><img src="${escapeHtml(icon)}" alt="">`,
     `<span class="title">${escapeHtml(app.title)}</span></a>`,
-    `<a class="developer" href="${escapeHtml(developerUrl('android_store', app))}">${escapeHtml(app.developer)}</a>`,
+    '<a class="developer" ' +
+      `href="${escapeHtml(developerUrl('android_store', app))}">${escapeHtml(app.developer)}</a>`,
     `<span aria-label="Rated ${rating.value} stars out of five">${rating.value}</span>`,
     `<span class="price">${escapeHtml(price.displayed_price)}</span></div>`,
   ].join('')

@@ -278,7 +278,9 @@ const createTask = (
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Makes the function that takes the tasks of one offer: it answers one task each, in the order of posting. */
+/**
+ * Makes the function that takes the tasks of one offer: it answers one task each, in the order of posting.
+ */
 export const buildTaskTaker = (offer: Offer, service: PostingService) => {
   const { deviations, makeId } = service
   const schema = schemaOf(offer, deviations)

@@ -4,7 +4,9 @@ import type { Offer } from './offers.ts'
 
 export type Priority = 1 | 2
 
-/** Price of one billing unit of a posted task, by function; also of functions that this sandbox lists only. */
+/**
+ * Price of one billing unit of a posted task, by function; also of functions that this sandbox lists only.
+ */
 export const POST_PRICES_MICROS: Record<string, { normal: number; high: number }> = {
   app_info: { normal: 600, high: 1200 },
   app_list: { normal: 1200, high: 2400 },

@@ -1,4 +1,7 @@
-/** The two lists that take a query: a query that breaks a rule is a task answer with 40501 and the name of its field. */
+/**
+ * The two lists that take a query: a query that breaks a rule is a task answer with 40501 and the name of its
+ * field.
+ */
 
 import type { z } from 'zod'
 import type { TaskAnswer } from './envelope.ts'

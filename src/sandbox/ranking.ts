@@ -1,6 +1,6 @@
 /**
- * Rankings that a store could have: stable within a day, drifting by a few places from day to day, related but
- * different from place to place. A pure function of (seed, store, keyword, location, language, day).
+ * Rankings that a store could have: stable within a day, drifting by a few places from day to day, related
+ * but different from place to place. A pure function of (seed, store, keyword, location, language, day).
  */
 
 import { ANCHORS } from './anchors.ts'
@@ -176,7 +176,10 @@ const scoreApp = (app: App, match: number, pairHash: number, placeHash: number, 
   0.4 * fraction(mix(pairHash, placeHash)) +
   0.1 * wave(day, pairHash)
 
-/** The organic rank that a flagship app takes: its own middle of the band, give or take a few places by day and place. */
+/**
+ * The organic rank that a flagship app takes: its own middle of the band, give or take a few places by day
+ * and place.
+ */
 const placeOfAnchor = (app: App, keywordHash: number, placeHash: number, day: number): number => {
   const [best, worst] = app.anchor?.band ?? [1, 1]
   const pairHash = mix(app.hash, keywordHash)

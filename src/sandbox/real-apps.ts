@@ -1,4 +1,7 @@
-/** Reads a catalogue file of real apps: CSV with the columns app_id, title, genre, rating, ratings_count, price_usd. */
+/**
+ * Reads a catalogue file of real apps: CSV with the columns app_id, title, genre, rating, ratings_count,
+ * price_usd.
+ */
 
 import { readFileSync } from 'node:fs'
 import { parse } from 'csv-parse/sync'

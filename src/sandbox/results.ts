@@ -1,4 +1,7 @@
-/** Results: what a task found, as `task_get` gives it in each form. The same task gives the same result for ever. */
+/**
+ * Results: what a task found, as `task_get` gives it in each form. The same task gives the same result for
+ * ever.
+ */
 
 import type { App, Catalogue } from './catalogue.ts'
 import { buildCatalogue } from './catalogue.ts'
@@ -44,7 +47,10 @@ type Question = {
 export type Answers = {
   /** The apps of each store. */
   stores: Record<Store, { catalogue: Catalogue }>
-  /** How many results come back, as they are billed: never more than the depth asked for; 0 when the store finds nothing. */
+  /**
+   * How many results come back, as they are billed: never more than the depth asked for; 0 when the store
+   * finds nothing.
+   */
   count(question: Question): number
   /** The element of `result` in a form; only for a question of which `count` is not 0. */
   show(question: Question, form: Form): Record<string, unknown>
@@ -62,7 +68,10 @@ const viewOf = (question: Question): View => ({
   day: dayOf(question.doneAtMs),
 })
 
-/** Items that are no organic results, each behind `after` organic ones: on top of the depth, and billed like any result. */
+/**
+ * Items that are no organic results, each behind `after` organic ones: on top of the depth, and billed like
+ * any result.
+ */
 const findExtras = (
   question: Question,
   ranked: readonly App[],
@@ -263,7 +272,10 @@ const buildAnswers = (
  */
 const invented = remember<Answers>(2)
 
-/** Opens both stores of a seed, with real apps for the ios_store if there are any, and with what happens to apps of both. */
+/**
+ * Opens both stores of a seed, with real apps for the ios_store if there are any, and with what happens to
+ * apps of both.
+ */
 export const openAnswers = (
   seed: number,
   realApps: readonly RealApp[],

@@ -30,11 +30,15 @@ import { Tasks } from './tasks.ts'
 import { answerInTrouble, sendJson } from './trouble.ts'
 import { Webhooks } from './webhooks.ts'
 
-/** A running sandbox. `instance` is another one for every start; `idleMs` is the time since the last request. */
+/**
+ * A running sandbox. `instance` is another one for every start; `idleMs` is the time since the last request.
+ */
 export type Sandbox = { url: string; instance: string; idleMs(): number; close(): Promise<void> }
 
 const HOST = '127.0.0.1'
-/** How often the sandbox looks whether tasks are done, so that webhooks are sent without a call from a client. */
+/**
+ * How often the sandbox looks whether tasks are done, so that webhooks are sent without a call from a client.
+ */
 const LOOK_EVERY_MS = 50
 
 /** Ends what is due by now, and sends the webhooks of it. */
@@ -67,7 +71,10 @@ const addEndpoints = (
   }
 }
 
-/** The control of the faults, for the owner of the account: what they are and how often each struck, and other ones. */
+/**
+ * The control of the faults, for the owner of the account: what they are and how often each struck, and other
+ * ones.
+ */
 const addControl = (app: FastifyInstance, { faults }: Service, isKnown: LoginCheck): void => {
   const show = () => ({ faults: faults.settings, struck: faults.struck, clockOffsetMs: faults.clockOffsetMs })
   app.get('/faults', (request, reply) => (isKnown(request, reply) ? show() : reply))
@@ -80,7 +87,10 @@ const addControl = (app: FastifyInstance, { faults }: Service, isKnown: LoginChe
   })
 }
 
-/** Errors as the service shows them: a request that cannot be read is refused with 200, a fault of our own is 500. */
+/**
+ * Errors as the service shows them: a request that cannot be read is refused with 200, a fault of our own is
+ * 500.
+ */
 const showErrors = (app: FastifyInstance, { wrapRefusal }: Envelope): void => {
   const refuse = (reply: FastifyReply, code: Code, httpStatus = 200) =>
     sendJson(reply, wrapRefusal(code), httpStatus)
@@ -144,9 +154,9 @@ const listen = async (build: () => FastifyInstance, options: Options): Promise<F
 }
 
 /**
- * Starts a sandbox in this process. `now` is its clock, in milliseconds since 1970. Throws a ZodError on options
- * that break a rule, StateInUseError when the state file is open elsewhere, and the system's error on a port in
- * use that was asked for strictly.
+ * Starts a sandbox in this process. `now` is its clock, in milliseconds since 1970. Throws a ZodError on
+ * options that break a rule, StateInUseError when the state file is open elsewhere, and the system's error on
+ * a port in use that was asked for strictly.
  */
 export const startSandbox = async (input: OptionsInput & { now?: () => number } = {}): Promise<Sandbox> => {
   const { now: hostNow = Date.now, ...chosen } = input

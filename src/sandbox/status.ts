@@ -24,7 +24,10 @@ const OTHER_APIS = [
   { api: 'on_page', status: 'ok', endpoints: showEndpoints({}) },
 ]
 
-/** The records of the status endpoint. `said` is what it has been told to say, `longestWaitMs` that of a webhook. */
+/**
+ * The records of the status endpoint. `said` is what it has been told to say, `longestWaitMs` that of a
+ * webhook.
+ */
 export const showStatus = (said: Said, longestWaitMs: number, deviations: Deviations) => {
   const isLate = longestWaitMs > LATE_WEBHOOK_MS
   const endpoints = showEndpoints({ ...(isLate && { 'postback/pingback': 'webhook_delay' }), ...said })

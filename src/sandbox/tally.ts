@@ -1,4 +1,6 @@
-/** Adds up amounts by name within the current period (a minute or a day, UTC); earlier periods are forgotten. */
+/**
+ * Adds up amounts by name within the current period (a minute or a day, UTC); earlier periods are forgotten.
+ */
 export class Tally {
   readonly #periodMs: number
   #period = 0

@@ -1,6 +1,6 @@
 /**
- * The life of tasks: posted and charged, done and refunded, told of by webhook, fetched. When a task is done is
- * computed from the times in the books, so that a restart changes nothing.
+ * The life of tasks: posted and charged, done and refunded, told of by webhook, fetched. When a task is done
+ * is computed from the times in the books, so that a restart changes nothing.
  */
 
 import type { Account } from './account.ts'
@@ -19,8 +19,8 @@ import type { Form, Offer } from './offers.ts'
 import { DAY_MS } from './timestamp.ts'
 
 /**
- * A task in the books. `due` are the webhooks still to be sent. A held task stays off the ready list until its
- * postback has failed.
+ * A task in the books. `due` are the webhooks still to be sent. A held task stays off the ready list until
+ * its postback has failed.
  */
 export type Task = PostedTask & { isFetched: boolean; isHeld: boolean; due: readonly Hook[] }
 
@@ -52,7 +52,10 @@ export class Tasks {
   readonly #account: Account
   readonly #books: Books
   readonly #byId = new Map<string, Task>()
-  /** By the day on which they were posted, in days since 1970: there may be a million, of which a list wants those of an hour. */
+  /**
+   * By the day on which they were posted, in days since 1970: there may be a million, of which a list wants
+   * those of an hour.
+   */
   readonly #byDay = new Map<number, Task[]>()
   /** Ids of tasks that another login has posted into the same books. */
   readonly #foreign = new Set<string>()
@@ -85,8 +88,8 @@ export class Tasks {
   }
 
   /**
-   * Ends every task whose time has come: gives back what it did not use, and puts it on the ready list. Returns
-   * those that have webhooks due.
+   * Ends every task whose time has come: gives back what it did not use, and puts it on the ready list.
+   * Returns those that have webhooks due.
    */
   settle(nowMs: number): Task[] {
     const ended = this.#unfinished.splice(0, this.#countDueBy(nowMs))
@@ -101,7 +104,10 @@ export class Tasks {
     return this.#byId.get(id)
   }
 
-  /** Another task of the same function, posted on the same day, that has found something else; undefined when there is none. */
+  /**
+   * Another task of the same function, posted on the same day, that has found something else; undefined when
+   * there is none.
+   */
   findOther({ id, store, function: fn, subject, postedAtMs }: Task): Task | undefined {
     return this.#byDay
       .get(dayOf(postedAtMs))
@@ -156,7 +162,10 @@ export class Tasks {
     this.#readyOf(task).delete(task.id)
   }
 
-  /** Notes how a webhook went: a delivered postback ends the task's time on the ready list, a failed one begins it. */
+  /**
+   * Notes how a webhook went: a delivered postback ends the task's time on the ready list, a failed one
+   * begins it.
+   */
   noteDelivery(task: Task, hook: Hook, failure?: DeliveryFailure): void {
     this.#record({ kind: 'sent', id: task.id, hook, ...(failure && { failure }) })
     if (task.isFetched) this.#readyOf(task).delete(task.id)
@@ -196,7 +205,10 @@ export class Tasks {
     this.#books.close()
   }
 
-  /** How many unfinished tasks are done by a moment; found by halving, because there may be a hundred thousand. */
+  /**
+   * How many unfinished tasks are done by a moment; found by halving, because there may be a hundred
+   * thousand.
+   */
   #countDueBy(timeMs: number): number {
     let low = 0
     let high = this.#unfinished.length

@@ -1,6 +1,7 @@
 /**
- * Tells clients that their tasks are done: pingbacks and postbacks, each at least once (a sandbox that stops while
- * one is under way sends it again after its next start). Bounded in number, in time and in what it reads.
+ * Tells clients that their tasks are done: pingbacks and postbacks, each at least once (a sandbox that stops
+ * while one is under way sends it again after its next start). Bounded in number, in time and in what it
+ * reads.
  */
 
 import { gzipSync } from 'node:zlib'
@@ -39,7 +40,9 @@ export class Webhooks {
   readonly #timeoutMs: number
   readonly #agent: Agent
   readonly #limit: LimitFunction
-  /** What is to be sent or under way, by task and hook, and since when; the one that waits longest in front. */
+  /**
+   * What is to be sent or under way, by task and hook, and since when; the one that waits longest in front.
+   */
   readonly #waiting = new Map<string, number>()
   #isClosed = false
 

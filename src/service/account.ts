@@ -18,11 +18,17 @@ import type { Transport } from './transport.ts'
 export interface UsagePeriod {
   /** Which period statistics are of, `yyyy-MM-dd` or `yyyy-MM-dd HH:mm`; null for limits. */
   readonly period: string | null
-  /** Of everything; null when not known. A limit of 0 is none, and null (docs/service.md: limits of the account). */
+  /**
+   * Of everything; null when not known. A limit of 0 is none, and null (docs/service.md: limits of the
+   * account).
+   */
   readonly total: number | null
   /** Of the app_data API alone; null when not known. */
   readonly totalAppData: number | null
-  /** By the path of keys inside `app_data`, such as `app_searches.task_get.advanced`; what is missing is not known. */
+  /**
+   * By the path of keys inside `app_data`, such as `app_searches.task_get.advanced`; what is missing is not
+   * known.
+   */
   readonly byCall: Readonly<Record<string, number>>
 }
 
@@ -68,7 +74,10 @@ export interface UserData {
   readonly moneyStatistics: UsageTable
   /** The whole price list as it stands; an entry without a cost is left out. */
   readonly prices: readonly PriceEntry[]
-  /** Price of one billing unit, micro-dollars; null when the price list does not say. The list makes no difference by store. */
+  /**
+   * Price of one billing unit, micro-dollars; null when the price list does not say. The list makes no
+   * difference by store.
+   */
   pricePerUnitMicros(fn: ServiceFunction, priority: Priority): number | null
 }
 
@@ -80,7 +89,9 @@ const MAX_PERIOD_LENGTH = 50
 
 const PRIORITY_KEYS = { 1: 'priority_normal', 2: 'priority_high' } as const
 
-/** Reads the account's data; `money` and `price` may stand beside `rates` (docs/service.md: user_data layout). */
+/**
+ * Reads the account's data; `money` and `price` may stand beside `rates` (docs/service.md: user_data layout).
+ */
 export async function getUserData(transport: Transport): Promise<UserData> {
   const reply = await transport.callFree({ kind: 'user_data', method: 'GET', path: PATH })
   const [row] = rowsOf(reply, CALL)

@@ -38,7 +38,9 @@ export function parseBody(body: Buffer, parse = parseJson): Envelope | null {
   }
 }
 
-/** The envelope of a free call, or the failure of the call. A call that is refused as a whole is a failure. */
+/**
+ * The envelope of a free call, or the failure of the call. A call that is refused as a whole is a failure.
+ */
 export function readAnswer(result: Delivered, parse = parseJson): Envelope | Failure {
   if (result.kind === 'broken') {
     return { kind: result.oversized ? 'oversized' : 'network', message: result.reason, statusCode: 0 }
@@ -74,8 +76,8 @@ function readHttpFailure(result: Answered, envelope: Envelope | null): Failure {
 }
 
 /**
- * Free calls carry one task, so its account, pace and server codes are those of the call. Codes about the task itself (pending,
- * expired, not found, …) are left to the caller.
+ * Free calls carry one task, so its account, pace and server codes are those of the call. Codes about the
+ * task itself (pending, expired, not found, …) are left to the caller.
  */
 function readCallFailure(result: Answered, envelope: Envelope): Failure | null {
   const { statusCode, tasks } = envelope

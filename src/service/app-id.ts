@@ -18,17 +18,26 @@ export function readAppId(value: unknown, store: Store): string | null {
   return typeof id === 'string' && FORMS[store].test(id) ? id : null
 }
 
-/** The store that an item is of, by its type: `ios_store_search_organic` or `app_store_…`, `android_store_info_organic` or `google_play_…`. */
+/**
+ * The store that an item is of, by its type: `ios_store_search_organic` or `app_store_…`,
+ * `android_store_info_organic` or `google_play_…`.
+ */
 export function storeOfType(type: string): Store {
   return /^(ios|app)_store_/.test(type) ? 'ios_store' : 'android_store'
 }
 
-/** Whether an item, by its type, is of the other store than that which was asked. A type that names no store is of any. */
+/**
+ * Whether an item, by its type, is of the other store than that which was asked. A type that names no store
+ * is of any.
+ */
 export function isOfOtherStore(type: string, asked: Store): boolean {
   return (asked === 'ios_store' ? /^(android_store|google_play)_/ : /^(ios|app)_store_/).test(type)
 }
 
-/** As `readAppId`, of the store that was asked: digits alone are the id of an app of the ios_store, and of none of the android_store. */
+/**
+ * As `readAppId`, of the store that was asked: digits alone are the id of an app of the ios_store, and of
+ * none of the android_store.
+ */
 export function readAskedAppId(value: unknown, asked: Store): string | null {
   const id = readAppId(value, asked)
   return id !== null && asked === 'android_store' && FORMS.ios_store.test(id) ? null : id

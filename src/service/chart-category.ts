@@ -1,6 +1,6 @@
 /**
- * The category of a chart with the age that its apps are for, as one text: `family, ages_6_8`. A target has it so, and whatever shows or
- * tells apart the categories of charts shows and tells apart both.
+ * The category of a chart with the age that its apps are for, as one text: `family, ages_6_8`. A target has
+ * it so, and whatever shows or tells apart the categories of charts shows and tells apart both.
  */
 
 import { AGE_RATINGS, type AgeRating } from './functions.ts'

@@ -43,20 +43,20 @@ import { type FreeCall, type Reply, type SendWindow, Transport, type TransportOp
 import { type ResendAnswer, resendWebhooks } from './webhooks.ts'
 
 /**
- * A client of the App Data Service. Every call checks its request first and throws a ConfigurationError with a
- * sentence for one that breaks a rule of the specification, before anything is sent.
+ * A client of the App Data Service. Every call checks its request first and throws a ConfigurationError with
+ * a sentence for one that breaks a rule of the specification, before anything is sent.
  *
- * Calls that cost nothing are repeated with back-off while that may help, and then throw by what the caller does
- * next: AccountError, RateLimitedError, RejectedError, UnavailableError, UnreadableError. A POST of tasks is sent at
- * most once and never throws for what happens on the way: its outcome says what is known.
+ * Calls that cost nothing are repeated with back-off while that may help, and then throw by what the caller
+ * does next: AccountError, RateLimitedError, RejectedError, UnavailableError, UnreadableError. A POST of
+ * tasks is sent at most once and never throws for what happens on the way: its outcome says what is known.
  */
 export class AppDataClient {
   // Tasks
 
   /**
-   * Posts 1 to 100 tasks of one function in one request, at most once; they are charged when they are created. A task
-   * that breaks a rule is answered with 40501 and not sent. `send` says when bytes may leave, such as
-   * `{ deadlineMs: performance.now() + 10_000 }`.
+   * Posts 1 to 100 tasks of one function in one request, at most once; they are charged when they are
+   * created. A task that breaks a rule is answered with 40501 and not sent. `send` says when bytes may leave,
+   * such as `{ deadlineMs: performance.now() + 10_000 }`.
    */
   readonly postTasks: (
     store: Store,
@@ -65,7 +65,8 @@ export class AppDataClient {
     send: SendWindow,
   ) => Promise<PostOutcome>
   /**
-   * Searches the service's own database of listings, at most once; it is charged when it is answered. `parseListingResult` reads the result.
+   * Searches the service's own database of listings, at most once; it is charged when it is answered.
+   * `parseListingResult` reads the result.
    */
   readonly searchListings: (store: Store, query: ListingQuery, send: SendWindow) => Promise<ListingOutcome>
   /** Lists up to 1,000 tasks that are done and not fetched yet, oldest first; 20 calls a minute. */

@@ -67,7 +67,8 @@ export async function readServiceTime(transport: Transport): Promise<Date> {
   const { answeredAt } = await transport.callFree(ERRORS_CALL)
   if (answeredAt !== null) return answeredAt
   throw new UnreadableError(
-    `${ERRORS_CALL.method} ${ERRORS_CALL.path} was answered without a date, so the service's clock is unknown.`,
+    `${ERRORS_CALL.method} ${ERRORS_CALL.path} was answered without a date, so the service's clock is ` +
+      'unknown.',
     'date',
   )
 }

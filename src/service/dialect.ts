@@ -1,6 +1,7 @@
 /**
- * What the service calls the two stores in its paths. The specification and storerank say `ios_store` and `android_store`; the service as it
- * is sold says `apple` and `google`. A path is turned into the service's words where a request leaves, and back where an answer names one.
+ * What the service calls the two stores in its paths. The specification and storerank say `ios_store` and
+ * `android_store`; the service as it is sold says `apple` and `google`. A path is turned into the service's
+ * words where a request leaves, and back where an answer names one.
  */
 
 import type { Store } from './functions.ts'
@@ -26,7 +27,8 @@ export interface Dialect {
 
 /**
  * How the service at an address speaks.
- * @param names what a person set; without it, those of the specification, except at the hosts where the service is known to be sold
+ * @param names what a person set; without it, those of the specification, except at the hosts where the
+ *   service is known to be sold
  */
 export function dialectOf(baseUrl: URL, names?: StoreNames): Dialect {
   const theirs = names ?? (HOSTS_AS_SOLD.includes(baseUrl.hostname) ? STORES_AS_SOLD : SPECIFIED)
@@ -53,7 +55,10 @@ function renameStore(path: string, names: Readonly<Record<string, string>>): str
   )
 }
 
-/** The store that an answer names, as the specification or the service as it is sold calls it; null for any other name. */
+/**
+ * The store that an answer names, as the specification or the service as it is sold calls it; null for any
+ * other name.
+ */
 export function storeOfName(name: unknown): Store | null {
   const stores = Object.keys(SPECIFIED) as Store[]
   return stores.find((store) => name === SPECIFIED[store] || name === STORES_AS_SOLD[store]) ?? null

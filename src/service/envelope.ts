@@ -41,7 +41,10 @@ export interface TaskReply {
   readonly result: unknown
 }
 
-/** What stands above the tasks of an answer (spec: Response envelope). Sums and counts are shown, never trusted. */
+/**
+ * What stands above the tasks of an answer (spec: Response envelope). Sums and counts are shown, never
+ * trusted.
+ */
 export interface EnvelopeHead {
   /** Of the whole call, 10000 to 60000. */
   readonly statusCode: number

@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange: bounded in time and in size, never repeated, never redirected. Its result says for certain whether a first byte
- * may have left. It never throws.
+ * One HTTP exchange: bounded in time and in size, never repeated, never redirected. Its result says for
+ * certain whether a first byte may have left. It never throws.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
@@ -94,7 +94,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     return this.#body === null ? {} : { 'content-length': String(this.#body.byteLength) }
   }
 
-  /** undici writes the request line and headers with the first chunk: a throw before the yield sends nothing. */
+  /**
+   * undici writes the request line and headers with the first chunk: a throw before the yield sends nothing.
+   */
   async *produceBody(): AsyncGenerator<Buffer> {
     if (this.#body === null) return
     this.#begin()
@@ -160,7 +162,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     return { kind: 'broken', begun: this.#begun, oversized: false, reason, ...httpStatus }
   }
 
-  /** The first result counts. After it `#begin` refuses, so a request that is still queued can never leave. */
+  /**
+   * The first result counts. After it `#begin` refuses, so a request that is still queued can never leave.
+   */
   #settle(result: ExchangeResult): void {
     if (this.#settled) return
     this.#settled = true

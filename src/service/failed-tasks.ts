@@ -1,6 +1,6 @@
 /**
- * What failed at the service of late: tasks, and webhooks that were not delivered. The service lists the past day (spec: Failed tasks), and
- * as it is sold the past week: what it does not allow it refuses itself.
+ * What failed at the service of late: tasks, and webhooks that were not delivered. The service lists the past
+ * day (spec: Failed tasks), and as it is sold the past week: what it does not allow it refuses itself.
  */
 
 import { z } from 'zod'
@@ -53,7 +53,10 @@ export interface FailedTask {
   readonly httpMethod: string | null
   /** HTTP status code, 0 or null when there was no answer. */
   readonly httpCode: number | null
-  /** How long the HTTP request took, in the unit of the service; for a webhook, the receiver. Null when missing. */
+  /**
+   * How long the HTTP request took, in the unit of the service; for a webhook, the receiver. Null when
+   * missing.
+   */
   readonly httpTime: number | null
   /** What was answered, cut to 10,000 characters; null when missing. */
   readonly httpResponse: string | null

@@ -1,6 +1,6 @@
 /**
- * Reads single values of an answer: numbers that may come as strings, timestamps, dollars, and text that Postgres can store. Reading never
- * throws; a value that cannot be read is null or fails its zod schema.
+ * Reads single values of an answer: numbers that may come as strings, timestamps, dollars, and text that
+ * Postgres can store. Reading never throws; a value that cannot be read is null or fails its zod schema.
  */
 
 import { z } from 'zod'
@@ -44,7 +44,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Answers of the contract are some levels deep. JSON.stringify recurses, and overflows the stack at thousands of levels. */
+/**
+ * Answers of the contract are some levels deep. JSON.stringify recurses, and overflows the stack at thousands
+ * of levels.
+ */
 const MAX_DEPTH = 100
 
 /** A parsed value as it was sent, what lies deeper than 100 levels replaced by an ellipsis. */

@@ -1,6 +1,6 @@
 /**
- * What each paid function of the service allows and costs: depths, billing units, and the prices of the specification, below which no
- * price is reserved.
+ * What each paid function of the service allows and costs: depths, billing units, and the prices of the
+ * specification, below which no price is reserved.
  */
 
 export type Store = 'ios_store' | 'android_store'
@@ -21,18 +21,24 @@ export interface FunctionRule {
   readonly maximumDepth: number | null
   /** Results that one unit cost pays for. */
   readonly billingUnitResults: number
-  /** Price of one billing unit at normal priority, micro-dollars (spec: rates.price, the same for both stores). */
+  /**
+   * Price of one billing unit at normal priority, micro-dollars (spec: rates.price, the same for both
+   * stores).
+   */
   readonly unitCostMicros: number
   /**
-   * Where depth and billing unit come from: the specification, our reading of it, or the service as it is sold, where the specification
-   * does not have the function (docs/service.md: depth rules by function).
+   * Where depth and billing unit come from: the specification, our reading of it, or the service as it is
+   * sold, where the specification does not have the function (docs/service.md: depth rules by function).
    */
   readonly source: 'spec' | 'assumed' | 'sold'
 }
 
 type Rules = Readonly<Record<ServiceFunction, FunctionRule>>
 
-/** A service in the form of the specification lacks the functions whose source is `sold`, and answers 404 there. */
+/**
+ * A service in the form of the specification lacks the functions whose source is `sold`, and answers 404
+ * there.
+ */
 export const FUNCTION_RULES: Readonly<Record<Store, Rules>> = {
   ios_store: {
     app_searches: {
@@ -96,7 +102,10 @@ export const FUNCTION_RULES: Readonly<Record<Store, Rules>> = {
   },
 }
 
-/** The order in which each store gives the newest reviews first. Without it both give first what they hold to be the most helpful. */
+/**
+ * The order in which each store gives the newest reviews first. Without it both give first what they hold to
+ * be the most helpful.
+ */
 export const NEWEST_FIRST = { ios_store: 'most_recent', android_store: 'newest' } as const
 
 export const REVIEW_ORDERS: Readonly<Record<Store, readonly string[]>> = {

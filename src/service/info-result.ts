@@ -223,7 +223,8 @@ const fullPage = wireRecord({
 /**
  * Reads `result[0]` of an app_info task. A list that the store does not give is null, not empty.
  * @param asked the app that was asked for; without it, the one that the result names
- * @throws UnreadableError with the path of the field that breaks the contract, or when it holds no or another app
+ * @throws UnreadableError with the path of the field that breaks the contract, or when it holds no or another
+ *   app
  */
 export function parseInfoResult(result: unknown, asked?: string): InfoResult {
   const page = readWith(infoPage, result)

@@ -1,6 +1,7 @@
 /**
- * The search in the service's own database of listings: a paid call that is answered at once (docs/service.md: search in listings). Nothing
- * here or below repeats it. It is priced per call and per result, so its cost is known when it is answered.
+ * The search in the service's own database of listings: a paid call that is answered at once
+ * (docs/service.md: search in listings). Nothing here or below repeats it. It is priced per call and per
+ * result, so its cost is known when it is answered.
  */
 
 import { z } from 'zod'
@@ -196,7 +197,8 @@ const listing = wireRecord({
 
 /**
  * Reads `result[0]` of a search in listings; null, which is that nothing was found, is an empty result.
- * @throws UnreadableError with the path of the field that breaks the contract, also when no listing can be read
+ * @throws UnreadableError with the path of the field that breaks the contract, also when no listing can be
+ *   read
  */
 export function parseListingResult(result: unknown): ListingSearchResult {
   const { items, ...head } = readWith(page, result ?? {})

@@ -1,6 +1,6 @@
 /**
- * Posts tasks at most once. Nothing here or below repeats a POST, and the outcomes `not_sent` and `refused` are given only on proof that
- * the service created nothing (docs/protocol.md: What proves what).
+ * Posts tasks at most once. Nothing here or below repeats a POST, and the outcomes `not_sent` and `refused`
+ * are given only on proof that the service created nothing (docs/protocol.md: What proves what).
  */
 
 import type { z } from 'zod'
@@ -65,11 +65,11 @@ export type PostOutcome =
   | { readonly kind: 'unknown'; readonly reason: string; readonly httpStatus?: number }
 
 /**
- * Posts 1 to 100 tasks of one function in one request. A task that breaks a rule of the specification is not sent: it
- * is answered with 40501 and a sentence, as the service would, and the others go on.
+ * Posts 1 to 100 tasks of one function in one request. A task that breaks a rule of the specification is not
+ * sent: it is answered with 40501 and a sentence, as the service would, and the others go on.
  * @param send when bytes may leave
- * @throws ConfigurationError for another number of tasks, a tag that comes twice, or a function that the store does
- * not have; anything else is an outcome
+ * @throws ConfigurationError for another number of tasks, a tag that comes twice, or a function that the
+ *   store does not have; anything else is an outcome
  */
 export async function postTasks(
   transport: Transport,
@@ -130,7 +130,10 @@ function readPostOutcome(result: ExchangeResult, envelope: Envelope | null): Pos
   return { kind: 'unknown', reason, httpStatus: 200 }
 }
 
-/** What an exchange says of a paid call as a whole; null when its answer, which is HTTP 200 then, speaks of each task. */
+/**
+ * What an exchange says of a paid call as a whole; null when its answer, which is HTTP 200 then, speaks of
+ * each task.
+ */
 export function readCallOutcome(
   result: ExchangeResult,
   envelope: Envelope | null,

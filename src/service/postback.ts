@@ -1,4 +1,7 @@
-/** A result as the service delivers it: the answer that task_get would give, in the body of a POST (spec: Events). */
+/**
+ * A result as the service delivers it: the answer that task_get would give, in the body of a POST (spec:
+ * Events).
+ */
 
 import { gunzipSync } from 'node:zlib'
 
@@ -15,10 +18,11 @@ const USUAL_BYTES = 64 * 1024
 export const OVERSIZED = 'body'
 
 /**
- * Reads the body of a postback, compressed or not (docs/service.md: postback body). The items of a search may be `SentItems`.
+ * Reads the body of a postback, compressed or not (docs/service.md: postback body). The items of a search may
+ * be `SentItems`.
  * @param id of the task that it was sent for, from its URL
- * @throws UnreadableError when it unpacks to more than 32 MiB, is no answer for this task, or done without a result;
- * UnavailableError when it says nothing about the task
+ * @throws UnreadableError when it unpacks to more than 32 MiB, is no answer for this task, or done without a
+ *   result; UnavailableError when it says nothing about the task
  */
 export function readPostback(body: Buffer, id: string): ResultOutcome {
   const json = unpack(body)

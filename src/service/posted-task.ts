@@ -1,4 +1,7 @@
-/** What a task of the service's own list measures, read back from the parameters that were posted (spec: Task id history record). */
+/**
+ * What a task of the service's own list measures, read back from the parameters that were posted (spec: Task
+ * id history record).
+ */
 
 import { z } from 'zod'
 
@@ -18,7 +21,9 @@ import type { TaskIdRow } from './task-ids.ts'
 export interface PostedTask {
   readonly store: Store
   readonly function: ServiceFunction | typeof LISTING_SEARCH
-  /** The keyword as a person types it, the app's id, the collection, or what a search in listings asked for. */
+  /**
+   * The keyword as a person types it, the app's id, the collection, or what a search in listings asked for.
+   */
   readonly subject: string
   /** Of a chart, with the age that it is for. */
   readonly category: string | null

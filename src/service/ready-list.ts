@@ -15,7 +15,10 @@ export interface ReadyRow {
   readonly id: string
   /** Null when the service sends none: the task may belong to another program of the account. */
   readonly tag: string | null
-  /** Where the result is fetched, in advanced form where there is one; always a path of the service itself, in our words. */
+  /**
+   * Where the result is fetched, in advanced form where there is one; always a path of the service itself, in
+   * our words.
+   */
   readonly path: string
   /** The form of the result at `path`. */
   readonly kind: ResultForm
@@ -50,8 +53,9 @@ export async function listReady(transport: Transport, store: Store, fn: ServiceF
 }
 
 /**
- * Lists ready tasks of all functions of both stores at once: one call instead of up to eight. Null where the service does not offer it
- * (docs/service.md: one ready list), which is asked once: the function remembers it.
+ * Lists ready tasks of all functions of both stores at once: one call instead of up to eight. Null where the
+ * service does not offer it (docs/service.md: one ready list), which is asked once: the function remembers
+ * it.
  */
 export function commonReadyList(transport: Transport): () => Promise<ReadyList | null> {
   let isOffered = true

@@ -70,7 +70,10 @@ export async function listCategories(transport: Transport, store: Store): Promis
   ).flat()
 }
 
-/** The categories of app listings. A service in the form of the specification has those of android_store alone, and answers 404 else. */
+/**
+ * The categories of app listings. A service in the form of the specification has those of android_store
+ * alone, and answers 404 else.
+ */
 export function listListingCategories(transport: Transport, store: Store): Promise<ListingCategory[]> {
   const path = `/v3/app_data/${store}/app_listings/categories`
   return fetchReadableRows(transport, referenceCall(path), listingCategory)

@@ -1,4 +1,7 @@
-/** Items of a result stand each for itself: one that breaks the contract is left out and named, and the others are read. */
+/**
+ * Items of a result stand each for itself: one that breaks the contract is left out and named, and the others
+ * are read.
+ */
 
 import { UnreadableError } from '../errors.ts'
 
@@ -44,7 +47,10 @@ export function describeRefused(refused: readonly RefusedItem[], itemsCount: num
   const [first] = refused
   if (first === undefined) return null
   const isOne = refused.length === 1
-  return `${refused.length} of ${itemsCount} items could not be read and ${isOne ? 'is left out.' : 'are left out. The first:'} ${first.problem}`
+  return (
+    `${refused.length} of ${itemsCount} items could not be read and ` +
+    `${isOne ? 'is left out.' : 'are left out. The first:'} ${first.problem}`
+  )
 }
 
 /** A sentence about items that a result counts and does not have; null when it has them. */

@@ -13,7 +13,8 @@ const ROWS_A_TURN = 5_000
 
 /**
  * Makes a free call and reads its rows, all of them or none.
- * @throws RejectedError when the service refuses it; UnreadableError with the path of a bad field; what `callFree` throws
+ * @throws RejectedError when the service refuses it; UnreadableError with the path of a bad field; what
+ *   `callFree` throws
  */
 export async function fetchRows<T>(transport: Transport, call: FreeCall, row: z.ZodType<T>): Promise<T[]> {
   const what = `${call.method} ${call.path}`

@@ -1,4 +1,7 @@
-/** The readers of results: of ranks and details alone as they are stored, and of everything that a result holds. */
+/**
+ * The readers of results: of ranks and details alone as they are stored, and of everything that a result
+ * holds.
+ */
 
 export { type HtmlPage, type HtmlResult, parseHtmlResult } from './html-result.ts'
 export {

@@ -52,7 +52,10 @@ export interface Review {
   } | null
   /** How many people found it helpful; android_store only, else null. */
   readonly helpfulCount: number | null
-  /** What the developer answered, in the order sent; null when missing, and always in ios_store, which gives none. */
+  /**
+   * What the developer answered, in the order sent; null when missing, and always in ios_store, which gives
+   * none.
+   */
   readonly responses: readonly ReviewResponse[] | null
 }
 
@@ -90,7 +93,9 @@ export interface AppReviewsResult {
   readonly rating: Rating | null
   /** Reviews of the app of all time; null in ios_store, which gives no total. */
   readonly reviewsCount: number | null
-  /** How many items came back, which are billed: those of the answer, or more where the service counts more. */
+  /**
+   * How many items came back, which are billed: those of the answer, or more where the service counts more.
+   */
   readonly itemsCount: number
   /** A larger depth at posting brings more. */
   readonly items: readonly Review[]

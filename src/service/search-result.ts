@@ -34,9 +34,15 @@ export interface SearchResult {
   readonly checkUrl: string | null
   /** When the store was asked, UTC; null when missing. */
   readonly datetime: Date | null
-  /** How many results the store says there are; null when missing, or when it says 0 and gives some, as in android_store. */
+  /**
+   * How many results the store says there are; null when missing, or when it says 0 and gives some, as in
+   * android_store.
+   */
   readonly resultsCount: number | null
-  /** How many items of any type came back, which are billed: those of the answer, or more where the service counts more. */
+  /**
+   * How many items of any type came back, which are billed: those of the answer, or more where the service
+   * counts more.
+   */
   readonly itemsCount: number
   /** Organic items only, in the order sent; an app that comes twice is here once, at its best rank. */
   readonly items: readonly SearchItem[]
@@ -46,7 +52,10 @@ export interface SearchResult {
 
 /** Ranks of apps that the reader knew already, so that nothing else of them was read. */
 export interface KnownRanks {
-  /** `ids[i]` is the app at organic rank i + 1, by the number that `FindKnownApp` gave for it; 0 where no such app is. */
+  /**
+   * `ids[i]` is the app at organic rank i + 1, by the number that `FindKnownApp` gave for it; 0 where no such
+   * app is.
+   */
   readonly ids: readonly number[]
   /** Absolute ranks beside them; i + 1 where no such app is. */
   readonly absolute: readonly number[]
@@ -55,7 +64,10 @@ export interface KnownRanks {
 /** As `SearchResult`, with the apps that were known aside: they are not in `items`. */
 export interface RankedSearch extends SearchResult {
   readonly known: KnownRanks
-  /** What the list lacks by what it says itself: items that it counts, ranks between others. A sentence; null when it is whole. */
+  /**
+   * What the list lacks by what it says itself: items that it counts, ranks between others. A sentence; null
+   * when it is whole.
+   */
   readonly shortfall: string | null
 }
 
@@ -85,8 +97,8 @@ const organicItem = z.object({
 })
 
 /**
- * The number above 0 of an app whose texts are known already, so that they need not be read; null for any other text. Each app has its
- * own number.
+ * The number above 0 of an app whose texts are known already, so that they need not be read; null for any
+ * other text. Each app has its own number.
  */
 export type FindKnownApp = (appId: string) => number | null
 
@@ -94,8 +106,8 @@ const KNOWS_NONE: FindKnownApp = () => null
 const NO_RANKS: KnownRanks = { ids: [], absolute: [] }
 
 /**
- * Reads `result[0]` of an app_searches task. Items that are not organic (paid, bundles) are not ranked; unknown
- * fields are ignored.
+ * Reads `result[0]` of an app_searches task. Items that are not organic (paid, bundles) are not ranked;
+ * unknown fields are ignored.
  * @throws UnreadableError with the path of the field that breaks the contract, also when no item can be read
  */
 export function parseSearchResult(result: unknown): SearchResult {
@@ -104,9 +116,11 @@ export function parseSearchResult(result: unknown): SearchResult {
 }
 
 /**
- * As `parseSearchResult`, without an object for each app that is known. When the items need a closer look all of them are in `items`.
+ * As `parseSearchResult`, without an object for each app that is known. When the items need a closer look all
+ * of them are in `items`.
  * @param result as `JSON.parse` or `parseSparingly` gives it
- * @param store that was asked: items of the other one break the contract; without it, each is of the store that its type names
+ * @param store that was asked: items of the other one break the contract; without it, each is of the store
+ *   that its type names
  * @throws as `parseSearchResult` does
  */
 export function parseRankedSearch(
@@ -177,8 +191,9 @@ function countHoles(items: readonly unknown[]): number {
 }
 
 /**
- * The usual case, at a tenth of the cost: each item keeps the contract, they come in the order of their ranks, and no app comes twice.
- * Null in every other case, which `readRanks` reads; where both can read they agree.
+ * The usual case, at a tenth of the cost: each item keeps the contract, they come in the order of their
+ * ranks, and no app comes twice. Null in every other case, which `readRanks` reads; where both can read they
+ * agree.
  */
 function readUsual(sent: Sent, findKnown: FindKnownApp, asked: Store | null): Ranks | null {
   const usual = new UsualRanks(findKnown, asked)
@@ -317,7 +332,8 @@ function readTexts({ title, developer, icon, url }: SentTexts) {
 }
 
 /**
- * Reads the ranked items. Where two apps claim one rank neither is ranked, because which of them has it is not known.
+ * Reads the ranked items. Where two apps claim one rank neither is ranked, because which of them has it is
+ * not known.
  * @param read gives null for an item that is not ranked
  * @throws as `readItems` does
  */

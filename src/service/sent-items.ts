@@ -1,6 +1,7 @@
 /**
- * The items of a search as they stand in the text of an answer. Most of a search of 100 apps are texts of apps that are known already: a
- * regular expression finds the rank and the app of each item in a third of the time in which `JSON.parse` makes an object of each.
+ * The items of a search as they stand in the text of an answer. Most of a search of 100 apps are texts of
+ * apps that are known already: a regular expression finds the rank and the app of each item in a third of the
+ * time in which `JSON.parse` makes an object of each.
  */
 import { randomUUID } from 'node:crypto'
 import { isObject } from './fields.ts'
@@ -14,8 +15,9 @@ const TEXT = `"(?:title|developer|icon|url)":(?:${STRING}|null)`
 const OTHER = String.raw`"(?!(?:type|rank_group|rank_absolute|app_id|title|developer|icon|url)")\w+":${VALUE}`
 
 /**
- * An item as the service sends it, and the sign behind it. Whatever it matches is valid JSON in which type, ranks and app stand once. No two
- * alternatives match the same text, so its time grows with the length of the text alone.
+ * An item as the service sends it, and the sign behind it. Whatever it matches is valid JSON in which type,
+ * ranks and app stand once. No two alternatives match the same text, so its time grows with the length of the
+ * text alone.
  */
 const ITEM = new RegExp(
   String.raw`\{"type":"(\w+)","rank_group":${RANK},"rank_absolute":${RANK},"position":(?:${STRING}|null),` +
@@ -23,7 +25,10 @@ const ITEM = new RegExp(
   'y',
 )
 const LIST = '"items":['
-/** Of a body: a search of 700 apps has half a megabyte. The regular expression remembers each place in a text to which it may go back. */
+/**
+ * Of a body: a search of 700 apps has half a megabyte. The regular expression remembers each place in a text
+ * to which it may go back.
+ */
 const MAX_BYTES = 4 * 1024 * 1024
 /** Stands for the items while the rest of the answer is parsed. No answer holds it by itself. */
 const PLACEHOLDER = randomUUID()
@@ -36,7 +41,9 @@ export interface ItemMarks {
   readonly appId: string
 }
 
-/** The items of one search. Each has its type, two ranks and an app as text, and texts that are texts or null. */
+/**
+ * The items of one search. Each has its type, two ranks and an app as text, and texts that are texts or null.
+ */
 export class SentItems {
   readonly #body: Buffer
   readonly #from: number
@@ -82,8 +89,8 @@ export class SentItems {
 }
 
 /**
- * Parses the body of an answer as `JSON.parse` does, and throws as it does. The items of a search that are all as usual are `SentItems`
- * instead of an array.
+ * Parses the body of an answer as `JSON.parse` does, and throws as it does. The items of a search that are
+ * all as usual are `SentItems` instead of an array.
  */
 export function parseSparingly(body: Buffer): unknown {
   const items = findItems(body)
@@ -111,7 +118,8 @@ function parseWhole(body: Buffer): unknown {
 /** The first list of items in a body; null when there is none, or one of its items is not as usual. */
 function findItems(body: Buffer): { readonly from: number; readonly sent: SentItems } | null {
   if (body.byteLength > MAX_BYTES) return null
-  // A character for each byte, so that places in the text are places in the body. All that JSON is made of is ASCII.
+  // A character for each byte, so that places in the text are places in the body. All that JSON is made of is
+  // ASCII.
   const text = body.toString('latin1')
   const from = text.indexOf(LIST) + LIST.length - 1
   if (from < LIST.length) return null

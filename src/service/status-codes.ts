@@ -11,7 +11,10 @@ export type StatusClass =
   | 'no_results'
   /** 40101, 40103: the store failed, the task is over and charged; a new attempt may work. */
   | 'store_failed'
-  /** 40100, 40104, 40201, 40204, 40207, and of a call any other 401xx and 402xx: a person must act on the account. */
+  /**
+   * 40100, 40104, 40201, 40204, 40207, and of a call any other 401xx and 402xx: a person must act on the
+   * account.
+   */
   | 'account'
   /** 40200, 40203, 40210: no money, or a cost limit. */
   | 'money'
@@ -47,8 +50,9 @@ const SINGLE_CODES: Readonly<Record<number, StatusClass>> = {
 }
 
 /**
- * The class of the code of one task. A 401xx or 402xx that is not listed is about that task alone, such as the limits on duplicate tasks
- * (40205, 40206): it says nothing of the account, and the next task may do well.
+ * The class of the code of one task. A 401xx or 402xx that is not listed is about that task alone, such as
+ * the limits on duplicate tasks (40205, 40206): it says nothing of the account, and the next task may do
+ * well.
  */
 export function classifyStatus(code: number): StatusClass {
   const single = SINGLE_CODES[code]
@@ -58,7 +62,10 @@ export function classifyStatus(code: number): StatusClass {
   return 'unknown'
 }
 
-/** The class of the code of a whole call, as it stands above its tasks: any other 401xx and 402xx is about the account. */
+/**
+ * The class of the code of a whole call, as it stands above its tasks: any other 401xx and 402xx is about the
+ * account.
+ */
 export function classifyCall(code: number): StatusClass {
   const isListed = SINGLE_CODES[code] !== undefined
   return !isListed && code >= 40100 && code < 40300 ? 'account' : classifyStatus(code)

@@ -112,8 +112,9 @@ export interface ListEnd {
 }
 
 /**
- * Up to when the list can be asked: `unlistedMs` before the service's present at the most. The service refuses a range that ends at its present
- * or after it (docs/service.md: end of id_list), and its clocks differ a little. The present is cut to the second, which counts as one of it.
+ * Up to when the list can be asked: `unlistedMs` before the service's present at the most. The service
+ * refuses a range that ends at its present or after it (docs/service.md: end of id_list), and its clocks
+ * differ a little. The present is cut to the second, which counts as one of it.
  * @throws what `readServiceTime` throws
  */
 export async function readListEnd(transport: Transport): Promise<ListEnd> {
@@ -124,8 +125,8 @@ export async function readListEnd(transport: Transport): Promise<ListEnd> {
 const fields = z.object({ limit: rowLimit(MAX_TASK_ID_ROWS), offset: rowOffset })
 
 /**
- * One page of the account's tasks of all functions, finished or not. A row that cannot be read fails the whole
- * page, because a scan with holes would prove nothing.
+ * One page of the account's tasks of all functions, finished or not. A row that cannot be read fails the
+ * whole page, because a scan with holes would prove nothing.
  * @throws ConfigurationError when the query breaks a rule; what `fetchRows` throws
  */
 export async function listTaskIds(transport: Transport, query: TaskIdQuery): Promise<TaskIdRow[]> {

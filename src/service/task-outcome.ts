@@ -6,7 +6,9 @@ import { optionalCode, optionalCount, wireRecord, wireText } from './fields.ts'
 import { fetchTask, type TaskAddress } from './task-result.ts'
 import type { Transport } from './transport.ts'
 
-/** The parameters of a task as the service echoes them (spec: Task data echo); null also where it does not. */
+/**
+ * The parameters of a task as the service echoes them (spec: Task data echo); null also where it does not.
+ */
 export interface TaskEcho {
   /** `app_data`. */
   readonly api: string | null
@@ -69,7 +71,10 @@ export type TaskOutcome<T> =
       readonly message: string
       /** How long the service worked on the answer; null when it does not say. */
       readonly timeSeconds: number | null
-      /** What this answer cost, micro-dollars, which is nothing; null when missing. The task was paid for at posting. */
+      /**
+       * What this answer cost, micro-dollars, which is nothing; null when missing. The task was paid for at
+       * posting.
+       */
       readonly costMicros: number | null
       /** How many elements `result` has on the wire; null when missing. */
       readonly resultCount: number | null

@@ -55,8 +55,8 @@ export type FetchedTask = Undone | (Done & { readonly task: TaskReply })
 /**
  * Fetches one result. A cost in the answer is never a new charge, and is not given on.
  * @param parse reads the body of the answer; default `JSON.parse`
- * @throws UnreadableError when the answer is for another task, or done without a result; ConfigurationError for a
- * form that the function does not have; what `callFree` throws
+ * @throws UnreadableError when the answer is for another task, or done without a result; ConfigurationError
+ *   for a form that the function does not have; what `callFree` throws
  */
 export async function getResult(
   transport: Transport,
@@ -89,7 +89,8 @@ export async function fetchTask(
 /**
  * What an answer says of a task.
  * @param what the call that was answered, for messages
- * @throws UnreadableError when it is for another task, or done without a result; UnavailableError when it says nothing
+ * @throws UnreadableError when it is for another task, or done without a result; UnavailableError when it
+ *   says nothing
  */
 export function readReply(reply: Reply, id: string, what: string): FetchedTask {
   if (reply.task !== null) checkId(reply.task, id, what)
@@ -120,7 +121,10 @@ function checkId(task: TaskReply, askedId: string, what: string): void {
   )
 }
 
-/** What was found of a task that was posted well: nothing, whether it says so by its code or in its words alone. */
+/**
+ * What was found of a task that was posted well: nothing, whether it says so by its code or in its words
+ * alone.
+ */
 function classifyResult(statusCode: number, message: string): StatusClass {
   const saysNothingFound = statusCode === INVALID_FIELD && /^no search results\b/i.test(message)
   return saysNothingFound ? 'no_results' : classifyStatus(statusCode)

@@ -1,6 +1,7 @@
 /**
- * A task as it is posted, and its rules by store and function (spec: Task posting; docs/service.md: depth rules by function).
- * They look at the task as it is posted, so that lengths and names are those of the specification.
+ * A task as it is posted, and its rules by store and function (spec: Task posting; docs/service.md: depth
+ * rules by function). They look at the task as it is posted, so that lengths and names are those of the
+ * specification.
  */
 
 import { z } from 'zod'
@@ -23,15 +24,21 @@ export interface TaskToPost {
   /** Ours, at most 255 characters, never used twice; the answer is matched by it. */
   readonly tag: string
   /**
-   * What is measured: for app_searches the keyword as a person types it (at most 700 characters as posted), for
-   * app_info and app_reviews the app id, for app_list the app collection.
+   * What is measured: for app_searches the keyword as a person types it (at most 700 characters as posted),
+   * for app_info and app_reviews the app id, for app_list the app collection.
    */
   readonly subject: string
   /** App category, app_list only. Default: all. */
   readonly category?: string
-  /** Apps for children of an age alone: app_list of android_store, in the category `family` alone. Default: all. */
+  /**
+   * Apps for children of an age alone: app_list of android_store, in the category `family` alone. Default:
+   * all.
+   */
   readonly ageRating?: AgeRating
-  /** app_reviews only: `most_recent` or `most_helpful` in ios_store, `newest` or `most_relevant` in android_store. Default: the latter. */
+  /**
+   * app_reviews only: `most_recent` or `most_helpful` in ios_store, `newest` or `most_relevant` in
+   * android_store. Default: the latter.
+   */
   readonly sortBy?: string
   /** Reviews with so many stars alone, 1 to 5: app_reviews of android_store only. Default: all. */
   readonly rating?: number
@@ -47,7 +54,9 @@ export interface TaskToPost {
   readonly priority?: Priority
   /** Results to fetch, only for functions that have a depth: `FUNCTION_RULES` says which, and up to what. */
   readonly depth?: number
-  /** Receives the result by POST; `$id` and `$tag` in it are replaced (spec: Events). Needs `postbackData`. */
+  /**
+   * Receives the result by POST; `$id` and `$tag` in it are replaced (spec: Events). Needs `postbackData`.
+   */
   readonly postbackUrl?: string
   /** The form of the posted result: `advanced`, or in android_store also `html`. */
   readonly postbackData?: ResultForm

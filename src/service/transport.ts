@@ -37,8 +37,8 @@ export interface CallPermit {
   /** `performance.now()` after which the request must not be begun. */
   readonly startBeforeMs: number
   /**
-   * Called exactly once; `error` without `httpStatus` and `statusCode` when there was no answer. Resolves when it is written down, or
-   * cannot be; the call need not wait for it.
+   * Called exactly once; `error` without `httpStatus` and `statusCode` when there was no answer. Resolves
+   * when it is written down, or cannot be; the call need not wait for it.
    */
   end(outcome: CallOutcome): Promise<void>
 }
@@ -62,7 +62,9 @@ export interface TransportOptions {
   readonly maxConcurrent?: number
   /** From the start of one exchange to the last byte of its answer. Default 25 s. */
   readonly timeoutMs?: number
-  /** What was posted so short a time ago may not be listed yet. Default 4 s; 0 for a service that lists it. */
+  /**
+   * What was posted so short a time ago may not be listed yet. Default 4 s; 0 for a service that lists it.
+   */
   readonly unlistedMs?: number
   readonly clock?: Clock
   /** Told of every answer of a POST of tasks, and of every other one that was not an error; for logs. */
@@ -114,7 +116,9 @@ export interface SendWindow {
 const OK = 200
 const DEFAULT_MAX_CONCURRENT = 30
 const CONNECT_TIMEOUT_MS = 10_000
-/** A permit that ran out while a connection was made is replaced; more often than this, something is wrong. */
+/**
+ * A permit that ran out while a connection was made is replaced; more often than this, something is wrong.
+ */
 const MAX_PERMITS_PER_ATTEMPT = 10
 
 const NO_GATE: CallGate = {
@@ -169,7 +173,8 @@ export class Transport {
 
   /**
    * Makes a free call, with a permit for each attempt.
-   * @throws AccountError, RateLimitedError, RejectedError, UnreadableError; UnavailableError when repeats did not help
+   * @throws AccountError, RateLimitedError, RejectedError, UnreadableError; UnavailableError when repeats did
+   *   not help
    */
   async callFree(call: FreeCall): Promise<Reply> {
     const startedMs = this.#clock.monotonicMs()
@@ -221,7 +226,9 @@ export class Transport {
     if (onAnswer !== undefined) queueMicrotask(() => onAnswer({ ...head, method, path, httpStatus }))
   }
 
-  /** The present of the service, as far as its answers tell; before the first of them, that of this machine. */
+  /**
+   * The present of the service, as far as its answers tell; before the first of them, that of this machine.
+   */
   nowMs(): number {
     return this.#clock.wallMs() + this.#serviceAheadMs
   }
@@ -237,8 +244,8 @@ export class Transport {
   }
 
   /**
-   * The answer is no result of the limit: its queue, once it is old garbage, would keep the whole bodies of thousands of answers until
-   * the next full collection.
+   * The answer is no result of the limit: its queue, once it is old garbage, would keep the whole bodies of
+   * thousands of answers until the next full collection.
    */
   async #attemptInTurn(call: FreeCall): Promise<Attempt> {
     const { promise, resolve } = Promise.withResolvers<Attempt>()
@@ -265,7 +272,8 @@ export class Transport {
       return { meaning, rawBytes: result.body.byteLength, answeredAt }
     }
     throw new UnavailableError(
-      `${call.method} ${call.path} was not made: ${MAX_PERMITS_PER_ATTEMPT} call permits ran out before it could begin.`,
+      `${call.method} ${call.path} was not made: ${MAX_PERMITS_PER_ATTEMPT} call permits ran out ` +
+        'before it could begin.',
     )
   }
 
@@ -350,7 +358,8 @@ function checkBaseUrl(baseUrl: string): URL {
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     throw new ConfigurationError(
-      `The address of the service must be https: over plain http the password could be read on the way to ${url.hostname}.`,
+      'The address of the service must be https: over plain http the password could be read on the way ' +
+        `to ${url.hostname}.`,
     )
   }
   return url

@@ -16,18 +16,21 @@ export interface ResendAnswer {
   readonly id: string
   /** Whether its pingback or postback goes out again. */
   readonly isResent: boolean
-  /** 20100 when it is; 40503 for a task that was posted without a webhook; null when the service said nothing of it. */
+  /**
+   * 20100 when it is; 40503 for a task that was posted without a webhook; null when the service said nothing
+   * of it.
+   */
   readonly statusCode: number | null
   /** In the words of the service. */
   readonly message: string
 }
 
 /**
- * Has the pingbacks and postbacks of 1 to 100 tasks sent again, at no charge. An answer that was lost is asked for
- * again, so that a webhook may come twice.
+ * Has the pingbacks and postbacks of 1 to 100 tasks sent again, at no charge. An answer that was lost is
+ * asked for again, so that a webhook may come twice.
  * @returns one answer for each id, in the order asked
- * @throws ConfigurationError for another number of ids, or one that is no text of 1 to 64 characters; RejectedError when the service refuses
- * the whole call; what `callFree` throws
+ * @throws ConfigurationError for another number of ids, or one that is no text of 1 to 64 characters;
+ *   RejectedError when the service refuses the whole call; what `callFree` throws
  */
 export async function resendWebhooks(
   transport: Transport,
@@ -42,7 +45,8 @@ export async function resendWebhooks(
   const stranger = taskIds.find((id) => readIdentifier(id, MAX_ID_LENGTH) === null)
   if (stranger !== undefined) {
     throw new ConfigurationError(
-      `POST ${path} was not sent: id must be text of 1 to ${MAX_ID_LENGTH} characters; it is ${JSON.stringify(stranger)}.`,
+      `POST ${path} was not sent: id must be text of 1 to ${MAX_ID_LENGTH} characters; it is ` +
+        `${JSON.stringify(stranger)}.`,
     )
   }
   const body = taskIds.map((id) => ({ id }))

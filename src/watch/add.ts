@@ -1,4 +1,7 @@
-/** Watches one keyword, with defaults where a person says nothing: what the project does already, else the United States in English. */
+/**
+ * Watches one keyword, with defaults where a person says nothing: what the project does already, else the
+ * United States in English.
+ */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { Store } from '../service/functions.ts'
@@ -63,7 +66,8 @@ export async function addKeyword({ begin }: Pick<Database, 'begin'>, wish: Keywo
     const id = added?.id ?? (await findKeyword(tx, row))
     const [stored] = await tx<Pick<Watched, 'every' | 'depth' | 'priority' | 'apps'>[]>`
       select every::text, depth, priority,
-        (select count(*) from app_watch a where a.project = k.project and a.store = k.store and a.enabled) as apps
+        (select count(*) from app_watch a where a.project = k.project and a.store = k.store
+          and a.enabled) as apps
       from keyword_watch k where id = ${id}`
     if (stored === undefined) throw new Error('The row that was stored is not there.')
     const isNew = added !== undefined
@@ -151,7 +155,8 @@ async function findProject(sql: SqlRunner, store: Store, appIds: readonly string
   throw new ConfigurationError(
     names.length === 0
       ? 'There is no project yet: give one a name of your own with --project.'
-      : `Give the project with --project: ${names.join(', ')}${all.length > names.length ? ', …' : ''}, or a new one.`,
+      : `Give the project with --project: ${names.join(', ')}${all.length > names.length ? ', …' : ''}, ` +
+          'or a new one.',
   )
 }
 
@@ -182,8 +187,8 @@ export interface Proposal {
 }
 
 /**
- * Keywords of other projects, or that are not watched any more, on which an app ranks in the last measurement, and which no project of
- * the app watches in the same place.
+ * Keywords of other projects, or that are not watched any more, on which an app ranks in the last
+ * measurement, and which no project of the app watches in the same place.
  * @param project for this one; without, for each project that watches the app
  */
 export async function proposeKeywords(
@@ -197,15 +202,18 @@ export async function proposeKeywords(
     from app a
     join (select distinct w.project, w.store from app_watch w
       where w.app_id = ${appId} and (${project ?? null}::text is null or w.project = ${project ?? null})
-      union select ${project ?? null}::text, a.store from app a where a.app_id = ${appId} and ${project ?? null}::text is not null) p
+      union select ${project ?? null}::text, a.store from app a where a.app_id = ${appId}
+        and ${project ?? null}::text is not null) p
       on p.store = a.store
     join target t on t.store = a.store and t.function = 'app_searches'
     cross join lateral (
-      select r.slot, r.app_ids from ranking_row r where r.target_id = t.id and r.gap is null order by r.slot desc limit 1
+      select r.slot, r.app_ids from ranking_row r where r.target_id = t.id and r.gap is null
+        order by r.slot desc limit 1
     ) latest
     cross join lateral (select array_position(latest.app_ids, a.id) as rank offset 0) found
     left join location l on l.store = t.store and l.code = t.location_code
     where a.app_id = ${appId} and found.rank is not null
-      and not exists (select from watch_period w where w.target_id = t.id and w.project = p.project and w.ended_at is null)
+      and not exists (select from watch_period w where w.target_id = t.id and w.project = p.project
+        and w.ended_at is null)
     order by p.project, found.rank, t.subject, location`
 }

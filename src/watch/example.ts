@@ -1,7 +1,8 @@
 /**
- * The example watchlist of a first run, as files that `storerank import` reads: two projects, both stores, keywords that are hard to spell,
- * and one each of what else can be watched: a chart, the reviews of an app, the raw pages of a search. Nothing in it is of the service as it is
- * sold alone, because a first run has the sandbox in the form of the specification.
+ * The example watchlist of a first run, as files that `storerank import` reads: two projects, both stores,
+ * keywords that are hard to spell, and one each of what else can be watched: a chart, the reviews of an app,
+ * the raw pages of a search. Nothing in it is of the service as it is sold alone, because a first run has the
+ * sandbox in the form of the specification.
  */
 import type { Database } from '../db/database.ts'
 import { importWatches, waitForImports } from './import.ts'
@@ -55,8 +56,8 @@ learning,android_store,com.kotobrook.japanese,competitor,2840,en,,
 `
 
 /**
- * Brings the example into a database that never had a watch; elsewhere it does nothing. Call it only where tasks cost nothing: on
- * the embedded database and the sandbox.
+ * Brings the example into a database that never had a watch; elsewhere it does nothing. Call it only where
+ * tasks cost nothing: on the embedded database and the sandbox.
  * @returns whether it did
  */
 export async function insertExampleWatchlist(db: Database): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
- * The watches, or the rules and channels of alerts, as a CSV file that `importWatches` reads: brought in where they came from, it changes
- * nothing.
+ * The watches, or the rules and channels of alerts, as a CSV file that `importWatches` reads: brought in
+ * where they came from, it changes nothing.
  */
 import { stringify } from 'csv-stringify/sync'
 import type { Database } from '../db/database.ts'

@@ -1,6 +1,6 @@
 /**
- * The rows of a CSV file of watches, or of alerts. The header decides what the file is for; a row that does not fit it is a misfit with
- * its line, and the others go on. Separated by comma, semicolon or tab.
+ * The rows of a CSV file of watches, or of alerts. The header decides what the file is for; a row that does
+ * not fit it is a misfit with its line, and the others go on. Separated by comma, semicolon or tab.
  */
 import { pipeline, Readable } from 'node:stream'
 import { type Info, parse } from 'csv-parse'
@@ -78,7 +78,8 @@ async function* parseRecords(
       skip_empty_lines: true,
       skip_records_with_empty_values: true,
       relax_column_count: true,
-      // Such rows are refused one by one (`isWellQuoted`): the parser itself loses its place in the file after the first.
+      // Such rows are refused one by one (`isWellQuoted`): the parser itself loses its place in the file
+      // after the first.
       relax_quotes: true,
       max_record_size: LONGEST_ROW_BYTES,
       skip_records_with_error: true,
@@ -148,7 +149,9 @@ function chooseWatches(file: string, header: readonly string[]): readonly Watch[
     const subjects = WATCHES.map(({ subject }) => subject)
     const near = header.map((name) => didYouMean(name, subjects, 2)).find((text) => text !== '') ?? ''
     throw new ConfigurationError(
-      `The first line of ${file} must name the columns, and among them one of keyword, app_id and collection: by that one it is known what is watched. Of a file of alerts it names rule or channel.${near}`,
+      `The first line of ${file} must name the columns, and among them one of keyword, app_id and ` +
+        'collection: by that one it is known what is watched. Of a file of alerts it names rule or ' +
+        `channel.${near}`,
     )
   }
   const columns = [...new Set(watches.flatMap(fileColumnsOf))]
@@ -159,7 +162,8 @@ function chooseWatches(file: string, header: readonly string[]): readonly Watch[
     const meant =
       didYouMean(unknown, columns) || (beginning === undefined ? '' : ` Did you mean ${beginning}?`)
     throw new ConfigurationError(
-      `A file for ${tables} has no column ${JSON.stringify(unknown)}.${meant} Columns: ${columns.join(', ')}.`,
+      `A file for ${tables} has no column ${JSON.stringify(unknown)}.${meant} Columns: ` +
+        `${columns.join(', ')}.`,
     )
   }
   const twice = header.find((name, index) => name !== '' && header.indexOf(name) !== index)

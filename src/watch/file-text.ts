@@ -1,6 +1,7 @@
 /**
- * The text of a file as spreadsheets write them. UTF-8 and what has a mark of its encoding at its begin are certain; anything else is
- * guessed from its letters (chardet), and the caller tells the person, because a keyword with the wrong letters would be paid for.
+ * The text of a file as spreadsheets write them. UTF-8 and what has a mark of its encoding at its begin are
+ * certain; anything else is guessed from its letters (chardet), and the caller tells the person, because a
+ * keyword with the wrong letters would be paid for.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
@@ -123,7 +124,10 @@ function findMark(head: Buffer): string | null {
   return head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : null
 }
 
-/** The likeliest that Node can read; of the West by the name of Microsoft's, which has what ISO 8859-1 has and more. */
+/**
+ * The likeliest that Node can read; of the West by the name of Microsoft's, which has what ISO 8859-1 has and
+ * more.
+ */
 function guess(sample: Buffer): string {
   for (const { name, confidence } of analyse(sample)) {
     if (confidence < SURE_PERCENT || /^ISO-8859-1$/i.test(name)) break

@@ -1,7 +1,8 @@
 /**
- * Upserts watches, or rules and channels of alerts, from CSV files: rows that are new are inserted, rows that exist are updated, and none
- * is deleted. Importing the same file again is idempotent. A row that breaks a rule is refused alone, with its line and the rule. The files are read and stored in
- * pieces, so that neither memory nor a transaction grows with them; only a trial, and what replaces a project, is one transaction.
+ * Upserts watches, or rules and channels of alerts, from CSV files: rows that are new are inserted, rows that
+ * exist are updated, and none is deleted. Importing the same file again is idempotent. A row that breaks a
+ * rule is refused alone, with its line and the rule. The files are read and stored in pieces, so that neither
+ * memory nor a transaction grows with them; only a trial, and what replaces a project, is one transaction.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
@@ -35,7 +36,9 @@ export interface Import {
   readonly added: number
   readonly changed: number
   readonly unchanged: number
-  /** What was disabled by `replace`; null where nothing was to be, or could not, because rows were refused. */
+  /**
+   * What was disabled by `replace`; null where nothing was to be, or could not, because rows were refused.
+   */
   readonly disabled: number | null
   /** Only the first ones, in the order of the files, at most MOST_REFUSALS of them. */
   readonly refused: readonly RefusedRow[]
@@ -70,8 +73,9 @@ const BREAKS_RULE = /^235(02|03|14)$/
 const ROW_AT_FAULT = /^(21|22|23|P0)/
 
 /**
- * Brings CSV files in: the header of each names columns of keyword_watch, app_watch or chart_watch, or of several of them, when each row
- * is of the one whose subject it names; or of alert_rule and alert_channel. An empty cell says nothing.
+ * Brings CSV files in: the header of each names columns of keyword_watch, app_watch or chart_watch, or of
+ * several of them, when each row is of the one whose subject it names; or of alert_rule and alert_channel. An
+ * empty cell says nothing.
  * @param given the files, or the text of one
  * @throws ConfigurationError when a file cannot be read as a whole; what came before it stays
  */
@@ -227,8 +231,8 @@ async function storeFiles(
 }
 
 /**
- * Rows that wait until there are enough of them for a statement: of one kind and the same columns, because what a row leaves out gets the
- * column's default, which a statement has for all of its rows or none.
+ * Rows that wait until there are enough of them for a statement: of one kind and the same columns, because
+ * what a row leaves out gets the column's default, which a statement has for all of its rows or none.
  */
 class Waiting {
   readonly #byColumns = new Map<string, FileRow[]>()
@@ -265,12 +269,18 @@ class Waiting {
   }
 }
 
-/** Until the transaction ends no other one imports: two pieces that name the same rows in another order would deadlock. */
+/**
+ * Until the transaction ends no other one imports: two pieces that name the same rows in another order would
+ * deadlock.
+ */
 export async function waitForImports(tx: Transaction): Promise<void> {
   await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('import'))`
 }
 
-/** Rows of one kind and the same columns. What names a watch for the second time waits until the others are stored. */
+/**
+ * Rows of one kind and the same columns. What names a watch for the second time waits until the others are
+ * stored.
+ */
 async function storePiece(tx: Transaction, rows: readonly FileRow[], tally: Tally): Promise<void> {
   await waitForImports(tx)
   let left = rows
@@ -315,7 +325,10 @@ async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally
   }
 }
 
-/** The message without a full stop, with what the database adds to it. The detail of a rule says which row it is, and so does the line. */
+/**
+ * The message without a full stop, with what the database adds to it. The detail of a rule says which row it
+ * is, and so does the line.
+ */
 function explain(error: unknown, cells: ReadonlyMap<string, string>): string {
   const { code, message, detail, hint } = error as {
     code?: string
@@ -362,12 +375,16 @@ function explainMissing(message: string): string | null {
   return missing === undefined ? null : `${missing} is missing`
 }
 
-/** Disables what the files do not name. A channel is of no project. A row that was refused may be one that is there: then nothing is disabled. */
+/**
+ * Disables what the files do not name. A channel is of no project. A row that was refused may be one that is
+ * there: then nothing is disabled.
+ */
 async function replaceProject(tx: Transaction, project: string, tally: Tally): Promise<void> {
   if (!tally.projects.has(project)) {
     const meant = didYouMean(project, [...tally.projects])
     throw new ConfigurationError(
-      `The files have no row of the project ${JSON.stringify(project)}, so all of it would be disabled.${meant} Nothing was changed.`,
+      `The files have no row of the project ${JSON.stringify(project)}, so all of it would be ` +
+        `disabled.${meant} Nothing was changed.`,
     )
   }
   if (tally.refusedCount > 0 || tally.isStopped) return
@@ -382,10 +399,14 @@ async function replaceProject(tx: Transaction, project: string, tally: Tally): P
   }
 }
 
-/** The same sentence once for all watches of which it is true. What concerns one slot, and money, is no fault of a file. */
+/**
+ * The same sentence once for all watches of which it is true. What concerns one slot, and money, is no fault
+ * of a file.
+ */
 async function readProblems(tx: Transaction, projects: ReadonlySet<string>): Promise<ImportProblem[]> {
   return tx<ImportProblem[]>`
     select problem, message, count(*) as watches from watch_problem
-    where project = any(${[...projects]}::text[]) and problem not in ('money', 'dearer_than_budget', 'last_slot_failed')
+    where project = any(${[...projects]}::text[]) and problem not in ('money', 'dearer_than_budget',
+      'last_slot_failed')
     group by 1, 2 order by 3 desc, 1, 2 limit ${PROBLEMS_SHOWN}`
 }

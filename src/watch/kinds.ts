@@ -5,8 +5,8 @@ const SETTINGS = ['every', 'priority', 'enabled', 'tags', 'note', 'html'] as con
 const PLACE = ['location_code', 'location_name', 'language_code'] as const
 
 /**
- * `subject` is the column by which a row of a file is known to be such a watch, and `key` the same column of the table; `unique` is what
- * their unique index is of.
+ * `subject` is the column by which a row of a file is known to be such a watch, and `key` the same column of
+ * the table; `unique` is what their unique index is of.
  */
 export const WATCHES = [
   {
@@ -15,7 +15,8 @@ export const WATCHES = [
     key: 'keyword',
     identity: ['project', 'store', 'keyword', ...PLACE],
     unique: (sql: SqlRunner) => sql`
-      project, store, subject_key(keyword), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), language_code`,
+      project, store, subject_key(keyword), coalesce(location_code, 0),
+        lower(coalesce(location_name, '') collate "C"), language_code`,
     settings: [...SETTINGS, 'depth', 'weight'],
   },
   {
@@ -24,7 +25,8 @@ export const WATCHES = [
     key: 'app_id',
     identity: ['project', 'store', 'app_id', ...PLACE],
     unique: (sql: SqlRunner) => sql`
-      project, store, app_id, coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), coalesce(language_code, '')`,
+      project, store, app_id, coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"),
+        coalesce(language_code, '')`,
     settings: [...SETTINGS, 'label', 'role', 'info', 'reviews', 'reviews_depth'],
   },
   {
@@ -33,13 +35,17 @@ export const WATCHES = [
     key: 'collection',
     identity: ['project', 'store', 'collection', 'category', 'age_rating', ...PLACE],
     unique: (sql: SqlRunner) => sql`
-      project, store, collection, coalesce(category, ''), coalesce(age_rating, ''), coalesce(location_code, 0),
+      project, store, collection, coalesce(category, ''), coalesce(age_rating, ''),
+        coalesce(location_code, 0),
       lower(coalesce(location_name, '') collate "C"), language_code`,
     settings: [...SETTINGS, 'depth'],
   },
 ] as const
 
-/** Channels first, because rules name them. A row with a rule in it is one, and one with a channel alone is that channel. */
+/**
+ * Channels first, because rules name them. A row with a rule in it is one, and one with a channel alone is
+ * that channel.
+ */
 export const ALERTS = [
   {
     table: 'alert_channel',

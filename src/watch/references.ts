@@ -1,4 +1,7 @@
-/** The service's reference lists, kept for watches that name their location in words, and for finding mistakes in watches. */
+/**
+ * The service's reference lists, kept for watches that name their location in words, and for finding mistakes
+ * in watches.
+ */
 import pLimit from 'p-limit'
 import type { Database, Transaction } from '../db/database.ts'
 import { ROWS_AT_ONCE } from '../db/pieces.ts'
@@ -25,15 +28,18 @@ export interface LoadedReferences extends Counts {
 }
 
 /**
- * Fetches every list (free of charge), each by itself, replaces ours, and opens the watches whose location became known, while a slow list may
- * still be on its way. A list that cannot be had leaves ours as it is: watches that name codes need none.
- * @throws AccountError when the service refuses the account; the error of the first list when not one can be had
+ * Fetches every list (free of charge), each by itself, replaces ours, and opens the watches whose location
+ * became known, while a slow list may still be on its way. A list that cannot be had leaves ours as it is:
+ * watches that name codes need none.
+ * @throws AccountError when the service refuses the account; the error of the first list when not one can be
+ *   had
  */
 export async function loadReferences(db: Database, client: AppDataClient): Promise<LoadedReferences> {
   const loaded = { locations: 0, languages: 0, categories: 0, listingCategories: 0, errors: 0 }
   const load = async <Row>(list: keyof Counts, fetched: Promise<Row[]>, replace: Replace<Row>) => {
     const rows = await fetched
-    // An empty answer replaces nothing: a list that was there does not vanish because the service had a bad moment.
+    // An empty answer replaces nothing: a list that was there does not vanish because the service had a bad
+    // moment.
     if (rows.length > 0) await db.begin((tx) => replace(tx, rows))
     loaded[list] += rows.length
   }
@@ -43,7 +49,8 @@ export async function loadReferences(db: Database, client: AppDataClient): Promi
     load('listingCategories', client.listListingCategories(store), (tx, rows) =>
       replaceListingCategories(tx, store, rows),
     )
-  // The service as it is specified does not have it (docs/service.md: listing categories): it would be missed, and asked for, every day.
+  // The service as it is specified does not have it (docs/service.md: listing categories): it would be
+  // missed, and asked for, every day.
   const mayLack = loadListingCategories('ios_store')
   const loads = [
     ...STORES.flatMap((store) => [
@@ -71,8 +78,8 @@ export async function loadReferences(db: Database, client: AppDataClient): Promi
 }
 
 /**
- * Opens the periods of watches that ask for something and have none: their location became known, or the watch that
- * kept them from being followed has ended in a transaction that did not see them.
+ * Opens the periods of watches that ask for something and have none: their location became known, or the
+ * watch that kept them from being followed has ended in a transaction that did not see them.
  */
 export async function openMissingPeriods({ sql }: Pick<Database, 'sql'>): Promise<void> {
   await sql`select start_missing_watch_periods()`
@@ -88,7 +95,8 @@ export async function areReferencesFresh(db: Database, days: number): Promise<bo
   const [row] = await db.sql<{ fresh: boolean }[]>`
     select exists (select from job_run where job = 'references' and state = 'done'
       and ended_at > clock_timestamp() - make_interval(days =>
-        case when jsonb_array_length(coalesce(summary->'missing', '[]')) = 0 then ${days}::int else ${MISSING_FRESH_DAYS} end)
+        case when jsonb_array_length(coalesce(summary->'missing', '[]')) = 0 then ${days}::int
+          else ${MISSING_FRESH_DAYS} end)
     ) as fresh`
   return row?.fresh ?? false
 }
@@ -113,12 +121,14 @@ async function replaceLanguages(tx: Transaction, store: Store, rows: readonly La
   await tx`
     insert into language (store, code, name)
     select distinct on (code) ${store}, * from unnest(
-      ${rows.map((row) => row.languageCode)}::text[], ${rows.map((row) => row.languageName)}::text[]) as l (code, name)`
+      ${rows.map((row) => row.languageCode)}::text[],
+        ${rows.map((row) => row.languageName)}::text[]) as l (code, name)`
 }
 
 async function replaceCategories(tx: Transaction, store: Store, names: readonly string[]): Promise<void> {
   await tx`delete from category where store = ${store}`
-  await tx`insert into category (store, name) select distinct ${store}, name from unnest(${[...names]}::text[]) as c (name)`
+  await tx`insert into category (store, name) select distinct ${store}, name
+    from unnest(${[...names]}::text[]) as c (name)`
 }
 
 async function replaceListingCategories(
@@ -130,7 +140,8 @@ async function replaceListingCategories(
   await tx`
     insert into listing_category (store, name, listings)
     select distinct on (name) ${store}, * from unnest(
-      ${rows.map((row) => row.category)}::text[], ${rows.map((row) => row.count)}::bigint[]) as c (name, listings)`
+      ${rows.map((row) => row.category)}::text[], ${rows.map((row) => row.count)}::bigint[]) as c (name,
+        listings)`
 }
 
 async function replaceErrors(tx: Transaction, rows: readonly ServiceErrorCode[]): Promise<void> {
@@ -138,5 +149,6 @@ async function replaceErrors(tx: Transaction, rows: readonly ServiceErrorCode[])
     insert into service_error (code, message)
     select distinct on (code) * from unnest(
       ${rows.map((row) => row.code)}::int[], ${rows.map((row) => row.message)}::text[]) as e (code, message)
-    on conflict (code) do update set message = excluded.message where service_error.message <> excluded.message`
+    on conflict (code) do update set message = excluded.message
+      where service_error.message <> excluded.message`
 }

@@ -12,7 +12,8 @@ export async function upsert(
   const { table, unique, settings } = first.watch
   const given = settings.filter((name) => first.cells.has(name))
   const of = (row: 'w' | 'excluded') => tx(given.map((name) => `${row}.${name}`))
-  // How the driver writes a list of names goes by what stands before it: here a bracket, with a space on its left.
+  // How the driver writes a list of names goes by what stands before it: here a bracket, with a space on its
+  // left.
   const update = tx`
     do update set (${tx(given)}) = row (${of('excluded')})
     where row (${of('w')}) is distinct from row (${of('excluded')})`
@@ -22,7 +23,10 @@ export async function upsert(
     returning xmax = 0 as added`
 }
 
-/** The ids of rows that are there: written once more as they are, because only the table itself knows in which form it keeps a keyword. */
+/**
+ * The ids of rows that are there: written once more as they are, because only the table itself knows in which
+ * form it keeps a keyword.
+ */
 export async function findIds(tx: Transaction, rows: readonly FileRow[]): Promise<number[]> {
   const [first] = rows
   if (first === undefined) return []

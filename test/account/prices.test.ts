@@ -22,7 +22,8 @@ describe('the price list', () => {
     await sql`delete from account_usage`
     await sql`delete from charged_price`
     if (account !== null) {
-      await sql`insert into account_usage (login, prices) values ('me', ${JSON.stringify(account)}::text::jsonb)`
+      await sql`insert into account_usage (login, prices)
+        values ('me', ${JSON.stringify(account)}::text::jsonb)`
     }
     for (const row of charged) await sql`insert into charged_price ${sql({ ...row })}`
     return readPrices(sql)
@@ -33,23 +34,27 @@ describe('the price list', () => {
     return [normalMicros, highMicros, billingUnitResults]
   }
 
-  test("is the specification's while the account's is unknown: a price for all that a store sells, and for nothing else", async () => {
-    const rules = Object.entries(FUNCTION_RULES).flatMap(([store, functions]) =>
-      Object.entries<FunctionRule>(functions).map(([name, { unitCostMicros, billingUnitResults }]) => ({
-        store,
-        function: name,
-        billingUnitResults,
-        normalMicros: unitCostMicros,
-        highMicros: unitCostMicros * 2,
-      })),
-    )
-    const key = (price: { store: string; function: string }) => `${price.store} ${price.function}`
-    const sorted = <T extends { store: string; function: string }>(prices: readonly T[]) =>
-      prices.toSorted((a, b) => key(a).localeCompare(key(b)))
-    for (const account of [null, []]) {
-      assert.deepEqual(sorted([...(await priceList(account))]), sorted(rules))
-    }
-  })
+  test(
+    "is the specification's while the account's is unknown: a price for all that a store sells, and for " +
+      'nothing else',
+    async () => {
+      const rules = Object.entries(FUNCTION_RULES).flatMap(([store, functions]) =>
+        Object.entries<FunctionRule>(functions).map(([name, { unitCostMicros, billingUnitResults }]) => ({
+          store,
+          function: name,
+          billingUnitResults,
+          normalMicros: unitCostMicros,
+          highMicros: unitCostMicros * 2,
+        })),
+      )
+      const key = (price: { store: string; function: string }) => `${price.store} ${price.function}`
+      const sorted = <T extends { store: string; function: string }>(prices: readonly T[]) =>
+        prices.toSorted((a, b) => key(a).localeCompare(key(b)))
+      for (const account of [null, []]) {
+        assert.deepEqual(sorted([...(await priceList(account))]), sorted(rules))
+      }
+    },
+  )
 
   test("is the account's where its list says more, and doubles the normal one where it has no high one", async () => {
     const prices = await priceList([{ function: 'app_searches', normalMicros: 1900, highMicros: null }])

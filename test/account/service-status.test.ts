@@ -1,4 +1,7 @@
-/** What the service says of itself, and what follows from it: nothing is posted in an outage, and nothing waits for ever. */
+/**
+ * What the service says of itself, and what follows from it: nothing is posted in an outage, and nothing
+ * waits for ever.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'

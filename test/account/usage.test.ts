@@ -127,7 +127,8 @@ describe('the look before planning', () => {
     })
     await recordAccountUsage(world.db, client)
     const [row] = await world.db.sql`
-      select day_limit_micros, minute_limit_micros, calls_per_minute_limit, calls_allowed(2000) from account_usage`
+      select day_limit_micros, minute_limit_micros, calls_per_minute_limit, calls_allowed(2000)
+        from account_usage`
     assert.deepEqual(
       { ...row },
       {

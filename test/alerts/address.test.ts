@@ -24,8 +24,10 @@ const look = (url: string, resolve: typeof lookup, allowed: string[] = []) =>
 describe('an address', () => {
   test('of a private, link-local or special network is none of the internet', () => {
     const internal =
-      '0.0.0.0 10.1.2.3 100.64.0.1 127.0.0.1 169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.1 192.168.1.1 198.18.0.1 224.0.0.1 255.255.255.255 ' +
-      ':: ::1 ::ffff:10.0.0.1 ::ffff:8.8.8.8 64:ff9b::a00:1 fc00::1 fd12::1 fe80::1 fec0::1 ff02::1 2001:db8::1 2002:a00:1:: 2001::1 name'
+      '0.0.0.0 10.1.2.3 100.64.0.1 127.0.0.1 169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.1 ' +
+      '192.168.1.1 198.18.0.1 224.0.0.1 255.255.255.255 ' +
+      ':: ::1 ::ffff:10.0.0.1 ::ffff:8.8.8.8 64:ff9b::a00:1 fc00::1 fd12::1 fe80::1 fec0::1 ff02::1 ' +
+      '2001:db8::1 2002:a00:1:: 2001::1 name'
     assert.deepEqual(internal.split(' ').filter(isPublicAddress), [])
     const open = ['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '2a00:1450:4001::1']
     assert.deepEqual(open.filter(isPublicAddress), open)

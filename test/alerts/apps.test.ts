@@ -45,8 +45,10 @@ test('a new review of few stars is told once; those that the first measurement s
   await list.addRule({ kind: 'review_low', threshold: 2 })
   const review = async (id: string, rating: number, seen: number, written: string) => {
     await list.sql`
-      insert into review (app, review_id, location_code, language_code, rating, title, text, written_at, first_seen_at, last_seen_at)
-      select id, ${id}, 2840, 'en', ${rating}, 'It crashes', 'Since the update', ${written}, ${slotOf(seen)}, ${slotOf(seen)}
+      insert into review (app, review_id, location_code, language_code, rating, title, text, written_at,
+        first_seen_at, last_seen_at)
+      select id, ${id}, 2840, 'en', ${rating}, 'It crashes', 'Since the update', ${written}, ${slotOf(seen)},
+        ${slotOf(seen)}
       from app where app_id = '1001'`
   }
   await review('old', 1, 1, '2026-02-28')
@@ -116,7 +118,8 @@ describe('what goes by the clock', () => {
     await list.addRule({ kind: 'budget_used', threshold: 80 })
     const spend = async (micros: number) => {
       await list.sql`
-        insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+        insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+          duplicate_micros,
           adjusted_micros, tasks_charged)
         select d.scope, d.begins_at, d.ends_at, 0, ${micros}, 0, 0, 0, 1
         from project p, money_days(p.id, storerank_now()) d where d.scope = p.id`
@@ -136,11 +139,14 @@ describe('what goes by the clock', () => {
     await list.addKeyword()
     await list.addRule({ kind: 'balance_low', threshold: 5 })
     await list.sql`
-      insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+      insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+        duplicate_micros,
         adjusted_micros, tasks_charged)
-      select 0, d, d + interval '1 day', 0, 1000000, 0, 0, 0, 1 from generate_series('2026-02-20'::timestamptz, '2026-03-04', '1 day') d`
+      select 0, d, d + interval '1 day', 0, 1000000, 0, 0, 0, 1
+        from generate_series('2026-02-20'::timestamptz, '2026-03-04', '1 day') d`
     const balance = (micros: number, at: string) =>
-      list.sql`insert into account_usage (fetched_at, login, balance_micros, prices) values (${at}, 'me', ${micros}, '[]')`
+      list.sql`insert into account_usage (fetched_at, login, balance_micros, prices)
+        values (${at}, 'me', ${micros}, '[]')`
     await balance(9_000_000, '2026-03-01 05:00+00')
     assert.deepEqual(await list.look(), [])
     await balance(4_000_000, '2026-03-01 05:30+00')
@@ -154,31 +160,37 @@ describe('what goes by the clock', () => {
     assert.deepEqual(await list.look(), ['balance_low 03-03 -→2'])
   })
 
-  test('a balance that is low because days become dearer, or by what is reserved, is told once however often it is read', async () => {
-    await list.addKeyword()
-    await list.addRule({ kind: 'balance_low', threshold: 5 })
-    const cost = (micros: number, reserved = 0) => list.sql`
-      insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+  test(
+    'a balance that is low because days become dearer, or by what is reserved, is told once however ' +
+      'often it is read',
+    async () => {
+      await list.addKeyword()
+      await list.addRule({ kind: 'balance_low', threshold: 5 })
+      const cost = (micros: number, reserved = 0) => list.sql`
+      insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+        duplicate_micros,
         adjusted_micros, tasks_charged)
       values (0, '2026-02-28', '2026-03-01', ${reserved}, ${micros}, 0, 0, 0, 1)`
-    const balance = (micros: number, at: string) =>
-      list.sql`insert into account_usage (fetched_at, login, balance_micros, prices) values (${at}, 'me', ${micros}, '[]')`
-    await cost(2_000_000)
-    await balance(7_000_000, '2026-03-01 02:00+00')
-    await balance(6_500_000, '2026-03-01 03:00+00')
-    await balance(6_000_000, '2026-03-01 04:00+00')
-    assert.deepEqual(await list.look(), [])
-    await cost(0, 2_000_000)
-    assert.equal((await list.look()).length, 1)
-    for (const at of ['2026-03-01 05:00+00', '2026-03-01 05:30+00']) {
-      await balance(6_000_000, at)
+      const balance = (micros: number, at: string) =>
+        list.sql`insert into account_usage (fetched_at, login, balance_micros, prices)
+        values (${at}, 'me', ${micros}, '[]')`
+      await cost(2_000_000)
+      await balance(7_000_000, '2026-03-01 02:00+00')
+      await balance(6_500_000, '2026-03-01 03:00+00')
+      await balance(6_000_000, '2026-03-01 04:00+00')
       assert.deepEqual(await list.look(), [])
-    }
-    for (const dearer of [400_000, 400_000, 2_000_000]) {
-      await cost(dearer)
-      assert.deepEqual(await list.look(), [])
-    }
-  })
+      await cost(0, 2_000_000)
+      assert.equal((await list.look()).length, 1)
+      for (const at of ['2026-03-01 05:00+00', '2026-03-01 05:30+00']) {
+        await balance(6_000_000, at)
+        assert.deepEqual(await list.look(), [])
+      }
+      for (const dearer of [400_000, 400_000, 2_000_000]) {
+        await cost(dearer)
+        assert.deepEqual(await list.look(), [])
+      }
+    },
+  )
 
   test('a job that did not succeed for H hours, counted from the first run that it owed', async () => {
     await list.addKeyword()
@@ -186,7 +198,8 @@ describe('what goes by the clock', () => {
     const run = (job: string, hoursAgo: number, state: string) =>
       list.sql`
         insert into job_run (job, slot, state, error)
-        values (${job}, date_trunc('hour', clock_timestamp()) - make_interval(hours => ${hoursAgo}), ${state}, 'no')`
+        values (${job}, date_trunc('hour', clock_timestamp()) - make_interval(hours => ${hoursAgo}), ${state},
+          'no')`
     await run('audit', 200, 'done')
     await run('track', 9, 'done')
     await run('track', 8, 'failed')
@@ -196,7 +209,8 @@ describe('what goes by the clock', () => {
     await run('report', 2, 'failed')
     await list.look()
     const events = await list.sql`
-      select subject, slot = date_trunc('hour', clock_timestamp()) - interval '8 hours' as is_since, detail ->> 'error' as error from alert_event`
+      select subject, slot = date_trunc('hour', clock_timestamp()) - interval '8 hours' as is_since,
+        detail ->> 'error' as error from alert_event`
     assert.deepEqual([...events], [{ subject: 'track', is_since: true, error: 'no' }])
     assert.deepEqual(await list.look(), [])
   })
@@ -206,7 +220,8 @@ describe('what goes by the clock', () => {
     await list.addRule({ kind: 'outage', severity: 'critical' })
     const say = (status: string, since: string) =>
       list.sql`
-        insert into service_status (api, endpoint, status, since) values ('app_data', 'task_post', ${status}, ${since})
+        insert into service_status (api, endpoint, status, since)
+          values ('app_data', 'task_post', ${status}, ${since})
         on conflict (api, endpoint) do update set status = excluded.status, since = excluded.since`
     await say('ok', '2026-03-01 01:00+00')
     assert.deepEqual(await list.look(), [])
@@ -216,7 +231,8 @@ describe('what goes by the clock', () => {
     // From one endpoint to another it is the same outage.
     await say('major_outage', '2026-03-02 02:00+00')
     assert.deepEqual(await list.look(), [])
-    await list.sql`update service_status set checked_at = clock_timestamp() - interval '11 minutes', status = 'ok'`
+    await list.sql`update service_status set checked_at = clock_timestamp() - interval '11 minutes',
+      status = 'ok'`
     assert.deepEqual(await list.look(), [], 'nobody has asked the service lately')
     await say('send_delay', '2026-03-02 03:00+00')
     await list.sql`update service_status set checked_at = clock_timestamp()`
@@ -228,7 +244,8 @@ describe('what goes by the clock', () => {
     await list.sql`update service_status set endpoint = 'other', status = 'ok', since = '2026-01-01'`
     assert.deepEqual(await list.look(), ['outage 03-02 -→-'])
     const events = await list.sql`
-      select to_char(slot, 'DD HH24:MI') as at, to_char(compared_slot, 'DD HH24:MI') as began, severity, detail from alert_event order by id`
+      select to_char(slot, 'DD HH24:MI') as at, to_char(compared_slot, 'DD HH24:MI') as began, severity,
+        detail from alert_event order by id`
     const endpoints = ['task_post']
     assert.deepEqual(
       [...events],

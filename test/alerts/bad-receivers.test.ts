@@ -1,4 +1,7 @@
-/** Receivers that hang, answer 500 for a day or redirect stop nobody else, and get what they missed when they are well again. */
+/**
+ * Receivers that hang, answer 500 for a day or redirect stop nobody else, and get what they missed when they
+ * are well again.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -36,7 +39,10 @@ async function addReceiver(name: string, receiver: Receiver): Promise<void> {
   await db.sql`insert into alert_rule ${db.sql({ project: 'fitness', name, kind: 'job_late', threshold: 1, channel: name })}`
 }
 
-/** The hours of which a receiver was told, by a receiver that verifies each message and drops an id that it has seen. */
+/**
+ * The hours of which a receiver was told, by a receiver that verifies each message and drops an id that it
+ * has seen.
+ */
 function hoursOf({ received }: Receiver): number[] {
   const webhook = new Webhook(SECRET)
   const bodies = new Map<string, string>()

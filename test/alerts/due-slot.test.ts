@@ -28,7 +28,8 @@ test('where the planner takes tasks for open that have ended, all that there eve
   const [project] = await db.sql<{ id: number }[]>`select id from project where name = 'fitness'`
   const id = project?.id ?? 0
   await db.sql`
-    insert into alert_due (project_id, slot, target_ids) select ${id}::int, ${DAY}, array_agg(target_id) from task`
+    insert into alert_due (project_id, slot, target_ids) select ${id}::int, ${DAY}, array_agg(target_id)
+      from task`
   const read = () => readDueSlot(db, { id, name: 'fitness', timezone: 'UTC', enabled: true })
   assert.equal(await read(), null, 'while tasks are open, nothing is looked at')
   await planning.measure()

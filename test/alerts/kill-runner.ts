@@ -1,6 +1,7 @@
 /**
- * A runner that looks at the rules and delivers what they found, and ends itself by SIGKILL at the place that it is given: the process of
- * test/alerts/kills.proof.ts. The places are all those between two commits: see PLACES there.
+ * A runner that looks at the rules and delivers what they found, and ends itself by SIGKILL at the place that
+ * it is given: the process of test/alerts/kills.proof.ts. The places are all those between two commits: see
+ * PLACES there.
  */
 import process from 'node:process'
 import { pino } from 'pino'

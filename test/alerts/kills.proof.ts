@@ -1,6 +1,7 @@
 /**
- * Runners that are killed at each place between two commits of evaluation and delivery lose no event and repeat none: a receiver that knows
- * nothing but the library of Standard Webhooks, and drops an id that it has seen, has each event once.
+ * Runners that are killed at each place between two commits of evaluation and delivery lose no event and
+ * repeat none: a receiver that knows nothing but the library of Standard Webhooks, and drops an id that it
+ * has seen, has each event once.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

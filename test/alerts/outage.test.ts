@@ -24,7 +24,8 @@ beforeEach(async () => {
 async function look(status: string, hour: number, isWell = true): Promise<void> {
   await db.sql`
     insert into service_status (api, endpoint, status, since)
-    values ('app_data', '', ${status}, timestamptz '2026-03-01 00:00+00' + make_interval(hours => ${hour}::integer))
+    values ('app_data', '', ${status}, timestamptz '2026-03-01 00:00+00'
+      + make_interval(hours => ${hour}::integer))
     on conflict (api, endpoint) do update set status = excluded.status, since = excluded.since`
   await world.gather()
   await world.deliver(id, {
@@ -66,7 +67,8 @@ test('not where the beginning was not told: without a channel, or given up', asy
   await db.sql`update alert_rule set channel = 'ops'`
   await look('ok', 3)
   await look('major_outage', 5, false)
-  await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp() where state = 'pending'`
+  await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()
+    where state = 'pending'`
   await look('major_outage', 5, false)
   await look('ok', 6)
   assert.deepEqual(told, [])

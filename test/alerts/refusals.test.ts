@@ -1,4 +1,7 @@
-/** Each error that leaves a sender names the party, the reason that it gave, and what to do; no secret, and never the database. */
+/**
+ * Each error that leaves a sender names the party, the reason that it gave, and what to do; no secret, and
+ * never the database.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
@@ -241,8 +244,10 @@ test('a heartbeat that is refused is logged with what its receiver says, and wit
   assert.deepEqual(
     lines.map(({ reason }) => reason),
     [
-      'The receiver of HEARTBEAT_URL answered HTTP 404: "The workflow at [secret] must be active". Check its address.',
-      'The receiver of HEARTBEAT_URL could not be reached: nothing listens there (ECONNREFUSED). Check that it runs, and the port.',
+      'The receiver of HEARTBEAT_URL answered HTTP 404: "The workflow at [secret] must be active". ' +
+        'Check its address.',
+      'The receiver of HEARTBEAT_URL could not be reached: nothing listens there (ECONNREFUSED). Check ' +
+        'that it runs, and the port.',
     ],
   )
 })

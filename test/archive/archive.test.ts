@@ -1,4 +1,7 @@
-/** Months of the history as files: readable by another implementation, whole or not at all, and dropped only when they were compared. */
+/**
+ * Months of the history as files: readable by another implementation, whole or not at all, and dropped only
+ * when they were compared.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,19 +33,24 @@ beforeEach(async () => {
       await db.sql`drop table ${db.sql(name)}`
   await planning.setNow('2026-01-30 00:00+00')
   await planning.watch('p', ['yoga', 'ヨガ "x", {y}'])
-  await db.sql`insert into app_watch (project, store, app_id, info, location_code, language_code) values ('p', 'ios_store', '1001', true, 2840, 'en')`
+  await db.sql`insert into app_watch (project, store, app_id, info, location_code, language_code)
+    values ('p', 'ios_store', '1001', true, 2840, 'en')`
   await planning.setNow('2026-02-03 00:00+00')
   await db.sql`select ensure_history_partitions('2026-01-01', '2026-02-28')`
-  await db.sql`insert into app (store, app_id, title) values ('ios_store', '1002', 'Zen'), ('ios_store', 'odd "id", \\ {x}', 'Odd')`
+  await db.sql`insert into app (store, app_id, title) values ('ios_store', '1002', 'Zen'),
+    ('ios_store', 'odd "id", \\ {x}', 'Odd')`
   await db.sql`
     insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason)
     select t.id, '2026-01-30', '2026-01-30 00:05:06.123456+00', 100, 9007199254740993, array[
-      (select id from app where app_id = '1002'), 0, (select id from app where app_id like 'odd%')], '{1,3,4}', null
+      (select id from app where app_id = '1002'), 0, (select id from app where app_id like 'odd%')],
+        '{1,3,4}', null
     from target t where t.subject = 'yoga'`
   await db.sql`update target set check_url = 'https://example.com/?a=1' where subject = 'yoga'`
-  await db.sql`insert into listing (hash, title, description, images, details) values ('\\x01', 'Zen', 'Ein—Text', '{"a,b",c}', '{"a": [1]}')`
+  await db.sql`insert into listing (hash, title, description, images, details)
+    values ('\\x01', 'Zen', 'Ein—Text', '{"a,b",c}', '{"a": [1]}')`
   await db.sql`
-    insert into app_snapshot (target_id, slot, captured_at, app, found, rating, price_micros, is_free, released_at, listing_hash)
+    insert into app_snapshot (target_id, slot, captured_at, app, found, rating, price_micros, is_free,
+      released_at, listing_hash)
     select t.id, '2026-01-31', '2026-01-31 01:00+00', a.id, true, 4.5, 990000, false, '2020-02-29', '\\x01'
     from target t, app a where t.function = 'app_info' and a.app_id = '1001'`
   await planning.closeSlots()
@@ -201,7 +209,8 @@ describe('an archive', () => {
     )
     await change(
       `delete from ranking where slot = '2026-01-31'`,
-      `insert into ranking (target_id, slot, gap, reason) select id, '2026-01-31', 'missed', 'Nothing ran while it was due.' from target where function = 'app_searches'`,
+      `insert into ranking (target_id, slot, gap, reason) select id, '2026-01-31', 'missed', 'Nothing ` +
+        `ran while it was due.' from target where function = 'app_searches'`,
       /it has more than 2 rows/,
     )
     await writeFile(file, whole.subarray(0, -9))
@@ -232,7 +241,8 @@ describe('an archive', () => {
     await assert.rejects(archive('2026-03-01'), /Slots of 2026-02 are not closed yet/)
     assert.equal((await archive('2026-02-01', true)).length, 2)
     await db.sql`delete from task`
-    await db.sql`insert into period_change (period_id, from_slot) select min(id), '2026-02-10' from watch_period`
+    await db.sql`insert into period_change (period_id, from_slot) select min(id), '2026-02-10'
+      from watch_period`
     await assert.rejects(archive('2026-03-01'), /Slots of 2026-02 are not closed yet/)
   })
 

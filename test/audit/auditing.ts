@@ -11,7 +11,10 @@ import { createWorld, type World, type WorldOptions } from '../support/world.ts'
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 
-/** Raw pages of android_store do not say how many results they hold, so that our books learn of a refund by the audit. */
+/**
+ * Raw pages of android_store do not say how many results they hold, so that our books learn of a refund by
+ * the audit.
+ */
 export async function openWorld(t: TestContext, options: WorldOptions = {}): Promise<World> {
   const world = await createWorld({ ...options, sandbox: { htmlOnly: true, ...options.sandbox } })
   t.after(() => world.close())
@@ -68,7 +71,10 @@ export async function readProblems(world: World): Promise<Problem[]> {
   return rows.map((row) => ({ ...row }))
 }
 
-/** Our net of each service id beside what the service says, in the order of ids; and the totals beside our charges. */
+/**
+ * Our net of each service id beside what the service says, in the order of ids; and the totals beside our
+ * charges.
+ */
 export async function assertBooksAgree(world: World): Promise<void> {
   const ours = await world.db.sql<{ id: string; costMicros: number }[]>`
     select service_id as id, sum(amount_micros)::bigint as "costMicros" from charge

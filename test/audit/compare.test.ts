@@ -59,7 +59,8 @@ describe('another cost', () => {
         subject: 'zzz',
         tasks: 1,
         message:
-          'The service took $0.0024 for this task, and our books said $0.0084. They were adjusted by -$0.006, so that they say the same.',
+          'The service took $0.0024 for this task, and our books said $0.0084. They were adjusted by ' +
+          '-$0.006, so that they say the same.',
       },
     ])
     const [day] = await world.db
@@ -104,26 +105,30 @@ describe('another cost', () => {
     assert.equal((await auditAll(world, cheaper)).adjusted, 1)
   })
 
-  test('is adjusted upwards as well, and again when the service changes its mind, and not at all when it changes it back', async (t) => {
-    const world = await openWorld(t)
-    await watchKeywords(world, ['yoga'], { depth: 100 })
-    await buy(world)
-    await collect(world)
-    const costing = (costMicros: number) => withRows(world, (row) => ({ ...row, costMicros }))
-    const adjustments = async () => (await readMoney(world.db)).adjustment ?? null
-    for (const [costMicros, adjustment] of [
-      [5000, 3800],
-      [5000, 3800],
-      [700, -500],
-      [1200, 0],
-      [1200, 0],
-      [1201, 1],
-    ] as const) {
-      await auditAll(world, costing(costMicros))
-      assert.equal(await adjustments(), adjustment)
-      assert.equal((await readProblems(world)).length, adjustment === 0 ? 0 : 1)
-    }
-  })
+  test(
+    'is adjusted upwards as well, and again when the service changes its mind, and not at all when it ' +
+      'changes it back',
+    async (t) => {
+      const world = await openWorld(t)
+      await watchKeywords(world, ['yoga'], { depth: 100 })
+      await buy(world)
+      await collect(world)
+      const costing = (costMicros: number) => withRows(world, (row) => ({ ...row, costMicros }))
+      const adjustments = async () => (await readMoney(world.db)).adjustment ?? null
+      for (const [costMicros, adjustment] of [
+        [5000, 3800],
+        [5000, 3800],
+        [700, -500],
+        [1200, 0],
+        [1200, 0],
+        [1201, 1],
+      ] as const) {
+        await auditAll(world, costing(costMicros))
+        assert.equal(await adjustments(), adjustment)
+        assert.equal((await readProblems(world)).length, adjustment === 0 ? 0 : 1)
+      }
+    },
+  )
 
   test('counts in the budgets on the day of its charge, and not twice against the balance', async (t) => {
     const world = await openWorld(t)
@@ -134,7 +139,8 @@ describe('another cost', () => {
     const asked = new Date()
     const dearer = withRows(world, (row) => ({ ...row, costMicros: 5000 }))
     await world.db.sql`
-      insert into account_usage (fetched_at, login, balance_micros, prices) values (${asked}, 'sandbox', 1000000, '[]')`
+      insert into account_usage (fetched_at, login, balance_micros, prices)
+        values (${asked}, 'sandbox', 1000000, '[]')`
     await auditAll(world, dearer)
     const used = async () => {
       const rows = await world.db.sql<{ limited_by: string; used_micros: number }[]>`
@@ -242,7 +248,8 @@ describe('a task that the service does not list', () => {
         subject: 'yoga',
         tasks: 1,
         message:
-          'We paid $0.0012 for this task, and the service does not list it. Our charge stays; ask the service what became of the task.',
+          'We paid $0.0012 for this task, and the service does not list it. Our charge stays; ask the ' +
+          'service what became of the task.',
       },
     ])
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
@@ -379,8 +386,12 @@ describe('a task that no charge of ours knows', () => {
     assert.deepEqual(
       problems.filter((problem) => problem.tasks === 1).map((problem) => problem.message),
       [
-        `The service took $0.0006 for 1 task that this database knows nothing of, posted on ${today}; the first is ${info}. ${their}`,
-        `The service took $0.0012 for 1 task that this database knows nothing of, posted on ${today}; the first is ${other}. The tag is that of a storerank: another one uses the account, or this database was restored from a copy that is older than the task. When \`storerank status\` says that nothing is posted, it was: run \`storerank recover\`.`,
+        `The service took $0.0006 for 1 task that this database knows nothing of, posted on ${today}; ` +
+          `the first is ${info}. ${their}`,
+        `The service took $0.0012 for 1 task that this database knows nothing of, posted on ${today}; ` +
+          `the first is ${other}. The tag is that of a storerank: another one uses the account, or this ` +
+          'database was restored from a copy that is older than the task. When `storerank status` says ' +
+          'that nothing is posted, it was: run `storerank recover`.',
       ],
     )
     assert.equal(problems.length, 3)

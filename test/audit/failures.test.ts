@@ -42,7 +42,9 @@ function withWebhook(receiver: Receiver): AppDataClient {
   })
 }
 
-/** Buys the keywords with a webhook that refuses everything, until the service lists each delivery as failed. */
+/**
+ * Buys the keywords with a webhook that refuses everything, until the service lists each delivery as failed.
+ */
 async function failWebhooks(t: TestContext, keywords: readonly string[]): Promise<Receiver> {
   const receiver = await openReceiver(t)
   receiver.answer = (response) => void response.writeHead(500).end(`no such path: /${SECRET}`)
@@ -82,7 +84,8 @@ function failureOf(id: string, fields: Partial<FailedTask> = {}): FailedTask {
 
 async function readTroubles(): Promise<{ subject: string; status: number; message: string }[]> {
   const rows = await world.db.sql<{ subject: string; status: number; message: string }[]>`
-    select subject, status_code as status, message from task_problem where kind = 'service_failure' order by at, subject`
+    select subject, status_code as status, message from task_problem where kind = 'service_failure'
+      order by at, subject`
   return rows.map((row) => ({ ...row }))
 }
 
@@ -107,7 +110,8 @@ describe('what the service lists as failed', () => {
       resent: 0,
     })
     const message =
-      'The service could not deliver its webhook (postback_url, HTTP 500: The client answered with HTTP 500). The ready list names the task instead, and its result is fetched.'
+      'The service could not deliver its webhook (postback_url, HTTP 500: The client answered with ' +
+      'HTTP 500). The ready list names the task instead, and its result is fetched.'
     assert.deepEqual(await readTroubles(), [
       { subject: 'tea', status: 50401, message },
       { subject: 'yoga', status: 50401, message },
@@ -140,7 +144,9 @@ describe('what the service lists as failed', () => {
       {
         subject: 'tea',
         status: 40101,
-        message: `The service lists it as failed at ${fn}: Internal SE server error. It stays open until its result says so.`,
+        message:
+          `The service lists it as failed at ${fn}: Internal SE server error. It stays open until its ` +
+          'result says so.',
       },
       {
         subject: 'yoga',
@@ -179,7 +185,8 @@ describe('what the service lists as failed', () => {
     }
     const looked = (hoursAgo: number) => world.db.sql`
       insert into job_run (job, slot, state, ended_at)
-      values ('failures', now() - ${hoursAgo} * interval '1 hour', 'done', now() - ${hoursAgo} * interval '1 hour')`
+      values ('failures', now() - ${hoursAgo} * interval '1 hour', 'done',
+        now() - ${hoursAgo} * interval '1 hour')`
     assert.deepEqual(await hoursBack(), [167])
     await looked(100)
     assert.deepEqual(await hoursBack(), [101])
@@ -205,7 +212,8 @@ describe('what the service lists as failed', () => {
   test('is forgotten after 90 days', async () => {
     await world.db.sql`
       insert into service_failure (service_id, function, at)
-      values ('old', 'postback_url', now() - interval '91 days'), ('new', 'postback_url', now() - interval '89 days')`
+      values ('old', 'postback_url', now() - interval '91 days'),
+        ('new', 'postback_url', now() - interval '89 days')`
     assert.equal((await pruneWork(world.db)).failures, 1)
   })
 
@@ -251,17 +259,21 @@ describe('a webhook that failed', () => {
     )
   })
 
-  test('is not sent again when its result is here, when nobody listens, or when it was no webhook that failed', async (t) => {
-    const receiver = await failWebhooks(t, ['yoga'])
-    assert.equal((await recordFailures(world.db, world.client, 'failures', NO_RESEND)).resent, 0)
-    await collect(world)
-    receiver.received.length = 0
-    assert.equal((await recordFailures(world.db, world.client, 'failures', RESEND)).resent, 0)
-    const [own = ''] = await buyKeywords(['tea'])
-    const client = withFailures(async () => [failureOf(own, { function: 'app_data/task_get/advanced' })])
-    assert.equal((await recordFailures(world.db, client, 'failures', RESEND)).resent, 0)
-    assert.equal(receiver.received.length, 0)
-  })
+  test(
+    'is not sent again when its result is here, when nobody listens, or when it was no webhook that ' +
+      'failed',
+    async (t) => {
+      const receiver = await failWebhooks(t, ['yoga'])
+      assert.equal((await recordFailures(world.db, world.client, 'failures', NO_RESEND)).resent, 0)
+      await collect(world)
+      receiver.received.length = 0
+      assert.equal((await recordFailures(world.db, world.client, 'failures', RESEND)).resent, 0)
+      const [own = ''] = await buyKeywords(['tea'])
+      const client = withFailures(async () => [failureOf(own, { function: 'app_data/task_get/advanced' })])
+      assert.equal((await recordFailures(world.db, client, 'failures', RESEND)).resent, 0)
+      assert.equal(receiver.received.length, 0)
+    },
+  )
 
   test('is asked for with at most 100 others', async () => {
     const keywords = Array.from({ length: 250 }, (_, n) => `keyword ${n}`)

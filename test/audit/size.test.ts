@@ -1,4 +1,6 @@
-/** An audit of a day reads what the service lists of that day, and not the ledger of all days that are kept. */
+/**
+ * An audit of a day reads what the service lists of that day, and not the ledger of all days that are kept.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { compareBooks, type ListedTask } from '../../src/audit/compare.ts'
@@ -7,7 +9,10 @@ import { createPlanning, type Planning } from '../support/planning.ts'
 const TASKS_A_DAY = 300
 const DAYS = 60
 const FIRST_DAY = '2026-01-01 06:00+00'
-/** Its charge; the charges of its hour, its day and the day after, with the pages beside them; and of those that the list does not name, their task. */
+/**
+ * Its charge; the charges of its hour, its day and the day after, with the pages beside them; and of those
+ * that the list does not name, their task.
+ */
 const MOST_READ_A_TASK = 12
 const DAY_MS = 86_400_000
 
@@ -17,15 +22,18 @@ before(async () => {
   await planning.setNow(new Date(Date.parse(FIRST_DAY) + DAYS * DAY_MS))
   await planning.db.sql`
     with day as (
-      select n, ${FIRST_DAY}::timestamptz + make_interval(days => n) as at from generate_series(0, ${DAYS - 1}::int) n
+      select n, ${FIRST_DAY}::timestamptz + make_interval(days => n) as at
+        from generate_series(0, ${DAYS - 1}::int) n
     ),
     sent as (
       insert into post (store, function, state, send_before, settled_at)
       select 'ios_store', 'app_searches', 'settled', at, at from day returning id, send_before
     ),
     bought as (
-      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, post_id, service_id, posted_at, ended_at)
-      select t, date_trunc('day', s.send_before, 'UTC'), s.send_before + interval '1 day', 'collected', 100, 1, 1200, '{1}', s.id,
+      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers,
+        post_id, service_id, posted_at, ended_at)
+      select t, date_trunc('day', s.send_before, 'UTC'), s.send_before + interval '1 day', 'collected', 100,
+        1, 1200, '{1}', s.id,
         gen_random_uuid()::text, s.send_before, s.send_before
       from sent s cross join generate_series(1, ${TASKS_A_DAY}::int) t
       returning *
@@ -41,7 +49,8 @@ async function countRead(): Promise<number> {
   const { sql } = planning.db
   await sql`select pg_stat_force_next_flush()`
   const [row] = await sql<{ rows: number }[]>`
-    select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_user_tables where relname in ('task', 'charge')`
+    select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_user_tables
+      where relname in ('task', 'charge')`
   return row?.rows ?? 0
 }
 

@@ -1,8 +1,9 @@
 /**
- * What the rules of alerts cost beside a day's collection: a project of 10,000 keywords and one of 100,000, each with a history and a rule of
- * each kind that speaks of ranks. A day's results are stored in batches, as collecting stores them, and then all rules are looked at: CPU of
- * the session, wall time, buffers, what ten times as many keywords cost, and what further rules cost beside. `--keywords 20000` is a quick
- * look, at a tenth of it and at all of it.
+ * What the rules of alerts cost beside a day's collection: a project of 10,000 keywords and one of 100,000,
+ * each with a history and a rule of each kind that speaks of ranks. A day's results are stored in batches, as
+ * collecting stores them, and then all rules are looked at: CPU of the session, wall time, buffers, what ten
+ * times as many keywords cost, and what further rules cost beside. `--keywords 20000` is a quick look, at a
+ * tenth of it and at all of it.
  */
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
@@ -80,7 +81,8 @@ async function writeRules({ sql }: Database, rules: typeof RULES): Promise<void>
 }
 
 /**
- * The results of today in batches: of a hundred keywords everybody fell by 12 in one, rose by 12 in one, and nothing was stored of one.
+ * The results of today in batches: of a hundred keywords everybody fell by 12 in one, rose by 12 in one, and
+ * nothing was stored of one.
  * @returns milliseconds in the function that notes what is due
  */
 async function storeDay(db: Database): Promise<number> {
@@ -96,10 +98,13 @@ async function storeDay(db: Database): Promise<number> {
       await session`
         with stored as (
           insert into ranking (target_id, slot, captured_at, gap, reason, depth, results_count, app_ids)
-          select target_id, slot + interval '24 hours', case when g.gap is null then clock_timestamp() end, g.gap, null, depth, results_count,
-            case when g.gap is null then case n % 100 when 0 then array(select generate_series(4001, 4012)) || app_ids[:depth - 12]
+          select target_id, slot + interval '24 hours', case when g.gap is null
+            then clock_timestamp() end, g.gap, null, depth, results_count,
+            case when g.gap is null then case n % 100 when 0
+              then array(select generate_series(4001, 4012)) || app_ids[:depth - 12]
               when 1 then app_ids[13:] else app_ids end end
-          from bench_day cross join lateral (select case when n % 100 = 2 or app_ids is null then 'missed' end as gap) g
+          from bench_day cross join lateral (select case when n % 100 = 2 or app_ids is null
+            then 'missed' end as gap) g
           where n > ${from}::int and n <= ${from + BATCH}::int
           returning target_id, slot, gap
         )
@@ -124,7 +129,8 @@ async function readCpuNs(tx: Transaction): Promise<number> {
 
 async function readBlocks({ sql }: Pick<Database, 'sql'>): Promise<{ buffers: number; tempBlocks: number }> {
   const [row] = await sql<{ buffers: number; tempBlocks: number }[]>`
-    select sum(shared_blks_hit + shared_blks_read)::bigint as buffers, sum(temp_blks_written)::bigint as "tempBlocks"
+    select sum(shared_blks_hit + shared_blks_read)::bigint as buffers,
+      sum(temp_blks_written)::bigint as "tempBlocks"
     from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())`
   if (row === undefined) throw new Error('An aggregate returned no row.')
   return row
@@ -187,7 +193,8 @@ async function measure(keywords: number): Promise<Measured> {
     const say = (line: string) => process.stderr.write(`${keywords} keywords: ${line}\n`)
     await db.sql`create extension if not exists pg_stat_statements schema public`
     await fillHistory(db, { keywords, days: DAYS, apps: APPS }, say)
-    await db.sql`insert into alert_channel (name, kind, address) values ('people', 'email', 'people@example.com')`
+    await db.sql`insert into alert_channel (name, kind, address)
+      values ('people', 'email', 'people@example.com')`
     await writeRules(db, RULES)
     await analyzeGrownTables(db)
     say('the results of a day')

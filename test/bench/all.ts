@@ -1,6 +1,7 @@
 /**
- * Every bench that has a bar, one after the other, each as a process of its own, and in the end one table of all bars. It takes about
- * half an hour on idle cores, 8 GB of disk, and ends with 1 when a bar is missed or a bench fails. `-- ledger plan` runs those two.
+ * Every bench that has a bar, one after the other, each as a process of its own, and in the end one table of
+ * all bars. It takes about half an hour on idle cores, 8 GB of disk, and ends with 1 when a bar is missed or
+ * a bench fails. `-- ledger plan` runs those two.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

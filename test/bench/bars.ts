@@ -16,7 +16,10 @@ export interface Bars {
   readonly bars: readonly Bar[]
 }
 
-/** Names the file that `noteBars` adds to: how `bench:all` gets the figures of benches that are processes of their own. */
+/**
+ * Names the file that `noteBars` adds to: how `bench:all` gets the figures of benches that are processes of
+ * their own.
+ */
 export const NOTES_VARIABLE = 'BENCH_NOTES'
 
 /** Prints a table. The process ends with 1 when a figure falls short of its bar, or is none. */

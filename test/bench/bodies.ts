@@ -1,4 +1,7 @@
-/** The answer to a search of 100 apps, as the sandbox makes it: what a service on loopback gives without making it anew. */
+/**
+ * The answer to a search of 100 apps, as the sandbox makes it: what a service on loopback gives without
+ * making it anew.
+ */
 import { chooseCodes } from '../../src/sandbox/codes.ts'
 import { NO_DEVIATIONS } from '../../src/sandbox/deviations.ts'
 import { buildEnvelope } from '../../src/sandbox/envelope.ts'

@@ -1,7 +1,8 @@
 /**
- * How much of the calls that are allowed is used while there is work: the gates of some runners ask for permits, as many calls as may be
- * in flight, as fast as they get them. A permit is valid for half a second, so 2,000 in any 60 seconds means 2,000 in 60.5: the best that
- * can be is 99.17 %. Takes a minute for each of its windows.
+ * How much of the calls that are allowed is used while there is work: the gates of some runners ask for
+ * permits, as many calls as may be in flight, as fast as they get them. A permit is valid for half a second,
+ * so 2,000 in any 60 seconds means 2,000 in 60.5: the best that can be is 99.17 %. Takes a minute for each of
+ * its windows.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -45,7 +46,10 @@ function callAsRunner(db: Database, runner: number, signal: AbortSignal): Promis
 const SETTLED_AFTER = 3
 
 interface Used {
-  /** How long a permit waited for the one 2,000 before it to leave the window, and to be taken; null where none waited. */
+  /**
+   * How long a permit waited for the one 2,000 before it to leave the window, and to be taken; null where
+   * none waited.
+   */
   readonly settledSeconds: number | null
   readonly allSeconds: number | null
   readonly mostInMinute: number
@@ -53,10 +57,12 @@ interface Used {
 
 async function readUsed(db: Database): Promise<Used> {
   const [used] = await db.sql<Used[]>`
-    select extract(epoch from avg(waited) filter (where number > ${SETTLED_AFTER * LIMITS.callsPerMinute}::int))::float8 as "settledSeconds",
+    select extract(epoch from avg(waited) filter (where number
+      > ${SETTLED_AFTER * LIMITS.callsPerMinute}::int))::float8 as "settledSeconds",
       extract(epoch from avg(waited))::float8 as "allSeconds", max(in_minute)::int as "mostInMinute"
     from (
-      select row_number() over w as number, permit_at - lag(permit_at, ${LIMITS.callsPerMinute}::int) over w as waited,
+      select row_number() over w as number, permit_at - lag(permit_at, ${LIMITS.callsPerMinute}::int)
+        over w as waited,
         count(*) over (order by permit_at range interval '60 seconds' preceding) as in_minute
       from api_call window w as (order by permit_at, id)
     ) as given`

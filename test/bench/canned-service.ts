@@ -16,13 +16,17 @@ export async function prepareTasks(db: Database, results: number): Promise<Deliv
     with numbered as (
       select n, (n / ${keywords.length})::int as day, t.id as target_id, t.subject
       from generate_series(0, ${results - 1}) n join (
-        select id, subject, row_number() over (order by id) - 1 as place from target) t on t.place = n % ${keywords.length}
+        select id, subject, row_number() over (order by id) - 1 as place from target) t
+          on t.place = n % ${keywords.length}
     ),
     made as (
-      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, service_id, posted_at,
+      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers,
+        service_id, posted_at,
         overdue_at, ask_at, endpoint)
-      select target_id, date_trunc('day', now(), 'UTC') + make_interval(days => day), now() + interval '1 year', 'posted', 100, 1, 1200,
-        array(select id from project), gen_random_uuid()::text, now(), now() + interval '1 day', now() + interval '1 day',
+      select target_id, date_trunc('day', now(), 'UTC') + make_interval(days => day),
+        now() + interval '1 year', 'posted', 100, 1, 1200,
+        array(select id from project), gen_random_uuid()::text, now(), now() + interval '1 day',
+          now() + interval '1 day',
         endpoint_of('ios_store', 'app_searches')
       from numbered order by n
       returning *
@@ -31,7 +35,8 @@ export async function prepareTasks(db: Database, results: number): Promise<Deliv
       insert into charge (kind, project_id, amount_micros, target_id, slot, service_id)
       select 'charge', payers[1], 1200, target_id, slot, service_id from made
     )
-    select m.service_id as id, m.id || '.1' as tag, t.subject as keyword from made m join target t on t.id = m.target_id order by m.id`
+    select m.service_id as id, m.id || '.1' as tag, t.subject as keyword from made m
+      join target t on t.id = m.target_id order by m.id`
   await db.sql`select recount_spend()`
   // What autovacuum does in time; these tables are a second old.
   await db.sql`vacuum analyze`

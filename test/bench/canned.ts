@@ -1,6 +1,7 @@
 /**
- * A service as a process of its own that has all its answers ready: the ready list of ios_store/app_searches, and the result of each
- * task; posted tasks it creates without keeping them. It makes nothing anew, so that what a client of it costs can be measured. One line of JSON in: the tasks. One line out: its URL.
+ * A service as a process of its own that has all its answers ready: the ready list of ios_store/app_searches,
+ * and the result of each task; posted tasks it creates without keeping them. It makes nothing anew, so that
+ * what a client of it costs can be measured. One line of JSON in: the tasks. One line out: its URL.
  */
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
@@ -16,7 +17,10 @@ const tasks: readonly Delivery[] = JSON.parse((await lines.next()).value ?? '[]'
 /** Those that were not fetched yet, oldest first. */
 const waiting = new Map(tasks.map((task) => [task.id, task]))
 const byId = new Map(waiting)
-/** Of each keyword, with the end of the head before the first part: ids of tasks are all as long, and their tags too. */
+/**
+ * Of each keyword, with the end of the head before the first part: ids of tasks are all as long, and their
+ * tags too.
+ */
 const answers = new Map(
   [...new Map(tasks.map((task) => [task.keyword, task])).values()].map((task) => {
     const parts = makeParts(task.keyword)

@@ -1,4 +1,7 @@
-/** What a small command takes from its start to its end, in CPU of its process: `storerank sql "select 1"`, the median of nine. Linux only. */
+/**
+ * What a small command takes from its start to its end, in CPU of its process: `storerank sql "select 1"`,
+ * the median of nine. Linux only.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'

@@ -1,4 +1,7 @@
-/** Processes on some of the cores of this machine: what one more core is worth is seen by having fewer. Linux only. */
+/**
+ * Processes on some of the cores of this machine: what one more core is worth is seen by having fewer. Linux
+ * only.
+ */
 import { execFile } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'

@@ -1,6 +1,6 @@
 /**
- * A database to measure on: a distributed one on the cluster of TEST_CITUS_URL, or on the server of TEST_DATABASE_URL, else on a temporary one,
- * durable as in production.
+ * A database to measure on: a distributed one on the cluster of TEST_CITUS_URL, or on the server of
+ * TEST_DATABASE_URL, else on a temporary one, durable as in production.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -21,7 +21,10 @@ const SETTINGS = {
   max_wal_size: '4GB',
 }
 
-/** Nothing is left of the database when the work has ended, however it did: on SIGINT and SIGTERM it is broken off. */
+/**
+ * Nothing is left of the database when the work has ended, however it did: on SIGINT and SIGTERM it is broken
+ * off.
+ */
 export async function withDatabase(work: (db: Database) => Promise<void>): Promise<void> {
   const { TEST_DATABASE_URL: givenUrl, TEST_CITUS_URL: citusUrl } = process.env
   const stopping = new AbortController()

@@ -1,6 +1,6 @@
 /**
- * Results delivered as fast as they are taken: receivers as processes of their own, a service in another, and what the books say after
- * it.
+ * Results delivered as fast as they are taken: receivers as processes of their own, a service in another, and
+ * what the books say after it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
@@ -52,7 +52,9 @@ export async function startDelivering(tasks: readonly Delivery[]): Promise<Servi
   return { ...sender, ...(await sender.ask<{ url: string; bytes: number }>(tasks)) }
 }
 
-/** Delivers the tasks of these indices to so many receivers, once each and in turn, and says what that cost. */
+/**
+ * Delivers the tasks of these indices to so many receivers, once each and in turn, and says what that cost.
+ */
 export async function deliverTo(
   db: Database,
   service: Service,
@@ -90,8 +92,8 @@ export async function startReceiver(db: Database | null): Promise<Receiver> {
 }
 
 /**
- * Delivers all results, some of them three times, while some are fetched by the collector at the same moment and some come before their
- * post is settled. Then it compares the books.
+ * Delivers all results, some of them three times, while some are fetched by the collector at the same moment
+ * and some come before their post is settled. Then it compares the books.
  */
 export async function deliverMixed(db: Database, results: number): Promise<MixedReport> {
   const tasks = await prepareTasks(db, results)
@@ -132,17 +134,22 @@ function orderOf(results: number): number[] {
   return [...order.flat(), ...again]
 }
 
-/** One slot of every target a day. A twentieth is overdue, another still being posted: its postback says that it exists. */
+/**
+ * One slot of every target a day. A twentieth is overdue, another still being posted: its postback says that
+ * it exists.
+ */
 async function prepareTasks(db: Database, results: number): Promise<Delivery[]> {
   const keywords = listKeywords()
   await db.sql`insert into project (name) values (${PROJECT})`
   await db.sql`
     insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', keyword, 2840, 'en' from unnest(${keywords}::text[]) keyword`
-  await db.sql`select ensure_history_partitions(timestamptz '2026-01-01 00:00+00', timestamptz '2026-12-31 00:00+00')`
+  await db.sql`select ensure_history_partitions(timestamptz '2026-01-01 00:00+00',
+    timestamptz '2026-12-31 00:00+00')`
   await db.sql`
     insert into post (store, function, state, token)
-    select 'ios_store', 'app_searches', 'sending', gen_random_uuid() from generate_series(1, ${Math.ceil(results / ONE_IN / 100)})`
+    select 'ios_store', 'app_searches', 'sending', gen_random_uuid()
+      from generate_series(1, ${Math.ceil(results / ONE_IN / 100)})`
   const tasks = await db.sql<Delivery[]>`
     with open_post as (
       select id, row_number() over (order by id) - 1 as place from post
@@ -150,17 +157,22 @@ async function prepareTasks(db: Database, results: number): Promise<Delivery[]> 
     numbered as (
       select n, n % ${ONE_IN} as kind, (n / ${keywords.length})::int as day, t.id as target_id, t.subject
       from generate_series(0, ${results - 1}) n join (
-        select id, subject, row_number() over (order by id) - 1 as place from target) t on t.place = n % ${keywords.length}
+        select id, subject, row_number() over (order by id) - 1 as place from target) t
+          on t.place = n % ${keywords.length}
     ),
     made as (
-      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, post_id, service_id,
+      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers,
+        post_id, service_id,
         posted_at, overdue_at, ask_at, endpoint)
-      select target_id, timestamptz '2026-01-01 00:00+00' + make_interval(days => day), timestamptz '2027-01-01 00:00+00',
+      select target_id, timestamptz '2026-01-01 00:00+00' + make_interval(days => day),
+        timestamptz '2027-01-01 00:00+00',
         case kind when 2 then 'posting' else 'posted' end, 100, 1, 1200,
         array(select id from project where name = ${PROJECT}),
         case kind when 2 then (select id from open_post where place = n / ${ONE_IN * 100}) end,
-        case when kind <> 2 then gen_random_uuid()::text end, case when kind <> 2 then clock_timestamp() - interval '1 hour' end,
-        case kind when 0 then clock_timestamp() end, case kind when 0 then clock_timestamp() end, case when kind <> 2 then endpoint_of('ios_store', 'app_searches') end
+        case when kind <> 2 then gen_random_uuid()::text end, case when kind <> 2
+          then clock_timestamp() - interval '1 hour' end,
+        case kind when 0 then clock_timestamp() end, case kind when 0 then clock_timestamp() end, case
+          when kind <> 2 then endpoint_of('ios_store', 'app_searches') end
       from numbered order by n
       returning *
     ),
@@ -203,7 +215,8 @@ async function collectOverdue(db: Database, baseUrl: string): Promise<{ fetched:
 async function settlePosts(db: Database, tasks: readonly Delivery[]): Promise<void> {
   const idOf = new Map(tasks.map(({ id, tag }) => [tag, id]))
   const posts = await db.sql<{ id: string; token: string; tags: string[] }[]>`
-    select p.id, p.token, array_agg(k.id || '.1') as tags from post p join task k on k.post_id = p.id group by p.id`
+    select p.id, p.token, array_agg(k.id || '.1') as tags from post p join task k on k.post_id = p.id
+      group by p.id`
   for (const { id: postId, token, tags } of posts) {
     const answers = tags.map((tag) => {
       const serviceId = idOf.get(tag) ?? null

@@ -1,7 +1,7 @@
 /**
- * A service as a process of its own that takes posts of tasks and delivers the result of each after a while, as fast as it is taken. It keeps no
- * books. It says its URL; the first line of its input are the receivers' URLs, which take turns as behind one address; at each further
- * line it says what it has delivered.
+ * A service as a process of its own that takes posts of tasks and delivers the result of each after a while,
+ * as fast as it is taken. It keeps no books. It says its URL; the first line of its input are the receivers'
+ * URLs, which take turns as behind one address; at each further line it says what it has delivered.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'

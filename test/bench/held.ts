@@ -1,6 +1,7 @@
 /**
- * Processes that are held to a share of a core, so that service and database are not in their way on the cores of the bench: what more
- * processes gain is seen then as on machines of their own. And processes that rest, so that what fewer gain is measured beside it. Linux only.
+ * Processes that are held to a share of a core, so that service and database are not in their way on the
+ * cores of the bench: what more processes gain is seen then as on machines of their own. And processes that
+ * rest, so that what fewer gain is measured beside it. Linux only.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readProcessCpuMs } from './server-load.ts'
@@ -30,7 +31,8 @@ export async function whileStopped<Result>(
 }
 
 /**
- * Does some work while each of these processes has no more than a share of a core: it is stopped while it is ahead.
+ * Does some work while each of these processes has no more than a share of a core: it is stopped while it is
+ * ahead.
  * @param share above 0; with 1 nothing is held
  */
 export async function whileHeld<Result>(

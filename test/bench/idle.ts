@@ -1,6 +1,7 @@
 /**
- * What `storerank start` asks of its database while nothing is due, because all that was is measured: statements a minute, over some minutes
- * after the first quiet one, and which they are. It ends by itself, after `--minutes`.
+ * What `storerank start` asks of its database while nothing is due, because all that was is measured:
+ * statements a minute, over some minutes after the first quiet one, and which they are. It ends by itself,
+ * after `--minutes`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -71,7 +72,8 @@ await withDatabase(async (db) => {
   const after = await readServerLoad(db)
   const most = await db.sql<{ calls: number; query: string }[]>`
     select calls, left(regexp_replace(query, '\\s+', ' ', 'g'), 100) as query from pg_stat_statements
-    where dbid = (select oid from pg_database where datname = current_database()) order by calls desc limit ${SHOWN}`
+    where dbid = (select oid from pg_database where datname = current_database()) order by calls desc
+      limit ${SHOWN}`
   printBars(`nothing is due of ${KEYWORDS} keywords`, [
     { what: 'statements a minute', value: (after.statements ?? Number.NaN) / MINUTES, unit: '', atMost: 150 },
     { what: 'CPU of PostgreSQL a minute', value: (after.cpuMs - before.cpuMs) / MINUTES, unit: 'ms' },

@@ -1,7 +1,8 @@
 /**
- * What a claim and a settlement cost in the thirtieth day of a month: CPU of the database, on books of `--charges` charges and
- * `--tasks` planned tasks, beside the same on empty books, in one run on one PostgreSQL. Then what a task leaves behind on disk.
- * Bounded: it ends by itself after `--posts` posts on each.
+ * What a claim and a settlement cost in the thirtieth day of a month: CPU of the database, on books of
+ * `--charges` charges and `--tasks` planned tasks, beside the same on empty books, in one run on one
+ * PostgreSQL. Then what a task leaves behind on disk. Bounded: it ends by itself after `--posts` posts on
+ * each.
  */
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -47,7 +48,9 @@ interface Measured {
   readonly claimBuffers: number
 }
 
-/** CPU that the one backend of a database with one connection has used, in ms. Linux counts it in nanoseconds. */
+/**
+ * CPU that the one backend of a database with one connection has used, in ms. Linux counts it in nanoseconds.
+ */
 async function readCpuMs(pid: number): Promise<number> {
   return Number((await readFile(`/proc/${pid}/schedstat`, 'utf8')).split(' ')[0]) / 1_000_000
 }
@@ -64,7 +67,8 @@ async function fillBooks(db: Database): Promise<void> {
   print(`${CHARGES.toLocaleString('en')} charges of this month …`)
   await db.sql`
     insert into charge (at, slot, amount_micros, target_id, project_id, kind, service_id)
-    select date_trunc('month', now(), 'UTC') + (now() - date_trunc('month', now(), 'UTC')) * (n::float8 / ${CHARGES}),
+    select date_trunc('month', now(), 'UTC') + (now() - date_trunc('month', now(), 'UTC'))
+      * (n::float8 / ${CHARGES}),
       date_trunc('day', now(), 'UTC'), 1200, 1 + n % 1000, 1 + n % ${PROJECTS}, 'charge', uuid_v7()::text
     from generate_series(1, ${CHARGES}::int) n`
   await db.sql`select recount_spend()`
@@ -73,7 +77,8 @@ async function fillBooks(db: Database): Promise<void> {
 async function fillTasks(db: Database, tasks: number): Promise<void> {
   // Each has a budget that is not reached: a claim reads the money of those that have one.
   await db.sql`
-    insert into project (name, daily_usd, monthly_usd) select 'project ' || n, 10000, case when n % 2 = 0 then 100000 end
+    insert into project (name, daily_usd, monthly_usd) select 'project ' || n, 10000, case when n % 2 = 0
+      then 100000 end
     from generate_series(1, ${PROJECTS}) n on conflict do nothing`
   await db.sql`
     insert into target (store, function, subject, location_code, language_code)
@@ -81,12 +86,14 @@ async function fillTasks(db: Database, tasks: number): Promise<void> {
   await db.sql`
     insert into app (store, app_id) values ('ios_store', '100000000') on conflict do nothing`
   await db.sql`
-    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot)
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at,
+      first_slot)
     select 'keyword', id, 'project ' || 1 + id % ${PROJECTS}, id, '1 day', 100, 1, now() - interval '1 day',
       slot_of('1 day', now()) from target`
   await db.sql`
     insert into post (id, store, function)
-    select uuid_v7(), 'ios_store', 'app_searches' from generate_series(1, ${Math.ceil(tasks / TASKS_PER_POST)}::int)`
+    select uuid_v7(), 'ios_store', 'app_searches' from generate_series(1,
+      ${Math.ceil(tasks / TASKS_PER_POST)}::int)`
   await db.sql`
     with place as (select id, row_number() over (order by id) - 1 as number from post)
     insert into task (target_id, slot, slot_ends_at, depth, priority, estimate_micros, payers, post_id)
@@ -199,7 +206,8 @@ await withDatabase(async (db) => {
       atLeast: 30,
     },
   ])
-  await db.sql`update task set state = 'dropped', ended_at = now() - interval '100 days', post_id = null where state = 'planned'`
+  await db.sql`update task set state = 'dropped', ended_at = now() - interval '100 days', post_id = null
+    where state = 'planned'`
   let pruned = 0
   for (;;) {
     const rows = await pruneTasks(db.sql, 90)

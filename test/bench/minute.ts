@@ -1,7 +1,8 @@
 /**
- * How near one database comes to the 200,000 tasks a minute that the service takes, with all parts at once: they are planned, claimed,
- * posted, delivered and stored at the same time, by some runners that listen, and a service on loopback without limits. It ends by itself;
- * 200,000 tasks take some minutes where service, runners and database share two cores.
+ * How near one database comes to the 200,000 tasks a minute that the service takes, with all parts at once:
+ * they are planned, claimed, posted, delivered and stored at the same time, by some runners that listen, and
+ * a service on loopback without limits. It ends by itself; 200,000 tasks take some minutes where service,
+ * runners and database share two cores.
  */
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -39,7 +40,8 @@ async function fillWatches(db: Database): Promise<void> {
     insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, ${TASKS}::int) n`
   await db.sql`
-    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot)
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at,
+      first_slot)
     select 'keyword', id, 'bench', id, '1 day', 100, 1, now(), slot_of('1 day', now()) from target`
   await db.sql`insert into period_change (period_id, from_slot) select id, first_slot from watch_period`
   await rememberPrices(db.sql)
@@ -66,7 +68,8 @@ async function work(db: Database): Promise<Ends> {
   while (performance.now() - startedMs < LIMIT_MS) {
     await sleep(LOOK_EVERY_MS)
     const [open] = await db.sql<{ unsent: number; posted: number }[]>`
-      select count(*) filter (where state in ('planned', 'posting')) as unsent, count(*) filter (where state = 'posted') as posted
+      select count(*) filter (where state in ('planned', 'posting')) as unsent, count(*)
+        filter (where state = 'posted') as posted
       from task where state in ('planned', 'posting', 'posted')`
     if (Number.isNaN(ends.planned) || open === undefined) continue
     if (open.unsent === 0 && Number.isNaN(ends.posted)) ends.posted = passed()

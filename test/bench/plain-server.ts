@@ -1,10 +1,14 @@
 /**
- * As much of HTTP/1.1 as a client of a bench needs, over plain sockets: service and client share the cores, and node:http alone takes twice
- * as long as writing an answer that is there. A connection sends its next request when it has the answer to the last one.
+ * As much of HTTP/1.1 as a client of a bench needs, over plain sockets: service and client share the cores,
+ * and node:http alone takes twice as long as writing an answer that is there. A connection sends its next
+ * request when it has the answer to the last one.
  */
 import { createServer, type Socket } from 'node:net'
 
-/** What follows the first lines of the head: the rest of the head, and the body, in pieces that are written as they are. */
+/**
+ * What follows the first lines of the head: the rest of the head, and the body, in pieces that are written as
+ * they are.
+ */
 export type Answer = readonly Buffer[]
 
 const HEAD_END = '\r\n\r\n'

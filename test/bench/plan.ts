@@ -1,7 +1,7 @@
 /**
- * What planning and closing cost by the number of watches: 50 projects, half of the targets shared by two. CPU of the database and of
- * this process, temporary files, memory; and the same again when nothing is due. The cost a watch should not grow. It ends by itself.
- * `--watches` takes numbers with commas between.
+ * What planning and closing cost by the number of watches: 50 projects, half of the targets shared by two.
+ * CPU of the database and of this process, temporary files, memory; and the same again when nothing is due.
+ * The cost a watch should not grow. It ends by itself. `--watches` takes numbers with commas between.
  */
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
@@ -61,24 +61,31 @@ async function measure(db: Database, work: () => Promise<unknown>): Promise<Cost
   }
 }
 
-/** Daily watches whose slot of yesterday is neither opened nor closed. Two of three are those of shared targets. */
+/**
+ * Daily watches whose slot of yesterday is neither opened nor closed. Two of three are those of shared
+ * targets.
+ */
 async function fillWatches(db: Database, watches: number): Promise<void> {
   await makePartitionsAhead(db, 1)
   await db.sql`
     insert into project (name) select 'project ' || n from generate_series(0, ${PROJECTS - 1}) n`
   await db.sql`
     insert into target (store, function, subject, location_code, language_code)
-    select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, ${Math.ceil((watches * 2) / 3)}::int) n`
+    select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en'
+      from generate_series(1, ${Math.ceil((watches * 2) / 3)}::int) n`
   await db.sql`
-    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot)
-    select 'keyword', w.id, 'project ' || w.id % ${PROJECTS}, w.target_id, '1 day', 100, 1, y.day, y.day - interval '2 days'
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at,
+      first_slot)
+    select 'keyword', w.id, 'project ' || w.id % ${PROJECTS}, w.target_id, '1 day', 100, 1, y.day,
+      y.day - interval '2 days'
     from (
       select id, id as target_id from target
       union all
       select id + 10000001, id from target where id % 2 = 0
     ) w cross join (select slot_of('1 day', now()) - interval '1 day' as day) y`
   await db.sql`
-    insert into period_change (period_id, from_slot) select id, slot_of('1 day', now()) - interval '1 day' from watch_period`
+    insert into period_change (period_id, from_slot) select id, slot_of('1 day', now()) - interval '1 day'
+      from watch_period`
   await db.begin(async (tx) => {
     // Their periods are there already.
     await tx`set local session_replication_role = replica`
@@ -121,7 +128,8 @@ async function measureAt(
   watches: number,
   smaller: Planned | null,
 ): Promise<Planned> {
-  // A database plans every minute from its first one on. What a plan looks for once after a crash is a line of its own below.
+  // A database plans every minute from its first one on. What a plan looks for once after a crash is a line
+  // of its own below.
   await planDueTasks(db, BUDGET, async () => {})
   await fillWatches(db, watches)
   const dryRun = await measure(db, () => previewPlan(db, BUDGET))
@@ -143,7 +151,8 @@ async function measureAt(
   const closing = await measure(db, close)
   // Else autovacuum would do it, a minute later, and be counted as planning.
   await db.sql`vacuum analyze`
-  // A server that has run for a day writes its log into the files of the day before, instead of making 400 of them.
+  // A server that has run for a day writes its log into the files of the day before, instead of making 400 of
+  // them.
   await db.sql`checkpoint`
   const planning = await measure(db, plan)
   const memoryMib = process.memoryUsage.rss() / MIB
@@ -157,7 +166,8 @@ async function measureAt(
   const swept = await measure(db, () => sweepPosts(db, async () => {}))
   const bareInsert = await measureBareInsert(db)
   await db.sql`
-    update task set slot = slot - interval '2 days', slot_ends_at = slot_ends_at - interval '2 days' where state = 'planned'`
+    update task set slot = slot - interval '2 days', slot_ends_at = slot_ends_at - interval '2 days'
+      where state = 'planned'`
   await db.sql`update post set state = 'ready'`
   await db.sql`vacuum analyze`
   const closingUnsent = await measure(db, close)

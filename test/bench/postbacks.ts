@@ -1,7 +1,8 @@
 /**
- * What a delivered result costs, and whether each is stored once: receivers with a real PostgreSQL, and a service on loopback that sends
- * results of 100 apps at full speed. First each result once, to one receiver and to two in stages (stages.ts), beside the floor of the same run: the
- * same HTTP server, the same bodies unpacked and parsed, and nothing else. Then some of them again and again, and some fetched at the same
+ * What a delivered result costs, and whether each is stored once: receivers with a real PostgreSQL, and a
+ * service on loopback that sends results of 100 apps at full speed. First each result once, to one receiver
+ * and to two in stages (stages.ts), beside the floor of the same run: the same HTTP server, the same bodies
+ * unpacked and parsed, and nothing else. Then some of them again and again, and some fetched at the same
  * moment. It ends by itself, with 1 when a claim does not hold.
  */
 import { parseArgs } from 'node:util'
@@ -29,12 +30,17 @@ const ROUNDS = 3
 /** Receivers, and of a core for each where they are held: service and database have the rest of two. */
 const MOST = 2
 const SHARE = 0.3
-/** Before anything is measured, each process has compiled its code and knows the apps: so many are delivered to it again and again. */
+/**
+ * Before anything is measured, each process has compiled its code and knows the apps: so many are delivered
+ * to it again and again.
+ */
 const WARM_UP = 4_000
 const WARM_UP_TIMES = 5
 /** spec: Events */
 const WEBHOOK_TIMEOUT_MS = 10_000
-/** Memory is warm after half of the time. Its median may grow by so much from the third quarter to the last. */
+/**
+ * Memory is warm after half of the time. Its median may grow by so much from the third quarter to the last.
+ */
 const MAX_GROWTH = 0.12
 const MIB = 1024 * 1024
 
@@ -120,17 +126,21 @@ async function checkMixed(db: Database): Promise<string[]> {
   const growth = middleOf(warm.slice(-quarter)) / middleOf(warm.slice(0, quarter)) - 1
   const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`
   print(
-    `some again and again: ${deliveries} deliveries of ${MIXED} results in ${seconds.toFixed(1)} s, answers ${JSON.stringify(statuses)}`,
+    `some again and again: ${deliveries} deliveries of ${MIXED} results in ${seconds.toFixed(1)} s, ` +
+      `answers ${JSON.stringify(statuses)}`,
   )
   print(
-    `cost of a delivery:   ${report.nodeUs.toFixed(0)} µs of Node, ${report.serverUs.toFixed(0)} µs of PostgreSQL, ${report.statements.toFixed(2)} statements`,
+    `cost of a delivery:   ${report.nodeUs.toFixed(0)} µs of Node, ${report.serverUs.toFixed(0)} µs of ` +
+      `PostgreSQL, ${report.statements.toFixed(2)} statements`,
   )
   print(`fetched beside them:  ${report.fetched}`)
   print(
-    `time to the answer:   p50 ${p50Ms.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms, longest ${maxMs.toFixed(0)} ms`,
+    `time to the answer:   p50 ${p50Ms.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms, longest ` +
+      `${maxMs.toFixed(0)} ms`,
   )
   print(
-    `memory (RSS):         ${mib(Math.min(...warm))} to ${mib(Math.max(...warm))}, median ${mib(middleOf(warm))}, growth ${(growth * 100).toFixed(1)} %`,
+    `memory (RSS):         ${mib(Math.min(...warm))} to ${mib(Math.max(...warm))}, median ` +
+      `${mib(middleOf(warm))}, growth ${(growth * 100).toFixed(1)} %`,
   )
   return [
     ...problems,

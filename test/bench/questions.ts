@@ -1,4 +1,7 @@
-/** What `npm run bench:reports` asks, and how fast the answer has to be at 1,000 keywords × 365 days × 100 apps. */
+/**
+ * What `npm run bench:reports` asks, and how fast the answer has to be at 1,000 keywords × 365 days × 100
+ * apps.
+ */
 import { PROJECT } from './history.ts'
 
 export interface Question {
@@ -25,7 +28,9 @@ export const QUESTIONS: readonly Question[] = [
   {
     name: 'one app and keyword, a year',
     barMs: 10,
-    query: `select slot, rank, outcome from rank_history where project = '${PROJECT}' and app_id = '${APP}' and keyword = 'keyword 7' and slot >= now() - interval '365 days'`,
+    query:
+      `select slot, rank, outcome from rank_history where project = '${PROJECT}' and app_id = '${APP}' ` +
+      `and keyword = 'keyword 7' and slot >= now() - interval '365 days'`,
   },
   {
     name: 'one app, a month',

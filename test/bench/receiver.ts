@@ -1,7 +1,8 @@
 /**
- * A process that takes deliveries: as a runner that listens, with the URL of its database as argument, or as the floor of the same run,
- * without: the same HTTP server, the same bodies unpacked and parsed, and nothing else. It says its own URL, and at each line of its
- * input how many results it has stored. It ends with its input.
+ * A process that takes deliveries: as a runner that listens, with the URL of its database as argument, or as
+ * the floor of the same run, without: the same HTTP server, the same bodies unpacked and parsed, and nothing
+ * else. It says its own URL, and at each line of its input how many results it has stored. It ends with its
+ * input.
  */
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
@@ -39,7 +40,8 @@ async function listenAsRunner(databaseUrl: string, secret: string): Promise<List
     findKnown: dictionary.findKnown,
     store: async (batch: readonly Fetched[]) => {
       const outcome = await storeFetched(stores, batch, async () => {})
-      // Not in one expression with `await`, which would add to the sum as it was before: batches are stored side by side.
+      // Not in one expression with `await`, which would add to the sum as it was before: batches are stored
+      // side by side.
       stored += outcome.stored
     },
   }

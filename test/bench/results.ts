@@ -1,7 +1,8 @@
 /**
- * What a result costs from the ready list to the history, as a runner does it: call gate and queue as in production, one process,
- * searches of 100 apps. Beside it the floor of the same run: the same bodies by the same HTTP client and `JSON.parse`, and nothing
- * else. CPU of this process, CPU and statements of the whole server of the database. It ends by itself, with 1 when a bar is missed.
+ * What a result costs from the ready list to the history, as a runner does it: call gate and queue as in
+ * production, one process, searches of 100 apps. Beside it the floor of the same run: the same bodies by the
+ * same HTTP client and `JSON.parse`, and nothing else. CPU of this process, CPU and statements of the whole
+ * server of the database. It ends by itself, with 1 when a bar is missed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -25,7 +26,9 @@ import { SETTINGS } from './settings.ts'
 const { values } = parseArgs({
   options: { results: { type: 'string', default: '12000' } },
 })
-/** At most 15,000: the ready list has a thousand, and may be asked for twenty times a minute (spec: Limits). */
+/**
+ * At most 15,000: the ready list has a thousand, and may be asked for twenty times a minute (spec: Limits).
+ */
 const RESULTS = Number(values.results)
 /** Before anything is measured: code is compiled, the apps are known. */
 const WARM_UP = 10_000

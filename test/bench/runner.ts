@@ -1,6 +1,7 @@
 /**
- * A runner without scheduled jobs, as a process of its own. Arguments: URLs of the database and of the service, and `listen` when it takes
- * deliveries. It says where it listens when it works, and ends with its input.
+ * A runner without scheduled jobs, as a process of its own. Arguments: URLs of the database and of the
+ * service, and `listen` when it takes deliveries. It says where it listens when it works, and ends with its
+ * input.
  */
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
@@ -20,7 +21,10 @@ const { signal } = new AbortController()
 const runner = nameRunner('bench', process.pid)
 const postbackUrl = mode === 'listen' ? new Secret(`http://${HOST}/${secret}`) : null
 const settings = { ...SETTINGS, callsPerMinute: 1_000_000, postbackUrl }
-/** The limits of the account are out of the way: as many requests at once as all runners of a bench have connections. */
+/**
+ * The limits of the account are out of the way: as many requests at once as all runners of a bench have
+ * connections.
+ */
 const allRunners = { ...settings, runner, maxConcurrentRequests: 4 * settings.maxConcurrentRequests }
 const db = openDatabase(databaseUrl)
 const log = pino({ level: 'warn' }, pino.destination(2))

@@ -11,11 +11,14 @@ import { startService } from './canned-service.ts'
 import { readProcessCpuMs, readServerLoad } from './server-load.ts'
 
 const LOOK_EVERY_MS = 20
-/** To count what is open takes milliseconds of a core: it is looked at again when half of it is likely to be done, or after so long. */
+/**
+ * To count what is open takes milliseconds of a core: it is looked at again when half of it is likely to be
+ * done, or after so long.
+ */
 const LOOK_AT_LEAST_EVERY_MS = 1_000
 /**
- * The longest that is waited for the work of a stage: on a machine that is too busy, a result or a post whose permits ran out is deferred
- * for longer than a bench lasts.
+ * The longest that is waited for the work of a stage: on a machine that is too busy, a result or a post whose
+ * permits ran out is deferred for longer than a bench lasts.
  */
 const STAGE_LIMIT_MS = 25_000
 
@@ -93,8 +96,8 @@ export async function measureWork(
 }
 
 /**
- * What it costs so many processes to claim posts, to send them to a service that creates all their tasks, and to settle them. The last
- * twentieth is not measured: a post that is tried again waits for seconds.
+ * What it costs so many processes to claim posts, to send them to a service that creates all their tasks, and
+ * to settle them. The last twentieth is not measured: a post that is tried again waits for seconds.
  */
 export async function measureClaims(
   db: Database,
@@ -121,7 +124,9 @@ export async function measureClaims(
   return work
 }
 
-/** Waits until no more are open than may be left, or the time is over. Returns how long that took, in seconds. */
+/**
+ * Waits until no more are open than may be left, or the time is over. Returns how long that took, in seconds.
+ */
 export async function drain(count: Count, left = 0, limitMs = STAGE_LIMIT_MS): Promise<number> {
   const startedMs = performance.now()
   const first = await count()

@@ -1,7 +1,7 @@
 /**
- * What more runners on one database gain, with the limits of the service out of the way: results a second of one, two and four
- * processes in stages (stages.ts), and posts that four of them claim. A stage ends when its work is done or its time is over: the whole takes
- * three minutes, and ten at most.
+ * What more runners on one database gain, with the limits of the service out of the way: results a second of
+ * one, two and four processes in stages (stages.ts), and posts that four of them claim. A stage ends when its
+ * work is done or its time is over: the whole takes three minutes, and ten at most.
  */
 import { parseArgs } from 'node:util'
 import { handOutRows } from '../../src/collect/enqueue-results.ts'
@@ -35,9 +35,14 @@ const RESULTS = Number(values.results)
 const ROUNDS = Number(values.rounds)
 const POSTS = Number(values.posts)
 const MOST = 4
-/** Of a core, for each process where they are held: four leave service and database more than a core of two. */
+/**
+ * Of a core, for each process where they are held: four leave service and database more than a core of two.
+ */
 const STAGES = planStages(MOST, 0.15, RESULTS)
-/** Before anything is measured, each process has compiled its code and knows the apps: after 6,000 results it still compiles. */
+/**
+ * Before anything is measured, each process has compiled its code and knows the apps: after 6,000 results it
+ * still compiles.
+ */
 const WARM_UP = 20_000 * MOST
 const WARM_UP_LIMIT_MS = 180_000
 const TASKS_PER_POST = 100
@@ -96,18 +101,22 @@ async function preparePosts(db: Database, posts: number): Promise<string[]> {
   await db.sql`delete from task`
   await db.sql`
     insert into target (store, function, subject, location_code, language_code)
-    select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, ${posts * TASKS_PER_POST}::int) n`
+    select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en'
+      from generate_series(1, ${posts * TASKS_PER_POST}::int) n`
   await db.sql`
-    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot)
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at,
+      first_slot)
     select 'keyword', id, 'bench', id, '1 day', 100, 1, now(), slot_of('1 day', now()) from target
     where subject like 'keyword %'`
   await db.sql`insert into period_change (period_id, from_slot) select id, first_slot from watch_period`
   const made = await db.sql<{ id: string }[]>`
-    insert into post (store, function) select 'ios_store', 'app_searches' from generate_series(1, ${posts}::int) returning id`
+    insert into post (store, function) select 'ios_store', 'app_searches'
+      from generate_series(1, ${posts}::int) returning id`
   const ids = made.map(({ id }) => id)
   await db.sql`
     insert into task (target_id, slot, slot_ends_at, depth, priority, estimate_micros, payers, post_id)
-    select t.id, slot_of('1 day', now()), now() + interval '2 days', 100, 1, 1200, array(select id from project),
+    select t.id, slot_of('1 day', now()), now() + interval '2 days', 100, 1, 1200,
+      array(select id from project),
       (${ids}::uuid[])[1 + t.id % ${posts}::int]
     from target t where subject like 'keyword %'`
   await db.sql`select recount_spend()`

@@ -1,7 +1,7 @@
 /**
- * A service that delivers, as a process of its own: it makes the bodies of all its postbacks first, as the sandbox makes them,
- * then sends them as fast as they are taken. It also gives each result to whoever asks. One line of JSON in: the tasks; then one
- * for each order to send; each is answered with a line.
+ * A service that delivers, as a process of its own: it makes the bodies of all its postbacks first, as the
+ * sandbox makes them, then sends them as fast as they are taken. It also gives each result to whoever asks.
+ * One line of JSON in: the tasks; then one for each order to send; each is answered with a line.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -27,7 +27,10 @@ export interface SendReport {
   readonly maxMs: number
 }
 
-/** To each receiver, and as many as it takes: of half as many, 100 wait for the answer of one batch, and no second one gathers beside it. */
+/**
+ * To each receiver, and as many as it takes: of half as many, 100 wait for the answer of one batch, and no
+ * second one gathers beside it.
+ */
 const CONNECTIONS = 256
 const GZIP_LEVEL = 1
 

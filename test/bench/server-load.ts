@@ -33,7 +33,10 @@ async function countStatements(db: Database): Promise<number> {
   return row?.calls ?? 0
 }
 
-/** Fields of /proc/<pid>/stat behind the name: [1] is the parent, [11] to [14] are user and system time, own and of ended children. */
+/**
+ * Fields of /proc/<pid>/stat behind the name: [1] is the parent, [11] to [14] are user and system time, own
+ * and of ended children.
+ */
 async function readStat(pid: number): Promise<string[]> {
   return (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ').at(-1)?.split(' ') ?? []
 }

@@ -1,7 +1,8 @@
 /**
- * What processes on one database gain, in stages that take turns. Service and database share two cores with them, and one process leaves a
- * fifth of these. So what a core and a process more are worth is measured against one process with one core for all three, and what
- * processes gain where the cores are not what ends first, with a share of a core for each. Linux only.
+ * What processes on one database gain, in stages that take turns. Service and database share two cores with
+ * them, and one process leaves a fifth of these. So what a core and a process more are worth is measured
+ * against one process with one core for all three, and what processes gain where the cores are not what ends
+ * first, with a share of a core for each. Linux only.
  */
 import type { Database } from '../../src/db/database.ts'
 import type { Bar } from './bars.ts'
@@ -22,7 +23,10 @@ export interface Stage {
   readonly against: readonly { readonly name: string; readonly atLeast?: number }[]
 }
 
-/** What a stage got done: results a second, and CPU of its processes, of PostgreSQL and of the service for each result. */
+/**
+ * What a stage got done: results a second, and CPU of its processes, of PostgreSQL and of the service for
+ * each result.
+ */
 export interface Gain {
   readonly rate: number
   readonly nodeUs: number
@@ -34,7 +38,8 @@ export interface Gain {
 export type Round<Kind extends Gain = Gain> = ReadonlyMap<string, Kind>
 
 /**
- * One process with one core for all; one, two and more with two cores; and the same with a share of a core for each.
+ * One process with one core for all; one, two and more with two cores; and the same with a share of a core
+ * for each.
  * @param share of a core that is left for each process where they are held
  * @param results of a stage in which they are not
  */
@@ -71,8 +76,9 @@ function double(
 }
 
 /**
- * Does the work of a stage by its processes alone, on its cores. The others are stopped, so that all are warm: a process that has just begun
- * compiles for its first thousands of results, which would be counted as the price of more processes.
+ * Does the work of a stage by its processes alone, on its cores. The others are stopped, so that all are
+ * warm: a process that has just begun compiles for its first thousands of results, which would be counted as
+ * the price of more processes.
  * @param pids of all processes, of which a stage has the first ones
  */
 export function inStage<Result>(

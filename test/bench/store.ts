@@ -1,6 +1,7 @@
 /**
- * How fast results are stored, and how much room they take: `storeFetched` beside one row per rank inserted by the ORM, in one run on
- * one PostgreSQL. Figures of different machines do not compare, the ratios do. Bounded: each part stops after its time.
+ * How fast results are stored, and how much room they take: `storeFetched` beside one row per rank inserted
+ * by the ORM, in one run on one PostgreSQL. Figures of different machines do not compare, the ratios do.
+ * Bounded: each part stops after its time.
  */
 import { integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
 import { drizzle } from 'drizzle-orm/postgres-js'
@@ -36,10 +37,12 @@ async function prepareApps(db: Database): Promise<void> {
   await db.sql`insert into project (name) values ('bench')`
   await db.sql`
     insert into app (store, app_id, title)
-    select 'ios_store', (1000000000 + n)::text, 'The title of app ' || n from generate_series(0, ${APPS - 1}) n`
+    select 'ios_store', (1000000000 + n)::text, 'The title of app ' || n
+      from generate_series(0, ${APPS - 1}) n`
   await db.sql`
     insert into target (store, function, subject, location_code, language_code)
-    select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, ${RESULTS_PER_BATCH}) n`
+    select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en'
+      from generate_series(1, ${RESULTS_PER_BATCH}) n`
   await makePartitionsAhead(db, 1)
 }
 
@@ -48,7 +51,8 @@ async function prepareTasks(db: Database, day: number): Promise<Fetched[]> {
   const slot = new Date(ZERO_SLOT + day * DAY_MS)
   const tasks = await db.sql<{ serviceId: string }[]>`
     with posted as (
-      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, service_id)
+      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers,
+        service_id)
       select id, ${slot}, ${new Date(slot.getTime() + DAY_MS)}, 'posted', 100, 1, 1200,
         array(select p.id from project p where p.name = 'bench'), gen_random_uuid()::text
       from target where subject like 'keyword %'
@@ -56,7 +60,8 @@ async function prepareTasks(db: Database, day: number): Promise<Fetched[]> {
     ),
     charged as (
       insert into charge (kind, project_id, amount_micros, target_id, slot, service_id)
-      select 'charge', (select id from project where name = 'bench'), 1200, target_id, slot, service_id from posted
+      select 'charge', (select id from project where name = 'bench'), 1200, target_id, slot, service_id
+        from posted
     )
     select service_id as "serviceId" from posted`
   return tasks.map(({ serviceId }, index) => toResult(serviceId, index, day))
@@ -131,7 +136,8 @@ const rankRow = pgTable(
 /** One statement a result, one transaction a batch: no task, no money, no dictionary. */
 async function measureBaseline(db: Database): Promise<Measured> {
   await db.sql`
-    create table rank_row (store text not null, keyword text not null, app_id text not null, slot timestamptz not null,
+    create table rank_row (store text not null, keyword text not null, app_id text not null,
+      slot timestamptz not null,
       rank integer not null, absolute integer not null, primary key (store, keyword, app_id, slot))`
   const client = postgres(db.url, { max: 1 })
   const orm = drizzle(client)
@@ -170,7 +176,8 @@ async function measureBytes(
   const observations = observed === 'ranking' ? db.sql`sum(cardinality(app_ids))` : db.sql`count(*)`
   const [row] = await db.sql<{ bytes: number }[]>`
     select (select sum(pg_total_relation_size(relid))
-        from (select relid from pg_partition_tree(${of}::regclass) union select ${of}::regclass) as part)::float8
+        from (select relid from pg_partition_tree(${of}::regclass) union
+          select ${of}::regclass) as part)::float8
       / (select ${observations} from ${db.sql(observed)})::float8 as bytes`
   return row?.bytes ?? Number.NaN
 }

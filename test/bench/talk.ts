@@ -1,4 +1,7 @@
-/** A process of a bench that is asked by lines of JSON, and answers each with a line. It ends with the bench, which holds its input. */
+/**
+ * A process of a bench that is asked by lines of JSON, and answers each with a line. It ends with the bench,
+ * which holds its input.
+ */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'

@@ -1,7 +1,8 @@
 /**
- * How long one statement takes over many watches, triggers and periods included, and the question what is wrong with them; how much CPU
- * the server uses, and how much memory the process of the session has at most: `npm run bench:watches`, or
- * `npm run bench:watches -- 10000` for one size. TEST_DATABASE_URL is the server, else a temporary one.
+ * How long one statement takes over many watches, triggers and periods included, and the question what is
+ * wrong with them; how much CPU the server uses, and how much memory the process of the session has at most:
+ * `npm run bench:watches`, or `npm run bench:watches -- 10000` for one size. TEST_DATABASE_URL is the server,
+ * else a temporary one.
  */
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
@@ -15,7 +16,8 @@ const PROJECTS = 10
 
 const INSERT = (count: number) => `
   insert into keyword_watch (project, store, keyword, location_code, language_code)
-  select 'project ' || n % ${PROJECTS}, 'ios_store', 'keyword ' || n, 2840, 'en' from generate_series(1, ${count}) n`
+  select 'project ' || n % ${PROJECTS}, 'ios_store', 'keyword ' || n, 2840, 'en'
+    from generate_series(1, ${count}) n`
 
 const STATEMENTS: readonly (readonly [what: string, text: (count: number) => string])[] = [
   ['insert', INSERT],
@@ -37,7 +39,8 @@ async function measure(db: Database, count: number): Promise<number> {
     // A project without any app is a problem of its own.
     await sql`
       insert into app_watch (project, store, app_id)
-      select 'project ' || n, 'ios_store', '1480010017' from generate_series(0, ${PROJECTS - 1}::int) n on conflict do nothing`
+      select 'project ' || n, 'ios_store', '1480010017' from generate_series(0, ${PROJECTS - 1}::int) n
+        on conflict do nothing`
     for (const [what, text] of STATEMENTS) {
       const before = await readServerLoad(db)
       const from = performance.now()
@@ -57,7 +60,10 @@ async function measure(db: Database, count: number): Promise<number> {
   }
 }
 
-/** What the process of the session took at most beside the memory that all share, where the server runs on this machine. */
+/**
+ * What the process of the session took at most beside the memory that all share, where the server runs on
+ * this machine.
+ */
 async function peakMemory(sql: SqlRunner): Promise<string> {
   const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
   const status = await readFile(`/proc/${row?.pid}/status`, 'utf8').catch(() => '')

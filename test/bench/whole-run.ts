@@ -1,8 +1,9 @@
 /**
- * How long `storerank run` takes for a day of keywords from the first call to the last result, beside the least that the service's limits
- * allow: the sandbox keeps them, and each call takes as long as it took in this run. It ends by itself, after about three minutes for 5,000
- * keywords. With `--lifted` the calls of a minute are no limit, the ready lists of a minute and the requests at once are: then it is held
- * against how long it stands still.
+ * How long `storerank run` takes for a day of keywords from the first call to the last result, beside the
+ * least that the service's limits allow: the sandbox keeps them, and each call takes as long as it took in
+ * this run. It ends by itself, after about three minutes for 5,000 keywords. With `--lifted` the calls of a
+ * minute are no limit, the ready lists of a minute and the requests at once are: then it is held against how
+ * long it stands still.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -61,9 +62,9 @@ interface Calls {
 }
 
 /**
- * Pure: the least time in which so many results can be had. All tasks are posted at once, the first result can be had when the shortest
- * task is done, calls follow as closely as the limit of a minute and the requests at once allow, and those of the next minute begin when
- * those of the last have left it.
+ * Pure: the least time in which so many results can be had. All tasks are posted at once, the first result
+ * can be had when the shortest task is done, calls follow as closely as the limit of a minute and the
+ * requests at once allow, and those of the next minute begin when those of the last have left it.
  */
 function leastSeconds(results: number, callMs: number): number {
   const posts = Math.ceil(results / TIMINGS.tasksPerPost)
@@ -123,10 +124,13 @@ await withDatabase(async (db) => {
   const wholeSeconds = (performance.now() - startedMs) / 1000
   await sandbox.end()
   const [made] = await db.sql<Calls[]>`
-    select count(*) as calls, count(*) filter (where kind = 'tasks_ready') as lists, count(*) filter (where kind = 'task_get') as results,
-      extract(epoch from max(ended_at) filter (where kind = 'task_get') - min(permit_at) filter (where kind = 'task_post'))::float8 as seconds,
+    select count(*) as calls, count(*) filter (where kind = 'tasks_ready') as lists, count(*)
+      filter (where kind = 'task_get') as results,
+      extract(epoch from max(ended_at) filter (where kind = 'task_get') - min(permit_at)
+        filter (where kind = 'task_post'))::float8 as seconds,
       (select sum(extract(epoch from upper(gap) - lower(gap)))::float8 from unnest(
-        range_merge(range_agg(tstzrange(permit_at, ended_at)) filter (where kind in ('task_post', 'task_get')))::tstzmultirange
+        range_merge(range_agg(tstzrange(permit_at, ended_at))
+          filter (where kind in ('task_post', 'task_get')))::tstzmultirange
         - range_agg(tstzrange(permit_at, ended_at))) gap) as "idleSeconds",
       percentile_cont(0.5) within group (order by extract(epoch from ended_at - permit_at) * 1000)
         filter (where kind = 'task_get') as "resultMs"
@@ -136,7 +140,9 @@ await withDatabase(async (db) => {
     select count(*) as captures from ranking where gap is null`
   const least = leastSeconds(KEYWORDS, made.resultMs)
   printBars(
-    `storerank run of ${KEYWORDS} keywords${asSold ? ' as it is sold' : ''}${values.lifted ? ', calls a minute lifted' : ''} (ended with ${exitCode})`,
+    `storerank run of ${KEYWORDS} ` +
+      `keywords${asSold ? ' as it is sold' : ''}${values.lifted ? ', calls a minute lifted' : ''} (ended ` +
+      `with ${exitCode})`,
     [
       { what: 'results stored', value: stored?.captures ?? 0, unit: '', atLeast: KEYWORDS },
       { what: 'calls', value: made.calls, unit: '' },

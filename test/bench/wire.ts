@@ -1,4 +1,7 @@
-/** HTTP as cheap as it can be, so that what sends takes little of the cores that it shares with what is measured: sockets that stay open, a request in one write, and of an answer its status. */
+/**
+ * HTTP as cheap as it can be, so that what sends takes little of the cores that it shares with what is
+ * measured: sockets that stay open, a request in one write, and of an answer its status.
+ */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
@@ -15,7 +18,10 @@ const NOTHING = Buffer.alloc(0)
 const STATUS_FROM = 9
 const STATUS_TO = 12
 
-/** Opens all connections at once, for requests that follow at once: the other side ends connections that stand idle. The bodies are gzipped JSON. */
+/**
+ * Opens all connections at once, for requests that follow at once: the other side ends connections that stand
+ * idle. The bodies are gzipped JSON.
+ */
 export async function openWire(origin: string, connections: number): Promise<Wire> {
   const { hostname, port, host } = new URL(origin)
   const free: Socket[] = []

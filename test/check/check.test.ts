@@ -1,4 +1,7 @@
-/** Each single way in which a service differs from its specification is found by free calls, and named in a sentence. */
+/**
+ * Each single way in which a service differs from its specification is found by free calls, and named in a
+ * sentence.
+ */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { checkService } from '../../src/check/check.ts'

@@ -1,4 +1,7 @@
-/** From a result of the service to the people who want to know of it: `storerank start` as a process, a webhook and a mail server. */
+/**
+ * From a result of the service to the people who want to know of it: `storerank start` as a process, a
+ * webhook and a mail server.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -67,8 +70,10 @@ test('what a result shows is told once by webhook and by mail, in the same words
   new Webhook(secret).verify(body, headers as Record<string, string>)
   const [line] = JSON.parse(body).data.lines
   const [stored] = await sql<{ rank: number; url: string }[]>`
-    select array_position(h.app_ids, a.id) as rank, t.check_url as url from ranking h join target t on t.id = h.target_id
-    join app a on a.app_id = ${OWN} and a.store = 'ios_store' where h.slot > ${slot}::timestamptz and h.gap is null`
+    select array_position(h.app_ids, a.id) as rank, t.check_url as url from ranking h
+      join target t on t.id = h.target_id
+    join app a on a.app_id = ${OWN} and a.store = 'ios_store' where h.slot > ${slot}::timestamptz
+      and h.gap is null`
   assert.deepEqual([line.keyword, line.before, line.after], ['yoga', 100, stored?.rank])
   assert.match(line.check_url, /^https:/)
   assert.equal(line.check_url, stored?.url)

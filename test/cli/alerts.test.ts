@@ -149,7 +149,8 @@ test('an editor sends a test and what was given up again, of one channel or of a
   await list.sql`update alert_channel set address = ${receiver.url}`
   await list.sql`
     insert into alert_message (channel_id, project_id, state, problem, ended_at)
-    select c.id, 1, 'dead', 'no', clock_timestamp() - make_interval(days => d) from alert_channel c, unnest('{1,2,9}'::int[]) d`
+    select c.id, 1, 'dead', 'no', clock_timestamp() - make_interval(days => d)
+      from alert_channel c, unnest('{1,2,9}'::int[]) d`
   const tested = await call(editor.url, 'test', 'ops')
   assert.equal(tested.code, 0, tested.stderr)
   assert.match(
@@ -160,7 +161,8 @@ test('an editor sends a test and what was given up again, of one channel or of a
   assert.equal(code, 0, stderr)
   assert.equal(
     stdout,
-    'The runners send 2 messages of the channel "ops" that were given up again within a minute, under the same ids.\n',
+    'The runners send 2 messages of the channel "ops" that were given up again within a minute, under ' +
+      'the same ids.\n',
   )
   assert.match(
     (await call(editor.url, 'retry', 'ops')).stdout,
@@ -184,33 +186,38 @@ test('an editor sends a test and what was given up again, of one channel or of a
   await list.sql`update alert_channel set enabled = true`
 })
 
-test('a project that is not there, and days of no trial, are refused; the rules of one project are those of that', async () => {
-  for (const args of [
-    ['--project', 'fitnes'],
-    ['--trial', '--project', 'fitnes'],
-  ]) {
-    const { code, stderr } = await callCommand(['alerts', ...args], { env })
+test(
+  'a project that is not there, and days of no trial, are refused; the rules of one project are those of ' +
+    'that',
+  async () => {
+    for (const args of [
+      ['--project', 'fitnes'],
+      ['--trial', '--project', 'fitnes'],
+    ]) {
+      const { code, stderr } = await callCommand(['alerts', ...args], { env })
+      assert.equal(code, 2)
+      assert.match(stderr, /There is no project "fitnes"\. Did you mean fitness\? Projects: fitness\./)
+    }
+    const { code, stderr } = await callCommand(['alerts', '--days', '3'], { env })
     assert.equal(code, 2)
-    assert.match(stderr, /There is no project "fitnes"\. Did you mean fitness\? Projects: fitness\./)
-  }
-  const { code, stderr } = await callCommand(['alerts', '--days', '3'], { env })
-  assert.equal(code, 2)
-  assert.match(stderr, /--days is of the trial/)
-  await list.addRule({ kind: 'visibility_moved', threshold: 10 })
-  await list.sql`update project set timezone = 'Asia/Tokyo'`
-  await list.sql`
+    assert.match(stderr, /--days is of the trial/)
+    await list.addRule({ kind: 'visibility_moved', threshold: 10 })
+    await list.sql`update project set timezone = 'Asia/Tokyo'`
+    await list.sql`
     insert into alert_event (rule_id, subject, slot, kind, severity)
     select id, 's', '2026-11-01 15:00+00', kind, severity from alert_rule where name = 'visibility_moved'`
-  const { stdout } = await callCommand(['alerts', '--project', 'fitness'], { env })
-  assert.match(stdout, /│ visibility_moved +│ visibility_moved, warning +│ – +│ +1 │ 2026-11-02 │/)
-  await list.sql`delete from alert_rule where name = 'visibility_moved'`
-  assert.match(stdout, /^\nfitness\n┌[\s\S]*rank_moved, warning +│ – /)
-})
+    const { stdout } = await callCommand(['alerts', '--project', 'fitness'], { env })
+    assert.match(stdout, /│ visibility_moved +│ visibility_moved, warning +│ – +│ +1 │ 2026-11-02 │/)
+    await list.sql`delete from alert_rule where name = 'visibility_moved'`
+    assert.match(stdout, /^\nfitness\n┌[\s\S]*rank_moved, warning +│ – /)
+  },
+)
 
 test('a digest is printed with the summary of the report and the events', async () => {
   await list.sql`
     insert into alert_event (rule_id, subject, slot, kind, severity, before, after, detail)
-    select id, 's', '2026-11-02', kind, severity, 3, 14, '{"top": 10}' from alert_rule where name = 'top_crossed'`
+    select id, 's', '2026-11-02', kind, severity, 3, 14, '{"top": 10}' from alert_rule
+      where name = 'top_crossed'`
   const { code, stdout, stderr } = await callCommand(['digest', '--project', 'fitness', '--days', '2'], {
     env,
   })

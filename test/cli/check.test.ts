@@ -1,4 +1,6 @@
-/** `storerank check` as a person with an account runs it: what it prints, what it buys, and what it does not. */
+/**
+ * `storerank check` as a person with an account runs it: what it prints, what it buys, and what it does not.
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startSandbox } from '../../src/sandbox/server.ts'

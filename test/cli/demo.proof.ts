@@ -1,4 +1,7 @@
-/** The month of the demo as a person makes it: the same twice, usable afterwards, and nothing left of one that was interrupted. */
+/**
+ * The month of the demo as a person makes it: the same twice, usable afterwards, and nothing left of one that
+ * was interrupted.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,10 +16,13 @@ import { isAlive, makeEmptyHome, until } from '../support/embedded.ts'
 
 const QUESTIONS = join(import.meta.dirname, '../../docs/questions.md')
 const RANKS = `
-  select project, store, keyword, location_code, app_id, slot, rank, outcome, reason from rank_history order by 1, 2, 3, 4, 5, 6`
+  select project, store, keyword, location_code, app_id, slot, rank, outcome, reason from rank_history
+    order by 1, 2, 3, 4, 5, 6`
 const MONEY = 'select project, day, spent_usd, refunded_usd from spend_daily order by 1, 2'
 
-/** What happened in the month that the rules of the demo are about, and what was told of it: one event each. */
+/**
+ * What happened in the month that the rules of the demo are about, and what was told of it: one event each.
+ */
 const TOLD: readonly (readonly [day: string, happened: string, rule: string, about: string])[] = [
   ['09-09', 'Ashlune releases 3.2.0', 'a page changed', 'ios_store 1480010017'],
   ['09-14', 'Ashlune on Android releases 9.5.0', 'a page changed', 'android_store com.ashlune.yoga'],
@@ -148,10 +154,12 @@ describe('a whole demo', () => {
     const planned = TOLD.map(([day, , rule, about]) => ({ day, rule, about }))
     const inOrder = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).sort()
     assert.deepEqual(inOrder(told), inOrder(planned))
-    // Neither the outage nor the short budget is told as a fall, and the keywords that are added are told as nothing.
+    // Neither the outage nor the short budget is told as a fall, and the keywords that are added are told as
+    // nothing.
     const gaps = `select slot::text, target_id, gap from ranking
       where gap is not null and target_id in (select target_id from watch_period where project = 'fitness')`
-    const toldGaps = `select slot::text, target_id, detail ->> 'gap' as gap from alert_event where kind = 'not_measured'`
+    const toldGaps = `select slot::text, target_id, detail ->> 'gap' as gap from alert_event
+      where kind = 'not_measured'`
     const expected = await querySql(t, `${gaps} order by 1, 2`, { home })
     assert.ok(expected.length > 20)
     assert.deepEqual(await querySql(t, `${toldGaps} order by 1, 2`, { home }), expected)
@@ -204,7 +212,10 @@ describe('a whole demo', () => {
   })
 })
 
-/** Each try reads the file again: until the server has started, it names the port and password of the one before. */
+/**
+ * Each try reads the file again: until the server has started, it names the port and password of the one
+ * before.
+ */
 async function enterAsPsql(t: TestContext, home: string): Promise<postgres.Sql> {
   const connection = { application_name: 'psql' }
   let psql: postgres.Sql | undefined

@@ -43,7 +43,8 @@ test('ten times the rows take no ten times the memory, in each format: 400 MB of
     const [few = 0, many = Number.POSITIVE_INFINITY] = peaks
     assert.ok(few > 0)
     t.diagnostic(`${format}: ${peaks.map((kib) => Math.round(kib / 1024)).join(' and ')} MiB`)
-    // Buffers outside of the heap are collected late, so the first 100 MB count; what was kept would be four times as much.
+    // Buffers outside of the heap are collected late, so the first 100 MB count; what was kept would be four
+    // times as much.
     assert.ok(many < few * 2.5, `${format}: ${peaks.join(' and ')} KiB`)
   }
 })
@@ -64,7 +65,8 @@ test('SIGTERM ends it, also before the first row, and no half of a file is there
     const { child, ended } = startCommand(t, ['export', query, '--out', out], { env })
     await until('the query runs', async () => {
       const [row] = await database.sql`
-        select count(*)::integer as queries from pg_stat_activity where application_name = 'storerank export' and state = 'active'
+        select count(*)::integer as queries from pg_stat_activity where application_name = 'storerank export'
+          and state = 'active'
           and datname = current_database()`
       return row?.queries === 1
     })

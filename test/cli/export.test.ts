@@ -45,7 +45,8 @@ test('an export that fails leaves the file as it was, and nothing beside it', as
 
 test('watches come as the file that import reads', async () => {
   await database.sql`
-    insert into keyword_watch (project, store, keyword, location_code, language_code) values ('fitness', 'ios_store', '=1+1', 2840, 'en')`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+      values ('fitness', 'ios_store', '=1+1', 2840, 'en')`
   const out = join(folder, 'watches.csv')
   await callCommand(['export', 'watches', '--out', out], { env })
   assert.match(await readFile(out, 'utf8'), /\nfitness,ios_store,'=1\+1,2840,/)

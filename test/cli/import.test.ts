@@ -48,7 +48,8 @@ test('what is printed as CSV comes in again as it was', async (t) => {
   await database.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code, every, tags, note)
     values ('fit', 'ios_store', '3+ "math", ヨガ', 2392, 'ja', '6 hours', '{brand,"two words"}', 'ours')`
-  const query = `select project, store, keyword, location_code, location_name, language_code, depth, every, priority,
+  const query = `select project, store, keyword, location_code, location_name, language_code, depth, every,
+    priority,
     enabled, tags, note from keyword_watch where note = 'ours'`
   const { stdout } = await callCommand(['sql', query, '--csv'], { env })
   assert.match((await importFile(t, stdout)).stdout, /0 added, 0 changed, 1 as they were, 0 refused/)

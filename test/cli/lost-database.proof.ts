@@ -1,4 +1,6 @@
-/** The process of `storerank start` beside a PostgreSQL that ends its sessions, crashes, and has no room left. */
+/**
+ * The process of `storerank start` beside a PostgreSQL that ends its sessions, crashes, and has no room left.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
@@ -35,7 +37,8 @@ test('start says one sentence of each loss of its database, and goes on when it 
   const enqueue = () => enqueueAgain(db, queue, 'collect', new Date())
   const isCollected = async () => {
     const [row] = await db.sql<{ open: number }[]>`
-      select count(*) filter (where state in ('waiting', 'running')) as open from job_run where job = 'collect'`
+      select count(*) filter (where state in ('waiting', 'running')) as open from job_run
+        where job = 'collect'`
     return row?.open === 0
   }
   const said = () =>
@@ -65,11 +68,13 @@ test('start says one sentence of each loss of its database, and goes on when it 
       await db.sql.unsafe(`
         create function full_disk() returns trigger language plpgsql as $$ begin
           if current_setting('application_name') = 'storerank' then
-            raise exception 'could not extend file "base/5/16384": No space left on device' using errcode = '53100';
+            raise exception 'could not extend file "base/5/16384": No space left on device'
+              using errcode = '53100';
           end if;
           return new;
         end $$;
-        create trigger full_disk before insert or update on job_run for each row execute function full_disk()`)
+        create trigger full_disk before insert or update on job_run
+          for each row execute function full_disk()`)
       await enqueue()
     },
     () => db.sql.unsafe('drop function full_disk cascade'),

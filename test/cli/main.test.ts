@@ -124,10 +124,21 @@ describe('a command gets its options', () => {
     [['sql', 'select 1', '--csv'], 'sql', { query: 'select 1', expanded: false, json: false, csv: true }],
     [['sql', '--json', 'select 1'], 'sql', { query: 'select 1', expanded: false, json: true, csv: false }],
     [['sql', 'select 1', '-x'], 'sql', { query: 'select 1', expanded: true, json: false, csv: false }],
+    [['sandbox'], 'sandbox', { login: 'sandbox', password: 'sandbox', asSold: false, deviation: [] }],
     [
-      ['sandbox', '--port', '0', '--ready-ms', '5'],
+      ['sandbox', '--port', '0', '--ready-ms', '5', '--seed', '7', '--state', 's', '--catalog', 'c.csv'],
       'sandbox',
-      { login: 'sandbox', password: 'sandbox', port: 0, readyMs: 5, asSold: false, deviation: [] },
+      {
+        login: 'sandbox',
+        password: 'sandbox',
+        port: 0,
+        readyMs: 5,
+        seed: 7,
+        state: 's',
+        catalog: 'c.csv',
+        asSold: false,
+        deviation: [],
+      },
     ],
     [
       ['sandbox', '--as-sold', '--deviation', 'paths', '--deviation', 'no-limits'],

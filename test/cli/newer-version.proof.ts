@@ -1,4 +1,7 @@
-/** A runner of an older version beside the migration of a newer one. At most a minute: it looks at the scheduler's own pace. */
+/**
+ * A runner of an older version beside the migration of a newer one. At most a minute: it looks at the
+ * scheduler's own pace.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSandbox } from '../../src/sandbox/server.ts'
@@ -24,7 +27,8 @@ test('start ends in order with 2 when a newer storerank has migrated its databas
   assert.equal(code, 2, stderr)
   assert.equal(
     stderr.trimEnd().split('\n').at(-1),
-    'A newer storerank has migrated the database while this one was running, so this one has stopped in order. Update this installation and start it again.',
+    'A newer storerank has migrated the database while this one was running, so this one has stopped ' +
+      'in order. Update this installation and start it again.',
   )
   const left = await database.sql`
     select from pg_stat_activity where datname = current_database() and application_name like 'storerank%'`

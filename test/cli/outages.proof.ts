@@ -1,4 +1,7 @@
-/** What an operator sees of `storerank start` when something is taken away, and that all goes well again by itself. */
+/**
+ * What an operator sees of `storerank start` when something is taken away, and that all goes well again by
+ * itself.
+ */
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
@@ -57,7 +60,10 @@ test('each thing that is taken away is told where an operator looks, and when it
   /** Each row as text: what it is about, its kind and its sentence. */
   const readPanel = async () =>
     (await readProblemsPanel(server.url)).map(({ about, kind, message }) => `${about} ${kind}: ${message}`)
-  /** Jobs are woken as the schedule would, until an operator is told; `rows` are on the dashboard, which needs a database that can be reached. */
+  /**
+   * Jobs are woken as the schedule would, until an operator is told; `rows` are on the dashboard, which needs
+   * a database that can be reached.
+   */
   const seen = (what: RegExp, metric: RegExp, rows: readonly RegExp[], jobs: string[] = []) =>
     until(
       `${what} is told`,
@@ -101,14 +107,16 @@ test('each thing that is taken away is told where an operator looks, and when it
   await wellAgain('the database was away')
 
   await db.sql.unsafe(`alter role current_user set temp_file_limit = 0`)
-  await db.sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'storerank%'`
+  await db.sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()
+    and application_name like 'storerank%'`
   await seen(
     /^no_room: The database server cannot write: .*Make room on its disk/,
     /^storerank_troubles\{kind="no_room"\} 1$/m,
     [/^open work no_room: The database server cannot write: .*Make room on its disk/],
   )
   await db.sql.unsafe(`alter role current_user reset temp_file_limit`)
-  await db.sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'storerank%'`
+  await db.sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()
+    and application_name like 'storerank%'`
   await wellAgain('the disk was full')
 
   const { port: servicePort } = new URL(sandbox.url)

@@ -32,7 +32,8 @@ export async function watchKeywords(database: TestDatabase) {
   await database.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select 'fitness', 'ios_store', keyword, 2840, 'en' from unnest(${KEYWORDS}::text[]) keyword`
-  await database.sql`insert into app_watch (project, store, app_id) values ('fitness', 'ios_store', '1480010017')`
+  await database.sql`insert into app_watch (project, store, app_id)
+    values ('fitness', 'ios_store', '1480010017')`
 }
 
 export async function withDatabase(

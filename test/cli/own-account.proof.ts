@@ -117,8 +117,8 @@ test('start catches up, and SIGTERM ends it in order with 0', (t) =>
     const { code, stderr } = await runner.ended
     assert.equal(code, 0, stderr)
     assert.equal(JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').msg, 'stopped')
-    const left =
-      await database.sql`select from pg_stat_activity where datname = current_database() and application_name like 'storerank%'`
+    const left = await database.sql`select from pg_stat_activity where datname = current_database()
+        and application_name like 'storerank%'`
     assert.equal(left.length, 0)
   }))
 

@@ -25,7 +25,8 @@ describe('with an own database and account', () => {
       assert.match(stdout, /Bought nothing: nothing is watched\./)
       assert.doesNotMatch(stdout, /EMBEDDED|SANDBOX|psql/)
       const rows =
-        await database.sql`select 1 from keyword_watch union all select 1 from app_watch union all select 1 from project`
+        await database.sql`select 1 from keyword_watch union all select 1 from app_watch union all select 1
+          from project`
       assert.equal(rows.length, 0)
       assert.deepEqual(await books(), bought)
     }, createEmptyDatabase))
@@ -38,7 +39,8 @@ describe('with an own database and account', () => {
       const { code, stdout, stderr } = await callCommand(['run'], settings(database, { LOG_LEVEL: 'trace' }))
       assert.equal(code, 0, stderr)
       const [charged] = await database.sql`
-        select sum(amount_micros)::int as micros, count(distinct service_id)::int as tasks from charge where kind = 'charge'`
+        select sum(amount_micros)::int as micros, count(distinct service_id)::int as tasks from charge
+          where kind = 'charge'`
       assert.deepEqual(charged, { micros: plan.plannedMicros, tasks: plan.planned })
       for (const secret of [PASSWORD, 'hush-db-72', btoa(`${LOGIN}:${PASSWORD}`)]) {
         assert.ok(!(stdout + stderr).includes(secret), 'no output has a password')

@@ -1,4 +1,7 @@
-/** What keeps storerank from buying, as a person reads it: an outage of the service, and money that runs short. */
+/**
+ * What keeps storerank from buying, as a person reads it: an outage of the service, and money that runs
+ * short.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'

@@ -1,7 +1,7 @@
 /**
- * What storerank is told in confidence (the passwords of service and database, and the end of the address for deliveries) is
- * looked for wherever it writes: outputs, logs at their most talkative, the process list, and every column of every table,
- * in runs that go well and in runs that fail.
+ * What storerank is told in confidence (the passwords of service and database, and the end of the address for
+ * deliveries) is looked for wherever it writes: outputs, logs at their most talkative, the process list, and
+ * every column of every table, in runs that go well and in runs that fail.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -48,7 +48,8 @@ before(async () => {
   await database.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     values ('fitness', 'ios_store', 'yoga', 2840, 'en'), ('fitness', 'android_store', 'yoga', 2840, 'en')`
-  await database.sql`insert into app_watch (project, store, app_id) values ('fitness', 'ios_store', '1480010017')`
+  await database.sql`insert into app_watch (project, store, app_id)
+    values ('fitness', 'ios_store', '1480010017')`
 })
 after(async () => {
   await sandbox.close()
@@ -84,7 +85,8 @@ const assertOutputSilent = (what: string, { stdout, stderr }: Ended) => assertSi
 async function searchDatabase(): Promise<string[]> {
   const tables = await database.sql<{ name: string }[]>`
     select c.oid::regclass::text as name from pg_class c
-    where c.relkind in ('r', 'm') and c.relnamespace <> 'pg_catalog'::regnamespace and c.relname !~ '^pg_toast'`
+    where c.relkind in ('r', 'm') and c.relnamespace <> 'pg_catalog'::regnamespace
+      and c.relname !~ '^pg_toast'`
   assert.ok(
     ['task', 'api_call', 'pgboss.job_common'].every((name) => tables.some((table) => table.name === name)),
   )

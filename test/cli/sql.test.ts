@@ -24,7 +24,8 @@ async function ask(query: string, format: string): Promise<string> {
 
 test('values are printed as the database writes them, whatever the time zone of the person', async () => {
   const query = `select 9007199254740993::bigint as big, 7::bigint as small, date '2026-01-01' as day,
-    timestamp '2026-01-01 10:00' as local, timestamptz '2026-01-01 10:00+00' as at, interval '6 hours' as every, 1 as a, 2 as a`
+    timestamp '2026-01-01 10:00' as local, timestamptz '2026-01-01 10:00+00' as at,
+      interval '6 hours' as every, 1 as a, 2 as a`
   assert.deepEqual(JSON.parse(await ask(query, '--json')), [
     {
       big: '9007199254740993',
@@ -75,30 +76,36 @@ test('a name that is near none is answered with the views that there are', async
   assert.match(stderr, /\nViews: .*rank_history/)
 })
 
-test('a duplicate is told with the row that has it, also where its values have commas, and without reading the others', async () => {
-  const { sql } = database
-  await sql`
+test(
+  'a duplicate is told with the row that has it, also where its values have commas, and without reading ' +
+    'the others',
+  async () => {
+    const { sql } = database
+    await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
-    select 'many, and more', 'ios_store', 'words, many of them, ' || n, 2840, 'en' from generate_series(1, 3000) n`
-  const readRows = async () => {
-    await sql`select pg_stat_force_next_flush()`
-    const [row] = await sql<{ rows: number }[]>`
-      select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_user_tables where relname = 'keyword_watch'`
-    return row?.rows ?? 0
-  }
-  const before = await readRows()
-  const query = `insert into keyword_watch (project, store, keyword, location_code, language_code)
+    select 'many, and more', 'ios_store', 'words, many of them, ' || n, 2840, 'en'
+      from generate_series(1, 3000) n`
+    const readRows = async () => {
+      await sql`select pg_stat_force_next_flush()`
+      const [row] = await sql<{ rows: number }[]>`
+      select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_user_tables
+        where relname = 'keyword_watch'`
+      return row?.rows ?? 0
+    }
+    const before = await readRows()
+    const query = `insert into keyword_watch (project, store, keyword, location_code, language_code)
     values ('many, and more', 'ios_store', 'words, many of them, 2999', 2840, 'en')`
-  const { code, stderr } = await callCommand(['sql', query], { env: { DATABASE_URL: database.url } })
-  assert.equal(code, 1)
-  const read = (await readRows()) - before
-  assert.ok(read < 100, `${read} rows were read`)
-  const [twin] = await sql`select id from keyword_watch where keyword = 'words, many of them, 2999'`
-  assert.match(
-    stderr,
-    new RegExp(`The row that has it is: select \\* from keyword_watch where id = ${twin?.id};`),
-  )
-})
+    const { code, stderr } = await callCommand(['sql', query], { env: { DATABASE_URL: database.url } })
+    assert.equal(code, 1)
+    const read = (await readRows()) - before
+    assert.ok(read < 100, `${read} rows were read`)
+    const [twin] = await sql`select id from keyword_watch where keyword = 'words, many of them, 2999'`
+    assert.match(
+      stderr,
+      new RegExp(`The row that has it is: select \\* from keyword_watch where id = ${twin?.id};`),
+    )
+  },
+)
 
 test('what the database remarks is told', async () => {
   const { code, stderr } = await callCommand(['sql', 'drop table if exists nothing_of_the_kind'], {
@@ -121,7 +128,10 @@ test('a pager gets the text, and one that is not installed shows nothing', async
   )
 })
 
-/** Writes at the end which modules were loaded; by file, because a module of CommonJS may be loaded by several names. */
+/**
+ * Writes at the end which modules were loaded; by file, because a module of CommonJS may be loaded by several
+ * names.
+ */
 const COUNTING = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module'
   const loaded = new Set()

@@ -14,10 +14,12 @@ const programs = findInstalled('pg_basebackup')
 const BY_DAYS = `
   select p.oid::regproc::text as name from pg_proc p
   where p.pronamespace = 'public'::regnamespace and p.proretset and p.pronargs >= 3
-    and p.proargtypes[0] = 'text'::regtype and p.proargtypes[1] = 'date'::regtype and p.proargtypes[2] = 'date'::regtype
+    and p.proargtypes[0] = 'text'::regtype and p.proargtypes[1] = 'date'::regtype
+      and p.proargtypes[2] = 'date'::regtype
     and p.pronargs - p.pronargdefaults <= 3 order by 1`
 
-test('a standby answers sql, status, plan, report, export and every view as its primary does, and refuses what writes', {
+test('a standby answers sql, status, plan, report, export and every view as its primary does, and refuses ' +
+  'what writes', {
   skip: programs === undefined && `no pg_basebackup in ${FOLDER_OF_DEBIAN}`,
 }, async (t) => {
   const pair = await startPair(t, programs ?? '')
@@ -102,7 +104,8 @@ async function buy(t: TestContext, home: string, url: string): Promise<void> {
   await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select 'fitness', 'ios_store', keyword, 2840, 'en' from unnest(array['yoga', 'running', 'gym']) keyword`
-  await sql`insert into app_watch (project, store, app_id, role) values ('fitness', 'ios_store', '1480010017', 'own')`
+  await sql`insert into app_watch (project, store, app_id, role)
+    values ('fitness', 'ios_store', '1480010017', 'own')`
   await sql.end()
   await run('run')
 }

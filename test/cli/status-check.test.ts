@@ -37,7 +37,8 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   assert.deepEqual([well.code, well.stdout], [0, ''])
 
   await database.sql`
-    insert into keyword_watch (project, store, keyword, location_code, language_code) values ('p', 'ios_store', 'yoga', 2840, 'en')`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+      values ('p', 'ios_store', 'yoga', 2840, 'en')`
   const idle = await callCommand(['status', '--check'], options)
   assert.equal(idle.code, 1)
   assert.match(idle.stdout, /^no_run: Nothing was ever planned, .*Start `storerank start`/)
@@ -128,9 +129,12 @@ test('recover says what it charged, and which results cannot be had any more', a
   assert.equal(recovered.code, 0, recovered.stderr)
   const [books] = await original.sql<{ tasks: number; micros: number }[]>`
     select count(distinct service_id)::int as tasks, sum(amount_micros)::int as micros from charge
-    where service_id <> (select service_id from task k join target t on t.id = k.target_id where t.subject = 'yoga 1')`
+    where service_id <> (select service_id from task k join target t on t.id = k.target_id
+      where t.subject = 'yoga 1')`
   assert.ok(books !== undefined && books.tasks > 3)
-  const spent = `${books.tasks} tasks were not known here: they cost ${formatMicros(books.micros)}, and are charged now.`
+  const spent =
+    `${books.tasks} tasks were not known here: they cost ${formatMicros(books.micros)}, and are charged ` +
+    'now.'
   assert.ok(recovered.stdout.includes(spent), recovered.stdout)
   assert.match(recovered.stdout, /^1 results cannot be had any more: .*40101.*$/m)
   assert.match(

@@ -1,4 +1,7 @@
-/** `status --json` prints what docs/operations.md says, field by field: no field more, none less, and null only where it is said. */
+/**
+ * `status --json` prints what docs/operations.md says, field by field: no field more, none less, and null
+ * only where it is said.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +33,9 @@ function nameType(path: string, value: unknown): string {
   return INSTANT.test(value) ? 'instant' : 'text'
 }
 
-/** Adds each field below `value` to `shape`. An object is told by its fields, unless it may be null as well. */
+/**
+ * Adds each field below `value` to `shape`. An object is told by its fields, unless it may be null as well.
+ */
 function look(value: unknown, path: string, shape: Shape): void {
   if (Array.isArray(value)) {
     for (const each of value) look(each, `${path}[]`, shape)
@@ -52,34 +57,42 @@ async function fill({ sql }: TestDatabase): Promise<void> {
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select 'p', 'ios_store', 'yoga ' || n, 2840, 'en' from generate_series(1, 30) n`
   await sql`update project set daily_usd = 1, monthly_usd = 2`
-  await sql`insert into account_usage (login, balance_micros, day_limit_micros, prices) values ('test', 0, 1000000, '[]')`
+  await sql`insert into account_usage (login, balance_micros, day_limit_micros, prices)
+    values ('test', 0, 1000000, '[]')`
   await sql`
     insert into job_run (job, slot, state, started_at, ended_at, error)
-    select job, now() - interval '2 minutes', state, case when state in ('running', 'done', 'failed') then now() - interval '1 minute' end,
-      case when state in ('done', 'failed') then now() end, case when state in ('failed', 'missed') then 'No.' end
-    from (values ('track', 'done'), ('collect', 'failed'), ('reconcile', 'running'), ('account', 'waiting'), ('status', 'missed'))
+    select job, now() - interval '2 minutes', state, case when state in ('running', 'done', 'failed')
+      then now() - interval '1 minute' end,
+      case when state in ('done', 'failed') then now() end, case when state in ('failed', 'missed')
+        then 'No.' end
+    from (values ('track', 'done'), ('collect', 'failed'), ('reconcile', 'running'), ('account', 'waiting'),
+      ('status', 'missed'))
       j (job, state)`
   const targets = await sql<{ id: number }[]>`
     insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', 'told ' || n, 2840, 'en' from generate_series(1, 4) n returning id`
   const [planned, posting, posted, cut] = targets.map(({ id }) => id)
   const [post] = await sql<{ id: string }[]>`
-    insert into post (store, function, state, send_before) values ('ios_store', 'app_searches', 'unknown', now()) returning id`
+    insert into post (store, function, state, send_before)
+      values ('ios_store', 'app_searches', 'unknown', now()) returning id`
   for (const [target, state] of [
     [planned, 'planned'],
     [posting, 'posting'],
     [posted, 'posted'],
   ] as const) {
     await sql`
-      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, post_id, not_before)
-      select ${target ?? 0}, now(), now() + interval '1 day', ${state}, 1, 1200, array[id], ${state === 'posting' ? (post?.id ?? '') : null},
+      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, post_id,
+        not_before)
+      select ${target ?? 0}, now(), now() + interval '1 day', ${state}, 1, 1200, array[id],
+        ${state === 'posting' ? (post?.id ?? '') : null},
         case ${state}::text when 'planned' then now() + interval '1 hour' end
       from project`
   }
   await sql`
     insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at, askers)
     values (${cut ?? 0}, now(), now() + interval '1 day', 'overall_budget', 1200, 1, '-infinity', 1)`
-  await sql`insert into service_status (api, endpoint, status) values ('app_data', 'task_post', 'major_outage')`
+  await sql`insert into service_status (api, endpoint, status)
+    values ('app_data', 'task_post', 'major_outage')`
   await sql`update ledger set recover_from = clock_timestamp() - interval '1 hour'`
 }
 

@@ -33,7 +33,8 @@ async function watchBothStores(of = world) {
 }
 
 const minutesAhead = (column: string) => world.db.sql<{ minutes: number }[]>`
-  select round(extract(epoch from ${world.db.sql(column)} - clock_timestamp()) / 60)::int as minutes from task`
+  select round(extract(epoch from ${world.db.sql(column)} - clock_timestamp()) / 60)::int as minutes
+    from task`
 
 describe('the ready lists', () => {
   test('bring what was bought into the history, from both stores and both functions', async () => {
@@ -244,7 +245,8 @@ describe('a task that no list named in time', () => {
 
   /** Moves the times of all tasks back. */
   const pass = (time: string) => world.db.sql`
-    update task set posted_at = posted_at - ${time}::interval, overdue_at = overdue_at - ${time}::interval, ask_at = ask_at - ${time}::interval,
+    update task set posted_at = posted_at - ${time}::interval, overdue_at = overdue_at - ${time}::interval,
+      ask_at = ask_at - ${time}::interval,
       fetching_until = null`
   const collectLate = async (instead: Instead) => {
     const items: FetchItem[] = []
@@ -281,7 +283,8 @@ describe('a task that no list named in time', () => {
 
   test('is asked for by its id, by one at a time, and each time twice as late, at most a day', async () => {
     const age = (age: string) => world.db.sql`
-      update task set posted_at = clock_timestamp() - ${age}::interval, ask_at = clock_timestamp() - interval '1 second',
+      update task set posted_at = clock_timestamp() - ${age}::interval,
+        ask_at = clock_timestamp() - interval '1 second',
         fetching_until = null`
     for (const [posted, minutes] of [
       ['1 minute', 5],
@@ -334,7 +337,8 @@ test('of more overdue tasks than are handed out at once, those that are overdue 
     select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, 1001) n`
   // The longest overdue is the last row of the table, where a statement without an order comes to it last.
   await world.db.sql`
-    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, service_id, posted_at, ask_at)
+    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, service_id,
+      posted_at, ask_at)
     select id, now(), now() + interval '1 day', 'posted', 1, 1200, '{1}', subject, now() - interval '2 days',
       now() - make_interval(secs => id)
     from target order by id`

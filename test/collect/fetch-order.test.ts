@@ -37,22 +37,26 @@ function itemsOf(job: string, count: number): FetchItem[] {
   }))
 }
 
-test('a fetch job begins when the last result of the one before is being fetched, and does not wait for it to end', async () => {
-  const { client, asked, answer } = createWaitingClient()
-  const inOrder = createFetchOrder()
-  const fetch = (items: readonly FetchItem[]) =>
-    inOrder((onAllBegun) => fetchResults(client, items, 2, SIGNAL, undefined, onAllBegun))
-  const first = fetch(itemsOf('a', 3))
-  const second = fetch(itemsOf('b', 2))
-  await nextTurn()
-  assert.deepEqual(asked, ['a1', 'a2'])
-  await answer('a1')
-  assert.deepEqual(asked, ['a1', 'a2', 'a3', 'b1', 'b2'])
-  for (const id of ['b1', 'b2']) await answer(id)
-  assert.equal((await second).length, 2)
-  for (const id of ['a2', 'a3']) await answer(id)
-  assert.equal((await first).length, 3)
-})
+test(
+  'a fetch job begins when the last result of the one before is being fetched, and does not wait for it ' +
+    'to end',
+  async () => {
+    const { client, asked, answer } = createWaitingClient()
+    const inOrder = createFetchOrder()
+    const fetch = (items: readonly FetchItem[]) =>
+      inOrder((onAllBegun) => fetchResults(client, items, 2, SIGNAL, undefined, onAllBegun))
+    const first = fetch(itemsOf('a', 3))
+    const second = fetch(itemsOf('b', 2))
+    await nextTurn()
+    assert.deepEqual(asked, ['a1', 'a2'])
+    await answer('a1')
+    assert.deepEqual(asked, ['a1', 'a2', 'a3', 'b1', 'b2'])
+    for (const id of ['b1', 'b2']) await answer(id)
+    assert.equal((await second).length, 2)
+    for (const id of ['a2', 'a3']) await answer(id)
+    assert.equal((await first).length, 3)
+  },
+)
 
 test('a fetch job that fails, or has nothing to fetch, keeps no other one waiting', async () => {
   const { client, answer } = createWaitingClient()

@@ -34,7 +34,8 @@ async function readHistory() {
   const [row] = await world.db.sql`
     select (select count(*) from ranking where gap is null) as rankings,
       (select count(*) from app_snapshot where gap is null) as snapshots,
-      (select count(*) from ranking where gap is not null) + (select count(*) from app_snapshot where gap is not null) as gaps,
+      (select count(*) from ranking where gap is not null)
+        + (select count(*) from app_snapshot where gap is not null) as gaps,
       (select count(*) from page) as pages`
   return { ...row }
 }

@@ -106,7 +106,10 @@ export async function buyUnread(
     from task k join target t on t.id = k.target_id cross join ledger l order by t.id`
 }
 
-/** Watches and buys, and asks the service past all of our code what it has found, which takes it off the ready list. */
+/**
+ * Watches and buys, and asks the service past all of our code what it has found, which takes it off the ready
+ * list.
+ */
 export async function buyTasks(...bought: Parameters<typeof buyUnread>): Promise<BoughtTask[]> {
   const tasks = await buyUnread(...bought)
   return Promise.all(tasks.map(async (task) => ({ ...task, answer: await readAnswer(bought[0], task.id) })))
@@ -151,7 +154,8 @@ export async function holdTable(
     },
     waiters: async () => {
       const [row] = await world.db.sql<{ waiters: number }[]>`
-        select count(*) as waiters from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+        select count(*) as waiters from pg_stat_activity where datname = current_database()
+          and wait_event_type = 'Lock'`
       return row?.waiters ?? 0
     },
   }

@@ -1,4 +1,7 @@
-/** An answer is believed where it agrees with what was asked, and a list as far as it is whole by its own account. */
+/**
+ * An answer is believed where it agrees with what was asked, and a list as far as it is whole by its own
+ * account.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
@@ -254,7 +257,8 @@ describe('a list that is short by its own account', () => {
   async function buyWatched(): Promise<void> {
     await watchKeywords(world, ['yoga'], { depth: 300 })
     await world.db.sql`
-      insert into app_watch (project, store, app_id) select 'fitness', 'ios_store', id from unnest(array['1001', '9999']) id`
+      insert into app_watch (project, store, app_id) select 'fitness', 'ios_store', id
+        from unnest(array['1001', '9999']) id`
     await buy(world)
   }
   const bendLists = (t: Parameters<typeof tamper>[0], isBent: () => boolean, result: object) =>

@@ -1,6 +1,7 @@
 /**
- * Ties each test of the contract to the row of the specification that it is about, and remembers what every row has.
- * A row has two sides: the sandbox alone, asked with plain fetch, and the client, which asks the same sandbox.
+ * Ties each test of the contract to the row of the specification that it is about, and remembers what every
+ * row has. A row has two sides: the sandbox alone, asked with plain fetch, and the client, which asks the
+ * same sandbox.
  */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,7 @@
-/** Rows of the endpoints themselves: each by its path, with its method, through its own function of the client. */
+/**
+ * Rows of the endpoints themselves: each by its path, with its method, through its own function of the
+ * client.
+ */
 
 import assert from 'node:assert/strict'
 import type { AppDataClient } from '../../src/service/client.ts'

@@ -1,4 +1,7 @@
-/** Rows of what surrounds every answer: the envelope, the task object, the echo of the parameters, the version. */
+/**
+ * Rows of what surrounds every answer: the envelope, the task object, the echo of the parameters, the
+ * version.
+ */
 
 import assert from 'node:assert/strict'
 import type { AnswerHead } from '../../src/service/transport.ts'

@@ -1,4 +1,7 @@
-/** Fields of records: of what kind each is on the wire, and that the client gives the same under our name for it. */
+/**
+ * Fields of records: of what kind each is on the wire, and that the client gives the same under our name for
+ * it.
+ */
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
@@ -72,7 +75,9 @@ export type ResultSource = Source & {
   readIn(result: Json): Json[]
 }
 
-/** The records that these functions find in the result of a task, as it was sent and as the client gives it. */
+/**
+ * The records that these functions find in the result of a task, as it was sent and as the client gives it.
+ */
 export const within = (
   name: KindName,
   sentIn: (result: Json) => Json[],

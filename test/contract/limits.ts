@@ -12,7 +12,10 @@ import { AMPLE, everyTest, once, openWorld, post, postAnswered, task, type World
 
 const DEFAULTS = Options.parse({})
 
-/** A limit of calls in any 60 seconds: the option that holds it, its value, and the calls that it counts together. */
+/**
+ * A limit of calls in any 60 seconds: the option that holds it, its value, and the calls that it counts
+ * together.
+ */
 type CallLimit = {
   option: keyof OptionsInput & keyof Options
   value: number

@@ -52,7 +52,10 @@ const chapterOf = ({ document, heading }: Section): Chapter => {
 
 const lastPart = (id: string): string => id.split('.').at(-1) ?? id
 
-/** The part of each id that names a row: the one behind the prefix that all of a table share. Neighbours are one row. */
+/**
+ * The part of each id that names a row: the one behind the prefix that all of a table share. Neighbours are
+ * one row.
+ */
 const rowNames = (ids: readonly string[]): string[] => {
   const parts = ids.map((id) => id.split('.'))
   const depth = parts[0]?.findIndex((part, index) => parts.some((each) => each[index] !== part)) ?? 0
@@ -91,7 +94,10 @@ const checkNames = (section: Section, chapter: Chapter): void => {
   assert.deepEqual(strangers, [], `${section.heading}: names without a row`)
 }
 
-/** The paths in a cell of the table of endpoints, written out: `{store}` is either, `...` what they all begin with. */
+/**
+ * The paths in a cell of the table of endpoints, written out: `{store}` is either, `...` what they all begin
+ * with.
+ */
 const readPaths = (cell: string): string[] =>
   [...cell.matchAll(/`(\S+)`/g)].flatMap(([, path = '']) => {
     const whole = path.replace('...', '/v3/app_data')

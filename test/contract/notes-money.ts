@@ -1,4 +1,7 @@
-/** Rows of docs/service.md on accounts, trouble and money: what is refused, what is charged, what is never trusted. */
+/**
+ * Rows of docs/service.md on accounts, trouble and money: what is refused, what is charged, what is never
+ * trusted.
+ */
 
 import assert from 'node:assert/strict'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
@@ -52,7 +55,9 @@ coversElsewhere(
 
 // Trouble
 
-/** Trouble that strikes once: a GET comes through all the same, and a post may or may not have done its work. */
+/**
+ * Trouble that strikes once: a GET comes through all the same, and a post may or may not have done its work.
+ */
 const TROUBLES: readonly (readonly [name: string, faults: FaultSettingsInput])[] = [
   ['HTTP 500', { http500: { times: 1, when: 'before' } }],
   ['an internal code', { internalCode: { times: 1, when: 'before' } }],

@@ -1,4 +1,7 @@
-/** Rows of docs/service.md on what the specification leaves open, as far as no row of the specification has them too. */
+/**
+ * Rows of docs/service.md on what the specification leaves open, as far as no row of the specification has
+ * them too.
+ */
 
 import assert from 'node:assert/strict'
 import { Options } from '../../src/sandbox/options.ts'

@@ -1,8 +1,10 @@
 /**
- * The rows of the specification, and of docs/service.md on what it leaves open: one id for each row of each table and list, and for what
- * stands in the text around them. `covers` ties a test to an id, and mapping.ts compares all three.
+ * The rows of the specification, and of docs/service.md on what it leaves open: one id for each row of each
+ * table and list, and for what stands in the text around them. `covers` ties a test to an id, and mapping.ts
+ * compares all three.
  *
- * The last part of an id is made of words of the row that it names; what a row holds hangs on it (`rating.value`).
+ * The last part of an id is made of words of the row that it names; what a row holds hangs on it
+ * (`rating.value`).
  */
 
 /** What one heading of a document holds. */
@@ -168,7 +170,8 @@ export const SECTIONS: readonly Section[] = [
     tables: [
       under(
         'failed_task',
-        'id datetime function error_code error_message http_url http_method http_code http_time http_response',
+        'id datetime function error_code error_message http_url http_method http_code http_time ' +
+          'http_response',
       ),
     ],
     values: 'pingback_url postback_url app_data errors task_get',

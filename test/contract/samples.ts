@@ -1,4 +1,7 @@
-/** One task of every kind in the shared world, posted once by plain fetch, and its result as each side gets it. */
+/**
+ * One task of every kind in the shared world, posted once by plain fetch, and its result as each side gets
+ * it.
+ */
 
 import assert from 'node:assert/strict'
 import type { AppDataClient } from '../../src/service/client.ts'

@@ -1,4 +1,7 @@
-/** Reads docs/service.md, and the service's specification where SERVICE_SPECIFICATION names its file: headings, and the rows below each. */
+/**
+ * Reads docs/service.md, and the service's specification where SERVICE_SPECIFICATION names its file:
+ * headings, and the rows below each.
+ */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,6 @@
-/** What was done to the runners, the servers and the data, by kind and place, such as `kill: inside settling`. */
+/**
+ * What was done to the runners, the servers and the data, by kind and place, such as `kill: inside settling`.
+ */
 export type Blows = Map<string, number>
 
 export function add(blows: Blows, name: string, times = 1): void {

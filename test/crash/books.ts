@@ -1,6 +1,6 @@
 /**
- * Three books that know nothing of each other: what the sandbox wrote down, our money and tasks, our history. The sandbox's is
- * read past all of our code, put into a table beside ours, and compared there.
+ * Three books that know nothing of each other: what the sandbox wrote down, our money and tasks, our history.
+ * The sandbox's is read past all of our code, put into a table beside ours, and compared there.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type postgres from 'postgres'
@@ -20,7 +20,10 @@ export interface Findings {
   readonly lost: number
   /** History without a paid result, or that differs from what the sandbox gives. */
   readonly madeUp: number
-  /** Service ids whose money differs between the sandbox and us, and totals that differ from our charges and reservations. */
+  /**
+   * Service ids whose money differs between the sandbox and us, and totals that differ from our charges and
+   * reservations.
+   */
   readonly moneyDiffers: number
   /** Project days and overall days above their budget. */
   readonly overBudget: number
@@ -94,8 +97,8 @@ interface BookRow {
 }
 
 /**
- * The slot of a paid task is what our task of that tag says, or our charge of that service id where the task is forgotten, and
- * of the book alone where we know nothing. A tag is claimed once.
+ * The slot of a paid task is what our task of that tag says, or our charge of that service id where the task
+ * is forgotten, and of the book alone where we know nothing. A tag is claimed once.
  */
 async function copyBook(sql: postgres.Sql, { url, clockOffsetMs }: SandboxServer): Promise<void> {
   // As it is sold, the list ends before the present second.
@@ -117,18 +120,22 @@ async function copyBook(sql: postgres.Sql, { url, clockOffsetMs }: SandboxServer
   const statuses = rows.map((row) => readStatus(row.status))
   await sql`
     create table crash_book as
-    select b.service_id, b.task_id, b.attempt, b.cost_micros, b.status, coalesce(k.target_id, c.target_id) as target_id,
+    select b.service_id, b.task_id, b.attempt, b.cost_micros, b.status,
+      coalesce(k.target_id, c.target_id) as target_id,
       coalesce(k.slot, c.slot, 'infinity') as slot, coalesce(m.claimed_at, c.at) as claimed_at
-    from unnest(${rows.map((row) => row.id)}::text[], ${rows.map((row) => row.metadata.tag.split('.')[0] ?? '')}::uuid[],
+    from unnest(${rows.map((row) => row.id)}::text[],
+      ${rows.map((row) => row.metadata.tag.split('.')[0] ?? '')}::uuid[],
       ${rows.map((row) => Number(row.metadata.tag.split('.')[1]))}::int[],
       ${rows.map((row) => Math.round(row.cost * 1_000_000))}::bigint[], ${statuses}::text[])
       as b (service_id, task_id, attempt, cost_micros, status)
     left join task k on k.id = b.task_id
     left join lateral (
-      select e.target_id, e.slot, e.at from charge e where e.service_id = b.service_id and e.kind in ('charge', 'duplicate')
+      select e.target_id, e.slot, e.at from charge e where e.service_id = b.service_id
+        and e.kind in ('charge', 'duplicate')
       limit 1) c on true
     left join lateral (
-      select max(at) as claimed_at from crash_claim where task_id = b.task_id and attempt = b.attempt) m on true`
+      select max(at) as claimed_at from crash_claim where task_id = b.task_id and attempt = b.attempt) m
+        on true`
   await sql`create index on crash_book (service_id)`
   await sql`create index on crash_book (target_id, slot)`
 }
@@ -148,7 +155,8 @@ const CHARGED_TWICE = `
 
 /** What the service failed has no result. */
 const LOST = `
-  select distinct on (coalesce(b.target_id::text, b.task_id::text), b.slot) 'lost' as what, b.*, r.gap, r.reason
+  select distinct on (coalesce(b.target_id::text, b.task_id::text), b.slot) 'lost' as what, b.*, r.gap,
+    r.reason
   from crash_book b left join ranking r using (target_id, slot)
   where b.status <> '40101' and (r.slot is null or r.gap is not null)`
 
@@ -164,23 +172,29 @@ const MONEY_DIFFERS = `
     select service_id, sum(amount_micros) as micros from charge group by 1) ours using (service_id)
   where theirs.micros is distinct from ours.micros`
 
-/** What the transitions counted, beside what there is: charges by kind, and reservations of the tasks that may yet be sent. */
+/**
+ * What the transitions counted, beside what there is: charges by kind, and reservations of the tasks that may
+ * yet be sent.
+ */
 const TOTALS_DIFFER = "select 'totals differ' as what, * from spend_difference"
 
 const LEDGER_DIFFERS = `
   select 'ledger differs' as what, l.*, s.*
   from ledger l cross join (
-    select coalesce(sum(reserved_micros), 0) as reserved, coalesce(sum(charged_micros + duplicate_micros), 0) as taken
+    select coalesce(sum(reserved_micros), 0) as reserved,
+      coalesce(sum(charged_micros + duplicate_micros), 0) as taken
     from spend where scope = 0) s
   where (l.reserved_micros, l.taken_micros) <> (s.reserved, s.taken)`
 
 /**
- * The budget of a day is the highest that held on it. At each claim, what was paid in full for the claims of its day so far
- * must fit in, less what had come back by then, for tasks of any day: the end of the day would hide what was lent by refunds.
+ * The budget of a day is the highest that held on it. At each claim, what was paid in full for the claims of
+ * its day so far must fit in, less what had come back by then, for tasks of any day: the end of the day would
+ * hide what was lent by refunds.
  */
 const OVER_PROJECT_BUDGET = `
   with entry as (
-    select p.name as project, c.kind, c.amount_micros, x.at, date_trunc('day', x.at at time zone p.timezone) as day
+    select p.name as project, c.kind, c.amount_micros, x.at,
+      date_trunc('day', x.at at time zone p.timezone) as day
     from charge c join crash_book b using (service_id) join project p on p.id = c.project_id
     cross join lateral (select case c.kind when 'refund' then c.at else b.claimed_at end as at) x
   ),
@@ -189,16 +203,20 @@ const OVER_PROJECT_BUDGET = `
   ),
   held as (
     select g.project, g.at at time zone p.timezone as since,
-      lead(g.at, 1, 'infinity') over (partition by g.project order by g.at) at time zone p.timezone as until, g.micros
+      lead(g.at, 1, 'infinity') over (partition by g.project order by g.at) at time zone p.timezone as until,
+        g.micros
     from crash_budget g join project p on p.name = g.project
   )
   select distinct on (s.project, s.day) 'over project budget' as what, s.project, s.day, s.at, s.micros
   from spent s
   where s.kind <> 'refund' and s.micros > (
-    select max(h.micros) from held h where h.project = s.project and h.since < s.day + interval '1 day' and h.until > s.day)
+    select max(h.micros) from held h where h.project = s.project and h.since < s.day + interval '1 day'
+      and h.until > s.day)
   order by s.project, s.day, s.at`
 
-/** The same by what the sandbox was paid; our own book says only when it was claimed, and what came back when. */
+/**
+ * The same by what the sandbox was paid; our own book says only when it was claimed, and what came back when.
+ */
 const OVER_ALL = `
   with refund as (
     select c.service_id, c.at, c.amount_micros as micros
@@ -206,7 +224,8 @@ const OVER_ALL = `
   ),
   entry as (
     select true as is_claim, claimed_at as at,
-      cost_micros - coalesce((select sum(micros) from refund r where r.service_id = b.service_id), 0) as micros
+      cost_micros - coalesce((select sum(micros) from refund r where r.service_id = b.service_id),
+        0) as micros
     from crash_book b
     union all
     select false, at, micros from refund
@@ -222,7 +241,8 @@ const OVER_ALL = `
 
 const SILENT = `
   select 'silent' as what, p.*, s.slot
-  from watch_period p cross join lateral generate_series(p.first_slot, (select opened_to from ledger), p.every) as s (slot)
+  from watch_period p cross join lateral generate_series(p.first_slot, (select opened_to from ledger),
+    p.every) as s (slot)
   where p.kind = 'keyword' and s.slot + p.every <= least(storerank_now(), p.ended_at)
     and s.slot <= coalesce(p.last_slot, 'infinity')
     and not exists (select from ranking r where r.target_id = p.target_id and r.slot = s.slot)
@@ -249,7 +269,10 @@ interface OneTooMany {
   readonly last: Arrival
 }
 
-/** Arrivals that were certainly one too many of the last window, by kind and over all, with the first one of that window. */
+/**
+ * Arrivals that were certainly one too many of the last window, by kind and over all, with the first one of
+ * that window.
+ */
 function listOverCallLimit(arrivals: readonly Arrival[], callsPerWindow: number): OneTooMany[] {
   const limits = { ...WIRE_LIMITS, all: callsPerWindow }
   return Object.entries(limits).flatMap(([kind, limit]) => {

@@ -1,6 +1,6 @@
 /**
- * The disturbance of the runners: one loop for each, which starts it, waits at a fail point or for a random instant, and
- * ends, freezes or cuts it there. What befalls everybody is in `troubles.ts`.
+ * The disturbance of the runners: one loop for each, which starts it, waits at a fail point or for a random
+ * instant, and ends, freezes or cuts it there. What befalls everybody is in `troubles.ts`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../support/random.ts'
@@ -29,7 +29,10 @@ export interface ChaosOptions {
 
 const READY_WITHIN_MS = 30_000
 const POINTS = Object.keys(FAIL_POINTS)
-/** Some of those that were struck least: rare places would never have their turn beside those that are passed every moment. */
+/**
+ * Some of those that were struck least: rare places would never have their turn beside those that are passed
+ * every moment.
+ */
 const POINTS_AT_ONCE = 6
 const POINT_WITHIN_MS = [1_000, 3_000] as const
 const ACTIONS = ['kill', 'kill', 'kill', 'kill', 'freeze', 'cut'] as const
@@ -43,7 +46,10 @@ const FREEZE_MS: readonly (readonly [number, number])[] = [
 ]
 const LOOK_EVERY_MS = 250
 
-/** Disturbs until there were enough blows and tasks or the time is over. Returns the blows and the runners that are left. */
+/**
+ * Disturbs until there were enough blows and tasks or the time is over. Returns the blows and the runners
+ * that are left.
+ */
 export async function disturb(options: ChaosOptions): Promise<{ blows: Blows; runners: Runner[] }> {
   const blows: Blows = new Map()
   let paid = 0

@@ -1,6 +1,6 @@
 /**
- * `npm run crash`: kills, freezes and cuts runners at work, starts them again until everything is settled, and compares what the
- * sandbox, our money book and our history say. `--help` says how.
+ * `npm run crash`: kills, freezes and cuts runners at work, starts them again until everything is settled,
+ * and compares what the sandbox, our money book and our history say. `--help` says how.
  */
 import { closeSync, openSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -43,8 +43,8 @@ const CALLS_PER_WINDOW = 600
 /** Of the requests, at the wire; the sandbox makes trouble of its own. */
 const TROUBLE_SHARE = 0.1
 /**
- * With the guards: longer than the five minutes after which a result is asked for again whose fetch job has died with all its
- * retries. Without a guard some things never settle, and need not.
+ * With the guards: longer than the five minutes after which a result is asked for again whose fetch job has
+ * died with all its retries. Without a guard some things never settle, and need not.
  */
 const SETTLE_WITHIN_MS = { guarded: 400_000, unguarded: 8_000 }
 const MIGRATING = 20
@@ -231,7 +231,10 @@ async function openStage({ seed, keywords, scenario, guardOff, asSold, logFile }
   return { postgres, sandbox, wire, world, callsPerWindow, start }
 }
 
-/** All processes of a run load the same source, and those of a run of tests what other stories have compiled; Node compares the text. */
+/**
+ * All processes of a run load the same source, and those of a run of tests what other stories have compiled;
+ * Node compares the text.
+ */
 async function shareCompiled(): Promise<void> {
   if (process.env.NODE_COMPILE_CACHE !== undefined) return
   const folder = await mkdtemp(join(tmpdir(), 'storerank-crash-cache-'))
@@ -239,7 +242,10 @@ async function shareCompiled(): Promise<void> {
   process.env.NODE_COMPILE_CACHE = folder
 }
 
-/** postgres.js throws the first where nobody can catch it, and rejects with the second what nobody waits for, when the server goes away. */
+/**
+ * postgres.js throws the first where nobody can catch it, and rejects with the second what nobody waits for,
+ * when the server goes away.
+ */
 function isLostSocket(error: Error): boolean {
   const isOfDriver = (error.stack ?? '').includes('node_modules/postgres/')
   return isOfDriver && (error instanceof TypeError || ('code' in error && error.code === 'CONNECTION_CLOSED'))

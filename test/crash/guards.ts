@@ -1,4 +1,7 @@
-/** The guards of the product, each with the rewrites that take it out, and the times with which that shows soon. How that shows is in `scenarios.ts`. */
+/**
+ * The guards of the product, each with the rewrites that take it out, and the times with which that shows
+ * soon. How that shows is in `scenarios.ts`.
+ */
 import type { Timings } from '../../src/timings.ts'
 import { type Rewrite, STANDARD } from './rewrite.ts'
 
@@ -20,7 +23,8 @@ const ONE_AT_ONCE: Partial<Timings> = { postsAtOnce: 1, fetchJobsAtOnce: 1 }
 const SLOW_CLAIM = replace(
   'post/claim.ts',
   'await dropTasksOverBudget(tx, post, budget)',
-  '{\nawait dropTasksOverBudget(tx, post, budget)\nawait new Promise((resolve) => setTimeout(resolve, 1000))\n}',
+  '{\nawait dropTasksOverBudget(tx, post, budget)\nawait new Promise((resolve) => setTimeout(resolve, ' +
+    '1000))\n}',
 )
 
 export type GuardName =
@@ -92,12 +96,15 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
       ),
     ],
     sql: 'alter table charge drop constraint charge_service_id_kind_project_id_pk',
-    // Below the heartbeat: a batch that was handed out again is stored while its first holder still has its job.
+    // Below the heartbeat: a batch that was handed out again is stored while its first holder still has its
+    // job.
     timings: { ...ONE_AT_ONCE, leaseMs: 2_000 },
   },
 }
 
-/** Everything that is rewritten in a runner of a scenario (null: the random one), with its guard or without. */
+/**
+ * Everything that is rewritten in a runner of a scenario (null: the random one), with its guard or without.
+ */
 export function rewritesOf(scenario: GuardName | null, isGuarded: boolean): readonly Rewrite[] {
   if (scenario === null) return STANDARD
   const { rewrites, setting = [] } = GUARDS[scenario]

@@ -1,4 +1,7 @@
-/** Loaded with `--import` into a runner: rewrites the product on its way in, shortens its times, and ends the process where it is told to. */
+/**
+ * Loaded with `--import` into a runner: rewrites the product on its way in, shortens its times, and ends the
+ * process where it is told to.
+ */
 import { writeSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { relative } from 'node:path'
@@ -17,8 +20,8 @@ export interface Armed {
 }
 
 /**
- * What a runner writes to its fourth file descriptor at that moment; `detail` is the post, where there is one, and between two
- * statements of a transaction the server process of its session.
+ * What a runner writes to its fourth file descriptor at that moment; `detail` is the post, where there is
+ * one, and between two statements of a transaction the server process of its session.
  */
 export interface Reached {
   readonly point: string

@@ -1,10 +1,15 @@
-/** What a database does to those who use it: it ends their sessions, has no connection left, and gives up on statements. */
+/**
+ * What a database does to those who use it: it ends their sessions, has no connection left, and gives up on
+ * statements.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { MAX_CONNECTIONS } from './servers.ts'
 import { HARNESS, type World } from './world.ts'
 
-/** Cuts this share of everybody's connections; returns how many these were, none while Postgres starts again. */
+/**
+ * Cuts this share of everybody's connections; returns how many these were, none while Postgres starts again.
+ */
 export async function cut({ sql }: World, share: number): Promise<number> {
   const ended = await sql`
     select pg_terminate_backend(pid) from pg_stat_activity
@@ -65,7 +70,8 @@ export async function installFailures(sql: postgres.Sql): Promise<void> {
     end $$`)
   for (const table of WRITTEN) {
     await sql.unsafe(
-      `create trigger crash_fail after insert or update or delete on ${table} for each statement execute function crash_fail()`,
+      `create trigger crash_fail after insert or update or delete on ${table} for each statement ` +
+        'execute function crash_fail()',
     )
   }
   // Waits for the commit, and fails that.
@@ -74,7 +80,10 @@ export async function installFailures(sql: postgres.Sql): Promise<void> {
     for each row execute function crash_fail()`)
 }
 
-/** For a while, this share of everybody's writes fails as Postgres may always let them fail; some at their commit. */
+/**
+ * For a while, this share of everybody's writes fails as Postgres may always let them fail; some at their
+ * commit.
+ */
 export async function failStatements(world: World, share: number, forMs: number): Promise<void> {
   const set = (now: number) => world.sql`update crash_failure set share = ${now}`
   await set(share)

@@ -66,7 +66,8 @@ export function printReport(report: Report): void {
   const verdict = isClean(findings) ? 'CLEAN' : 'NOT CLEAN'
   const seconds = Math.round(report.disturbedMs / 1000)
   process.stdout.write(
-    `${verdict}: ${countBlows(blows)} blows in ${seconds} s, settled within ${Math.round(report.settledMs / 1000)} s, seed ${report.seed}${guard}\n`,
+    `${verdict}: ${countBlows(blows)} blows in ${seconds} s, settled within ` +
+      `${Math.round(report.settledMs / 1000)} s, seed ${report.seed}${guard}\n`,
   )
 }
 

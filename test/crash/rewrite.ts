@@ -1,6 +1,6 @@
 /**
- * What the harness changes in the text of the product while Node loads it: fail points, and guards taken out. The product
- * knows nothing of it. A rewrite that no longer fits its source is an error, never a silence.
+ * What the harness changes in the text of the product while Node loads it: fail points, and guards taken out.
+ * The product knows nothing of it. A rewrite that no longer fits its source is an error, never a silence.
  */
 
 import { readFileSync } from 'node:fs'
@@ -43,8 +43,9 @@ const after = (file: string, find: string, point: string, detail = 'null'): Rewr
 })
 
 /**
- * The body of a POST of tasks leaves in two halves, with a fail point before, between and after. The second half is looked at
- * like the whole: a body that leaves in one piece is never finished by a process that has slept.
+ * The body of a POST of tasks leaves in two halves, with a fail point before, between and after. The second
+ * half is looked at like the whole: a body that leaves in one piece is never finished by a process that has
+ * slept.
  */
 const BODY: Rewrite = {
   file: 'service/exchange.ts',
@@ -60,7 +61,9 @@ const BODY: Rewrite = {
 `,
 }
 
-/** In a transaction: its session ends there, while the callback waits for something else than the database. */
+/**
+ * In a transaction: its session ends there, while the callback waits for something else than the database.
+ */
 const within = (file: string, find: string, point: string): Rewrite => ({
   file,
   find,
@@ -193,5 +196,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   ...GAPS,
 }
 
-/** Every rewrite of a runner with all its guards. A rewrite that serves several fail points is applied once. */
+/**
+ * Every rewrite of a runner with all its guards. A rewrite that serves several fail points is applied once.
+ */
 export const STANDARD: readonly Rewrite[] = [...new Set(Object.values(FAIL_POINTS))]

@@ -1,4 +1,7 @@
-/** One runner: what `storerank start` opens, and the jobs of the cycle every half second besides, for a minute is long here. */
+/**
+ * One runner: what `storerank start` opens, and the jobs of the cycle every half second besides, for a minute
+ * is long here.
+ */
 import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -51,7 +54,10 @@ await session.drain()
 await session.close()
 process.exit(0)
 
-/** The service delivers to one port, which one of the runners has; when that one is gone the next one takes it. */
+/**
+ * The service delivers to one port, which one of the runners has; when that one is gone the next one takes
+ * it.
+ */
 async function takePort(): Promise<Receiver | null> {
   if (config.postbackUrl === null) return null
   const { hostname: host, port } = new URL(config.postbackUrl.reveal())

@@ -7,7 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Armed, Reached } from './load-hook.ts'
 
-/** `plan` only plans; `jobs` plans, reconciles and collects, and works no queue; `work` does only that. Without one: all. */
+/**
+ * `plan` only plans; `jobs` plans, reconciles and collects, and works no queue; `work` does only that.
+ * Without one: all.
+ */
 export type Role = 'plan' | 'jobs' | 'work'
 
 export interface Runner {

@@ -1,6 +1,6 @@
 /**
- * One story for each guard: the same few processes, and the one moment that the guard is for. Each ends when nothing is left
- * to be disturbed, and returns the runners that are to settle what is open.
+ * One story for each guard: the same few processes, and the one moment that the guard is for. Each ends when
+ * nothing is left to be disturbed, and returns the runners that are to settle what is open.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GuardName } from './guards.ts'
@@ -46,8 +46,8 @@ const killBeforeSettling: Play = async (stage) => {
 }
 
 /**
- * Freezes between claim and send until another one is sending what it held, and wakes. The other's answer comes too late to
- * be heard, so that nothing but its claim says that it has sent.
+ * Freezes between claim and send until another one is sending what it held, and wakes. The other's answer
+ * comes too late to be heard, so that nothing but its claim says that it has sent.
  */
 const freezeBeforeSending: Play = async (stage) => {
   const { world, wire } = stage
@@ -74,7 +74,10 @@ const freezeBeforeSending: Play = async (stage) => {
   return [runner, other]
 }
 
-/** Freezes with the results in its hands until another one has stored them, and wakes while its job is still its own. */
+/**
+ * Freezes with the results in its hands until another one has stored them, and wakes while its job is still
+ * its own.
+ */
 const freezeBeforeStoring: Play = async (stage) => {
   const { world } = stage
   const { runner } = await haveTaken(stage, {
@@ -147,7 +150,10 @@ async function startReady({ start }: ScenarioStage, role?: Role): Promise<Runner
   throw new Error(`A runner did not start, ${STARTS} times.`)
 }
 
-/** A runner that does nothing but working the queues is struck; whoever planned for it and collected is gone by then. */
+/**
+ * A runner that does nothing but working the queues is struck; whoever planned for it and collected is gone
+ * by then.
+ */
 async function haveTaken(stage: ScenarioStage, armed: Armed): Promise<{ runner: Runner; postId: string }> {
   const { world, start, keywords, depth } = stage
   const runner = await startReady(stage, 'work')
@@ -190,10 +196,12 @@ async function describeWaiting(sql: World['sql']): Promise<string> {
   const rows = await sql<{ line: string }[]>`
     select to_jsonb(p)::text as line from (select id, state, token from post) p
     union all select to_jsonb(j)::text from (
-      select id, name, state, retry_count, start_after, started_on, heartbeat_on, now() from pgboss.job where state < 'completed'
+      select id, name, state, retry_count, start_after, started_on, heartbeat_on, now() from pgboss.job
+        where state < 'completed'
     ) j
     union all select to_jsonb(s)::text from (
-      select pid, application_name, state, wait_event, now() - state_change as since, pg_blocking_pids(pid), left(query, 200) as query
+      select pid, application_name, state, wait_event, now() - state_change as since, pg_blocking_pids(pid),
+        left(query, 200) as query
       from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
     ) s`
   return rows.map(({ line }) => line).join('\n')

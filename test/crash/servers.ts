@@ -20,7 +20,10 @@ export interface Server {
 export interface PostgresServer extends Server {
   /** `fast` ends every session in order; `immediate` is a crash: nothing is written out. */
   restart(mode: 'fast' | 'immediate'): Promise<void>
-  /** SIGKILL for the postmaster alone, as the kernel does when memory is short, and a start as soon as it is possible. */
+  /**
+   * SIGKILL for the postmaster alone, as the kernel does when memory is short, and a start as soon as it is
+   * possible.
+   */
   kill(): Promise<void>
   /** Away while `work` runs. */
   stopFor(work: () => Promise<void>): Promise<void>
@@ -53,8 +56,8 @@ const WEBHOOK_TIMEOUT_MS = 2_000
 const UNLIMITED = 1_000_000
 
 /**
- * A cluster in a temporary folder, removed at the end. Without fsync: a process that is killed loses nothing of what the
- * kernel has, and the machine itself is not switched off here.
+ * A cluster in a temporary folder, removed at the end. Without fsync: a process that is killed loses nothing
+ * of what the kernel has, and the machine itself is not switched off here.
  */
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},

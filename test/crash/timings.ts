@@ -1,6 +1,7 @@
 /**
- * Stands in for `src/timings.ts` in a runner of the harness: everything that takes seconds or minutes is about ten times shorter, in
- * the same order. Posts, fetch jobs and the pieces of plans and closings are small, so that there are many of them.
+ * Stands in for `src/timings.ts` in a runner of the harness: everything that takes seconds or minutes is
+ * about ten times shorter, in the same order. Posts, fetch jobs and the pieces of plans and closings are
+ * small, so that there are many of them.
  */
 import { TIMINGS as OF_THE_PRODUCT, type Timings } from '../../src/timings.ts'
 import { GUARDS, type GuardName } from './guards.ts'

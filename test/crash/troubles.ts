@@ -1,6 +1,6 @@
 /**
- * What befalls everybody: the next slots begin, people edit, the database is cut off, crashes, is full or gives up on
- * statements, and the service has a bad time.
+ * What befalls everybody: the next slots begin, people edit, the database is cut off, crashes, is full or
+ * gives up on statements, and the service has a bad time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../support/random.ts'
@@ -88,7 +88,10 @@ async function troubleDatabase(
   }
 }
 
-/** Each spell takes some seconds, as seconds are minutes here. A rate is a share of the calls, or of the tasks. */
+/**
+ * Each spell takes some seconds, as seconds are minutes here. A rate is a share of the calls, or of the
+ * tasks.
+ */
 const SPELLS: readonly SandboxFaults[] = [
   {},
   {},

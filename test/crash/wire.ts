@@ -1,6 +1,7 @@
 /**
- * The wire between the runners and the sandbox: it writes down when each request came, and makes the troubles that a
- * network and a service make. What it delivers late it delivers even when nobody waits for the answer any more.
+ * The wire between the runners and the sandbox: it writes down when each request came, and makes the troubles
+ * that a network and a service make. What it delivers late it delivers even when nobody waits for the answer
+ * any more.
  */
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -70,7 +71,10 @@ const LOOK_EVERY_MS = 5
 const LAG_MS = 20
 const READ_AFTER_LAG_MS = 250
 
-/** Calls of a window by kind; the harness makes the window shorter, not the limits (spec: Limits; docs/service.md: tasks_ready limits). */
+/**
+ * Calls of a window by kind; the harness makes the window shorter, not the limits (spec: Limits;
+ * docs/service.md: tasks_ready limits).
+ */
 export const WIRE_LIMITS = { tasks_ready: 20, id_list: 10 }
 
 interface Answer {
@@ -138,8 +142,9 @@ export async function startWire(serviceUrl: string, random: Random): Promise<Wir
 }
 
 /**
- * Returns what says since when a request that is read now may have been there. After a time in which this process was too
- * busy to look, what had come meanwhile is read one after the other for a while, and any of it may be from its beginning.
+ * Returns what says since when a request that is read now may have been there. After a time in which this
+ * process was too busy to look, what had come meanwhile is read one after the other for a while, and any of
+ * it may be from its beginning.
  */
 function watchForLags(): () => number {
   const looks = { before: performance.now(), last: performance.now() }

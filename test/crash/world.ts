@@ -1,4 +1,7 @@
-/** The database of a run: watches of three projects that share targets, a business clock that jumps, and people who edit. */
+/**
+ * The database of a run: watches of three projects that share targets, a business clock that jumps, and
+ * people who edit.
+ */
 import { pino } from 'pino'
 import postgres from 'postgres'
 import { createBegin } from '../../src/db/transaction.ts'
@@ -21,23 +24,29 @@ export interface World {
   countOpen(): Promise<Open>
   /** Tasks that we know to be paid for. */
   countPaid(): Promise<number>
-  /** Connects anew: a client that lost its server in the middle of a write is of no more use (TypeError in postgres.js). */
+  /**
+   * Connects anew: a client that lost its server in the middle of a write is of no more use (TypeError in
+   * postgres.js).
+   */
   renew(): void
   close(): Promise<void>
 }
 
 /**
- * Watches that are `behind`: slots of theirs that ended more than two days ago, longer than any slot and any leap of the clock, are not
- * opened, or not closed. Under many leaps and kills closing comes late.
+ * Watches that are `behind`: slots of theirs that ended more than two days ago, longer than any slot and any
+ * leap of the clock, are not opened, or not closed. Under many leaps and kills closing comes late.
  */
 export const PERIODS_BEHIND = `
   select p.* from watch_period p
-  where p.kind = 'keyword' and ((select slot_end(p.every, slot_end(p.every, slot_of(p.every, opened_to))) from ledger)
+  where p.kind = 'keyword' and ((select slot_end(p.every, slot_end(p.every, slot_of(p.every, opened_to)))
+    from ledger)
       < least(storerank_now() - interval '2 days', p.ended_at)
     or exists (
-      select from period_change c where c.period_id = p.id and c.from_slot < storerank_now() - interval '2 days' - p.every)
+      select from period_change c where c.period_id = p.id
+        and c.from_slot < storerank_now() - interval '2 days' - p.every)
     or exists (
-      select from due_slot d where d.target_id = p.target_id and d.ends_at < storerank_now() - interval '2 days'))`
+      select from due_slot d where d.target_id = p.target_id
+        and d.ends_at < storerank_now() - interval '2 days'))`
 
 /**
  * Tasks and posts that are not settled, by state; and periods of watches whose slots are not closed.
@@ -105,17 +114,19 @@ export async function createWorld(serverUrl: string, keywords: number, migrating
 }
 
 /**
- * Business time is the database's clock plus what the table says, so that it changes for everybody at once. For the holder of
- * the ledger's lock that clock stands still, as `lockLedger` sets it.
+ * Business time is the database's clock plus what the table says, so that it changes for everybody at once.
+ * For the holder of the ledger's lock that clock stands still, as `lockLedger` sets it.
  */
 async function installClock(sql: postgres.Sql): Promise<void> {
   await sql`create table crash_clock (ahead interval not null)`
   await sql`create table crash_budget (project text not null, at timestamptz not null, micros bigint)`
-  await sql`insert into crash_clock select date_trunc('day', now()) + interval '1 day 10 hours 10 seconds' - now()`
+  await sql`insert into crash_clock select date_trunc('day', now()) + interval '1 day 10 hours 10 seconds'
+    - now()`
   await sql`
     create or replace function storerank_now() returns timestamptz language sql stable parallel safe
     return (
-      select coalesce(nullif(current_setting('storerank.now', true), '')::timestamptz, now()) + c.ahead from crash_clock c)`
+      select coalesce(nullif(current_setting('storerank.now', true), '')::timestamptz, now()) + c.ahead
+        from crash_clock c)`
 }
 
 /** When each attempt was claimed, by business time: a task itself knows only its last one. */
@@ -132,7 +143,9 @@ async function noteClaims(sql: postgres.Sql): Promise<void> {
     when (new.state = 'posting' and old.state <> 'posting') execute function crash_claim()`)
 }
 
-/** A tenth of the product's own, but two; pg-boss refuses it as an option. Workers go by what their jobs say. */
+/**
+ * A tenth of the product's own, but two; pg-boss refuses it as an option. Workers go by what their jobs say.
+ */
 export async function shortenHeartbeat(sql: postgres.Sql): Promise<void> {
   await sql`update pgboss.queue set heartbeat_seconds = 4`
 }
@@ -147,7 +160,8 @@ async function jump(sql: postgres.Sql, interval: string): Promise<void> {
 
 async function countOpen(sql: postgres.Sql): Promise<Open> {
   const [row] = await sql<Open[]>`
-    select count(*) filter (where state = 'planned') as planned, count(*) filter (where state = 'posting') as posting,
+    select count(*) filter (where state = 'planned') as planned, count(*)
+      filter (where state = 'posting') as posting,
       count(*) filter (where state = 'posted') as posted,
       (select count(*) from post where state <> 'settled') as posts,
       (select count(*) from (${sql.unsafe(PERIODS_BEHIND)}) period) as behind
@@ -179,11 +193,15 @@ async function watch(
     on conflict do nothing`
 }
 
-/** Overlapping projects: alpha without a budget, beta with one that its day does not fit in, gamma deep, urgent, in Tokyo. */
+/**
+ * Overlapping projects: alpha without a budget, beta with one that its day does not fit in, gamma deep,
+ * urgent, in Tokyo.
+ */
 export async function watchProjects(sql: postgres.Sql, keywords: number): Promise<void> {
   const part = (share: number) => Math.max(1, Math.round(keywords * share))
   await sql`
-    insert into project (name, timezone) values ('alpha', 'UTC'), ('beta', 'America/New_York'), ('gamma', 'Asia/Tokyo')`
+    insert into project (name, timezone) values ('alpha', 'UTC'), ('beta', 'America/New_York'),
+      ('gamma', 'Asia/Tokyo')`
   await setBudget(sql, 'beta', betaMicros(keywords))
   await setBudget(sql, 'gamma', part(0.1) * UNIT_MICROS * 6 * 3)
   await watch(sql, 'alpha', [1, part(0.7)], { depth: 100, priority: 1, every: '4 hours' })
@@ -214,7 +232,8 @@ type Edit = (sql: postgres.Sql<{ int8: number }>, keywords: number) => Promise<s
 
 const EDITS: readonly Edit[] = [
   async (sql) => {
-    await sql`update keyword_watch set enabled = false where id in (select id from keyword_watch order by random() limit 20)`
+    await sql`update keyword_watch set enabled = false where id in (select id from keyword_watch
+      order by random() limit 20)`
     return 'watches disabled'
   },
   async (sql) => {
@@ -254,7 +273,8 @@ const EDITS: readonly Edit[] = [
   async (sql) => {
     await sql`
       update keyword_watch set depth = case depth when 100 then 180 else 100 end
-      where project = 'beta' and id in (select id from keyword_watch where project = 'beta' order by random() limit 15)`
+      where project = 'beta' and id in (select id from keyword_watch where project = 'beta' order by random()
+        limit 15)`
     return 'depth changed'
   },
 ]

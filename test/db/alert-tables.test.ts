@@ -1,4 +1,6 @@
-/** What a person may write as a rule or a channel of alerts: each mistake is refused by a rule that names it. */
+/**
+ * What a person may write as a rule or a channel of alerts: each mistake is refused by a rule that names it.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'

@@ -26,18 +26,21 @@ test('a table that got many rows is vacuumed, so that counting them by an index 
   await db.sql`alter table app set (autovacuum_enabled = off)`
   const fill = (from: number, to: number) =>
     db.begin(async (tx) => {
-      await tx`insert into app (store, app_id, title) select 'ios_store', n::text, 'x' from generate_series(${from}::int, ${to}::int) n`
+      await tx`insert into app (store, app_id, title) select 'ios_store', n::text, 'x'
+        from generate_series(${from}::int, ${to}::int) n`
       await tx`select pg_stat_force_next_flush()`
     })
   const seen = async () => {
     const [row] = await db.sql<{ share: number }[]>`
-      select relallvisible / (pg_relation_size('app') / current_setting('block_size')::float8) as share from pg_class where oid = 'app'::regclass`
+      select relallvisible / (pg_relation_size('app') / current_setting('block_size')::float8) as share
+        from pg_class where oid = 'app'::regclass`
     return row?.share
   }
   await fill(1, 40_000)
   assert.equal(await vacuumFilledTables(db), 0)
   assert.equal(await seen(), 0)
-  // Rows stay unseen while a transaction of this database is older than they, and autovacuum has one now and then.
+  // Rows stay unseen while a transaction of this database is older than they, and autovacuum has one now and
+  // then.
   for (let rows = 40_000, tries = 0; tries < 4 && (await seen()) !== 1; rows += 60_000, tries++) {
     await fill(rows + 1, rows + 60_000)
     assert.equal(await vacuumFilledTables(db), 1)
@@ -56,7 +59,8 @@ test('a table that was filled is analyzed, the history as a whole too, and again
     select 'ios_store', 'app_searches', n::text, 2840, 'en' from generate_series(${from}::int, ${to}::int) n`
   await fill(1, 20_000)
   await db.sql`select ensure_history_partitions(now(), now())`
-  await db.sql`insert into ranking (target_id, slot, gap, reason) select id, date_trunc('day', now()), 'missed', 'x' from target`
+  await db.sql`insert into ranking (target_id, slot, gap, reason)
+    select id, date_trunc('day', now()), 'missed', 'x' from target`
   await analyzeGrownTables(db)
   assert.equal(await rowsOf('target'), 20_000)
   assert.equal(await rowsOf('ranking'), 20_000)

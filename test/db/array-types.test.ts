@@ -25,19 +25,24 @@ async function useFirst(): Promise<WeakRef<object>> {
   }
 }
 
-test('the first database of a process is let go when it is closed, and the next one knows arrays without asking', async () => {
-  const first = await useFirst()
-  const next = openDatabase(database.url, { name: 'next' })
-  const [row] = await next.sql<{ texts: string[]; sessions: number }[]>`
-    select array['c'] as texts, (select count(*)::int from pg_stat_activity where datname = current_database()) as sessions`
-  assert.deepEqual({ ...row }, { texts: ['c'], sessions: 1 })
-  for (let turn = 0; turn < 20 && first.deref() !== undefined; turn += 1) {
-    await new Promise(setImmediate)
-    collectGarbage()
-  }
-  assert.equal(first.deref(), undefined)
-  await next.close()
-})
+test(
+  'the first database of a process is let go when it is closed, and the next one knows arrays without ' +
+    'asking',
+  async () => {
+    const first = await useFirst()
+    const next = openDatabase(database.url, { name: 'next' })
+    const [row] = await next.sql<{ texts: string[]; sessions: number }[]>`
+    select array['c'] as texts, (select count(*)::int from pg_stat_activity
+      where datname = current_database()) as sessions`
+    assert.deepEqual({ ...row }, { texts: ['c'], sessions: 1 })
+    for (let turn = 0; turn < 20 && first.deref() !== undefined; turn += 1) {
+      await new Promise(setImmediate)
+      collectGarbage()
+    }
+    assert.equal(first.deref(), undefined)
+    await next.close()
+  },
+)
 
 // A thread knows nothing of what this process has asked before.
 test('a session of its own, before anything else is asked, leaves the next database knowing arrays', async () => {

@@ -37,32 +37,36 @@ describe('the gate of free calls', () => {
     )
   })
 
-  test('a permit that the lock of the window kept waiting for longer than it is valid can be used: its time counts from its stamp', async () => {
-    const gate = createCallGate(db, LIMITS, AbortSignal.timeout(10_000))
-    const locked = Promise.withResolvers<void>()
-    const holding = db.begin(
-      async (tx) => {
-        await tx`select from call_window for update`
-        locked.resolve()
-        await wait(900)
-      },
-      { name: 'Another turn at the window' },
-    )
-    await locked.promise
-    const askedMs = performance.now()
-    const permits = await Promise.all([
-      gate.open('task_get', '/v3/a'),
-      gate.open('task_get', '/v3/b'),
-      gate.open('status', '/v3/c'),
-    ])
-    const answeredMs = performance.now()
-    await holding
-    assert.ok(answeredMs - askedMs > 600, `${answeredMs - askedMs} ms behind the lock`)
-    for (const { startBeforeMs } of permits) {
-      assert.ok(startBeforeMs > askedMs + 1_000, `${startBeforeMs - askedMs} ms after it was asked for`)
-      assert.ok(startBeforeMs <= answeredMs + 500)
-    }
-  })
+  test(
+    'a permit that the lock of the window kept waiting for longer than it is valid can be used: its time ' +
+      'counts from its stamp',
+    async () => {
+      const gate = createCallGate(db, LIMITS, AbortSignal.timeout(10_000))
+      const locked = Promise.withResolvers<void>()
+      const holding = db.begin(
+        async (tx) => {
+          await tx`select from call_window for update`
+          locked.resolve()
+          await wait(900)
+        },
+        { name: 'Another turn at the window' },
+      )
+      await locked.promise
+      const askedMs = performance.now()
+      const permits = await Promise.all([
+        gate.open('task_get', '/v3/a'),
+        gate.open('task_get', '/v3/b'),
+        gate.open('status', '/v3/c'),
+      ])
+      const answeredMs = performance.now()
+      await holding
+      assert.ok(answeredMs - askedMs > 600, `${answeredMs - askedMs} ms behind the lock`)
+      for (const { startBeforeMs } of permits) {
+        assert.ok(startBeforeMs > askedMs + 1_000, `${startBeforeMs - askedMs} ms after it was asked for`)
+        assert.ok(startBeforeMs <= answeredMs + 500)
+      }
+    },
+  )
 
   test('the clock of the database is believed no more than the time that its answer took', () => {
     assert.equal(startBefore(1_000, 3_000, 1_500), 3_000)
@@ -151,7 +155,8 @@ describe('while there is work', () => {
     await db.sql.unsafe(`
       alter function take_call_permits(${kinds}, interval) rename to take_permits_within;
       create function take_call_permits(${kinds}, 
-        out first_call_id bigint, out given integer, out wait_ms integer, out given_after_ms integer) language sql as
+        out first_call_id bigint, out given integer, out wait_ms integer, out given_after_ms integer)
+          language sql as
         $$ select * from take_permits_within($1, $2, $3, $4, $5, $6, $7, interval '${WINDOW_S} seconds') $$`)
     t.after(() =>
       db.sql.unsafe(`
@@ -174,7 +179,8 @@ describe('while there is work', () => {
     const [late] = await db.sql<{ earliest: number; median: number }[]>`
       select extract(epoch from min(late))::float8 as earliest,
         extract(epoch from percentile_cont(0.5) within group (order by late))::float8 as median
-      from (select permit_at - lag(permit_at, ${LIMIT}::int) over (order by permit_at) - make_interval(secs => ${WINDOW_S}) as late
+      from (select permit_at - lag(permit_at, ${LIMIT}::int)
+        over (order by permit_at) - make_interval(secs => ${WINDOW_S}) as late
         from api_call) as waited`
     assert.ok(late !== undefined && late.earliest > 0, `the earliest was ${late?.earliest} s late`)
     // On idle cores a statement takes a thousandth of a second, and nothing is allowed for it.

@@ -44,7 +44,8 @@ async function askRepeatedly(
   for (let taken = 0; taken < permits; ) {
     const wanted = Math.min(atOnce, permits - taken)
     const [row] = await db.sql<{ given: number; waitMs: number | null }[]>`
-      select given, wait_ms as "waitMs" from take_call_permits(array_fill('task_get'::text, array[${wanted}::int]),
+      select given, wait_ms as "waitMs" from take_call_permits(array_fill('task_get'::text,
+        array[${wanted}::int]),
         array_fill('/v3'::text, array[${wanted}::int]), 'test', null, ${perWindow}, 1000, 25000,
         make_interval(secs => ${windowMs / 1000}))`
     assert.ok((row?.given ?? 0) <= wanted)
@@ -68,8 +69,10 @@ describe('the call window', () => {
           )
           const stamps = await db.sql<{ permits: number; tooClose: number }[]>`
             select count(*) as permits,
-              count(*) filter (where permit_at - third_before < make_interval(secs => ${windowMs / 1000})) as "tooClose"
-            from (select permit_at, lag(permit_at, 3) over (order by permit_at) as third_before from api_call) as s`
+              count(*) filter (where permit_at - third_before
+                < make_interval(secs => ${windowMs / 1000})) as "tooClose"
+            from (select permit_at, lag(permit_at, 3) over (order by permit_at) as third_before
+              from api_call) as s`
           assert.deepEqual([...stamps], [{ permits: askers * permitsEach, tooClose: 0 }])
         },
       ),
@@ -77,29 +80,33 @@ describe('the call window', () => {
     )
   })
 
-  test('is 60.5 seconds long: a permit is given exactly when fewer than allowed are younger, else the wait is told', async () => {
-    // Half a second on either side of the edge is left out, for the statement takes its time.
-    const age = fc.oneof(
-      fc.double({ min: 0, max: 60, noNaN: true }),
-      fc.double({ min: 61, max: 120, noNaN: true }),
-    )
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(age, { maxLength: 6 }),
-        fc.integer({ min: 1, max: 5 }),
-        async (ages, limit) => {
-          await forgetCalls(db.sql)
-          await permitsAgo(db.sql, ages)
-          const answer = await ask('task_get', { callsPerMinute: limit })
-          const young = ages.filter((one) => one < 60.5).sort((a, b) => a - b)
-          const blocking = young[limit - 1]
-          if (blocking === undefined) assert.equal(answer, 'permit')
-          else assert.ok(Math.abs(Number(answer) - (60.5 - blocking) * 1000) < 450, `${answer} ms`)
-        },
-      ),
-      { numRuns: 40 },
-    )
-  })
+  test(
+    'is 60.5 seconds long: a permit is given exactly when fewer than allowed are younger, else the wait ' +
+      'is told',
+    async () => {
+      // Half a second on either side of the edge is left out, for the statement takes its time.
+      const age = fc.oneof(
+        fc.double({ min: 0, max: 60, noNaN: true }),
+        fc.double({ min: 61, max: 120, noNaN: true }),
+      )
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(age, { maxLength: 6 }),
+          fc.integer({ min: 1, max: 5 }),
+          async (ages, limit) => {
+            await forgetCalls(db.sql)
+            await permitsAgo(db.sql, ages)
+            const answer = await ask('task_get', { callsPerMinute: limit })
+            const young = ages.filter((one) => one < 60.5).sort((a, b) => a - b)
+            const blocking = young[limit - 1]
+            if (blocking === undefined) assert.equal(answer, 'permit')
+            else assert.ok(Math.abs(Number(answer) - (60.5 - blocking) * 1000) < 450, `${answer} ms`)
+          },
+        ),
+        { numRuns: 40 },
+      )
+    },
+  )
 
   for (const [kind, limit] of [
     ['tasks_ready', 20],
@@ -119,7 +126,8 @@ describe('the call window', () => {
     const instant = '2026-11-21 12:01:00.500000+00'
     await db.sql.unsafe(`
       create schema stopped;
-      create function stopped.clock_timestamp() returns timestamptz language sql return timestamptz '${instant}'`)
+      create function stopped.clock_timestamp() returns timestamptz
+        language sql return timestamptz '${instant}'`)
     const session = db.openSession(60_000)
     t.after(async () => {
       await session.end()
@@ -139,40 +147,44 @@ describe('the call window', () => {
     assert.equal(await askAfter('2026-11-21 11:59:59.999999+00'), 'permit')
   })
 
-  test('of so many gives those that asked first as many permits as the next one would have got, and says how long the next one waits', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.double({ min: 0, max: 120, noNaN: true }), { maxLength: 8 }),
-        fc.integer({ min: 1, max: 6 }),
-        fc.integer({ min: 1, max: 6 }),
-        fc.integer({ min: 1, max: 6 }),
-        async (ages, callsPerMinute, maxConcurrentRequests, wanted) => {
-          await forgetCalls(db.sql)
-          await permitsAgo(
-            db.sql,
-            ages.filter((age) => age < 60 || age > 61),
-          )
-          const young = ages.filter((age) => age < 60).length
-          const calls = Array.from({ length: wanted }, (_, index) => ({
-            kind: 'task_get' as const,
-            path: `/${index}`,
-          }))
-          const limits = { ...LIMITS, callsPerMinute, maxConcurrentRequests }
-          const { callIds, waitMs } = await takePermits(db.sql, calls, [], limits)
-          const room = Math.max(0, Math.min(callsPerMinute - young, maxConcurrentRequests))
-          assert.equal(callIds.length, Math.min(wanted, room))
-          assert.equal(waitMs === null, callIds.length === wanted)
-          const rows = await db.sql<{ path: string }[]>`
+  test(
+    'of so many gives those that asked first as many permits as the next one would have got, and says ' +
+      'how long the next one waits',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.double({ min: 0, max: 120, noNaN: true }), { maxLength: 8 }),
+          fc.integer({ min: 1, max: 6 }),
+          fc.integer({ min: 1, max: 6 }),
+          fc.integer({ min: 1, max: 6 }),
+          async (ages, callsPerMinute, maxConcurrentRequests, wanted) => {
+            await forgetCalls(db.sql)
+            await permitsAgo(
+              db.sql,
+              ages.filter((age) => age < 60 || age > 61),
+            )
+            const young = ages.filter((age) => age < 60).length
+            const calls = Array.from({ length: wanted }, (_, index) => ({
+              kind: 'task_get' as const,
+              path: `/${index}`,
+            }))
+            const limits = { ...LIMITS, callsPerMinute, maxConcurrentRequests }
+            const { callIds, waitMs } = await takePermits(db.sql, calls, [], limits)
+            const room = Math.max(0, Math.min(callsPerMinute - young, maxConcurrentRequests))
+            assert.equal(callIds.length, Math.min(wanted, room))
+            assert.equal(waitMs === null, callIds.length === wanted)
+            const rows = await db.sql<{ path: string }[]>`
             select path from api_call where id = any(${[...callIds]}::bigint[]) order by id`
-          assert.deepEqual(
-            rows.map(({ path }) => path),
-            calls.slice(0, callIds.length).map(({ path }) => path),
-          )
-        },
-      ),
-      { numRuns: 40 },
-    )
-  })
+            assert.deepEqual(
+              rows.map(({ path }) => path),
+              calls.slice(0, callIds.length).map(({ path }) => path),
+            )
+          },
+        ),
+        { numRuns: 40 },
+      )
+    },
+  )
 
   test('obeys the account’s own limit where it is lower, as last reported', async () => {
     await accountAllows(1)
@@ -255,7 +267,8 @@ describe('calls in flight', () => {
     assert.equal(await ask('task_get', limits), 'permit')
     assert.equal(typeof (await ask('task_get', limits)), 'number')
     const [call] = await db.sql<{ patience: number }[]>`
-      select extract(epoch from deadline_at - permit_at)::float as patience from api_call where ended_at is null`
+      select extract(epoch from deadline_at - permit_at)::float as patience from api_call
+        where ended_at is null`
     assert.equal(call?.patience, 25.5)
     await db.sql`update api_call set deadline_at = clock_timestamp()`
     assert.equal(await ask('task_get', limits), 'permit')

@@ -1,6 +1,6 @@
 /**
- * The one form in which keywords and names are stored (`clean_text`), of invented texts, and of real names where APP_NAMES names a text
- * file of them, one to a line.
+ * The one form in which keywords and names are stored (`clean_text`), of invented texts, and of real names
+ * where APP_NAMES names a text file of them, one to a line.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -82,7 +82,8 @@ async function assertClean(given: readonly string[]): Promise<void> {
   const rows = await database.sql<Cleaned[]>`
     select g.text as given, c.text as clean, clean_text(c.text) as again, is_clean(c.text) as "isClean",
       is_clean(g.text) as "wasClean", has_control_characters(c.text) as "isRefused"
-    from unnest(${[...given]}::text[]) g (text) cross join lateral (select clean_text(g.text) as text offset 0) c`
+    from unnest(${[...given]}::text[]) g (text) cross
+      join lateral (select clean_text(g.text) as text offset 0) c`
   assert.equal(rows.length, given.length)
   for (const row of rows) {
     const { clean } = row
@@ -102,9 +103,13 @@ async function assertClean(given: readonly string[]): Promise<void> {
   }
 }
 
-test('a text is stored composed, without invisible characters and outer spaces, and in one form however often', async () => {
-  await fc.assert(fc.asyncProperty(texts, assertClean), { numRuns: 60 })
-})
+test(
+  'a text is stored composed, without invisible characters and outer spaces, and in one form however ' +
+    'often',
+  async () => {
+    await fc.assert(fc.asyncProperty(texts, assertClean), { numRuns: 60 })
+  },
+)
 
 test('so are real names', { skip: noNames }, async () => {
   const names = readFileSync(file ?? '', 'utf8').split(/\r?\n/)

@@ -1,4 +1,7 @@
-/** Where DATABASE_URL leads: statements of ours and of pg-boss go to the same database, by TCP, TLS or a unix socket. */
+/**
+ * Where DATABASE_URL leads: statements of ours and of pg-boss go to the same database, by TCP, TLS or a unix
+ * socket.
+ */
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +14,9 @@ import { openQueue } from '../../src/queue/queue.ts'
 import { CERTIFICATE, KEY } from '../support/certificate.ts'
 import { attach, makeEmptyHome } from '../support/embedded.ts'
 
-/** An embedded server with settings of the test, prepared before it starts; its folder, and its URL in parts. */
+/**
+ * An embedded server with settings of the test, prepared before it starts; its folder, and its URL in parts.
+ */
 async function startServer(
   t: TestContext,
   settings: (folder: string) => Record<string, string>,
@@ -34,8 +39,10 @@ async function connect(t: TestContext, url: string) {
   t.after(() => queue.stop(0))
   // A session of the queue that is just ending has no database any more.
   return db.sql<{ name: string; database: string; isLocal: boolean; isEncrypted: boolean }[]>`
-    select distinct application_name as name, datname as database, client_addr is null as "isLocal", ssl as "isEncrypted"
-    from pg_stat_activity join pg_stat_ssl using (pid) where application_name in ('storerank', 'storerank queue') and datname is not null
+    select distinct application_name as name, datname as database, client_addr is null as "isLocal",
+      ssl as "isEncrypted"
+    from pg_stat_activity join pg_stat_ssl using (pid) where application_name in ('storerank',
+      'storerank queue') and datname is not null
     order by 1`
 }
 

@@ -14,8 +14,10 @@ test('the server ends a session that says nothing, and within two minutes that o
   const session = db.openSession(7_000)
   t.after(() => Promise.all([session.end(), db.close()]))
   const [row] = await session<{ idle: string; after: number; every: number; times: number }[]>`
-    select current_setting('idle_session_timeout') as idle, current_setting('tcp_keepalives_idle')::int as after,
-      current_setting('tcp_keepalives_interval')::int as every, current_setting('tcp_keepalives_count')::int as times`
+    select current_setting('idle_session_timeout') as idle,
+      current_setting('tcp_keepalives_idle')::int as after,
+      current_setting('tcp_keepalives_interval')::int as every,
+        current_setting('tcp_keepalives_count')::int as times`
   assert.equal(row?.idle, '7s')
   assert.ok(row.after > 0 && row.after + row.every * row.times < 120, JSON.stringify(row))
   const [pooled] = await db.sql<{ after: number }[]>`

@@ -34,13 +34,15 @@ describe('delete_project', () => {
     await list.sql`call delete_project('gone')`
     assert.deepEqual(await projects(), ['kept'])
     const [left] = await list.sql`
-      select (select count(*)::int from ranking) as rankings, (select count(*)::int from app_snapshot) as snapshots,
+      select (select count(*)::int from ranking) as rankings,
+        (select count(*)::int from app_snapshot) as snapshots,
         (select count(*)::int from watch_period) as periods, (select count(*)::int from annotation) as notes,
         (select sum(amount_micros)::int from charge) as charged,
-        (select sum(charged_micros)::int from (select * from spend union all select * from spend_change) s where scope = 0) as spent`
+        (select sum(charged_micros)::int from (select * from spend union all select * from spend_change) s
+          where scope = 0) as spent`
     assert.deepEqual(left, { rankings: 1, snapshots: 0, periods: 1, notes: 0, charged: 1200, spent: 1200 })
-    const rows =
-      await list.sql`select p.project, p.keyword from ranking_slot s join project_target p using (target_id, project)`
+    const rows = await list.sql`select p.project, p.keyword from ranking_slot s join project_target p
+        using (target_id, project)`
     assert.deepEqual([...rows], [{ project: 'kept', keyword: 'shared' }])
     assert.equal((await list.sql`select from spend_difference`).count, 0)
   })
@@ -48,10 +50,12 @@ describe('delete_project', () => {
   test('stops the project and waits while a measurement is under way', async () => {
     await list.sql`
       insert into task (target_id, payers, slot, slot_ends_at, priority, estimate_micros, state)
-      select min(t.id), array(select id from project where name = 'gone'), ${SLOT}, '2026-03-11', 1, 1200, 'posted' from target t`
+      select min(t.id), array(select id from project where name = 'gone'), ${SLOT}, '2026-03-11', 1, 1200,
+        'posted' from target t`
     await assert.rejects(list.sql`call delete_project('gone')`, {
       message:
-        'The project "gone" is disabled and its watches are deleted, but 1 of its measurements are under way.',
+        'The project "gone" is disabled and its watches are deleted, but 1 of its measurements are ' +
+        'under way.',
     })
     assert.equal(
       (await list.sql`select from watch_period where project = 'gone' and ended_at is null`).count,

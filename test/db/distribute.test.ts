@@ -48,48 +48,58 @@ test('drizzle/distributed.sql answers what the views that it replaces answer', a
     assert.deepEqual(distributed[question], rows, question)
   // Else what is pending would be a query to the nodes for each slot.
   const [asked] = await sql`
-    select bool_or(refobjid = 'ranking_row'::regclass) as history, bool_or(refobjid = 'pending_ranking'::regclass) as pending
+    select bool_or(refobjid = 'ranking_row'::regclass) as history,
+      bool_or(refobjid = 'pending_ranking'::regclass) as pending
     from pg_depend where objid = 'pending_rankings(text, date, date)'::regprocedure`
   assert.deepEqual({ ...asked }, { history: false, pending: true })
 })
 
-test('what a project asks for is in the reference tables from then on, under the name that the project has, and until it is deleted', async (t) => {
-  const { sql, drop } = await createTestDatabase()
-  t.after(drop)
-  await sql`insert into project (name) values ('games'), ('news')`
-  await sql`insert into keyword_watch (project, store, keyword, location_code, language_code) values ('games', 'ios_store', 'chess', 2840, 'en')`
-  await distributeWithoutCitus(sql)
-  const lists = async () =>
-    (
-      await sql<{ line: string }[]>`
-        select concat_ws(' ', j.name, l.store, l.list, l.keyword, l.collection, l.location_code, l.language) as line
+test(
+  'what a project asks for is in the reference tables from then on, under the name that the project has, ' +
+    'and until it is deleted',
+  async (t) => {
+    const { sql, drop } = await createTestDatabase()
+    t.after(drop)
+    await sql`insert into project (name) values ('games'), ('news')`
+    await sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('games', 'ios_store', 'chess', 2840, 'en')`
+    await distributeWithoutCitus(sql)
+    const lists = async () =>
+      (
+        await sql<{ line: string }[]>`
+        select concat_ws(' ', j.name, l.store, l.list, l.keyword, l.collection, l.location_code,
+          l.language) as line
         from distributed_list l join distributed_project j on j.id = l.project_id order by 1`
-    ).map(({ line }) => line)
-  await sql`
+      ).map(({ line }) => line)
+    await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select project, 'android_store', 'go', 2276, 'de' from unnest(array['games', 'news']) project`
-  await sql`insert into chart_watch (project, collection, location_code, language_code) values ('news', 'topselling_free', 2840, 'en')`
-  await sql`insert into app_watch (project, store, app_id, info) values ('news', 'ios_store', '1480010017', false)`
-  await sql`update project set name = 'board games' where name = 'games'`
-  await sql`update keyword_watch set every = '12 hours' where project = 'news'`
-  assert.deepEqual(await lists(), [
-    'board games android_store keyword go 2276 de',
-    'board games ios_store keyword chess 2840 en',
-    'news android_store chart topselling_free 2840 en',
-    'news android_store keyword go 2276 de',
-  ])
-  const apps = await sql`
+    await sql`insert into chart_watch (project, collection, location_code, language_code)
+    values ('news', 'topselling_free', 2840, 'en')`
+    await sql`insert into app_watch (project, store, app_id, info)
+    values ('news', 'ios_store', '1480010017', false)`
+    await sql`update project set name = 'board games' where name = 'games'`
+    await sql`update keyword_watch set every = '12 hours' where project = 'news'`
+    assert.deepEqual(await lists(), [
+      'board games android_store keyword go 2276 de',
+      'board games ios_store keyword chess 2840 en',
+      'news android_store chart topselling_free 2840 en',
+      'news android_store keyword go 2276 de',
+    ])
+    const apps = await sql`
     select j.name, a.store, a.app_id from distributed_app a join distributed_project j on j.id = a.project_id`
-  assert.deepEqual(
-    apps.map((row) => ({ ...row })),
-    [{ name: 'news', store: 'ios_store', app_id: '1480010017' }],
-  )
-  await sql.unsafe(`call delete_project('news')`)
-  const [left] = await sql`
-    select (select count(*)::int from distributed_app) as apps, (select count(*)::int from distributed_project) as projects`
-  assert.deepEqual({ ...left }, { apps: 0, projects: 1 })
-  assert.equal((await lists()).length, 2)
-})
+    assert.deepEqual(
+      apps.map((row) => ({ ...row })),
+      [{ name: 'news', store: 'ios_store', app_id: '1480010017' }],
+    )
+    await sql.unsafe(`call delete_project('news')`)
+    const [left] = await sql`
+    select (select count(*)::int from distributed_app) as apps,
+      (select count(*)::int from distributed_project) as projects`
+    assert.deepEqual({ ...left }, { apps: 0, projects: 1 })
+    assert.equal((await lists()).length, 2)
+  },
+)
 
 describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
   let database: TestDatabase
@@ -133,7 +143,8 @@ describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
     await makePartitionsAhead(db, 3)
     const [row] = await db.sql`
       select count(*)::int as local from pg_inherits i
-      where i.inhparent = 'ranking'::regclass and not exists (select from pg_dist_partition p where p.logicalrelid = i.inhrelid)`
+      where i.inhparent = 'ranking'::regclass and not exists (select from pg_dist_partition p
+        where p.logicalrelid = i.inhrelid)`
     assert.equal(row?.local, 0)
   })
 
@@ -151,8 +162,10 @@ describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
     const folder = await mkdtemp(join(tmpdir(), 'storerank-citus-'))
     t.after(() => rm(folder, { recursive: true }))
     const [range] = await db.sql<{ first: Date; end: Date; kept: number }[]>`
-      select date_trunc('month', min(slot), 'UTC') as first, date_trunc('month', min(slot), 'UTC') + interval '1 month' as end,
-        (select count(*) from ranking_row h where h.slot >= date_trunc('month', min(r.slot), 'UTC') + interval '1 month') as kept
+      select date_trunc('month', min(slot), 'UTC') as first,
+        date_trunc('month', min(slot), 'UTC') + interval '1 month' as end,
+        (select count(*) from ranking_row h where h.slot >= date_trunc('month', min(r.slot), 'UTC')
+          + interval '1 month') as kept
       from ranking_row r`
     assert.ok(range)
     await db.sql`delete from task`
@@ -166,27 +179,35 @@ describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
     assert.ok(pruned.rows + pruned.months > 0)
   })
 
-  test('takes a capture for a gap and never for another capture, by connections that are kept, and names a month that is missing', async () => {
-    const store = (first: number, app: number, slot: Date) => db.sql`
-      select store_rankings(array_agg(${first}::int + n), array_agg(${slot}::timestamptz), array_agg(${slot}::timestamptz), array_agg(100::smallint),
+  test(
+    'takes a capture for a gap and never for another capture, by connections that are kept, and names a ' +
+      'month that is missing',
+    async () => {
+      const store = (first: number, app: number, slot: Date) => db.sql`
+      select store_rankings(array_agg(${first}::int + n), array_agg(${slot}::timestamptz),
+        array_agg(${slot}::timestamptz), array_agg(100::smallint),
         array_agg(1::bigint), array_agg(${`{${app}}`}::text), array_agg(null::text), array_agg(null::text))
       from generate_series(1, 3) n`
-    const slot = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)
-    await db.sql`select store_gaps(array[900001], array[${slot}::timestamptz], array['missed'], array['late'])`
-    await store(900_000, 1, slot)
-    await store(900_002, 2, slot)
-    const rows = await db.sql<{ line: string }[]>`
-      select concat_ws(' ', target_id - 900000, app_ids, gap) as line from ranking_row where target_id > 900000 order by target_id`
-    assert.deepEqual(
-      rows.map(({ line }) => line),
-      ['1 {1}', '2 {1}', '3 {1}', '4 {2}', '5 {2}'],
-    )
-    await assert.rejects(store(900_000, 1, new Date('2020-01-01')), { code: '23514' })
-    const fresh = openDatabase(database.url)
-    const [kept] = await fresh.sql`select current_setting('citus.max_cached_conns_per_worker') as connections`
-    await fresh.close()
-    assert.equal(kept?.connections, '4')
-  })
+      const slot = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)
+      await db.sql`select store_gaps(array[900001], array[${slot}::timestamptz], array['missed'],
+      array['late'])`
+      await store(900_000, 1, slot)
+      await store(900_002, 2, slot)
+      const rows = await db.sql<{ line: string }[]>`
+      select concat_ws(' ', target_id - 900000, app_ids, gap) as line from ranking_row
+        where target_id > 900000 order by target_id`
+      assert.deepEqual(
+        rows.map(({ line }) => line),
+        ['1 {1}', '2 {1}', '3 {1}', '4 {2}', '5 {2}'],
+      )
+      await assert.rejects(store(900_000, 1, new Date('2020-01-01')), { code: '23514' })
+      const fresh = openDatabase(database.url)
+      const [kept] =
+        await fresh.sql`select current_setting('citus.max_cached_conns_per_worker') as connections`
+      await fresh.close()
+      assert.equal(kept?.connections, '4')
+    },
+  )
 })
 
 test('the main job runs on a distributed history, and buys nothing twice', {
@@ -199,12 +220,15 @@ test('the main job runs on a distributed history, and buys nothing twice', {
   const { sql } = world.db
   await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
-    select 'fitness', 'ios_store', keyword, 2840, 'en' from unnest(array['yoga', 'c++', '100% free', 'naïve', '日本語']) keyword`
-  await sql`insert into chart_watch (project, collection, location_code, language_code) values ('fitness', 'topselling_free', 2840, 'en')`
+    select 'fitness', 'ios_store', keyword, 2840, 'en' from unnest(array['yoga', 'c++', '100% free', 'naïve',
+      '日本語']) keyword`
+  await sql`insert into chart_watch (project, collection, location_code, language_code)
+    values ('fitness', 'topselling_free', 2840, 'en')`
   await sql`
     insert into app_watch (project, store, app_id, info, location_code, language_code)
     values ('fitness', 'ios_store', '1480010017', true, 2840, 'en')`
-  await sql`insert into alert_rule (project, name, kind, threshold) values ('fitness', 'moved', 'rank_moved', 1)`
+  await sql`insert into alert_rule (project, name, kind, threshold)
+    values ('fitness', 'moved', 'rank_moved', 1)`
   const cycle = async () => {
     await sql`delete from api_call where kind = 'status'`
     const { context, stop } = await world.openRunner()
@@ -214,8 +238,10 @@ test('the main job runs on a distributed history, and buys nothing twice', {
   assert.equal((await cycle()).plan.planned, 7)
   assert.equal((await cycle()).plan.planned, 0)
   const [stored] = await sql`
-    select (select count(*) from ranking_row where gap is null) as rankings, (select count(*) from rank_history where rank is not null) as ranks,
-      (select count(*) from task where state = 'collected') as tasks, (select count(*) from charge where kind = 'charge') as charges`
+    select (select count(*) from ranking_row where gap is null) as rankings,
+      (select count(*) from rank_history where rank is not null) as ranks,
+      (select count(*) from task where state = 'collected') as tasks,
+        (select count(*) from charge where kind = 'charge') as charges`
   assert.deepEqual(
     { ...stored, ranks: Number(stored?.ranks) > 0 },
     { rankings: 6, ranks: true, tasks: 7, charges: 7 },
@@ -248,11 +274,15 @@ async function distributeWithoutCitus(sql: TestDatabase['sql']): Promise<void> {
   await sql`select keep_distributed_lists(null)`
 }
 
-/** One that ended, one of which nothing was measured, one whose interval changed, one that was measured last two months ago. */
+/**
+ * One that ended, one of which nothing was measured, one whose interval changed, one that was measured last
+ * two months ago.
+ */
 async function addOddWatches({ sql }: Database): Promise<void> {
   await sql`delete from keyword_watch where keyword = 'keyword 1'`
   await sql`
-    insert into keyword_watch (project, store, keyword, location_code, language_code) values (${PROJECT}, 'ios_store', 'never', 2840, 'en')`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+      values (${PROJECT}, 'ios_store', 'never', 2840, 'en')`
   await sql`update keyword_watch set every = '12 hours' where keyword = 'keyword 2'`
   await sql`
     delete from ranking r using target t
@@ -267,7 +297,8 @@ async function askAll(db: Database): Promise<Record<string, string[]>> {
   const functions = await db.sql<{ name: string }[]>`
     select p.proname as name from pg_proc p
     where p.pronamespace = 'public'::regnamespace and p.proretset and p.pronargs - p.pronargdefaults <= 3
-      and pg_get_function_identity_arguments(p.oid) ~ '^in_project text, from_day date, to_day date' order by 1`
+      and pg_get_function_identity_arguments(p.oid) ~ '^in_project text, from_day date, to_day date'
+        order by 1`
   const questions = [
     ...views.map(({ name }) => [name, `select * from ${name}`] as const),
     ...functions.map(

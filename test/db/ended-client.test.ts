@@ -1,4 +1,7 @@
-/** A client of the database is ended within a time limit: without one the driver waits for ever where the server closes the connection meanwhile. */
+/**
+ * A client of the database is ended within a time limit: without one the driver waits for ever where the
+ * server closes the connection meanwhile.
+ */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -49,7 +49,8 @@ test('a runner that falls silent between a statement and its values keeps no loc
   const countHalfSent = async () => {
     const rows = await other.sql`
       select from pg_stat_activity
-      where datname = current_database() and state = 'active' and wait_event = 'ClientRead' and query like 'select $1::int%'`
+      where datname = current_database() and state = 'active' and wait_event = 'ClientRead'
+        and query like 'select $1::int%'`
     return rows.length
   }
   await until('the server waits for the values', async () => (await countHalfSent()) === 1)

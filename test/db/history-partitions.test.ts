@@ -16,7 +16,8 @@ describe('the partitions of the history', () => {
 
   async function partitions(like: string): Promise<string[]> {
     const rows = await list.sql<{ name: string }[]>`
-      select relname as name from pg_class where relispartition and relkind = 'r' and relnamespace = 'public'::regnamespace and relname like ${like} order by 1`
+      select relname as name from pg_class where relispartition and relkind = 'r'
+        and relnamespace = 'public'::regnamespace and relname like ${like} order by 1`
     return rows.map(({ name }) => name)
   }
 
@@ -39,7 +40,8 @@ describe('the partitions of the history', () => {
         await list.sql`insert into app_snapshot (target_id, slot, gap) values (1, ${slot}, 'missed')`
       }
       const homes =
-        await list.sql`select tableoid::regclass::text as home, count(*) as slots from ranking group by 1 order by 1`
+        await list.sql`select tableoid::regclass::text as home, count(*) as slots from ranking group by 1
+          order by 1`
       assert.deepEqual(
         [...homes],
         [

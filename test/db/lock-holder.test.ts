@@ -63,7 +63,9 @@ for (const [what, [hold, wait]] of Object.entries(LOCKS)) {
         (error: Error & { code: string }) => {
           assert.equal(error.code, 'unavailable')
           assert.match(error.message, /^Planning gave up because it was not given a lock within 2 s\. /)
-          const holder = `Process ${pid} \\(psql of anna, user ${database.sql.options.user}, transaction open for \\d.*, idle in transaction, since 2.*Z at: .+\\) holds it\\.`
+          const holder =
+            `Process ${pid} \\(psql of anna, user ${database.sql.options.user}, transaction open for ` +
+            '\\d.*, idle in transaction, since 2.*Z at: .+\\) holds it\\.'
           assert.match(error.message, new RegExp(holder))
           assert.match(error.message, new RegExp(`select pg_terminate_backend\\(${pid}\\)\\.$`))
           assert.doesNotMatch(error.message, /secret/)

@@ -1,6 +1,6 @@
 /**
- * Transactions and statements whose session the server ends, for any driver. Run as a program it tries them on postgres.js as it
- * is, whose faults would end the tests, and prints what it saw as JSON.
+ * Transactions and statements whose session the server ends, for any driver. Run as a program it tries them
+ * on postgres.js as it is, whose faults would end the tests, and prints what it saw as JSON.
  */
 import { createServer, connect as dial, type Socket } from 'node:net'
 import process from 'node:process'
@@ -25,8 +25,8 @@ export interface Outcome {
 const PATIENCE = 30
 
 /**
- * Runs a transaction whose session is ended while its callback waits for something else. What the callback does then begins
- * when the transaction has already failed.
+ * Runs a transaction whose session is ended while its callback waits for something else. What the callback
+ * does then begins when the transaction has already failed.
  * @param admin of another pool
  */
 export async function loseSession(

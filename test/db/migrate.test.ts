@@ -59,14 +59,16 @@ test('who is killed in the middle leaves nothing behind, and the next one makes 
   const database = await withDatabase(t)
   const { sql } = database
   await sql.unsafe(`
-    create function hold() returns event_trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); end $$;
+    create function hold() returns event_trigger
+      language plpgsql as $$ begin perform pg_advisory_xact_lock(1); end $$;
     create event trigger hold on ddl_command_end when tag in ('CREATE VIEW') execute function hold()`)
   const holder = await sql.reserve()
   await holder`select pg_advisory_lock(1)`
   const killed = startCommand(t, ['migrate'], { env: { DATABASE_URL: database.url } })
   const sessions = (state: string) => sql`
     select from pg_stat_activity
-    where datname = current_database() and application_name = 'storerank migrate' and coalesce(wait_event, '') ~ ${state}`
+    where datname = current_database() and application_name = 'storerank migrate'
+      and coalesce(wait_event, '') ~ ${state}`
   await until('the migration has come to its first view', async () => (await sessions('advisory')).count > 0)
   killed.child.kill('SIGKILL')
   await killed.ended
@@ -92,7 +94,8 @@ describe('a storerank of another age', () => {
           command,
           2,
           '',
-          'The database was migrated by a newer storerank than this one. Update this installation; nothing was changed.\n',
+          'The database was migrated by a newer storerank than this one. Update this installation; ' +
+            'nothing was changed.\n',
         ],
       )
     }
@@ -144,7 +147,9 @@ describe('a storerank of another age', () => {
   })
 })
 
-/** What an earlier version may have had: another column, other arguments, a view and a function that are gone. */
+/**
+ * What an earlier version may have had: another column, other arguments, a view and a function that are gone.
+ */
 async function leaveOlderObjects(sql: postgres.Sql): Promise<void> {
   await sql.unsafe(`
     drop view rank_change;
@@ -215,31 +220,36 @@ describe('the roles of people', () => {
     }
   })
 
-  test('have their rights also when another session commits one at this moment, and this one does not see it yet', async (t) => {
-    const { url } = await attach(t, await makeHome(t))
-    const db = openDatabase(url)
-    t.after(() => db.close())
-    const may = await db.begin(async (tx) => {
-      let isSeen = false
-      const savepoint = async <T>(work: (inner: Transaction) => Promise<T>) => {
-        if (isSeen) return tx.savepoint(work)
-        isSeen = true
-        throw Object.assign(new Error('duplicate key value'), { code: '23505' })
-      }
-      const late = Object.assign(((...given: Parameters<Transaction>) => tx(...given)) as Transaction, tx, {
-        savepoint,
+  test(
+    'have their rights also when another session commits one at this moment, and this one does not see ' +
+      'it yet',
+    async (t) => {
+      const { url } = await attach(t, await makeHome(t))
+      const db = openDatabase(url)
+      t.after(() => db.close())
+      const may = await db.begin(async (tx) => {
+        let isSeen = false
+        const savepoint = async <T>(work: (inner: Transaction) => Promise<T>) => {
+          if (isSeen) return tx.savepoint(work)
+          isSeen = true
+          throw Object.assign(new Error('duplicate key value'), { code: '23505' })
+        }
+        const late = Object.assign(((...given: Parameters<Transaction>) => tx(...given)) as Transaction, tx, {
+          savepoint,
+        })
+        assert.equal(
+          await grantRoles(
+            late,
+            ROLES.map((role) => `grant create on schema public to ${role};`),
+          ),
+          null,
+        )
+        return tx`select has_schema_privilege(role, 'public', 'create') as may
+        from unnest(${ROLES}::text[]) role`
       })
-      assert.equal(
-        await grantRoles(
-          late,
-          ROLES.map((role) => `grant create on schema public to ${role};`),
-        ),
-        null,
-      )
-      return tx`select has_schema_privilege(role, 'public', 'create') as may from unnest(${ROLES}::text[]) role`
-    })
-    assert.deepEqual([...may], [{ may: true }, { may: true }])
-  })
+      assert.deepEqual([...may], [{ may: true }, { may: true }])
+    },
+  )
 })
 
 function connect(t: TestContext, url: string): postgres.Sql {

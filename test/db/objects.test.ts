@@ -1,4 +1,7 @@
-/** The objects of a database are those of drizzle/objects, each defined once and whole, and a person's own are left alone. */
+/**
+ * The objects of a database are those of drizzle/objects, each defined once and whole, and a person's own are
+ * left alone.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -53,13 +56,15 @@ test('the schema is that of docs/schema.txt: `npm run schema` writes it anew', {
   }
 })
 
-// Where such a function sorts columns that are then converted to those that it returns, Postgres 15 takes its query for one that only reads, and a
-// statement trigger on a table that it writes (of an audit, of the crash harness) ends it: "AfterTriggerSaveEvent() called outside of query".
+// Where such a function sorts columns that are then converted to those that it returns, Postgres 15 takes its
+// query for one that only reads, and a statement trigger on a table that it writes (of an audit, of the crash
+// harness) ends it: "AfterTriggerSaveEvent() called outside of query".
 test('no SQL function that returns rows writes: a trigger of somebody else on its table would stop it', async (t) => {
   const { sql } = await open(t)
   const writing = await sql`
     select proname from pg_proc
-    where pronamespace = 'public'::regnamespace and prolang = (select oid from pg_language where lanname = 'sql')
+    where pronamespace = 'public'::regnamespace and prolang
+      = (select oid from pg_language where lanname = 'sql')
       and proretset and provolatile = 'v'`
   assert.deepEqual([...writing], [])
 })
@@ -69,26 +74,32 @@ test('the order names every file once', () => {
   assert.deepEqual(names.sort(), FILES.map(({ noun }) => noun).sort())
 })
 
-test('every view, function and trigger of the database is defined exactly once, and each view in the file of its name', async (t) => {
-  const { sql } = await open(t)
-  const rows = await sql<{ key: string }[]>`
-    select 'view ' || relname as key from pg_class where relkind = 'v' and relnamespace = 'public'::regnamespace
+test(
+  'every view, function and trigger of the database is defined exactly once, and each view in the file ' +
+    'of its name',
+  async (t) => {
+    const { sql } = await open(t)
+    const rows = await sql<{ key: string }[]>`
+    select 'view ' || relname as key from pg_class where relkind = 'v'
+      and relnamespace = 'public'::regnamespace
     union all
-    select case prokind when 'p' then 'procedure ' else 'function ' end || proname from pg_proc where pronamespace = 'public'::regnamespace
+    select case prokind when 'p' then 'procedure ' else 'function ' end || proname from pg_proc
+      where pronamespace = 'public'::regnamespace
     union all
     select format('trigger %s on %s', tgname, tgrelid::regclass) from pg_trigger where not tgisinternal`
-  const foundation = [...(TEXTS[0] ?? '').matchAll(/^create function (\w+)/gm)].map(
-    ([, name]) => `function ${name}`,
-  )
-  assert.deepEqual(
-    [...OBJECTS.definitions.map(({ key }) => key), ...foundation].sort(),
-    rows.map(({ key }) => key).sort(),
-  )
-  for (const { noun, text } of FILES) {
-    for (const [, view] of text.matchAll(/^create or replace view (\w+)/gm))
-      assert.equal(view?.replaceAll('_', '-'), noun)
-  }
-})
+    const foundation = [...(TEXTS[0] ?? '').matchAll(/^create function (\w+)/gm)].map(
+      ([, name]) => `function ${name}`,
+    )
+    assert.deepEqual(
+      [...OBJECTS.definitions.map(({ key }) => key), ...foundation].sort(),
+      rows.map(({ key }) => key).sort(),
+    )
+    for (const { noun, text } of FILES) {
+      for (const [, view] of text.matchAll(/^create or replace view (\w+)/gm))
+        assert.equal(view?.replaceAll('_', '-'), noun)
+    }
+  },
+)
 
 test('every comment and every right of the database is given exactly once', async (t) => {
   const { sql } = await open(t)
@@ -100,8 +111,10 @@ test('every comment and every right of the database is given exactly once', asyn
   assert.equal(new Set(comments).size, comments.length)
   const [row] = await sql`
     select count(*)::int as comments from pg_description d
-    where (d.classoid = 'pg_class'::regclass and d.objoid in (select oid from pg_class where relnamespace = 'public'::regnamespace))
-      or (d.classoid = 'pg_proc'::regclass and d.objoid in (select oid from pg_proc where pronamespace = 'public'::regnamespace))`
+    where (d.classoid = 'pg_class'::regclass and d.objoid in (select oid from pg_class
+      where relnamespace = 'public'::regnamespace))
+      or (d.classoid = 'pg_proc'::regclass and d.objoid in (select oid from pg_proc
+        where pronamespace = 'public'::regnamespace))`
   assert.equal(comments.length, row?.comments)
 
   const grants = [...statements('grant'), ...statements('revoke')]
@@ -132,7 +145,10 @@ test('whatever an earlier version had, the database then has the objects of the 
   assert.deepEqual(await describeAll(database), before)
 })
 
-/** Another column, other arguments, other results, a view, a function and a trigger that are gone, other rights and comments. */
+/**
+ * Another column, other arguments, other results, a view, a function and a trigger that are gone, other
+ * rights and comments.
+ */
 async function leaveOlderObjects({ sql }: TestDatabase): Promise<void> {
   await sql.unsafe(`
     drop view rank_change;
@@ -152,8 +168,10 @@ async function leaveOlderObjects({ sql }: TestDatabase): Promise<void> {
     alter function prepare_row security invoker;
     grant insert on rank_history to storerank_reader;
     comment on column rank_history.rank is 'Another.';
-    update drizzle.objects set identities = array(select i from unnest(identities) i where i !~ 'explain_status') || array[
-      'view public.rank_gone', 'function public.explain_status(pg_catalog.text)', 'function public.trigger_gone()',
+    update drizzle.objects set identities = array(select i from unnest(identities) i
+      where i !~ 'explain_status') || array[
+      'view public.rank_gone', 'function public.explain_status(pg_catalog.text)',
+        'function public.trigger_gone()',
       'function public.gone(timestamp with time zone)', 'trigger gone on public.task']`)
 }
 
@@ -172,8 +190,10 @@ test("a person's view and rights survive what replaces ours", async (t) => {
   await sql`grant select on rank_change to ${sql(role)}`
   await migrateAgain(database)
   const [row] = await sql`
-    select has_table_privilege(${role}, 'rank_change', 'select') and has_table_privilege(${role}, 'rank_history', 'select')
-      and (select count(change_7d) = 0 from rank_change) and (select count(*) = 0 from best_of_all) as survived`
+    select has_table_privilege(${role}, 'rank_change', 'select')
+      and has_table_privilege(${role}, 'rank_history', 'select')
+      and (select count(change_7d) = 0 from rank_change)
+        and (select count(*) = 0 from best_of_all) as survived`
   assert.deepEqual(row, { survived: true })
 })
 
@@ -188,7 +208,8 @@ test("a person's view on a column that goes is refused by its name, and nothing 
   await assert.rejects(migrate(url), {
     code: 'configuration',
     message:
-      'The materialized view public.mine uses the view public.owed_slot of storerank, which this version changes. Drop it, run `storerank migrate`, and make it again; nothing was changed.',
+      'The materialized view public.mine uses the view public.owed_slot of storerank, which this ' +
+      'version changes. Drop it, run `storerank migrate`, and make it again; nothing was changed.',
   })
   await sql`drop materialized view mine cascade`
   assert.equal(await migrate(url), true)
@@ -218,7 +239,9 @@ for (const [kind, statement] of Object.entries({
     await sql.unsafe(`${statement}; update drizzle.objects set hash = 'another'`)
     await assert.rejects(migrate(url), {
       code: 'configuration',
-      message: `The database has a ${kind} that storerank did not make, and storerank needs the name. Rename it, and run \`storerank migrate\` again; nothing was changed.`,
+      message:
+        `The database has a ${kind} that storerank did not make, and storerank needs the name. Rename ` +
+        'it, and run `storerank migrate` again; nothing was changed.',
     })
   })
 }

@@ -34,7 +34,8 @@ test('runners that have planned nothing for longer than the shortest watch lasts
   const told = async () => (await ask(sql, 'no_run')).count
   const ran = (ago: string) => sql`
     insert into job_run (job, slot, state, ended_at)
-    values ('track', clock_timestamp() - ${ago}::text::interval, 'done', clock_timestamp() - ${ago}::text::interval)`
+    values ('track', clock_timestamp() - ${ago}::text::interval, 'done',
+      clock_timestamp() - ${ago}::text::interval)`
   assert.equal(await told(), 0)
   await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code, every)

@@ -17,37 +17,42 @@ async function linesOf(pattern: string, says: RegExp): Promise<string[]> {
   return found.sort()
 }
 
-test('the program runs text as SQL for migrations, Citus, the queue, imports, dumps, the kinds of alerts, trials and the demo, and for a person: `storerank sql`, `storerank export`', async () => {
-  const lines = await linesOf('{src,jobs}/**/*.ts', /\.(unsafe|file|execute)\b|\bsql\.raw\b/)
-  assert.deepEqual(
-    [...new Set(lines.map((line) => line.split(':')[0]))],
-    [
-      'src/alerts/evaluate.ts',
-      'src/alerts/trial.ts',
-      'src/cli/sql-hint.ts',
-      'src/cli/sql.ts',
-      'src/db/distribute.ts',
-      'src/db/migrate.ts',
-      'src/db/objects.ts',
-      'src/db/roles.ts',
-      'src/db/schema/rule.ts',
-      'src/db/statement.ts',
-      'src/db/transaction.ts',
-      'src/demo/business-time.ts',
-      'src/embedded/dump.ts',
-      'src/queue/queue.ts',
-      'src/report/export/source.ts',
-      'src/watch/upsert.ts',
-    ],
-  )
-})
+test(
+  'the program runs text as SQL for migrations, Citus, the queue, imports, dumps, the kinds of alerts, ' +
+    'trials and the demo, and for a person: `storerank sql`, `storerank export`',
+  async () => {
+    const lines = await linesOf('{src,jobs}/**/*.ts', /\.(unsafe|file|execute)\b|\bsql\.raw\b/)
+    assert.deepEqual(
+      [...new Set(lines.map((line) => line.split(':')[0]))],
+      [
+        'src/alerts/evaluate.ts',
+        'src/alerts/trial.ts',
+        'src/cli/sql-hint.ts',
+        'src/cli/sql.ts',
+        'src/db/distribute.ts',
+        'src/db/migrate.ts',
+        'src/db/objects.ts',
+        'src/db/roles.ts',
+        'src/db/schema/rule.ts',
+        'src/db/statement.ts',
+        'src/db/transaction.ts',
+        'src/demo/business-time.ts',
+        'src/embedded/dump.ts',
+        'src/queue/queue.ts',
+        'src/report/export/source.ts',
+        'src/watch/upsert.ts',
+      ],
+    )
+  },
+)
 
 test('what the database builds itself goes through format, with names and values quoted', async () => {
   const executed = await linesOf('drizzle/**/*.sql', /^\s*execute (?!function|procedure)/i)
   assert.ok(executed.length > 0)
   for (const line of executed) assert.match(line, /: execute format\('/)
   const placed = await linesOf('drizzle/**/*.sql', /execute format\(.*%s/)
-  // Names that the catalog has quoted, regprocedure, regclass, regnamespace, and expressions that it has written: pg_get_expr.
+  // Names that the catalog has quoted, regprocedure, regclass, regnamespace, and expressions that it has
+  // written: pg_get_expr.
   assert.deepEqual(
     placed.filter((line) => !/\b(function|schema|grant) %s|to_jsonb\(%s\)', missing\.value/.test(line)),
     [],

@@ -29,7 +29,8 @@ describe('what a rank is worth', () => {
     const rows = await database.sql`
       select curve, count(*)::int as ranks, max(rank) as last, max(weight) filter (where rank = 2) as second,
         bool_and(falls) as falls
-      from (select *, weight > lead(weight, 1, 0) over (partition by curve order by rank) as falls from rank_weight) w
+      from (select *, weight > lead(weight, 1, 0) over (partition by curve order by rank) as falls
+        from rank_weight) w
       group by 1 order by 1`
     assert.deepEqual(
       [...rows],

@@ -1,4 +1,6 @@
-/** Poolers and logins that cannot do what storerank needs are told of, with what to do; session pooling works. */
+/**
+ * Poolers and logins that cannot do what storerank needs are told of, with what to do; session pooling works.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -17,7 +19,8 @@ import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 
 const PGBOUNCER = '/usr/sbin/pgbouncer'
 const IGNORED =
-  'extra_float_digits, options, idle_in_transaction_session_timeout, idle_session_timeout, tcp_keepalives_idle, tcp_keepalives_interval, tcp_keepalives_count'
+  'extra_float_digits, options, idle_in_transaction_session_timeout, idle_session_timeout, ' +
+  'tcp_keepalives_idle, tcp_keepalives_interval, tcp_keepalives_count'
 
 async function createLogin(
   t: TestContext,
@@ -67,8 +70,10 @@ async function startPooler(t: TestContext, url: string, mode: string, settings =
   writeFileSync(join(folder, 'users'), `"${username}" "${password}"\n`)
   writeFileSync(
     join(folder, 'pgbouncer.ini'),
-    `[databases]\n* = host=${hostname} port=${port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${listenPort}\nunix_socket_dir =\n` +
-      `auth_type = scram-sha-256\nauth_file = ${folder}/users\npool_mode = ${mode}\nlogfile = ${folder}/log\n${settings}\n`,
+    `[databases]\n* = host=${hostname} port=${port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port ` +
+      `= ${listenPort}\nunix_socket_dir =\n` +
+      `auth_type = scram-sha-256\nauth_file = ${folder}/users\npool_mode = ${mode}\nlogfile = ` +
+      `${folder}/log\n${settings}\n`,
   )
   const asRoot = process.getuid?.() === 0
   const child = spawn(
@@ -122,7 +127,8 @@ describe('PgBouncer', { skip: existsSync(PGBOUNCER) ? false : `${PGBOUNCER} is n
   test('in session mode works, once the login has the settings that the pooler drops', async (t) => {
     const { url, login, database } = await createLogin(t)
     await database.sql.unsafe(
-      `grant create on database ${new URL(url).pathname.slice(1)} to ${login}; grant create on schema public to ${login}`,
+      `grant create on database ${new URL(url).pathname.slice(1)} to ${login}; grant create on schema ` +
+        `public to ${login}`,
     )
     const settings = `ignore_startup_parameters = ${IGNORED}`
     const refusal = await tell(await startPooler(t, url, 'session', settings))

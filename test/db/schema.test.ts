@@ -37,7 +37,8 @@ describe('the schema', () => {
     constraints: (sql) => sql`
       select c.relname as table, k.conname as name, pg_get_constraintdef(k.oid) as definition
       from pg_constraint k join pg_class c on c.oid = k.conrelid
-      where k.connamespace = 'public'::regnamespace and not c.relispartition and k.contype in ('c', 'f', 'p', 'u', 'x')
+      where k.connamespace = 'public'::regnamespace and not c.relispartition
+        and k.contype in ('c', 'f', 'p', 'u', 'x')
       order by 1, 2`,
     indexes: (sql) => sql`
       select i.tablename as table, i.indexname as name, replace(i.indexdef, ' ON ONLY ', ' ON ') as definition
@@ -85,7 +86,8 @@ describe('what people read', () => {
       cross join lateral (
         select 0 as attnum, null as attname
         union all
-        select a.attnum, a.attname from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        select a.attnum, a.attname from pg_attribute a where a.attrelid = c.oid and a.attnum > 0
+          and not a.attisdropped
       ) a
       left join pg_description d
         on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum

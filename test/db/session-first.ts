@@ -1,4 +1,7 @@
-/** A thread whose first statement is of a session of its own. It answers what the next database makes of an array. */
+/**
+ * A thread whose first statement is of a session of its own. It answers what the next database makes of an
+ * array.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import { openDatabase } from '../../src/db/database.ts'
 

@@ -96,7 +96,9 @@ async function measure(world: World): Promise<void> {
   assert.deepEqual([...(await world.db.sql`table watch_problem`)], [])
 }
 
-const VIEWS = `select oid::regclass::text as name from pg_class where relkind = 'v' and relnamespace = 'public'::regnamespace`
+const VIEWS =
+  `select oid::regclass::text as name from pg_class where relkind = 'v' and relnamespace = ` +
+  `'public'::regnamespace`
 
 describe('every setting of a login that our statements stand on', () => {
   test('is our own in every session, and the login has it otherwise', async (t) => {
@@ -111,28 +113,34 @@ describe('every setting of a login that our statements stand on', () => {
       const [row] = await db.sql`select current_setting(${name}) as value`
       assert.deepEqual([name, row?.value], [name, ours[name]])
     }
-    const [row] =
-      await session`select current_setting('DateStyle') as style, current_setting('idle_session_timeout') as idle`
+    const [row] = await session`select current_setting('DateStyle') as style,
+        current_setting('idle_session_timeout') as idle`
     assert.deepEqual(row, { style: WORK.DateStyle, idle: '1min' })
   })
 
-  test('is our own where `sql` and `export` ask for a person, as far as it says what a value is and what a plan costs', async (t) => {
-    const ours = { ...MEANING, ...SPARING }
-    const names = Object.keys(ours) as (keyof typeof ours)[]
-    const database = await createDatabaseWith(Object.fromEntries(names.map((name) => [name, HOSTILE[name]])))
-    t.after(() => database.drop())
-    await migrate(database.url)
-    const query = `select ${names.map((name) => `current_setting('${name}') as "${name}"`)}`
-    const env = { DATABASE_URL: database.url, LOG_LEVEL: 'error' }
-    for (const args of [
-      ['sql', query, '--csv'],
-      ['export', query],
-    ]) {
-      const { stdout, stderr } = await callCommand(args, { env })
-      assert.equal(stderr, '')
-      assert.deepEqual(parse(stdout, { columns: true }), [ours])
-    }
-  })
+  test(
+    'is our own where `sql` and `export` ask for a person, as far as it says what a value is and what a ' +
+      'plan costs',
+    async (t) => {
+      const ours = { ...MEANING, ...SPARING }
+      const names = Object.keys(ours) as (keyof typeof ours)[]
+      const database = await createDatabaseWith(
+        Object.fromEntries(names.map((name) => [name, HOSTILE[name]])),
+      )
+      t.after(() => database.drop())
+      await migrate(database.url)
+      const query = `select ${names.map((name) => `current_setting('${name}') as "${name}"`)}`
+      const env = { DATABASE_URL: database.url, LOG_LEVEL: 'error' }
+      for (const args of [
+        ['sql', query, '--csv'],
+        ['export', query],
+      ]) {
+        const { stdout, stderr } = await callCommand(args, { env })
+        assert.equal(stderr, '')
+        assert.deepEqual(parse(stdout, { columns: true }), [ours])
+      }
+    },
+  )
 
   test('may be otherwise: what is watched is migrated for, planned, posted, collected and shown', async (t) => {
     const world = await openWorld(t, await createDatabaseWith(HOSTILE))
@@ -179,7 +187,8 @@ test('a database in Turkish finds places without regard to case, and refuses wha
   await assert.rejects(add('RUSSIA', 'fr'), { constraint_name: 'keyword_watch_location_country_supported' })
   await assert.rejects(add('UNITED STATIS', 'de'), { message: /Did you mean "United States"\?/ })
   const csv =
-    'project,store,keyword,location_name,language_code,note\nfitness,ios_store,calm,United STATES,en,soothing\n'
+    'project,store,keyword,location_name,language_code,note\nfitness,ios_store,calm,United ' +
+    'STATES,en,soothing\n'
   const { added, changed, refused } = await importWatches(world.db, csv)
   assert.deepEqual({ added, changed, refused }, { added: 0, changed: 1, refused: [] })
 })

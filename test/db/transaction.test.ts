@@ -1,6 +1,7 @@
 /**
- * What becomes of transactions and statements whose session ends: with postgres.js as it is, and with ours. Should a newer
- * postgres.js pass where this one fails, look whether src/db/pool.ts and src/db/session-guard.ts are still needed.
+ * What becomes of transactions and statements whose session ends: with postgres.js as it is, and with ours.
+ * Should a newer postgres.js pass where this one fails, look whether src/db/pool.ts and
+ * src/db/session-guard.ts are still needed.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -218,7 +219,8 @@ describe('a pool that lost a session', () => {
       const { openDatabase } = await import(${JSON.stringify(new URL('../../src/db/database.ts', import.meta.url))})
       const db = openDatabase(${JSON.stringify(database.url)})
       const kill = (tx) => tx\`select pg_terminate_backend(pg_backend_pid())\`
-      for (let times = 0; times < 5; times += 1) await Promise.allSettled([db.begin(kill), kill(db.sql), db.begin(kill)])
+      for (let times = 0; times < 5; times += 1) await Promise.allSettled([db.begin(kill), kill(db.sql),
+        db.begin(kill)])
       await db.sql\`select\`
       await db.close()`
     const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: 'inherit' })

@@ -1,4 +1,7 @@
-/** Databases of released versions, with data in them, come up to date: nothing is lost, and every view says what it said. */
+/**
+ * Databases of released versions, with data in them, come up to date: nothing is lost, and every view says
+ * what it said.
+ */
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +37,8 @@ async function readRows(sql: Sql, kind: 'r' | 'v'): Promise<Rows> {
     await tx`set local storerank.now = '2026-03-11 13:00+00'`
     const names = await tx<{ name: string }[]>`
       select relname as name from pg_class
-      where relnamespace = 'public'::regnamespace and relkind in (${kind}, ${kind === 'r' ? 'p' : kind}) and not relispartition
+      where relnamespace = 'public'::regnamespace and relkind in (${kind}, ${kind === 'r' ? 'p' : kind})
+        and not relispartition
       order by 1`
     const rows: Rows = {}
     for (const { name } of names) {
@@ -48,7 +52,10 @@ async function readRows(sql: Sql, kind: 'r' | 'v'): Promise<Rows> {
 /** Views that have more rows in a later version, which sells more. */
 const GROWN = ['unit_price']
 
-/** Tables that a later version does not have: what of their rows stands in another one; nothing of those that were queues of work. */
+/**
+ * Tables that a later version does not have: what of their rows stands in another one; nothing of those that
+ * were queues of work.
+ */
 const DISSOLVED: Rows = { interval_progress: [], period_due: [], due_batch: [], waiting_slot: [] }
 
 /** The rows of tables where they stand in a later version. */

@@ -111,11 +111,13 @@ describe('app_change', () => {
       await list.describeApp('1001', `${slot} 00:00+00`, { version: `${n}.0` })
     }
     const rows = await list.sql`
-      select to_char(day, 'DD') as day, field, new_value, tags from app_changes('fitness', '2026-05-31', '2026-05-31')`
+      select to_char(day, 'DD') as day, field, new_value, tags
+        from app_changes('fitness', '2026-05-31', '2026-05-31')`
     assert.deepEqual([...rows], [{ day: '31', field: 'version', new_value: '3.0', tags: [] }])
     for (const read of ['app_changes', 'project_events']) {
       const plan = await list.sql.unsafe(
-        `explain (analyze, costs off, timing off, summary off) select * from ${read}('fitness', '2026-05-20', '2026-05-31')`,
+        `explain (analyze, costs off, timing off, summary off) select * from ${read}('fitness', ` +
+          `'2026-05-20', '2026-05-31')`,
       )
       const text = plan.map((row) => row['QUERY PLAN']).join('\n')
       const partitions = [...text.matchAll(/ on (app_snapshot_\d+)(?!.*never executed)/g)].map(
@@ -184,7 +186,8 @@ describe('reviews', () => {
     await list.sql`update app_watch set reviews = false where project = 'wellness'`
     await addReview('1001', { rating: 5, title: 'Love it', text: 'Every day', author: 'Ann', version: '1.0' })
     const rows = await list.sql`
-      select project, app_id, label, role, location, rating, title, text, author, version from app_review order by 1`
+      select project, app_id, label, role, location, rating, title, text, author, version from app_review
+        order by 1`
     const review = {
       app_id: '1001',
       role: 'own',
@@ -220,7 +223,8 @@ describe('reviews', () => {
     await addReview('1001', { helpful_count: 3, responses: list.sql.json(answers) })
     await addReview('1001', { review_id: '2', responses: list.sql.json([]) })
     const rows = await list.sql`
-      select helpful_count, response, to_char(responded_at, 'DD HH24') as at from app_review order by review_id`
+      select helpful_count, response, to_char(responded_at, 'DD HH24') as at from app_review
+        order by review_id`
     assert.deepEqual(
       [...rows],
       [
@@ -239,8 +243,10 @@ describe('reviews', () => {
 
   test('of the last days are found by the index', async () => {
     await list.addApp({ ...PLACE, reviews: true })
-    await list.sql`insert into review (app, review_id, location_code, language_code, written_at, first_seen_at, last_seen_at)
-      select a.id, n::text, 2840, 'en', '2026-03-10'::timestamptz - make_interval(hours => n), '2026-03-10', '2026-03-10'
+    await list.sql`insert into review (app, review_id, location_code, language_code, written_at,
+      first_seen_at, last_seen_at)
+      select a.id, n::text, 2840, 'en', '2026-03-10'::timestamptz - make_interval(hours => n), '2026-03-10',
+        '2026-03-10'
       from app a, generate_series(1, 5000) n`
     await list.sql`analyze review, app, watch_period`
     const plan = await list.sql.unsafe(`explain select * from app_review

@@ -1,4 +1,6 @@
-/** Two days side by side, like for like: what is compared is what both have measured, and its parts add up. */
+/**
+ * Two days side by side, like for like: what is compared is what both have measured, and its parts add up.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -42,7 +44,8 @@ interface Change {
 const change = (more = list.sql``, role = 'own', days = [10, 11]) => list.sql<Change[]>`
   select role, round(visibility_before, 2)::float8 as before, round(visibility_after, 2)::float8 as after,
     change::float8, share_change::float8 as share, top_before || ' → ' || top_after as top, compared, due
-  from visibility_change('fitness', ${`2026-03-${days[0]}`}, ${`2026-03-${days[1]}`} ${more}) where role = ${role}`
+  from visibility_change('fitness', ${`2026-03-${days[0]}`}, ${`2026-03-${days[1]}`} ${more})
+    where role = ${role}`
 
 describe('visibility_change', () => {
   test('is over the keywords that both days have measured, and says how many they are', async () => {
@@ -133,7 +136,8 @@ describe('visibility_movers', () => {
     await captureAt('zen', 10, 1)
     await captureAt('zen', 11, null)
     const parts = await list.sql`
-      select keyword, rank_before, rank_after, points from visibility_movers('fitness', '2026-03-10', '2026-03-11')
+      select keyword, rank_before, rank_after, points from visibility_movers('fitness', '2026-03-10',
+        '2026-03-11')
       where role = 'own' order by points desc`
     assert.deepEqual(
       [...parts],
@@ -208,7 +212,8 @@ test('a measurement that is taken away never turns what the others say', async (
       const gone = `k${pick % keywords.length}`
       const others = (await readParts()).filter(({ keyword }) => keyword !== gone)
       await list.sql`
-        delete from ranking r using target t where t.id = r.target_id and t.subject = ${gone} and r.slot = ${slot(10 + at)}`
+        delete from ranking r using target t where t.id = r.target_id and t.subject = ${gone}
+          and r.slot = ${slot(10 + at)}`
       await list.leaveGap(gone, slot(10 + at), 'failed')
       const left = await readChanges()
       const apps = new Set(others.map(({ app }) => app))

@@ -91,7 +91,8 @@ describe('charts in the views of ranks', () => {
     await list.setNow('2026-03-11 13:00+00')
     await list.capture('top_free_ios', '2026-03-11 00:00+00', ['1001', '1002'], { depth: 1000 })
     const rows = await list.sql`
-      select store, collection, category, app_id, rank from rank_history where rank is not null order by store, slot, rank`
+      select store, collection, category, app_id, rank from rank_history where rank is not null
+        order by store, slot, rank`
     const ios = { store: 'ios_store', collection: 'top_free_ios', category: 'games' }
     assert.deepEqual(
       [...rows],
@@ -110,7 +111,8 @@ describe('charts in the views of ranks', () => {
       ],
     )
     const [day] = await list.sql`
-      select store, list, own_app_id, competitor_app_id, leader from head_to_head_daily('fitness', '2026-03-11', '2026-03-11')
+      select store, list, own_app_id, competitor_app_id, leader
+        from head_to_head_daily('fitness', '2026-03-11', '2026-03-11')
       where leader is not null`
     assert.deepEqual(day, {
       store: 'ios_store',
@@ -163,7 +165,8 @@ describe('charts in the views of ranks', () => {
     await list.addApp({ info: true, reviews: true, location_code: 2840, language_code: 'en' })
     await list.describeApp('1001', SLOT, { gap: 'failed' }, 'app_reviews')
     const rows = await list.sql`
-      select function, owed, failed, pending from coverage('fitness', '2026-03-10', '2026-03-10') order by function`
+      select function, owed, failed, pending from coverage('fitness', '2026-03-10', '2026-03-10')
+        order by function`
     const pending = { owed: 1, failed: 0, pending: 1 }
     assert.deepEqual(
       [...rows],
@@ -183,7 +186,8 @@ describe('charts in the views of ranks', () => {
       select id, ${SLOT}, '2026-03-11 00:00+00', 1, 1200, array(select id from project) from target`
     await list.sql`update task set state = 'failed', problem = 'why'`
     const gaps = await list.sql`select function, gap, reason from (
-        select target_id, gap, reason from ranking_slot union all select target_id, gap, reason from app_slot) s
+        select target_id, gap, reason from ranking_slot union all select target_id, gap, reason
+          from app_slot) s
       join target t on t.id = s.target_id order by 1`
     assert.deepEqual(
       [...gaps],

@@ -1,4 +1,7 @@
-/** Two times of a project are compared like for like: over the lists that both have measured, however they came and went. */
+/**
+ * Two times of a project are compared like for like: over the lists that both have measured, however they
+ * came and went.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
@@ -19,8 +22,10 @@ const slotOf = (day: number, hour = 0) => `2026-03-0${day} ${String(hour).padSta
 async function compare(slot: string, fields: { back?: string; tag?: string; targets?: number[] } = {}) {
   const { back = '24 hours', tag = null, targets = null } = fields
   const rows = await list.sql<{ line: string }[]>`
-    select concat_ws(' ', t.subject, to_char(c.slot, 'DD HH24'), case when c.app is null then c.is_compared::text
-      else c.app_id || ' ' || coalesce(c.rank_before::text, '-') || '→' || coalesce(c.rank::text, '-') || ' ' || c.change end) as line
+    select concat_ws(' ', t.subject, to_char(c.slot, 'DD HH24'), case when c.app is null
+      then c.is_compared::text
+      else c.app_id || ' ' || coalesce(c.rank_before::text, '-') || '→' || coalesce(c.rank::text, '-') || ' '
+        || c.change end) as line
     from rank_comparison('fitness', ${slot}, ${back}::interval, in_tag => ${tag}, in_targets => ${targets}) c
     join target t on t.id = c.target_id
     order by 1`
@@ -51,7 +56,8 @@ test('a list is compared where both times were measured whole, and an app where 
   assert.deepEqual(await compare(slotOf(2), { targets: [target?.id] }), both)
   // Of the whole list and of the app: weight × weight(rank), where both were measured whole.
   const worths = await list.sql`
-    select app_id, round(sum(worth)::numeric, 2) as worth, round(sum(worth_before)::numeric, 2) as worth_before
+    select app_id, round(sum(worth)::numeric, 2) as worth,
+      round(sum(worth_before)::numeric, 2) as worth_before
     from rank_comparison('fitness', ${slotOf(2)}) group by 1 order by 1`
   assert.deepEqual(
     [...worths],

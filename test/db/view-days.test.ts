@@ -1,4 +1,7 @@
-/** Ranks by the days of a project, and what they add up to: nothing that was not measured counts for or against an app. */
+/**
+ * Ranks by the days of a project, and what they add up to: nothing that was not measured counts for or
+ * against an app.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -110,7 +113,8 @@ describe('rank_daily', () => {
     await list.sql`delete from app_watch where app_id = '1002'`
     await list.setNow('2026-03-12 13:00+00')
     const rows = await list.sql`
-      select to_char(day, 'DD') || ' ' || app_id as text from rank_daily('fitness', '2026-03-11', '2026-03-12') order by 1`
+      select to_char(day, 'DD') || ' ' || app_id as text
+        from rank_daily('fitness', '2026-03-11', '2026-03-12') order by 1`
     assert.deepEqual(
       rows.map(({ text }) => text),
       ['11 1001', '11 1002', '12 1001'],
@@ -167,52 +171,60 @@ describe('visibility', () => {
     )
   })
 
-  test('adds up the ranks of the days: of both stores, of an app that left, and of lists that could be read in part', async () => {
-    for (const app_id of ['1001', '1002', '1003']) await list.addApp({ app_id })
-    await list.addApp({ store: 'android_store', app_id: 'com.acme.yoga' })
-    await list.addKeyword({ weight: 3, every: '12 hours' })
-    for (const keyword of ['zen', 'calm']) await list.addKeyword({ keyword })
-    await list.addKeyword({ store: 'android_store', keyword: 'chess' })
-    const slot = (day: number, hour = '00') => `2026-03-${day} ${hour}:00+00`
-    await list.capture('yoga', slot(10, '12'), ['1002', '1001'])
-    await list.capture('yoga', slot(11), ['1002', '7', '1003'], { reason: 'One item could not be read.' })
-    await list.capture('yoga', slot(11, '12'), ['7', '1001'], { reason: 'One item could not be read.' })
-    await list.capture('zen', slot(10), ['7', '8', '1002'])
-    await list.capture('zen', slot(11), ['1001', '1003'])
-    await list.leaveGap('calm', slot(10), 'failed')
-    await list.capture('calm', slot(11), ['1002'], { reason: 'One item could not be read.' })
-    await list.capture('chess', slot(11), ['com.other', 'com.acme.yoga'])
-    await list.setNow('2026-03-11 06:00+00')
-    await list.sql`delete from app_watch where app_id = '1002'`
-    await list.setNow('2026-03-11 13:00+00')
-    const summed = await list.sql`
+  test(
+    'adds up the ranks of the days: of both stores, of an app that left, and of lists that could be read ' +
+      'in part',
+    async () => {
+      for (const app_id of ['1001', '1002', '1003']) await list.addApp({ app_id })
+      await list.addApp({ store: 'android_store', app_id: 'com.acme.yoga' })
+      await list.addKeyword({ weight: 3, every: '12 hours' })
+      for (const keyword of ['zen', 'calm']) await list.addKeyword({ keyword })
+      await list.addKeyword({ store: 'android_store', keyword: 'chess' })
+      const slot = (day: number, hour = '00') => `2026-03-${day} ${hour}:00+00`
+      await list.capture('yoga', slot(10, '12'), ['1002', '1001'])
+      await list.capture('yoga', slot(11), ['1002', '7', '1003'], { reason: 'One item could not be read.' })
+      await list.capture('yoga', slot(11, '12'), ['7', '1001'], { reason: 'One item could not be read.' })
+      await list.capture('zen', slot(10), ['7', '8', '1002'])
+      await list.capture('zen', slot(11), ['1001', '1003'])
+      await list.leaveGap('calm', slot(10), 'failed')
+      await list.capture('calm', slot(11), ['1002'], { reason: 'One item could not be read.' })
+      await list.capture('chess', slot(11), ['com.other', 'com.acme.yoga'])
+      await list.setNow('2026-03-11 06:00+00')
+      await list.sql`delete from app_watch where app_id = '1002'`
+      await list.setNow('2026-03-11 13:00+00')
+      const summed = await list.sql`
       select day, store, app_id,
-        (100 * coalesce(sum(weight / rank), 0) / nullif(sum(weight) filter (where is_measured), 0))::numeric::float8 as visibility,
-        count(*)::integer as due, count(*) filter (where is_measured)::integer as measured, count(rank)::integer as ranked,
-        count(*) filter (where rank = 1)::integer as top_1, count(*) filter (where rank <= 3)::integer as top_3,
+        (100 * coalesce(sum(weight / rank), 0) / nullif(sum(weight)
+          filter (where is_measured), 0))::numeric::float8 as visibility,
+        count(*)::integer as due, count(*) filter (where is_measured)::integer as measured,
+          count(rank)::integer as ranked,
+        count(*) filter (where rank = 1)::integer as top_1, count(*)
+          filter (where rank <= 3)::integer as top_3,
         count(*) filter (where is_measured and rank is null)::integer as beyond, min(rank) as best_rank,
         avg(rank)::float8 as average_rank
-      from (select *, outcome in ('ranked', 'not_in_top') as is_measured from rank_daily('fitness', '2026-03-10', '2026-03-11')) r
+      from (select *, outcome in ('ranked', 'not_in_top') as is_measured
+        from rank_daily('fitness', '2026-03-10', '2026-03-11')) r
       group by 1, 2, 3 order by 1, 2, 3`
-    const rows = await list.sql`
+      const rows = await list.sql`
       select day, store, app_id, visibility::float8, due, measured, ranked, top_1, top_3, beyond, best_rank,
         average_rank::float8
       from visibility('fitness', '2026-03-10', '2026-03-11', in_enough => 0) order by 1, 2, 3`
-    assert.deepEqual([...rows], [...summed])
-    assert.deepEqual(
-      rows.map(({ app_id, due, measured, ranked }) => [app_id, due, measured, ranked].join(' ')),
-      [
-        'com.acme.yoga 1 0 0',
-        '1001 3 2 1',
-        '1002 3 2 2',
-        '1003 3 2 0',
-        'com.acme.yoga 1 1 1',
-        '1001 3 2 2',
-        '1002 2 2 1',
-        '1003 3 1 1',
-      ],
-    )
-  })
+      assert.deepEqual([...rows], [...summed])
+      assert.deepEqual(
+        rows.map(({ app_id, due, measured, ranked }) => [app_id, due, measured, ranked].join(' ')),
+        [
+          'com.acme.yoga 1 0 0',
+          '1001 3 2 1',
+          '1002 3 2 2',
+          '1003 3 2 0',
+          'com.acme.yoga 1 1 1',
+          '1001 3 2 2',
+          '1002 2 2 1',
+          '1003 3 1 1',
+        ],
+      )
+    },
+  )
 
   test('is what the measured keywords alone make of it, however many gaps stand beside them', async () => {
     const rank = fc.option(fc.integer({ min: 1, max: 5 }))
@@ -235,7 +247,8 @@ describe('visibility', () => {
           }
           // A gap `missed` belongs to a slot that is over.
           await list.setNow('2026-03-11 00:00+00')
-          await list.sql`update watch_period set ended_at = storerank_now(), last_slot = '2026-03-10 00:00+00'`
+          await list.sql`update watch_period set ended_at = storerank_now(),
+            last_slot = '2026-03-10 00:00+00'`
           await list.sql`update watch_period set ended_at = null, last_slot = null where kind = 'app'`
           const [row] = await visibility(list.sql`, in_enough => 0`)
           const sum = ranks.reduce((total: number, place) => total + (place === null ? 0 : 100 / place), 0)
@@ -303,7 +316,8 @@ describe('share of voice', () => {
     await list.addApp()
     await list.addKeyword({ depth: 200 })
     await captureAt('yoga', '2026-03-10 00:00+00', 2)
-    await list.sql`update ranking set app_ids = array_append(array[0], app_ids[2]) || array_fill(0, array[120])`
+    await list.sql`update ranking set app_ids = array_append(array[0], app_ids[2])
+      || array_fill(0, array[120])`
     assert.deepEqual(await shares(), ['1001 own 100', 'rest 0'])
   })
 })

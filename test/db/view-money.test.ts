@@ -1,4 +1,7 @@
-/** What views say of money, ratings and events, against cases that were computed by hand; and their prices against those of the client. */
+/**
+ * What views say of money, ratings and events, against cases that were computed by hand; and their prices
+ * against those of the client.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { FUNCTION_RULES, type FunctionRule } from '../../src/service/functions.ts'
@@ -73,7 +76,8 @@ describe('spend_daily', () => {
   })
 
   test('has the days of the time zone of the project', async () => {
-    await list.sql`insert into project (name, timezone) values ('fitness', 'Pacific/Kiritimati'), ('wellness', 'UTC')`
+    await list.sql`insert into project (name, timezone) values ('fitness', 'Pacific/Kiritimati'),
+      ('wellness', 'UTC')`
     await list.addKeyword()
     await charge({ micros: 1, id: 'a', at: AT })
     await charge({ project: 'wellness', micros: 1, id: 'b', at: AT })
@@ -92,7 +96,8 @@ describe('spend_daily', () => {
 
 describe('unit_price', () => {
   const readPrices = () => list.sql<{ key: string; results: number; micros: number }[]>`
-    select concat_ws(' ', store, function, priority) as key, unit_results as results, unit_micros as micros from unit_price order by 1`
+    select concat_ws(' ', store, function, priority) as key, unit_results as results, unit_micros as micros
+      from unit_price order by 1`
 
   test('has the billing units and prices of the client, at priority 2 twice as dear', async () => {
     const expected = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
@@ -115,9 +120,11 @@ describe('unit_price', () => {
       { function: 'app_searches', normalMicros: 1500, highMicros: 2000 },
       { function: 'app_info', normalMicros: 100, highMicros: 5000 },
     ]
-    await list.sql`insert into account_usage (login, prices) values ('a@example.com', ${list.sql.json(prices)})`
+    await list.sql`insert into account_usage (login, prices)
+      values ('a@example.com', ${list.sql.json(prices)})`
     await list.sql`
-      insert into charged_price (store, function, priority, unit_micros) values ('android_store', 'app_searches', 1, 1700)`
+      insert into charged_price (store, function, priority, unit_micros)
+        values ('android_store', 'app_searches', 1, 1700)`
     const micros = new Map((await readPrices()).map((row) => [row.key, row.micros]))
     assert.equal(micros.get('ios_store app_searches 1'), 1500)
     assert.equal(micros.get('ios_store app_searches 2'), 3000)
@@ -132,7 +139,8 @@ describe('watch_cost_at', () => {
   /** `subject monthly now`, in dollars. */
   const readCosts = async (every: string | null, depth: number | null) => {
     const rows = await list.sql<{ text: string }[]>`
-      select concat_ws(' ', coalesce(keyword, app_id), trim_scale(round(monthly_usd, 6)), trim_scale(round(monthly_usd_now, 6))) as text
+      select concat_ws(' ', coalesce(keyword, app_id), trim_scale(round(monthly_usd, 6)),
+        trim_scale(round(monthly_usd_now, 6))) as text
       from watch_cost_at('fitness', ${every}::interval, ${depth}) order by 1`
     return rows.map(({ text }) => text)
   }
@@ -163,7 +171,8 @@ describe('watch_cost_at', () => {
 
 describe('money in a range of days of the project', () => {
   beforeEach(async () => {
-    await list.sql`insert into project (name, timezone) values ('fitness', 'America/New_York'), ('learning', 'UTC')`
+    await list.sql`insert into project (name, timezone) values ('fitness', 'America/New_York'),
+      ('learning', 'UTC')`
     await list.addKeyword({ tags: ['brand'] })
     await list.addKeyword({ keyword: 'chess' })
     await list.addKeyword({ project: 'learning' })
@@ -181,7 +190,8 @@ describe('money in a range of days of the project', () => {
     await charge({ micros: 2400, subject: 'chess', id: 'f', at: '2026-03-03 12:00+00' })
     await charge({ micros: 700, project: 'learning', id: 'g', at: '2026-03-03 12:00+00' })
     const rows = await list.sql`
-      select keyword, tags, tasks, spent_usd::text as spent, charged_usd::text as charged, refunded_usd::text as refunded,
+      select keyword, tags, tasks, spent_usd::text as spent, charged_usd::text as charged,
+        refunded_usd::text as refunded,
         duplicate_usd::text as duplicate, adjusted_usd::text as adjusted
       from spend_by_target('fitness', '2026-03-02', '2026-03-04') order by keyword`
     assert.deepEqual(
@@ -247,7 +257,8 @@ describe('of the page of an app', () => {
       reviews_count: 14,
     })
     const rows = await list.sql<{ text: string }[]>`
-      select concat_ws(' ', to_char(day, 'DD'), label, rating, coalesce(rating_change::text, '-'), votes_count,
+      select concat_ws(' ', to_char(day, 'DD'), label, rating, coalesce(rating_change::text, '-'),
+        votes_count,
         coalesce(votes_change::text, '-'), reviews_count, coalesce(reviews_change::text, '-')) as text
       from ratings_daily('fitness', '2026-03-10', '2026-03-14') order by day`
     assert.deepEqual(
@@ -271,9 +282,11 @@ describe('of the page of an app', () => {
     await list.setNow('2026-03-14 13:00+00')
     const { count } = await list.sql`
       insert into app_snapshot (target_id, slot, captured_at, found, version)
-      select t.id, s.slot, s.captured_at, s.found, s.version from app_snapshot s, target t where t.location_code = 2276`
+      select t.id, s.slot, s.captured_at, s.found, s.version from app_snapshot s, target t
+        where t.location_code = 2276`
     assert.equal(count, 3)
-    await list.sql`insert into annotation (project, day, app_id, text) values ('fitness', '2026-03-11', '1001', 'Campaign'),
+    await list.sql`insert into annotation (project, day, app_id, text)
+      values ('fitness', '2026-03-11', '1001', 'Campaign'),
       ('fitness', '2026-03-13', null, 'Outage')`
     const rows = await list.sql<{ text: string }[]>`
       select concat_ws(' ', to_char(day, 'DD'), kind, coalesce(label, 'all'), text) as text

@@ -1,4 +1,7 @@
-/** Questions read the partitions and pages they need, with and without planner statistics: plans are looked at, and no clock. */
+/**
+ * Questions read the partitions and pages they need, with and without planner statistics: plans are looked
+ * at, and no clock.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { analyzeGrownTables } from '../../src/db/analyze.ts'
@@ -51,7 +54,10 @@ async function explain(
   }
 }
 
-/** Months that a day of the last ones may be of, in whichever time zone, with the days beside it; and those to come, which are empty. */
+/**
+ * Months that a day of the last ones may be of, in whichever time zone, with the days beside it; and those to
+ * come, which are empty.
+ */
 async function partitionsOf(days: number): Promise<string[]> {
   const rows = await db.sql<{ name: string }[]>`
     select distinct 'ranking_' || to_char(now()::date - n, 'YYYYMM') as name
@@ -72,17 +78,22 @@ for (const statistics of [false, true]) {
     })
 
     for (const { name, query } of QUESTIONS) {
-      test(`the question "${name}" reads its own partitions, and joins nothing row by row with all of another`, async () => {
-        const { partitions, rowsRead } = await explain(query)
-        const days = daysOf(name)
-        const allowed = days === null ? partitions : await partitionsOf(days)
-        assert.deepEqual(
-          partitions.filter((partition) => !allowed.includes(partition)),
-          [],
-        )
-        // As many as there are ranks of watched apps against each other in the whole history; a join that goes wrong makes millions.
-        assert.ok(rowsRead <= KEYWORDS * DAYS * 12, String(rowsRead))
-      })
+      test(
+        `the question "${name}" reads its own partitions, and joins nothing row by row with all of ` +
+          'another',
+        async () => {
+          const { partitions, rowsRead } = await explain(query)
+          const days = daysOf(name)
+          const allowed = days === null ? partitions : await partitionsOf(days)
+          assert.deepEqual(
+            partitions.filter((partition) => !allowed.includes(partition)),
+            [],
+          )
+          // As many as there are ranks of watched apps against each other in the whole history; a join that
+          // goes wrong makes millions.
+          assert.ok(rowsRead <= KEYWORDS * DAYS * 12, String(rowsRead))
+        },
+      )
     }
 
     test('one app and keyword reads its own rows alone', async () => {
@@ -107,7 +118,8 @@ for (const statistics of [false, true]) {
 
     test('what is pending is found without the tasks that have ended', async () => {
       const { pages } = await explain(`select * from pending_slot where project = 'bench'`)
-      // Of each keyword the open tasks, which are none, and its row of the history, which is none either; its tasks of 90 days are in 90 pages.
+      // Of each keyword the open tasks, which are none, and its row of the history, which is none either; its
+      // tasks of 90 days are in 90 pages.
       assert.ok(pages < KEYWORDS * 12 + 200, String(pages))
     })
 
@@ -128,7 +140,8 @@ test('one keyword of a thousand is found without the others, also where there ar
     const { pages: without } = await explain(query, largeDb)
     assert.ok((await analyzeGrownTables(largeDb)) > 0)
     const { pages: withThem } = await explain(query, largeDb)
-    // The periods of the project are in thirty pages; its targets, looked up one after the other, would be three thousand.
+    // The periods of the project are in thirty pages; its targets, looked up one after the other, would be
+    // three thousand.
     assert.ok(without < 100 && withThem < 100, `${without} and ${withThem}`)
   } finally {
     await largeDb.close()

@@ -1,4 +1,7 @@
-/** What is wrong with watches is found, however many there are in order: `status` asks for it, and each run and plan. */
+/**
+ * What is wrong with watches is found, however many there are in order: `status` asks for it, and each run
+ * and plan.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
@@ -22,12 +25,16 @@ before(async () => {
 })
 after(() => list.drop())
 
-/** Keywords in twenty places, by code and by name, half of them shared by two projects, and measured yesterday. */
+/**
+ * Keywords in twenty places, by code and by name, half of them shared by two projects, and measured
+ * yesterday.
+ */
 async function addHealthy(from: number, to: number): Promise<void> {
   const { sql } = list
   await sql`
     insert into keyword_watch (project, store, keyword, location_code, location_name, language_code)
-    select 'project ' || n % 5, 'ios_store', 'keyword ' || n / 2, case n / 2 % 2 when 0 then 2801 + n / 2 % 20 end,
+    select 'project ' || n % 5, 'ios_store', 'keyword ' || n / 2, case n / 2 % 2 when 0
+      then 2801 + n / 2 % 20 end,
       case n / 2 % 2 when 1 then 'Place ' || 1 + n / 2 % 20 end, case n / 2 % 3 when 0 then 'de' else 'en' end
     from generate_series(${from}::int, ${to}::int) n`
   await sql`
@@ -35,7 +42,9 @@ async function addHealthy(from: number, to: number): Promise<void> {
     select id, '2026-03-09 00:00+00', '2026-03-09 00:10+00', '{}' from target on conflict do nothing`
 }
 
-/** One of each: a place that has gone, a language, a twin, another spelling, a failed measurement, a budget. */
+/**
+ * One of each: a place that has gone, a language, a twin, another spelling, a failed measurement, a budget.
+ */
 async function addTrouble(): Promise<void> {
   const { sql } = list
   await sql`insert into language values ('ios_store', 'fr', 'French')`
@@ -60,7 +69,8 @@ async function addTrouble(): Promise<void> {
   await list.leaveGap('failed', '2026-03-09 00:00+00', 'failed', 'No Such Place.')
   await sql`
     insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at, askers)
-    select id, '2026-03-10 00:00+00', '2026-03-11 00:00+00', 'project_budget', 1200, 1, '-infinity', 1 from target where subject = 'dear'`
+    select id, '2026-03-10 00:00+00', '2026-03-11 00:00+00', 'project_budget', 1200, 1, '-infinity', 1
+      from target where subject = 'dear'`
   await sql`delete from location where code = 2850`
   await sql`delete from language where code = 'fr'`
 }
@@ -108,30 +118,37 @@ test('ten times as many watches in order are not ten times as much to read, with
   )
 })
 
-test('a watch that another one keeps from being followed is forgotten when it is gone, corrected or followed itself', async () => {
-  const { sql } = list
-  const twins = async () => (await sql`select from watch_twin`).count
-  const add = () =>
-    list.addKeyword({
-      project: 'project 2',
-      keyword: 'again',
-      location_code: null,
-      location_name: 'Place 5',
-    })
-  await sql`delete from keyword_watch where keyword = 'twice'`
-  assert.equal(await twins(), 0)
-  const first = await list.addKeyword({ project: 'project 2', keyword: 'again', location_code: 2805 })
-  const second = await add()
-  assert.equal(await twins(), 1)
-  await sql`update keyword_watch set language_code = 'de' where id = ${second}`
-  assert.equal(await twins(), 0)
-  await sql`update keyword_watch set language_code = 'en' where id = ${second}`
-  assert.equal(await twins(), 1)
-  assert.equal(await twins(), 1)
-  await sql`delete from keyword_watch where id = ${first}`
-  assert.equal(await twins(), 0)
-  assert.equal((await sql`select from watch_period where watch_id = ${second} and ended_at is null`).count, 1)
-})
+test(
+  'a watch that another one keeps from being followed is forgotten when it is gone, corrected or ' +
+    'followed itself',
+  async () => {
+    const { sql } = list
+    const twins = async () => (await sql`select from watch_twin`).count
+    const add = () =>
+      list.addKeyword({
+        project: 'project 2',
+        keyword: 'again',
+        location_code: null,
+        location_name: 'Place 5',
+      })
+    await sql`delete from keyword_watch where keyword = 'twice'`
+    assert.equal(await twins(), 0)
+    const first = await list.addKeyword({ project: 'project 2', keyword: 'again', location_code: 2805 })
+    const second = await add()
+    assert.equal(await twins(), 1)
+    await sql`update keyword_watch set language_code = 'de' where id = ${second}`
+    assert.equal(await twins(), 0)
+    await sql`update keyword_watch set language_code = 'en' where id = ${second}`
+    assert.equal(await twins(), 1)
+    assert.equal(await twins(), 1)
+    await sql`delete from keyword_watch where id = ${first}`
+    assert.equal(await twins(), 0)
+    assert.equal(
+      (await sql`select from watch_period where watch_id = ${second} and ended_at is null`).count,
+      1,
+    )
+  },
+)
 
 test('spellings are told whichever came first, in one statement or in several, and while both are followed', async () => {
   const { sql } = list

@@ -112,13 +112,15 @@ describe('the views of trouble', () => {
       for (const [code, meant] of Object.entries(nearest)) {
         await list.sql`truncate language`
         await list.addKeyword({ keyword: code, language_code: code })
-        await list.sql`insert into language values ('ios_store', 'de', 'German'), ('ios_store', 'en', 'English')`
+        await list.sql`insert into language values ('ios_store', 'de', 'German'),
+          ('ios_store', 'en', 'English')`
         const row = (await problems()).find(
           (each) => each.subject === code && each.problem === 'language_unknown',
         )
         assert.equal(
           row?.message,
-          `ios_store has no language with the code "${code}". Did you mean ${meant}? Correct language_code; the table language has them all.`,
+          `ios_store has no language with the code "${code}". Did you mean ${meant}? Correct ` +
+            'language_code; the table language has them all.',
         )
       }
     })
@@ -142,7 +144,8 @@ describe('the views of trouble', () => {
         subject: 'topselling_free',
         problem: 'category_unknown',
         message:
-          'android_store has no category called "game_puzle". Did you mean "game_puzzle"? Correct category, or leave it out for all of the collection; the table category has them all.',
+          'android_store has no category called "game_puzle". Did you mean "game_puzzle"? Correct ' +
+          'category, or leave it out for all of the collection; the table category has them all.',
       })
       await list.sql`delete from category`
       await list.sql`update chart_watch set category = 'xyz'`
@@ -158,8 +161,10 @@ describe('the views of trouble', () => {
       await list.sql`insert into language values ('android_store', 'en', 'English')`
       const first = await list.addChart({ category: 'game' })
       await list.leaveGap('topselling_free', SLOT, 'failed', 'why')
-      await list.sql`insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at, askers)
-        select id, ${SLOT}, '2026-03-11 00:00+00', 'overall_budget', 2400000, 1, '-infinity', 1 from target where location_code = 2840`
+      await list.sql`insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at,
+        askers)
+        select id, ${SLOT}, '2026-03-11 00:00+00', 'overall_budget', 2400000, 1, '-infinity', 1 from target
+          where location_code = 2840`
       await list.addChart({ category: 'game', location_code: null, location_name: 'united states' })
       await list.addChart({ location_code: null, location_name: 'united states' })
       const rows = await problems()
@@ -202,7 +207,8 @@ describe('the views of trouble', () => {
       const first = await list.addApp({ info: true, reviews: true, location_code: 2840, language_code: 'en' })
       await list.addApp({ info: true, reviews: true, location_name: 'United States', language_code: 'en' })
       assert.deepEqual((await problems()).map(({ message }) => message).sort(), [
-        `Reviews: app_watch ${first} of this project follows the same already: set reviews = false in one of the two.`,
+        `Reviews: app_watch ${first} of this project follows the same already: set reviews = false in ` +
+          'one of the two.',
         `app_watch ${first} of this project follows the same already: set info = false in one of the two.`,
       ])
     })
@@ -224,7 +230,8 @@ describe('the views of trouble', () => {
 
     test('says which budget cut a watch, and which one it can never fit', async () => {
       await list.addKeyword()
-      await list.sql`insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at, askers)
+      await list.sql`insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at,
+        askers)
         select id, ${SLOT}, '2026-03-11 00:00+00', 'project_budget', 1200, 1, '-infinity', 1 from target`
       assert.equal((await problem()).problem, 'money')
       assert.match(

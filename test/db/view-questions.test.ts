@@ -68,7 +68,8 @@ describe('a project asks', () => {
   })
 
   test('for the best, first, average and latest rank, of the whole or by week', async () => {
-    const columns = `keyword, best_rank, to_char(best_day, 'DD'), first_rank, coalesce(latest_rank::text, latest_outcome),
+    const columns = `keyword, best_rank, to_char(best_day, 'DD'), first_rank,
+      coalesce(latest_rank::text, latest_outcome),
       to_char(latest_day, 'DD'), round(average_rank, 2), change, days_ranked, days_measured, days_due`
     assert.deepEqual(
       await ask(
@@ -127,7 +128,8 @@ describe('a project asks', () => {
   test('how own apps stand against each competitor, and who overtook whom on which day', async () => {
     assert.deepEqual(
       await ask(
-        'keyword, own_label, own_rank, competitor_label, competitor_rank, leader, days_ahead, days_behind, overtakes, last_overtake',
+        'keyword, own_label, own_rank, competitor_label, competitor_rank, leader, days_ahead, ' +
+          'days_behind, overtakes, last_overtake',
         `head_to_head(${range()})`,
       ),
       [

@@ -105,7 +105,8 @@ describe('the views of ranks', () => {
     await list.addKeyword()
     await list.addApp()
     await list.sql`insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers)
-      select id, '2026-03-10 00:00+00', '2026-03-11 00:00+00', 'posted', 1, 1200, array(select id from project) from target`
+      select id, '2026-03-10 00:00+00', '2026-03-11 00:00+00', 'posted', 1, 1200,
+        array(select id from project) from target`
     await list.setNow('2026-03-12 13:00+00')
     await close()
     await list.leaveGap('yoga', '2026-03-11 00:00+00', 'missed')
@@ -305,8 +306,10 @@ describe('the views of ranks', () => {
     await list.leaveGap('yoga', '2026-03-11 06:00+00', 'budget')
     await list.describeApp('1001', '2026-03-10 00:00+00', {})
     const rows = await list.sql`
-      select to_char(day, 'MM-DD') as day, function, owed, captured, failed, budget, missed, html_only, pending,
-        captured_share::float8 from coverage('fitness', '2026-03-10', '2026-03-11') order by day, function desc`
+      select to_char(day, 'MM-DD') as day, function, owed, captured, failed, budget, missed, html_only,
+        pending,
+        captured_share::float8 from coverage('fitness', '2026-03-10', '2026-03-11')
+          order by day, function desc`
     const none = { failed: 0, budget: 0, missed: 0, html_only: 0, pending: 0 }
     const searches = { function: 'app_searches', captured: 1, captured_share: 0.5 }
     assert.deepEqual(
@@ -371,7 +374,8 @@ describe('the views of ranks', () => {
 
     test('opens only its partitions, through every view of ranks', async () => {
       for (const view of ['rank_history', 'ranked_apps']) {
-        const query = `select * from ${view} where slot >= '2026-03-02 00:00+00' and slot < '2026-03-20 00:00+00'`
+        const query = `select * from ${view} where slot >= '2026-03-02 00:00+00'
+          and slot < '2026-03-20 00:00+00'`
         assert.deepEqual(await partitionsRead(query), ['ranking_202603'], view)
       }
       assert.equal((await partitionsRead('select * from rank_history')).length, 12)
@@ -379,7 +383,8 @@ describe('the views of ranks', () => {
 
     test('opens only its partitions with the present in it, and under a generic plan', async () => {
       // The partitions of this year, whichever it is when this runs.
-      await list.sql`select ensure_history_partitions(now() - interval '6 months', now() + interval '1 month')`
+      await list.sql`select ensure_history_partitions(now() - interval '6 months',
+        now() + interval '1 month')`
       const open = 'select * from rank_history where slot >= now()'
       assert.ok((await partitionsRead(`${open} - interval '24 hours'`)).length <= 3)
       await list.sql.unsafe(`set plan_cache_mode = force_generic_plan`)

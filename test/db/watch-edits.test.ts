@@ -47,7 +47,8 @@ describe('a watch of an app', () => {
   const askedTwice = () => list.sql`
     select p.project, p.target_id, s.slot, count(*) as periods
     from watch_period p
-    cross join generate_series(${START}::timestamptz - interval '8 days', storerank_now() + interval '8 days', '1 hour') s (slot)
+    cross join generate_series(${START}::timestamptz - interval '8 days', storerank_now() + interval '8 days',
+      '1 hour') s (slot)
     where p.target_id is not null and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, null)
     group by 1, 2, 3 having count(*) > 1`
 
@@ -66,7 +67,8 @@ describe('a watch of an app', () => {
     ) place
     where w.enabled and part.is_asked and place.code is not null and not exists (
       select from watch_period p join target t on t.id = p.target_id
-      where p.ended_at is null and p.project = w.project and t.function = part.function and t.location_code = place.code
+      where p.ended_at is null and p.project = w.project and t.function = part.function
+        and t.location_code = place.code
     )`
 
   test('may be edited in any order', async () => {

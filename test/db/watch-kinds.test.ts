@@ -106,8 +106,8 @@ describe('a watch of an app', () => {
   test('has a period for its ranks and details, and one for its reviews', async () => {
     await list.addApp({ ...PLACE, info: true, reviews: true, reviews_depth: 150 })
     assert.deepEqual(await periods(), ['+ app app_info', '+ reviews app_reviews 150'])
-    const [app] =
-      await list.sql`select count(distinct app) as apps, count(distinct watch_id) as watches from watch_period`
+    const [app] = await list.sql`select count(distinct app) as apps, count(distinct watch_id) as watches
+        from watch_period`
     assert.deepEqual(app, { apps: 1, watches: 1 })
   })
 

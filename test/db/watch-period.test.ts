@@ -18,7 +18,8 @@ describe('a watch over time', () => {
   /** All periods in the order they began, as `every from-to`, open ones without an end. */
   async function periods(): Promise<string[]> {
     const rows = await list.sql<{ text: string }[]>`
-      select format('%s %s %s-%s', project, every, to_char(first_slot, 'MM-DD HH24'), to_char(last_slot, 'MM-DD HH24')) as text
+      select format('%s %s %s-%s', project, every, to_char(first_slot, 'MM-DD HH24'),
+        to_char(last_slot, 'MM-DD HH24')) as text
       from watch_period order by id`
     return rows.map(({ text }) => text)
   }
@@ -95,7 +96,8 @@ describe('a watch over time', () => {
     await list.addKeyword()
     await list.sql`update keyword_watch set keyword = 'pilates'`
     const rows = await list.sql`
-      select t.subject, p.ended_at is null as open from watch_period p join target t on t.id = p.target_id order by p.id`
+      select t.subject, p.ended_at is null as open from watch_period p join target t on t.id = p.target_id
+        order by p.id`
     assert.deepEqual(
       [...rows],
       [
@@ -158,7 +160,8 @@ describe('a watch over time', () => {
     const slots = await list.sql<{ slot: string; owners: number }[]>`
       select to_char(s, 'DD HH24') as slot, count(*) as owners
       from generate_series('2026-03-10'::timestamptz, '2026-03-14', '1 hour') s
-      join watch_period p on is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s, null) group by s order by s`
+      join watch_period p on is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s, null) group by s
+        order by s`
     assert.deepEqual(
       slots.map(({ slot }) => slot),
       ['10 00', '11 00', '11 12', '11 18', '12 00', '12 06', '12 12', '12 18', '13 00', '14 00'],

@@ -1,4 +1,7 @@
-/** Watches have no foreign key to their project: triggers stand in for it, and many statements may write at once. */
+/**
+ * Watches have no foreign key to their project: triggers stand in for it, and many statements may write at
+ * once.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import type postgres from 'postgres'
@@ -28,7 +31,10 @@ async function waitForLocks(count: number): Promise<void> {
   await until(`${count} wait for a lock`, async () => (await waiting()).count === count)
 }
 
-/** Runs both in transactions of their own: the second waits for the end of the first. Returns what becomes of the second. */
+/**
+ * Runs both in transactions of their own: the second waits for the end of the first. Returns what becomes of
+ * the second.
+ */
 async function runBoth(first: string, second: string): Promise<PromiseSettledResult<unknown>> {
   const [one, other] = await Promise.all([sql.reserve(), sql.reserve()])
   try {
@@ -109,37 +115,42 @@ for (const [what, write] of [
   })
 }
 
-test('two statements on the same targets and projects, in opposite orders, wait for each other and never deadlock', async () => {
-  const insert = (project: string, order: string) => `
+test(
+  'two statements on the same targets and projects, in opposite orders, wait for each other and never ' +
+    'deadlock',
+  async () => {
+    const insert = (project: string, order: string) => `
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select '${project}' || n % 7, 'ios_store', 'word ' || n, 2840, 'en'
     from generate_series(1, ${PER_STATEMENT}) n order by n ${order}`
-  const sessions = await Promise.all([sql.reserve(), sql.reserve(), sql.reserve()])
-  const [gate, one, other] = sessions as [postgres.ReservedSql, postgres.ReservedSql, postgres.ReservedSql]
-  try {
-    // Both stand before their first target when the third lets go.
-    await gate.unsafe('begin; lock table target in share mode')
-    const running = [
-      one.unsafe(insert('a', 'asc')).execute(),
-      other.unsafe(insert('b', 'desc')).execute(),
-    ] as const
-    await waitForLocks(2)
-    await gate.unsafe('commit')
-    await Promise.all(running)
-  } finally {
-    await gate.unsafe('rollback')
-    for (const session of sessions) session.release()
-  }
-  const [counts] = await sql`
+    const sessions = await Promise.all([sql.reserve(), sql.reserve(), sql.reserve()])
+    const [gate, one, other] = sessions as [postgres.ReservedSql, postgres.ReservedSql, postgres.ReservedSql]
+    try {
+      // Both stand before their first target when the third lets go.
+      await gate.unsafe('begin; lock table target in share mode')
+      const running = [
+        one.unsafe(insert('a', 'asc')).execute(),
+        other.unsafe(insert('b', 'desc')).execute(),
+      ] as const
+      await waitForLocks(2)
+      await gate.unsafe('commit')
+      await Promise.all(running)
+    } finally {
+      await gate.unsafe('rollback')
+      for (const session of sessions) session.release()
+    }
+    const [counts] = await sql`
     select (select count(*)::int from target where subject like 'word %') as targets,
       (select count(*)::int from watch_period) as periods`
-  assert.deepEqual(counts, { targets: PER_STATEMENT, periods: 2 * PER_STATEMENT })
-})
+    assert.deepEqual(counts, { targets: PER_STATEMENT, periods: 2 * PER_STATEMENT })
+  },
+)
 
 test('a column that must have a value says so in a sentence, whichever it is', async () => {
   await sql.unsafe(WATCH)
   await sql`insert into app_watch (project, store, app_id) values ('quiet', 'ios_store', '1480010017')`
-  await sql`insert into chart_watch (project, collection, location_code, language_code) values ('quiet', 'topgrossing', 2840, 'en')`
+  await sql`insert into chart_watch (project, collection, location_code, language_code)
+    values ('quiet', 'topgrossing', 2840, 'en')`
   const columns = await sql<{ table: string; column: string }[]>`
     select c.relname::text as table, a.attname::text as column from pg_class c
     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and a.attnotnull and a.attidentity <> 'a'
@@ -160,8 +171,10 @@ test('a column that must have a value says so in a sentence, whichever it is', a
 
 test('what is null in a new row gets its default, the number of the row too', async () => {
   const [row] = await sql`
-    insert into keyword_watch (id, project, store, keyword, location_code, language_code, every, weight, tags, created_at)
+    insert into keyword_watch (id, project, store, keyword, location_code, language_code, every, weight, tags,
+      created_at)
     values (null, 'quiet', 'ios_store', ' yoga', 2840, 'en', null, null, null, null)
-    returning id is not null as "hasId", keyword, every, weight, tags, created_at = storerank_now() as "isNow"`
+    returning id is not null as "hasId", keyword, every, weight, tags,
+      created_at = storerank_now() as "isNow"`
   assert.deepEqual(row, { hasId: true, keyword: 'yoga', every: '1 day', weight: 1, tags: [], isNow: true })
 })

@@ -1,4 +1,7 @@
-/** Whatever one statement does to many watches at once, the periods are those that its rows ask for, and no slot is owed twice. */
+/**
+ * Whatever one statement does to many watches at once, the periods are those that its rows ask for, and no
+ * slot is owed twice.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -8,7 +11,9 @@ import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 const START = '2026-03-10T13:00:00Z'
 const COLUMNS =
   'project, store, keyword, location_code, location_name, language_code, every, priority, enabled'
-const UNIQUE = `project, store, subject_key(keyword), coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"), language_code`
+const UNIQUE =
+  `project, store, subject_key(keyword), coalesce(location_code, 0), lower(coalesce(location_name, '') ` +
+  'collate "C"), language_code'
 
 /** The same place by its code and by its name: two rows of a project that ask for one target. */
 const row = fc
@@ -22,7 +27,8 @@ const row = fc
   )
   .map(
     ([project, keyword, place, every, priority, enabled]) =>
-      `('${project}', 'ios_store', '${keyword}', ${place}, 'en', interval '${every}', ${priority}, ${enabled})`,
+      `('${project}', 'ios_store', '${keyword}', ${place}, 'en', interval '${every}', ${priority}, ` +
+      `${enabled})`,
   )
 const rows = fc.array(row, { minLength: 1, maxLength: 6 })
 /** Some of the rows, however many there are. */
@@ -38,10 +44,10 @@ const statement = fc.oneof(
   {
     weight: 3,
     arbitrary: rows.map(
-      (
-        all,
-      ) => `insert into keyword_watch (${COLUMNS}) select distinct on (${UNIQUE}) * from (values ${all}) v (${COLUMNS})
-        on conflict (${UNIQUE}) do update set (every, priority, enabled) = (excluded.every, excluded.priority, excluded.enabled)`,
+      (all) => `insert into keyword_watch (${COLUMNS}) select distinct on (${UNIQUE}) *
+        from (values ${all}) v (${COLUMNS})
+        on conflict (${UNIQUE}) do update set (every, priority, enabled)
+          = (excluded.every, excluded.priority, excluded.enabled)`,
     ),
   },
   {
@@ -68,18 +74,21 @@ const statement = fc.oneof(
     weight: 1,
     arbitrary: rows.map(
       (all) => `merge into keyword_watch w using (
-          select distinct on (project, keyword) * from (values ${all}) v (${COLUMNS}) where location_code = 2840
+          select distinct on (project, keyword) * from (values ${all}) v (${COLUMNS})
+            where location_code = 2840
         ) v on w.project = v.project and w.keyword = v.keyword and w.location_code = v.location_code
         when matched and v.enabled then update set every = v.every
         when matched then delete
         when not matched then insert (${COLUMNS})
-          values (v.project, v.store, v.keyword, v.location_code, null, v.language_code, v.every, v.priority, v.enabled)`,
+          values (v.project, v.store, v.keyword, v.location_code, null, v.language_code, v.every, v.priority,
+            v.enabled)`,
     ),
   },
   fc.constantFrom(
     'truncate keyword_watch',
     "update project set enabled = not enabled where name = 'wellness'",
-    "with gone as (delete from keyword_watch where id % 2 = 0) update keyword_watch set every = '1 hour' where id % 2 = 1",
+    "with gone as (delete from keyword_watch where id % 2 = 0) update keyword_watch set every = '1 " +
+      "hour' where id % 2 = 1",
   ),
 )
 const step = fc.record({
@@ -130,12 +139,14 @@ describe('a statement on many watches', () => {
     await list.setNow(START)
     const insert = (from: number) => sql`
       insert into keyword_watch (project, store, keyword, location_code, location_name, language_code)
-      select 'fitness', 'ios_store', 'word ' || n / 2, case n % 2 when 0 then 2840 end, case n % 2 when 1 then 'united states' end, 'en'
+      select 'fitness', 'ios_store', 'word ' || n / 2, case n % 2 when 0 then 2840 end, case n % 2 when 1
+        then 'united states' end, 'en'
       from generate_series(${from}::int, ${from}::int + 1399) n`
     await insert(0)
     const open = await readOpen(sql)
     assert.equal(open.size, 700)
-    await sql`update keyword_watch set priority = 2, every = case when id % 4 = 0 then interval '6 hours' else every end`
+    await sql`update keyword_watch set priority = 2, every = case when id % 4 = 0 then interval '6 hours'
+      else every end`
     await assertRight(sql, open)
     await sql`update keyword_watch set keyword = 'other ' || keyword where id % 2 = 0`
     await insert(1_400)
@@ -155,7 +166,8 @@ describe('a statement on many watches', () => {
     // Nothing is analyzed, and the session has made its plans while the tables were small.
     const insert = (from: number, to: number) => sql`
       insert into keyword_watch (project, store, keyword, location_code, language_code)
-      select 'fitness', 'ios_store', 'word ' || n, 2840, 'en' from generate_series(${from}::int, ${to}::int) n`
+      select 'fitness', 'ios_store', 'word ' || n, 2840, 'en'
+        from generate_series(${from}::int, ${to}::int) n`
     await insert(1, 1)
     await insert(2, 3_000)
     const before = await readRows(sql)
@@ -188,7 +200,8 @@ interface Open {
 /** The open periods by their watch. */
 async function readOpen(sql: postgres.Sql): Promise<Map<number, Open>> {
   const found = await sql<{ watch: number; period: number; asks: string }[]>`
-    select watch_id as watch, id as period, concat_ws(' ', project, target_id, every) as asks from watch_period where ended_at is null`
+    select watch_id as watch, id as period, concat_ws(' ', project, target_id, every) as asks
+      from watch_period where ended_at is null`
   return new Map(found.map(({ watch, period, asks }) => [watch, { period, asks }]))
 }
 
@@ -198,10 +211,12 @@ async function unmeasured(sql: postgres.Sql): Promise<unknown[]> {
     ...(await sql`
       select w.id from keyword_watch w
       join project pr on pr.name = w.project
-      join location l on l.store = w.store and (l.code = w.location_code or lower(l.name) = lower(w.location_name))
+      join location l on l.store = w.store and (l.code = w.location_code
+        or lower(l.name) = lower(w.location_name))
       where w.enabled and pr.enabled and not exists (
         select from watch_period p join target t on t.id = p.target_id
-        where p.ended_at is null and p.project = w.project and t.subject = w.keyword and t.location_code = l.code
+        where p.ended_at is null and p.project = w.project and t.subject = w.keyword
+          and t.location_code = l.code
       )`),
   ]
 }
@@ -212,9 +227,12 @@ async function assertRight(sql: postgres.Sql, earlier: ReadonlyMap<number, Open>
     select p.id, p.watch_id from watch_period p
     join target t on t.id = p.target_id
     left join keyword_watch w on w.id = p.watch_id and w.enabled
-      and (w.project, w.every, w.depth, w.priority, w.html, w.keyword) = (p.project, p.every, p.depth, p.priority, p.html, t.subject)
-    left join location l on l.code = t.location_code and (l.code = w.location_code or lower(l.name) = lower(w.location_name))
-    where p.ended_at is null and (l.code is null or not exists (select from project pr where pr.name = p.project and pr.enabled))`
+      and (w.project, w.every, w.depth, w.priority, w.html, w.keyword)
+        = (p.project, p.every, p.depth, p.priority, p.html, t.subject)
+    left join location l on l.code = t.location_code and (l.code = w.location_code
+      or lower(l.name) = lower(w.location_name))
+    where p.ended_at is null and (l.code is null or not exists (select from project pr
+      where pr.name = p.project and pr.enabled))`
   assert.deepEqual([...wrong], [])
   const twice = await sql`
     select project, target_id from watch_period where ended_at is null group by 1, 2 having count(*) > 1`
@@ -232,7 +250,8 @@ async function assertAskedOnce(sql: postgres.Sql): Promise<void> {
   const askedTwice = await sql`
     select p.project, p.target_id, s.slot
     from watch_period p
-    cross join generate_series(${START}::timestamptz - interval '1 day', storerank_now() + interval '2 days', '1 hour') s (slot)
+    cross join generate_series(${START}::timestamptz - interval '1 day', storerank_now() + interval '2 days',
+      '1 hour') s (slot)
     where is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, null)
     group by 1, 2, 3 having count(*) > 1`.then((found) => [...found])
   assert.deepEqual(askedTwice, [])

@@ -1,4 +1,6 @@
-/** Two watches of a project on one target, written at the same moment: it is followed once, and always by one. */
+/**
+ * Two watches of a project on one target, written at the same moment: it is followed once, and always by one.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'

@@ -12,7 +12,10 @@ import {
 const ANDROID_APP = { store: 'android_store', app_id: 'com.acme.yoga' }
 const PLACE = { location_code: 2840, language_code: 'en' }
 const NO_PLACE = { location_code: null, location_name: null }
-/** A line break, an escape sequence, another control character, a line separator; an override and an isolate of the direction of writing. */
+/**
+ * A line break, an escape sequence, another control character, a line separator; an override and an isolate
+ * of the direction of writing.
+ */
 const CONTROLS = ['a\nb', '\u001b[2Jb', 'a\u009bb', 'a\u2028b', 'a\u202eb', 'a\u2066b']
 
 /** Rules that all tables have, each with rows that break it. */
@@ -222,7 +225,8 @@ describe('a watch that is written', () => {
     await list.sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
       values ('fitness', 'ios_store', 'yoga', 2840, 'en'), ('fitness', 'android_store', 'yoga', 2840, 'en')`
     const rows = await list.sql`
-      select store, depth, every = '1 day' as daily, priority, enabled, tags, location_name from keyword_watch order by id`
+      select store, depth, every = '1 day' as daily, priority, enabled, tags, location_name from keyword_watch
+        order by id`
     const defaults = { daily: true, priority: 1, enabled: true, tags: [], location_name: null }
     assert.deepEqual(
       [...rows],
@@ -248,7 +252,8 @@ describe('a watch that is written', () => {
       reviews_depth: 10_000,
     })
     const parts = await list.sql`
-      select t.store, t.function, p.depth, p.html from watch_period p join target t on t.id = p.target_id order by p.id`
+      select t.store, t.function, p.depth, p.html from watch_period p join target t on t.id = p.target_id
+        order by p.id`
     assert.deepEqual(
       [...parts],
       [
@@ -277,22 +282,27 @@ describe('a watch that is written', () => {
     await list.addChart({ category: 'family', age_rating: 'ages_6_8' })
   })
 
-  test('a chart without a store is one of the android_store; those of both stores are taken by name, and deep', async () => {
-    await list.sql`insert into chart_watch (project, collection, location_code, language_code)
+  test(
+    'a chart without a store is one of the android_store; those of both stores are taken by name, and ' +
+      'deep',
+    async () => {
+      await list.sql`insert into chart_watch (project, collection, location_code, language_code)
       select 'fitness', unnest(chart_collections('android_store')), 2840, 'en'`
-    await list.sql`insert into chart_watch (project, store, collection, category, depth, location_code, language_code)
+      await list.sql`insert into chart_watch (project, store, collection, category, depth, location_code,
+      language_code)
       select 'fitness', 'ios_store', unnest(chart_collections('ios_store')), 'games', 1000, 2840, 'en'`
-    const counts = await list.sql`
+      const counts = await list.sql`
       select t.store, count(*)::int as charts, max(p.depth) as depth
       from watch_period p join target t on t.id = p.target_id where p.kind = 'chart' group by 1 order by 1`
-    assert.deepEqual(
-      [...counts],
-      [
-        { store: 'android_store', charts: 7, depth: 100 },
-        { store: 'ios_store', charts: 6, depth: 1000 },
-      ],
-    )
-  })
+      assert.deepEqual(
+        [...counts],
+        [
+          { store: 'android_store', charts: 7, depth: 100 },
+          { store: 'ios_store', charts: 6, depth: 1000 },
+        ],
+      )
+    },
+  )
 
   test('charts that a store has not are refused in words, and one that is there may still be edited', async () => {
     const refused: [{ collection: string; category?: string }, RegExp][] = [
@@ -365,7 +375,8 @@ describe('a watch that is written', () => {
       insert into project (name, timezone) select zone, zone
       from unnest('{UTC,GMT,Japan,EST5EDT,Etc/GMT-14,America/Port-au-Prince,America/Argentina/Buenos_Aires}'::text[]) zone`
     const refused = await list.sql`
-      select name from pg_timezone_names where name ~ '^[A-Z].*/' and name !~ '[0-9]' and not is_timezone(name)`
+      select name from pg_timezone_names where name ~ '^[A-Z].*/' and name !~ '[0-9]'
+        and not is_timezone(name)`
     assert.deepEqual([...refused], [])
   })
 

@@ -1,6 +1,6 @@
 /**
- * A worker of Citus dies in the middle of a run, and is away for 40 seconds. `TEST_CITUS_STOP` and `TEST_CITUS_START` are commands of a shell that
- * stop one worker at once and start it again.
+ * A worker of Citus dies in the middle of a run, and is away for 40 seconds. `TEST_CITUS_STOP` and
+ * `TEST_CITUS_START` are commands of a shell that stop one worker at once and start it again.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

@@ -63,7 +63,8 @@ describe('a month that is lived through', () => {
     const db = openDatabase(database.url)
     t.after(() => db.close())
     const rows = await db.sql`
-      select to_char(slot, 'MM-DD') as slot, keyword, outcome, to_char(captured_at, 'MM-DD HH24:MI') as at, reason
+      select to_char(slot, 'MM-DD') as slot, keyword, outcome, to_char(captured_at, 'MM-DD HH24:MI') as at,
+        reason
       from rank_history order by 1, 2`
     const measured = (slot: string, keyword: string, outcome: string) => ({
       slot,
@@ -77,7 +78,8 @@ describe('a month that is lived through', () => {
       outcome: 'missed',
       at: null,
       reason:
-        'It was planned, but its slot ended before it could be sent. The service reports a major outage of posting since 2026-02-28 06:00 UTC.',
+        'It was planned, but its slot ended before it could be sent. The service reports a major ' +
+        'outage of posting since 2026-02-28 06:00 UTC.',
     }
     assert.deepEqual(
       [...rows],
@@ -93,7 +95,8 @@ describe('a month that is lived through', () => {
       ],
     )
     const spent = await db.sql`
-      select to_char(day, 'MM-DD') as day, spent_usd::float8 as usd from spend_daily where spent_usd > 0 order by 1`
+      select to_char(day, 'MM-DD') as day, spent_usd::float8 as usd from spend_daily where spent_usd > 0
+        order by 1`
     assert.deepEqual(
       [...spent],
       [

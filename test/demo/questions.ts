@@ -1,4 +1,7 @@
-/** The page docs/questions.md, of which each chapter of the third level is a question, with its query and, below it, the answer of the demo. */
+/**
+ * The page docs/questions.md, of which each chapter of the third level is a question, with its query and,
+ * below it, the answer of the demo.
+ */
 import type postgres from 'postgres'
 
 /** A chapter: what stands up to the end of its query, the query, and the answer that it has now. */

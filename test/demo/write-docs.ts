@@ -1,6 +1,7 @@
 /**
- * `npm run questions`: makes the month of the demo in a folder of its own, and writes what the documentation shows of it: the answers in
- * docs/questions.md and, where there is a browser, the picture docs/report.png. A proof compares the answers.
+ * `npm run questions`: makes the month of the demo in a folder of its own, and writes what the documentation
+ * shows of it: the answers in docs/questions.md and, where there is a browser, the picture docs/report.png. A
+ * proof compares the answers.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'

@@ -59,8 +59,8 @@ test('a dump that is restored has the same rows, and goes on counting where the 
   const [theirs] = await target.sql`insert into keyword_watch ${target.sql(watch)} returning id::int`
   assert.deepEqual(theirs, mine)
   await list.sql`delete from keyword_watch where project = 'new'`
-  const [period] =
-    await target.sql`select count(*)::int as open from watch_period where project = 'new' and ended_at is null`
+  const [period] = await target.sql`select count(*)::int as open from watch_period where project = 'new'
+      and ended_at is null`
   assert.equal(period?.open, 1)
 })
 
@@ -72,8 +72,8 @@ test('what is no whole dump, of other tables, or for a database in use is refuse
       restoreDatabase(target.url, pieces(bytes)),
       (error) => error instanceof ConfigurationError && reason.test(error.message),
     )
-    const [row] =
-      await target.sql`select (select count(*) from project)::int as projects, (select count(*) from ledger)::int as ledgers`
+    const [row] = await target.sql`select (select count(*) from project)::int as projects,
+        (select count(*) from ledger)::int as ledgers`
     assert.deepEqual(row, { projects: 0, ledgers: 1 })
   }
   await refused(Buffer.from(''), /no dump of storerank/)
@@ -104,7 +104,8 @@ test('what is no whole dump, of other tables, or for a database in use is refuse
 /** Pieces that end the session of the restore behind so many bytes. */
 async function* cutAfter(bytes: number, sql: TestDatabase['sql']): AsyncGenerator<Buffer> {
   const sessions = () => sql<{ pid: number }[]>`
-    select pid from pg_stat_activity where datname = current_database() and application_name = 'storerank dump'`
+    select pid from pg_stat_activity where datname = current_database()
+      and application_name = 'storerank dump'`
   let sent = 0
   let isCut = false
   for await (const piece of pieces(file)) {

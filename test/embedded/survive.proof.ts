@@ -1,4 +1,7 @@
-/** What kills, crashes and strange accounts do to the embedded server. How it is attached and left is in `attach.proof.ts`. */
+/**
+ * What kills, crashes and strange accounts do to the embedded server. How it is attached and left is in
+ * `attach.proof.ts`.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +26,10 @@ import {
   until,
 } from '../support/embedded.ts'
 
-/** Its role and password, by which it is known again: the server of another test may have taken its port meanwhile. */
+/**
+ * Its role and password, by which it is known again: the server of another test may have taken its port
+ * meanwhile.
+ */
 function loginOf(url: string): string {
   const { username, password } = new URL(url)
   return `${username}:${password}`
@@ -68,7 +74,8 @@ describe('the embedded server survives', () => {
     assert.deepEqual(await query(next.url, 'select word from kept'), { word: 'still here' })
   })
 
-  test('a lock file whose process number now belongs to another process, or to a dead one that nobody collects', {
+  test('a lock file whose process number now belongs to another process, or to a dead one that nobody ' +
+    'collects', {
     skip: process.platform !== 'linux' && 'only Linux tells what a process works on',
   }, async (t) => {
     const home = await makeHome(t)

@@ -1,4 +1,7 @@
-/** The whole way at the service as it is sold: every kind of watch of both stores, an answer that is lost, a copy that lacks all of it, and equal books. */
+/**
+ * The whole way at the service as it is sold: every kind of watch of both stores, an answer that is lost, a
+ * copy that lacks all of it, and equal books.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
@@ -105,7 +108,8 @@ test('one cycle measures everything though its first answer is lost, and pays fo
     [TARGETS, 0, 0, 0],
   )
   const gaps = await world.db.sql`
-    select gap, reason from ranking where gap is not null union all select gap, reason from app_snapshot where gap is not null`
+    select gap, reason from ranking where gap is not null union all select gap, reason from app_snapshot
+      where gap is not null`
   assert.deepEqual([...gaps], [])
   const [lost] = await world.db.sql`
     select count(*)::int as calls from api_call where kind = 'task_post' and error is not null`
@@ -117,7 +121,8 @@ test('one cycle measures everything though its first answer is lost, and pays fo
 
 test('what was measured stands in the history as that of any service does', async () => {
   const ranked = await world.db.sql`
-    select store, list, keyword, outcome, rank is not null as is_ranked from rank_history order by store, list, keyword`
+    select store, list, keyword, outcome, rank is not null as is_ranked from rank_history
+      order by store, list, keyword`
   assert.deepEqual(
     ranked
       .map(({ store, outcome }) => `${store} ${outcome}`)
@@ -132,7 +137,8 @@ test('what was measured stands in the history as that of any service does', asyn
   )
   assert.ok(apps.every(({ title }) => title !== null))
   const reviews = await world.db.sql`
-    select store, count(helpful_count) > 0 as "saysHelp", count(response) > 0 as "hasAnswers" from app_review group by 1 order by 1`
+    select store, count(helpful_count) > 0 as "saysHelp", count(response) > 0 as "hasAnswers" from app_review
+      group by 1 order by 1`
   assert.deepEqual(
     [...reviews],
     [
@@ -183,6 +189,7 @@ test('a copy that lacks all of it posts nothing, and has equal books once all is
   assert.equal(await readRestoreHold(db.sql), null)
   await assertEqualBooks(db)
   const measured = await db.sql`
-    select t.store, t.function, count(*)::int from task k join target t on t.id = k.target_id group by 1, 2 order by 1, 2`
+    select t.store, t.function, count(*)::int from task k join target t on t.id = k.target_id group by 1, 2
+      order by 1, 2`
   assert.equal(measured.length, 8)
 })

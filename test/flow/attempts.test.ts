@@ -52,7 +52,8 @@ describe('a run while the store fails', () => {
     assert.deepEqual([first.planned, first.waiting], [0, 2])
     assert.equal(
       describeWaiting(first),
-      '2 tasks that the store failed wait for another attempt, the first at 2026-05-04 00:05:00Z; a run after that posts them.',
+      '2 tasks that the store failed wait for another attempt, the first at 2026-05-04 00:05:00Z; a ' +
+        'run after that posts them.',
     )
     assert.deepEqual(await readMoney(world.db), { charge: 2400, reserved: 2400 })
     // Too early for another attempt.

@@ -44,7 +44,8 @@ test('one cycle measures what is watched, and the second buys nothing', async ()
   const { sql } = world.db
   await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
-    select 'fitness', 'ios_store', keyword, 2840, 'en' from unnest(array['yoga', 'c++', '100% free', 'naïve', '日本語']) keyword`
+    select 'fitness', 'ios_store', keyword, 2840, 'en' from unnest(array['yoga', 'c++', '100% free', 'naïve',
+      '日本語']) keyword`
   await sql`insert into app_watch (project, store, app_id) values ('fitness', 'ios_store', '1480010017')`
 
   const first = await cycle()
@@ -61,23 +62,28 @@ test('one cycle measures what is watched, and the second buys nothing', async ()
   assert.equal(posted, 1)
 })
 
-test('a cycle ends with the reports where there is a folder for them, and goes on when they cannot be written', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'storerank-cycle-'))
-  t.after(() => rm(folder, { recursive: true }))
-  const troubles: string[] = []
-  const options = { ...QUIET, onTrouble: (problem: string) => troubles.push(problem) }
-  await cycle(undefined, options, { reports: { folder, title: null, logo: null } })
-  assert.deepEqual(await readdir(folder), ['fitness.html'])
-  const { outstanding } = await cycle(undefined, options, {
-    reports: { folder: '/dev/null/pages', title: null, logo: null },
-  })
-  assert.equal(outstanding.posted, 0)
-  assert.match(troubles.join(), /The reports were not written: REPORT_DIR cannot be made/)
-})
+test(
+  'a cycle ends with the reports where there is a folder for them, and goes on when they cannot be ' +
+    'written',
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'storerank-cycle-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const troubles: string[] = []
+    const options = { ...QUIET, onTrouble: (problem: string) => troubles.push(problem) }
+    await cycle(undefined, options, { reports: { folder, title: null, logo: null } })
+    assert.deepEqual(await readdir(folder), ['fitness.html'])
+    const { outstanding } = await cycle(undefined, options, {
+      reports: { folder: '/dev/null/pages', title: null, logo: null },
+    })
+    assert.equal(outstanding.posted, 0)
+    assert.match(troubles.join(), /The reports were not written: REPORT_DIR cannot be made/)
+  },
+)
 
 test('a cycle is done though the rules of alerts cannot be looked at, and says so', async (t) => {
   const { sql } = world.db
-  await sql`insert into alert_rule (project, name, kind, threshold) values ('fitness', 'moved', 'rank_moved', 1)`
+  await sql`insert into alert_rule (project, name, kind, threshold)
+    values ('fitness', 'moved', 'rank_moved', 1)`
   t.after(() => sql`delete from alert_rule`)
   const troubles: string[] = []
   const fail = async () => {
@@ -98,7 +104,8 @@ test('a cycle measures though a reader keeps a month from being dropped, and say
   const { sql } = world.db
   const months = async () =>
     (
-      await sql`select from pg_inherits where inhparent = 'ranking'::regclass and inhrelid::regclass::text = 'ranking_202501'`
+      await sql`select from pg_inherits where inhparent = 'ranking'::regclass
+        and inhrelid::regclass::text = 'ranking_202501'`
     ).count
   await sql`select ensure_history_partitions('2025-01-10', '2025-01-10')`
   await sql`
@@ -113,7 +120,8 @@ test('a cycle measures though a reader keeps a month from being dropped, and say
     assert.equal((await cycle(undefined, options, settings)).plan.planned, 1)
   })
   const measured = await sql`
-    select from ranking r join target t on t.id = r.target_id where t.subject = 'read' and r.captured_at is not null`
+    select from ranking r join target t on t.id = r.target_id where t.subject = 'read'
+      and r.captured_at is not null`
   assert.equal(measured.count, 1)
   assert.equal(await months(), 1)
   assert.equal(troubles.length, 1)

@@ -1,6 +1,7 @@
 /**
- * Everything that can go wrong, goes wrong at once: each kind of fault on one occasion in twenty, over 2,000 keywords. In
- * the end every slot has its outcome, and the service's own books show each measurement charged once.
+ * Everything that can go wrong, goes wrong at once: each kind of fault on one occasion in twenty, over 2,000
+ * keywords. In the end every slot has its outcome, and the service's own books show each measurement charged
+ * once.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -39,7 +40,10 @@ before(async () => {
 })
 after(() => world.close())
 
-/** A run as a person starts it: it may end early, because the service refuses the account or cannot be reached. */
+/**
+ * A run as a person starts it: it may end early, because the service refuses the account or cannot be
+ * reached.
+ */
 async function runAgain(): Promise<void> {
   runner = await world.openRunner({ settings: { postbackUrl } })
   const { context, stop } = runner
@@ -53,7 +57,8 @@ async function runAgain(): Promise<void> {
 /** What waits for a pause to end, or for its turn to be asked for, does so no longer. */
 async function letTimePass(): Promise<void> {
   await world.db.sql`
-    update task set fetching_until = least(fetching_until, clock_timestamp()), ask_at = least(ask_at, clock_timestamp())
+    update task set fetching_until = least(fetching_until, clock_timestamp()),
+      ask_at = least(ask_at, clock_timestamp())
     where state = 'posted'`
   await endAttemptPauses(world.db.sql)
 }
@@ -121,7 +126,9 @@ async function assertComplete(): Promise<void> {
   assert.ok((slots.captured ?? 0) > KEYWORDS * 0.9)
 }
 
-/** By the service's own books: a task is there once, beside attempts that the store failed to process (40101). */
+/**
+ * By the service's own books: a task is there once, beside attempts that the store failed to process (40101).
+ */
 async function assertChargedOnce(): Promise<void> {
   const books = await readOwnBooks(world)
   const attempts = Map.groupBy(books, (entry) => entry.tag.split('.')[0])

@@ -43,10 +43,12 @@ async function watchEverything(world: World): Promise<void> {
 /** Rows of the history by function, and the pages beside them. */
 async function readHistory(world: World) {
   const rows = await world.db.sql`
-    select t.function, t.store, coalesce(t.category, '') as category, coalesce(h.gap, 'measured') as outcome, h.depth,
+    select t.function, t.store, coalesce(t.category, '') as category, coalesce(h.gap, 'measured') as outcome,
+      h.depth,
       (select count(*) from page p where p.target_id = h.target_id and p.slot = h.slot) as pages
     from (
-      select target_id, slot, gap, depth from ranking union all select target_id, slot, gap, null from app_snapshot
+      select target_id, slot, gap, depth from ranking union all select target_id, slot, gap, null
+        from app_snapshot
     ) h join target t on t.id = h.target_id
     order by 1, 2, 3`
   return rows.map(({ function: fn, store, category, outcome, depth, pages }) =>
@@ -99,7 +101,8 @@ describe('one cycle over every kind of watch', () => {
     const rows = await world.db.sql`
       select t.function, array_agg(distinct p.name) as projects, sum(c.amount_micros)::int as micros
       from charge c join target t on t.id = c.target_id join project p on p.id = c.project_id
-      where c.kind = 'charge' and (t.category = 'medical' or t.function = 'app_reviews') group by 1 order by 1`
+      where c.kind = 'charge' and (t.category = 'medical' or t.function = 'app_reviews') group by 1
+        order by 1`
     assert.deepEqual(
       [...rows],
       [

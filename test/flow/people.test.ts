@@ -1,4 +1,7 @@
-/** People change their minds while work is under way: what is paid for is kept, and nothing is bought that nobody wants. */
+/**
+ * People change their minds while work is under way: what is paid for is kept, and nothing is bought that
+ * nobody wants.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
@@ -149,7 +152,8 @@ describe('a person who changes watches and does not commit', () => {
     const later = openDatabase(world.db.url)
     assert.deepEqual(await closeEndedSlots(later), { budget: 0, missed: 0 })
     const gaps = await later.sql`
-      select t.subject, count(*) as gaps from ranking r join target t on t.id = r.target_id where r.gap = 'missed' group by 1 order by 1`
+      select t.subject, count(*) as gaps from ranking r join target t on t.id = r.target_id
+        where r.gap = 'missed' group by 1 order by 1`
     assert.deepEqual(
       [...gaps],
       ['pilates', 'yoga'].map((subject) => ({ subject, gaps: 2 })),

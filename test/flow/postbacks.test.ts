@@ -80,7 +80,8 @@ test('what is posted with an address is delivered and stored, and no result is a
   assert.deepEqual(await readSpendDifferences(world.db.sql), [])
   const [kept] = await world.db.sql<{ text: string }[]>`
     select coalesce(string_agg(row, ''), '') as text from (
-      select t::text as row from task t union all select c::text from api_call c union all select p::text from post p
+      select t::text as row from task t union all select c::text from api_call c union all select p::text
+        from post p
       union all select j::text from pgboss.job j) rows`
   assert.ok(kept !== undefined && !kept.text.includes(secret), 'the database does not hold the secret')
 })

@@ -112,7 +112,8 @@ test('a runner killed after its claim is taken over by another, which posts once
   await claimPost(killed, postId, randomUUID(), depsOf(world))
   await killed.close()
   await world.db.sql`
-    update post set send_before = send_before - interval '1 hour', answer_before = answer_before - interval '1 hour'`
+    update post set send_before = send_before - interval '1 hour',
+      answer_before = answer_before - interval '1 hour'`
 
   const runner = await world.openRunner()
   const { db, client, queue } = runner.context

@@ -1,4 +1,7 @@
-/** The dashboards of grafana/: made by their script, whole, and answered by the database to one who may only read. */
+/**
+ * The dashboards of grafana/: made by their script, whole, and answered by the database to one who may only
+ * read.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

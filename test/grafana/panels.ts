@@ -1,4 +1,7 @@
-/** What the dashboards ask: every query of their panels, variables and annotations, and the SQL that Grafana makes of it. */
+/**
+ * What the dashboards ask: every query of their panels, variables and annotations, and the SQL that Grafana
+ * makes of it.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -108,7 +111,9 @@ export function checkColumns({ title, type, targets, fieldConfig }: Panel, { col
   }
 }
 
-/** Refuses a line of a graph that has two values at one instant, which Grafana would draw over one another. */
+/**
+ * Refuses a line of a graph that has two values at one instant, which Grafana would draw over one another.
+ */
 export function checkLines({ title }: Panel, rows: Rows): void {
   if (!rows.columns.some(({ name }) => name === 'metric')) return
   const points = rows.map(({ time, metric }) => `${time.toISOString()} ${metric}`)
@@ -116,7 +121,8 @@ export function checkLines({ title }: Panel, rows: Rows): void {
 }
 
 /**
- * Chooses as Grafana does when a dashboard is opened: all, where that can be chosen, or the first of the answer.
+ * Chooses as Grafana does when a dashboard is opened: all, where that can be chosen, or the first of the
+ * answer.
  * @param given values of some variables instead
  */
 export async function choose(

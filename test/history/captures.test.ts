@@ -50,15 +50,18 @@ async function chargeTasks(
   await sql`select ensure_history_partitions('2026-03-10', '2026-03-10')`
   await sql`
     insert into target (store, function, subject, location_code, language_code)
-    select 'ios_store', 'app_searches', 'word ' || n, 2840, 'en' from generate_series(1, ${bills.length}::int) n`
+    select 'ios_store', 'app_searches', 'word ' || n, 2840, 'en'
+      from generate_series(1, ${bills.length}::int) n`
   await sql`
     with bill as (
       select 'task ' || (n - 1) as service_id, charged, payers, depth, t.id as target_id
-      from unnest(${bills.map((one) => one.chargedMicros)}::bigint[], ${bills.map((one) => one.payers)}::int[],
+      from unnest(${bills.map((one) => one.chargedMicros)}::bigint[],
+        ${bills.map((one) => one.payers)}::int[],
         ${bills.map((one) => one.depth)}::int[]) with ordinality b (charged, payers, depth, n)
       join target t on t.subject = 'word ' || n
     ), posted as (
-      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers, service_id)
+      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers,
+        service_id)
       select target_id, '2026-03-10', '2026-03-11', 'posted', depth, 1, charged,
         array(select id from project order by id limit bill.payers), service_id
       from bill
@@ -67,7 +70,8 @@ async function chargeTasks(
     insert into charge (kind, project_id, amount_micros, target_id, slot, service_id)
     select 'charge', project_id, charged / b.payers + case place when 1 then charged % b.payers else 0 end,
       p.target_id, '2026-03-10', service_id
-    from posted p join bill b using (service_id) cross join unnest(p.payers) with ordinality as y (project_id, place)`
+    from posted p join bill b using (service_id) cross join unnest(p.payers)
+      with ordinality as y (project_id, place)`
   await recount(sql)
 }
 
@@ -111,19 +115,24 @@ describe('refunds', () => {
     await world.db.sql`
       insert into chart_watch (project, collection, category, location_code, language_code, depth, priority)
       select 'fitness', 'topselling_' || kind, nullif(category, ''), 2840, 'en', depth, 1 + depth % 2
-      from unnest(array['free', 'paid', 'new_free']) kind, unnest(array['', 'game', 'medical', 'weather', 'dating']) category,
+      from unnest(array['free', 'paid', 'new_free']) kind,
+        unnest(array['', 'game', 'medical', 'weather', 'dating']) category,
         lateral (select 1 + (hashtext(kind || category) & 2147483647) % 200) as d (depth)`
     await world.db.sql`
-      insert into app_watch (project, store, app_id, reviews, reviews_depth, location_code, language_code, priority)
-      select 'fitness', 'ios_store', app_id, true, 1 + (hashtext(app_id) & 2147483647) % 500, 2840, 'en', 1 + place % 2
-      from unnest(array['1480010017', '1480010025', '1480010041', '999999999', '999999998']) with ordinality a (app_id, place)`
+      insert into app_watch (project, store, app_id, reviews, reviews_depth, location_code, language_code,
+        priority)
+      select 'fitness', 'ios_store', app_id, true, 1 + (hashtext(app_id) & 2147483647) % 500, 2840, 'en',
+        1 + place % 2
+      from unnest(array['1480010017', '1480010025', '1480010041', '999999999', '999999998'])
+        with ordinality a (app_id, place)`
     await buy(world)
     assert.equal((await collect(world)).stored, 20)
     const [ours, theirs] = [await readOurCosts(), await readServiceCosts()]
     assert.equal(ours.size, 20)
     for (const [id, micros] of ours) assert.equal(theirs.get(id), micros)
     const [refunded] = await world.db
-      .sql`select count(distinct t.function) as functions from charge c join target t on t.id = c.target_id where c.kind = 'refund'`
+      .sql`select count(distinct t.function) as functions from charge c join target t on t.id = c.target_id
+        where c.kind = 'refund'`
     assert.equal(refunded?.functions, 2)
   })
 
@@ -133,12 +142,14 @@ describe('refunds', () => {
     }
     await buy(world)
     await world.db
-      .sql`update charge set amount_micros = amount_micros + 1 from project p where p.id = project_id and p.name = 'one'`
+      .sql`update charge set amount_micros = amount_micros + 1 from project p where p.id = project_id
+        and p.name = 'one'`
     await recount(world.db.sql)
     await collect(world)
     const rows = await world.db.sql`
       select t.subject, c.kind, array_agg(c.amount_micros::int order by p.name) as shares
-      from charge c join project p on p.id = c.project_id join target t on t.id = c.target_id where t.subject = 'xqzvbnk'
+      from charge c join project p on p.id = c.project_id join target t on t.id = c.target_id
+        where t.subject = 'xqzvbnk'
       group by 1, 2 order by 1, 2`
     // One of the seven units stays: of the 8401 charged, 7200.857 comes back, and never more.
     assert.deepEqual(
@@ -150,47 +161,54 @@ describe('refunds', () => {
     )
   })
 
-  test('are what was charged for the units that did not come, to the millionth, whatever it cost and however many pay', async () => {
-    const bill = fc.record({
-      chargedMicros: fc.integer({ min: 0, max: 20_000_000 }),
-      payers: fc.integer({ min: 1, max: 6 }),
-      depth: fc.integer({ min: 1, max: 2400 }),
-      results: fc.integer({ min: 0, max: 2500 }),
-    })
-    await fc.assert(
-      fc.asyncProperty(fc.array(bill, { minLength: 1, maxLength: 40 }), async (bills) => {
-        await clear(world)
-        const captures = bills.map((one, i) => ({
-          serviceId: `task ${i}`,
-          statusCode: 20000,
-          capturedAt: null,
-          checkUrl: null,
-          resultsReturned: one.results,
-          pages: [],
-          problem: null,
-          resultsCount: null,
-          appIds: [],
-          absolute: null,
-          incomplete: null,
-        }))
-        await chargeTasks(bills)
-        await world.db.begin((tx) => insertRankings(tx, captures))
-        const refunds = await world.db.sql<{ serviceId: string; micros: number; most: number }[]>`
+  test(
+    'are what was charged for the units that did not come, to the millionth, whatever it cost and ' +
+      'however many pay',
+    async () => {
+      const bill = fc.record({
+        chargedMicros: fc.integer({ min: 0, max: 20_000_000 }),
+        payers: fc.integer({ min: 1, max: 6 }),
+        depth: fc.integer({ min: 1, max: 2400 }),
+        results: fc.integer({ min: 0, max: 2500 }),
+      })
+      await fc.assert(
+        fc.asyncProperty(fc.array(bill, { minLength: 1, maxLength: 40 }), async (bills) => {
+          await clear(world)
+          const captures = bills.map((one, i) => ({
+            serviceId: `task ${i}`,
+            statusCode: 20000,
+            capturedAt: null,
+            checkUrl: null,
+            resultsReturned: one.results,
+            pages: [],
+            problem: null,
+            resultsCount: null,
+            appIds: [],
+            absolute: null,
+            incomplete: null,
+          }))
+          await chargeTasks(bills)
+          await world.db.begin((tx) => insertRankings(tx, captures))
+          const refunds = await world.db.sql<{ serviceId: string; micros: number; most: number }[]>`
           select service_id as "serviceId", sum(amount_micros)::bigint as micros, max(amount_micros) as most
           from charge where kind = 'refund' group by 1`
-        const expected = bills.flatMap(({ chargedMicros, depth, results }, i) => {
-          const posted = billingUnits('ios_store', 'app_searches', depth)
-          const returned = Math.min(posted, billingUnits('ios_store', 'app_searches', results))
-          const micros = Math.floor((chargedMicros * (posted - returned)) / posted)
-          return micros === 0 ? [] : [[`task ${i}`, -micros]]
-        })
-        assert.deepEqual(refunds.map(({ serviceId, micros }) => [serviceId, micros]).sort(), expected.sort())
-        assert.ok(refunds.every(({ most }) => most <= 0))
-        assert.deepEqual(await readSpendDifferences(world.db.sql), [])
-      }),
-      { numRuns: 10 },
-    )
-  })
+          const expected = bills.flatMap(({ chargedMicros, depth, results }, i) => {
+            const posted = billingUnits('ios_store', 'app_searches', depth)
+            const returned = Math.min(posted, billingUnits('ios_store', 'app_searches', results))
+            const micros = Math.floor((chargedMicros * (posted - returned)) / posted)
+            return micros === 0 ? [] : [[`task ${i}`, -micros]]
+          })
+          assert.deepEqual(
+            refunds.map(({ serviceId, micros }) => [serviceId, micros]).sort(),
+            expected.sort(),
+          )
+          assert.ok(refunds.every(({ most }) => most <= 0))
+          assert.deepEqual(await readSpendDifferences(world.db.sql), [])
+        }),
+        { numRuns: 10 },
+      )
+    },
+  )
 
   test('split a remainder to the first project', async () => {
     for (const project of ['one', 'three', 'two', 'zwei', 'zwo', 'zz', 'zzz']) {
@@ -354,7 +372,8 @@ describe('the details of an app', () => {
       developer: 'Example Ltd',
     })
     const listings = await world.db.sql`
-      select title, description, update_notes, icon, images, details->>'developerEmail' as email, details->'genres' as genres
+      select title, description, update_notes, icon, images, details->>'developerEmail' as email,
+        details->'genres' as genres
       from listing`
     assert.deepEqual(
       [...listings],
@@ -385,7 +404,8 @@ describe('the details of an app', () => {
     await buy(world)
     await world.db.sql`select ensure_history_partitions(slot, slot) from task`
     await world.db
-      .sql`insert into app_snapshot (target_id, slot, gap, reason) select target_id, slot, 'missed', 'Late.' from task`
+      .sql`insert into app_snapshot (target_id, slot, gap, reason) select target_id, slot, 'missed', 'Late.'
+        from task`
     assert.equal((await collect(world)).stored, 1)
     const [row] = await world.db.sql`select found, gap, reason from app_snapshot`
     assert.deepEqual({ ...row }, { found: false, gap: null, reason: null })

@@ -25,25 +25,31 @@ async function countRowsScanned(): Promise<number> {
   const { sql } = planning.db
   await sql`select pg_stat_force_next_flush()`
   const [row] = await sql<{ rows: number }[]>`
-    select sum(seq_tup_read)::int as rows from pg_stat_user_tables where relname in ('task', 'target', 'watch_period')`
+    select sum(seq_tup_read)::int as rows from pg_stat_user_tables
+      where relname in ('task', 'target', 'watch_period')`
   return row?.rows ?? 0
 }
 
-test('closing when nothing is over scans no tasks and no watches: planned while there were none, or with statistics', async () => {
-  const before = await countRowsScanned()
-  assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
-  assert.equal(await countRowsScanned(), before)
-  await planning.db.sql`analyze`
-  const scanned = await countRowsScanned()
-  assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
-  assert.equal(await countRowsScanned(), scanned)
-})
+test(
+  'closing when nothing is over scans no tasks and no watches: planned while there were none, or with ' +
+    'statistics',
+  async () => {
+    const before = await countRowsScanned()
+    assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
+    assert.equal(await countRowsScanned(), before)
+    await planning.db.sql`analyze`
+    const scanned = await countRowsScanned()
+    assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
+    assert.equal(await countRowsScanned(), scanned)
+  },
+)
 
 test('closing the slots of all tasks takes them out of the ledger, and gives their money back', async () => {
   await planning.setNow('2026-11-22 12:00+00')
   assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: KEYWORDS })
   const [left] = await planning.db.sql`
     select (select count(*) from task) as tasks,
-      (select sum(reserved_micros) from (select reserved_micros from spend union all select reserved_micros from spend_change) s)::int as micros`
+      (select sum(reserved_micros) from (select reserved_micros from spend union all select reserved_micros
+        from spend_change) s)::int as micros`
   assert.deepEqual({ ...left }, { tasks: 0, micros: 0 })
 })

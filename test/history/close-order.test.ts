@@ -1,6 +1,6 @@
 /**
- * Closing goes in pieces. After each of them every slot that was owed is in the history, or `open_slot` names it, also where more tasks are over
- * than a piece takes.
+ * Closing goes in pieces. After each of them every slot that was owed is in the history, or `open_slot` names
+ * it, also where more tasks are over than a piece takes.
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
@@ -44,7 +44,8 @@ async function closeInPieces(): Promise<ClosedSlots & { pieces: number }> {
 const reasons = async () =>
   (
     await planning.db.sql<{ subject: string; reason: string }[]>`
-      select t.subject, r.reason from ranking r join target t on t.id = r.target_id where r.gap = 'missed' order by 1`
+      select t.subject, r.reason from ranking r join target t on t.id = r.target_id where r.gap = 'missed'
+        order by 1`
   ).map(({ subject, reason }) => [subject, reason])
 
 const UNSENT = KEYWORDS.map((subject) => [

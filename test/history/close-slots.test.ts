@@ -1,4 +1,6 @@
-/** What ended without a measurement: one row each with its reason, for whatever was owed and for nothing else. */
+/**
+ * What ended without a measurement: one row each with its reason, for whatever was owed and for nothing else.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -24,7 +26,8 @@ beforeEach(async () => {
 const gaps = async () => [
   ...(await planning.db.sql<{ subject: string; slot: string; gap: string; reason: string }[]>`
     select t.subject, to_char(h.slot at time zone 'UTC', 'MM-DD HH24') as slot, h.gap, h.reason
-    from (select target_id, slot, gap, reason from ranking union all select target_id, slot, gap, reason from app_snapshot) h
+    from (select target_id, slot, gap, reason from ranking union all select target_id, slot, gap, reason
+      from app_snapshot) h
     join target t on t.id = h.target_id
     where h.gap is not null
     order by 1, h.slot`),
@@ -53,9 +56,12 @@ describe('a downtime', () => {
 
     const closed = await planning.closeSlots()
     const [counted] = await planning.db.sql`
-      select count(*) filter (where t.subject = 'daily') as daily, count(*) filter (where t.subject = 'weekly') as weekly,
-        count(distinct date_trunc('month', slot, 'UTC')) as months, count(*) as all, min(r.slot) as first, max(r.slot) as last
-      from ranking r join target t on t.id = r.target_id where r.gap = 'missed' and reason = 'Nothing ran while it was due.'`
+      select count(*) filter (where t.subject = 'daily') as daily, count(*)
+        filter (where t.subject = 'weekly') as weekly,
+        count(distinct date_trunc('month', slot, 'UTC')) as months, count(*) as all, min(r.slot) as first,
+          max(r.slot) as last
+      from ranking r join target t on t.id = r.target_id where r.gap = 'missed'
+        and reason = 'Nothing ran while it was due.'`
     const from = Date.UTC(2025, 10, 20, 13)
     const to = Date.UTC(2026, 10, 21)
     const daily = new Set([...slotsOver(24, from, to), ...slotsOver(6, from, to)])
@@ -151,7 +157,8 @@ describe('a slot that ended', () => {
     await planning.watch('a', ['yoga'])
     await planning.plan()
     await planning.db.sql`
-      insert into post (store, function, problem) values ('ios_store', 'app_searches', 'Not sent: the service is down.')`
+      insert into post (store, function, problem) values ('ios_store', 'app_searches',
+        'Not sent: the service is down.')`
     await planning.db.sql`update task set post_id = (select id from post where problem is not null)`
     await planning.setNow('2026-03-11 00:00+00')
     assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 1 })
@@ -232,21 +239,25 @@ describe('a slot that ended', () => {
     assert.deepEqual([...measured], [{ slot: '03-11 00' }, { slot: '03-11 06' }])
   })
 
-  test('for one watch and still runs for others, at many targets at once, is closed in transactions that stay small', async () => {
-    await planning.watch('a', ['yoga', 'zen', 'tai chi'], { every: '1 hour' })
-    await planning.watch('b', ['yoga', 'zen', 'tai chi'])
-    await planning.setNow('2026-03-11 04:00+00')
-    const written: number[] = []
-    const counted: Database['begin'] = async (work, options) => {
-      const closed = await planning.db.begin(work, options)
-      if (options?.name === 'Closing the slots') written.push((closed as ClosedSlots).missed ?? closed)
-      return closed
-    }
-    await closeEndedSlots({ ...planning.db, begin: counted }, 4)
-    // Of each target the day before, eleven hours of it and three of today; the slot of midnight runs.
-    assert.equal((await gaps()).length, 3 * 15)
-    assert.ok(Math.max(...written) <= 4, written.join())
-  })
+  test(
+    'for one watch and still runs for others, at many targets at once, is closed in transactions that ' +
+      'stay small',
+    async () => {
+      await planning.watch('a', ['yoga', 'zen', 'tai chi'], { every: '1 hour' })
+      await planning.watch('b', ['yoga', 'zen', 'tai chi'])
+      await planning.setNow('2026-03-11 04:00+00')
+      const written: number[] = []
+      const counted: Database['begin'] = async (work, options) => {
+        const closed = await planning.db.begin(work, options)
+        if (options?.name === 'Closing the slots') written.push((closed as ClosedSlots).missed ?? closed)
+        return closed
+      }
+      await closeEndedSlots({ ...planning.db, begin: counted }, 4)
+      // Of each target the day before, eleven hours of it and three of today; the slot of midnight runs.
+      assert.equal((await gaps()).length, 3 * 15)
+      assert.ok(Math.max(...written) <= 4, written.join())
+    },
+  )
 
   const ways = {
     'nobody had planned it': async () => {},
@@ -282,12 +293,14 @@ describe('a slot that ended', () => {
     await planning.watch('a', ['sent', 'unsent'])
     await planning.plan()
     await planning.db.sql`
-      update task set attempt = case (select subject from target t where t.id = target_id) when 'sent' then 2 else 1 end`
+      update task set attempt = case (select subject from target t where t.id = target_id) when 'sent' then 2
+        else 1 end`
     await planning.setNow('2026-03-11 00:00+00')
     await planning.dropStale()
     assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 2 })
     const tasks = () => planning.db.sql`
-      select t.subject, k.state, k.ended_at is not null as ended from task k join target t on t.id = k.target_id`
+      select t.subject, k.state, k.ended_at is not null as ended from task k
+        join target t on t.id = k.target_id`
     assert.deepEqual([...(await tasks())], [{ subject: 'sent', state: 'dropped', ended: true }])
     assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
     assert.deepEqual([...(await tasks())], [{ subject: 'sent', state: 'dropped', ended: true }])

@@ -151,10 +151,13 @@ describe('rank_history', () => {
         const { appIds, absolute } = toRanking(search(found), idOf)
         await sql`
           insert into ranking (target_id, slot, captured_at, depth, app_ids, absolute)
-          select id, '2026-11-01 00:00+00', '2026-11-01 06:00+00', 700, ${appIds}::int[], ${absolute}::smallint[] from target
-          on conflict (target_id, slot) do update set app_ids = excluded.app_ids, absolute = excluded.absolute`
+          select id, '2026-11-01 00:00+00', '2026-11-01 06:00+00', 700, ${appIds}::int[],
+            ${absolute}::smallint[] from target
+          on conflict (target_id, slot) do update set app_ids = excluded.app_ids,
+            absolute = excluded.absolute`
         const read = await sql`
-          select app_id as "appId", rank, absolute_rank as absolute from rank_history where outcome = 'ranked' order by app_id`
+          select app_id as "appId", rank, absolute_rank as absolute from rank_history where outcome = 'ranked'
+            order by app_id`
         const byApp = [...found].sort((one, other) => one.appId.localeCompare(other.appId))
         assert.deepEqual([...read], byApp)
         const [missing] = await sql`select count(*) as apps from rank_history where outcome = 'not_in_top'`

@@ -1,4 +1,7 @@
-/** What is forgotten, and that nothing else is. Days are counted back from the present: their end is between the tests' 89 and 91. */
+/**
+ * What is forgotten, and that nothing else is. Days are counted back from the present: their end is between
+ * the tests' 89 and 91.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { Transaction } from '../../src/db/database.ts'
@@ -69,7 +72,8 @@ describe('work is forgotten after 90 days', () => {
     await collect(world)
     await endTasks(91)
     await world.db.sql`
-      update post set state = 'unknown', created_at = ${daysAgo(91)}, send_before = ${daysAgo(91)}, settled_at = ${daysAgo(91)}`
+      update post set state = 'unknown', created_at = ${daysAgo(91)}, send_before = ${daysAgo(91)},
+        settled_at = ${daysAgo(91)}`
     assert.deepEqual(await prune(), { tasks: 2, posts: 0 })
   })
 
@@ -113,7 +117,8 @@ test('bodies that could not be read are forgotten after 90 days, once their task
 test('of old looks at the account the latest stays, because budgets go by it', async () => {
   const { sql } = world.db
   const look = (daysAgo: number) =>
-    sql`insert into account_usage (fetched_at, login, prices) values (now() - make_interval(days => ${daysAgo}), 'me', '[]')`
+    sql`insert into account_usage (fetched_at, login, prices)
+      values (now() - make_interval(days => ${daysAgo}), 'me', '[]')`
   await look(200)
   await look(100)
   assert.equal((await pruneWork(world.db)).looks, 1)
@@ -128,7 +133,8 @@ describe('what is kept is not read', () => {
     const { sql } = world.db
     await sql`
       insert into job_run (job, slot, state)
-      select 'collect', ${daysAgo(80)} + n * interval '20 minutes', 'done' from generate_series(1, ${RUNS}::int) n`
+      select 'collect', ${daysAgo(80)} + n * interval '20 minutes', 'done'
+        from generate_series(1, ${RUNS}::int) n`
     await sql`analyze job_run`
   })
 
@@ -136,7 +142,8 @@ describe('what is kept is not read', () => {
   const countRead = async (table: string, work: (tx: Transaction) => Promise<unknown>): Promise<number> =>
     world.db.begin(async (tx) => {
       // The tables of a test are small, so that any way of reading them seems as good.
-      await tx`select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan', 'enable_sort']) name`
+      await tx`select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan',
+        'enable_sort']) name`
       const before = await readCounter(tx, table)
       await work(tx)
       return (await readCounter(tx, table)) - before
@@ -144,7 +151,8 @@ describe('what is kept is not read', () => {
 
   const readCounter = async (tx: Transaction, table: string): Promise<number> => {
     const [row] = await tx<{ rows: number }[]>`
-      select seq_tup_read + coalesce(idx_tup_fetch, 0) as rows from pg_stat_xact_user_tables where relname = ${table}`
+      select seq_tup_read + coalesce(idx_tup_fetch, 0) as rows from pg_stat_xact_user_tables
+        where relname = ${table}`
     return row?.rows ?? 0
   }
 

@@ -16,7 +16,8 @@ test('what is offered as raw pages only is kept, and measured as html_only', asy
   const { sql } = world.db
   await watchKeywords(world, ['yoga'], { store: 'android_store' })
   await watch(world, 'chart_watch', { collection: 'topselling_free' })
-  await sql`insert into app_watch (project, store, app_id) values ('fitness', 'android_store', 'com.ashlune.yoga')`
+  await sql`insert into app_watch (project, store, app_id)
+    values ('fitness', 'android_store', 'com.ashlune.yoga')`
   await buy(world)
   await collect(world)
 

@@ -16,7 +16,8 @@ beforeEach(async () => {
 
 async function partitions(like = 'ranking%'): Promise<string[]> {
   const rows = await planning.db.sql<{ name: string }[]>`
-    select relname as name from pg_class where relispartition and relkind = 'r' and relnamespace = 'public'::regnamespace and relname like ${like} order by 1`
+    select relname as name from pg_class where relispartition and relkind = 'r'
+      and relnamespace = 'public'::regnamespace and relname like ${like} order by 1`
   return rows.map(({ name }) => name)
 }
 

@@ -1,4 +1,7 @@
-/** How long the history, pages and charges are kept: to the day that was said, and nothing that is still needed goes before. */
+/**
+ * How long the history, pages and charges are kept: to the day that was said, and nothing that is still
+ * needed goes before.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, test } from 'node:test'
 import { pruneHistory, prunePages } from '../../src/history/retention.ts'
@@ -29,7 +32,8 @@ async function live(watches: Readonly<Record<string, readonly string[]>>): Promi
 
 async function months(table = 'ranking'): Promise<Record<string, number>> {
   const rows = await db.sql<{ month: string; rows: number }[]>`
-    select to_char(r.slot at time zone 'UTC', 'MM') as month, count(*) as rows from ${db.sql(table)} r group by 1 order by 1`
+    select to_char(r.slot at time zone 'UTC', 'MM') as month, count(*) as rows from ${db.sql(table)} r
+      group by 1 order by 1`
   return Object.fromEntries(rows.map(({ month, rows: count }) => [month, count]))
 }
 
@@ -49,7 +53,8 @@ async function countTargetsRead(): Promise<number> {
 const subjects = async () =>
   (
     await db.sql<{ subject: string }[]>`
-      select distinct t.subject from ranking r join target t on t.id = r.target_id where r.slot < '2026-03-01' order by 1`
+      select distinct t.subject from ranking r join target t on t.id = r.target_id where r.slot < '2026-03-01'
+        order by 1`
   ).map(({ subject }) => subject)
 
 describe('the history', () => {
@@ -119,7 +124,8 @@ describe('the history', () => {
     await db.sql`update project set keep_history = '1000 years' where name = 'b'`
     await db.sql`
       insert into task (target_id, payers, slot, slot_ends_at, priority, estimate_micros, state, ended_at)
-      select t.id, '{1}', '2026-02-25', '2026-02-26', 1, 1, 'collected', clock_timestamp() from target t where t.subject = 'yoga'`
+      select t.id, '{1}', '2026-02-25', '2026-02-26', 1, 1, 'collected', clock_timestamp() from target t
+        where t.subject = 'yoga'`
     await planning.setNow('2027-01-01')
     assert.deepEqual(await pruneHistory(db, 100 * DAY_MS), { rows: 27, months: 0 })
     assert.deepEqual(await subjects(), ['else', 'yoga'])
@@ -135,7 +141,8 @@ describe('the history', () => {
     await db.sql`update project set keep_history = '1000 years' where name = 'b'`
     await db.sql`
       insert into ranking (target_id, slot, gap)
-      select t.id, s, 'missed' from target t, generate_series(timestamptz '2026-02-01', '2026-02-10', '2 minutes') s
+      select t.id, s, 'missed' from target t, generate_series(timestamptz '2026-02-01', '2026-02-10',
+        '2 minutes') s
       where t.subject <> 'zen'`
     await planning.setNow('2026-06-09 00:00+00')
     const { rows } = await pruneHistory(db, 100 * DAY_MS)
@@ -148,13 +155,15 @@ describe('the history', () => {
     await db.sql`
       insert into app_watch (project, store, app_id, info, location_code, language_code)
       select w.project, 'ios_store', w.app_id, true, 2840, 'en'
-      from (values ('a', '10001'), ('a', '10002'), ('b', '10002'), ('b', '10003'), ('c', '10004')) w (project, app_id)`
+      from (values ('a', '10001'), ('a', '10002'), ('b', '10002'), ('b', '10003'), ('c', '10004')) w (project,
+        app_id)`
     await planning.setNow('2026-03-08 00:00+00')
     await planning.closeSlots()
     const left = async () =>
       (
         await db.sql<{ app: string; rows: number }[]>`
-          select t.subject as app, count(*)::int as rows from app_snapshot s join target t on t.id = s.target_id
+          select t.subject as app, count(*)::int as rows from app_snapshot s
+            join target t on t.id = s.target_id
           where s.slot < '2026-03-01' group by 1 order by 1`
       ).map(({ app, rows }) => [app, rows])
     assert.deepEqual(
@@ -175,7 +184,8 @@ describe('the history', () => {
     )
     await db.sql`
       insert into task (target_id, payers, slot, slot_ends_at, priority, estimate_micros, state, ended_at)
-      select t.id, '{1}', '2026-02-25', '2026-02-26', 1, 1, 'collected', clock_timestamp() from target t where t.subject = '10003'`
+      select t.id, '{1}', '2026-02-25', '2026-02-26', 1, 1, 'collected', clock_timestamp() from target t
+        where t.subject = '10003'`
     await db.sql`update project set keep_history = null`
     assert.deepEqual(await pruneHistory(db, 100 * DAY_MS), { rows: 13, months: 0 })
     assert.deepEqual(await left(), [['10003', 1]])
@@ -207,7 +217,8 @@ test('raw pages go by the day, and what was read from them does not', async () =
   await db.sql`update project set keep_pages = '1000 years' where name = 'b'`
   await db.sql`
     insert into page (target_id, slot, number, html_gzip)
-    select t.id, d, n, '\\x00' from target t, generate_series(timestamptz '2026-02-20', '2026-03-05', '1 day') d, generate_series(1, 30) n`
+    select t.id, d, n, '\\x00' from target t, generate_series(timestamptz '2026-02-20', '2026-03-05',
+      '1 day') d, generate_series(1, 30) n`
   await planning.setNow('2026-03-31 12:00+00')
   assert.deepEqual(await prunePages(db, 30 * DAY_MS), { rows: 9 * 30, months: 0 })
   assert.deepEqual(await months('page'), { '02': 270, '03': 300 })

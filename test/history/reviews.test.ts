@@ -1,4 +1,6 @@
-/** Reviews: each once, as its latest capture shows it, in whatever order and company the captures are stored. */
+/**
+ * Reviews: each once, as its latest capture shows it, in whatever order and company the captures are stored.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
@@ -50,7 +52,8 @@ describe('the reviews of an app', () => {
     assert.equal((await store(world, [fetched])).stored, 1)
 
     const [snapshot] = await world.db.sql`
-      select s.found, s.gap, s.rating, s.votes_count, s.reviews_count, t.check_url, s.captured_at, s.listing_hash, s.version,
+      select s.found, s.gap, s.rating, s.votes_count, s.reviews_count, t.check_url, s.captured_at,
+        s.listing_hash, s.version,
         a.app_id, a.title
       from app_snapshot s join app a on a.id = s.app join target t on t.id = s.target_id`
     assert.deepEqual(
@@ -70,7 +73,8 @@ describe('the reviews of an app', () => {
       },
     )
     const rows = await world.db.sql`
-      select review_id, location_code, language_code, version, rating, title, text, author, author_image, helpful_count,
+      select review_id, location_code, language_code, version, rating, title, text, author, author_image,
+        helpful_count,
         responses, written_at, first_seen_at, last_seen_at from review order by written_at desc, review_id`
     assert.equal(rows.length, 60)
     const newest = reviews.items[0]
@@ -293,7 +297,8 @@ describe('captures of the same reviews', () => {
         }
         const rows = await world.db.sql`
           select review_id as review, version, rating, title, text, author, author_image as "authorImage",
-            helpful_count as "helpfulCount", responses, written_at as "writtenAt", first_seen_at as first, last_seen_at as last from review order by review_id`
+            helpful_count as "helpfulCount", responses, written_at as "writtenAt", first_seen_at as first,
+              last_seen_at as last from review order by review_id`
         const inTime = all.toSorted((one, other) => one.minute - other.minute)
         const expected = [0, 1, 2, 3, 4, 5].flatMap((review) => {
           const times = inTime.filter(({ shown }) => shown.some((one) => one.review === review))
@@ -324,7 +329,8 @@ describe('captures of the same reviews', () => {
     await world.db.begin((tx) => upsertReviews(tx, present))
     await world.db.begin((tx) => upsertReviews(tx, old))
     const [row] = await world.db.sql`
-      select title, first_seen_at, last_seen_at > clock_timestamp() - interval '1 minute' as is_fresh from review`
+      select title, first_seen_at, last_seen_at > clock_timestamp() - interval '1 minute' as is_fresh
+        from review`
     assert.deepEqual({ ...row }, { title: 'present', first_seen_at: stamp(1), is_fresh: true })
   })
 
@@ -349,7 +355,8 @@ describe('captures of the same reviews', () => {
 
   async function countWaiting(): Promise<number> {
     const [row] = await world.db.sql<{ waiting: number }[]>`
-      select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      select count(*) as waiting from pg_stat_activity where datname = current_database()
+        and wait_event_type = 'Lock'`
     return row?.waiting ?? 0
   }
 })

@@ -46,7 +46,8 @@ function bend(batch: readonly Fetched[], index: number, change: object): Fetched
 
 async function countRows() {
   const [row] = await world.db.sql`
-    select (select count(*) from ranking where gap is null) as captures, (select count(*) from ranking) as rows,
+    select (select count(*) from ranking where gap is null) as captures,
+      (select count(*) from ranking) as rows,
       (select count(*) from task where state = 'collected') as collected,
       (select count(*) from charge where kind = 'refund') as refunds`
   return { ...row }
@@ -54,29 +55,34 @@ async function countRows() {
 
 async function countWaiting(): Promise<number> {
   const [row] = await world.db.sql<{ waiting: number }[]>`
-    select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    select count(*) as waiting from pg_stat_activity where datname = current_database()
+      and wait_event_type = 'Lock'`
   return row?.waiting ?? 0
 }
 
-test('a link to the store is kept once for all captures of a target, as the service said last, and not shown for a gap', async () => {
-  const batch = await fetchBatch(4)
-  await askedEnough(world)
-  await world.db.sql`update target set check_url = 'https://old.example.com'`
-  const told = bend(bend(batch, 0, { checkUrl: null }), 1, { checkUrl: 'https://new.example.com' })
-  await store(world, bend(told, 2, { resultsCount: 1e300 }))
-  const ids = batch.slice(0, 3).map((one) => one.item.serviceId)
-  const rows = await world.db.sql`
+test(
+  'a link to the store is kept once for all captures of a target, as the service said last, and not ' +
+    'shown for a gap',
+  async () => {
+    const batch = await fetchBatch(4)
+    await askedEnough(world)
+    await world.db.sql`update target set check_url = 'https://old.example.com'`
+    const told = bend(bend(batch, 0, { checkUrl: null }), 1, { checkUrl: 'https://new.example.com' })
+    await store(world, bend(told, 2, { resultsCount: 1e300 }))
+    const ids = batch.slice(0, 3).map((one) => one.item.serviceId)
+    const rows = await world.db.sql`
     select r.gap, r.check_url from ranking_slot r join task k using (target_id, slot)
     where k.service_id = any(${ids}) order by array_position(${ids}::text[], k.service_id)`
-  assert.deepEqual(
-    rows.map((row) => ({ ...row })),
-    [
-      { gap: null, check_url: 'https://old.example.com' },
-      { gap: null, check_url: 'https://new.example.com' },
-      { gap: 'failed', check_url: null },
-    ],
-  )
-})
+    assert.deepEqual(
+      rows.map((row) => ({ ...row })),
+      [
+        { gap: null, check_url: 'https://old.example.com' },
+        { gap: null, check_url: 'https://new.example.com' },
+        { gap: 'failed', check_url: null },
+      ],
+    )
+  },
+)
 
 describe('a batch that the database refuses', () => {
   test('is halved until each bad result stands alone, fails by itself and is kept; the rest is stored', async () => {
@@ -86,7 +92,8 @@ describe('a batch that the database refuses', () => {
     const { stored, unreadable } = await store(world, bent)
     assert.deepEqual([stored, unreadable], [38, 2])
     const kept = await world.db.sql`
-      select r.service_id, r.problem, r.body_gzip, k.state, h.gap from rejected_result r join task k on k.id = r.task_id
+      select r.service_id, r.problem, r.body_gzip, k.state, h.gap from rejected_result r
+        join task k on k.id = r.task_id
       join ranking h on h.target_id = r.target_id and h.slot = r.slot order by r.problem`
     assert.deepEqual(
       kept.map((row) => [row.state, row.gap]),
@@ -242,7 +249,8 @@ describe('a result', () => {
     const batch = await fetchBatch(2)
     await world.db.sql`select ensure_history_partitions(slot, slot) from task`
     await world.db.sql`
-      insert into ranking (target_id, slot, gap, reason) select target_id, slot, 'missed', 'Too late.' from task`
+      insert into ranking (target_id, slot, gap, reason) select target_id, slot, 'missed', 'Too late.'
+        from task`
     assert.equal((await store(world, batch)).stored, 2)
     const rows = await world.db
       .sql`select gap, reason, captured_at is not null as captured, depth from ranking`
@@ -342,24 +350,28 @@ describe('the job that brought a batch', () => {
   })
 })
 
-test('a batch locks its tasks in the order of their ids before it changes any, so that two batches cannot deadlock', async () => {
-  const batch = await fetchBatch(2)
-  const [first, last] = await world.db.sql<{ id: string; serviceId: string }[]>`
+test(
+  'a batch locks its tasks in the order of their ids before it changes any, so that two batches cannot ' +
+    'deadlock',
+  async () => {
+    const batch = await fetchBatch(2)
+    const [first, last] = await world.db.sql<{ id: string; serviceId: string }[]>`
     select id, service_id as "serviceId" from task order by id`
-  const unusable = batch.map((fetched): Fetched => {
-    if (fetched.item.serviceId !== last?.serviceId) return fetched
-    const { item } = fetched
-    return { kind: 'unreadable', item, path: 'items', problem: 'It is odd.', bodyGzip: compressBody(null) }
-  })
-  let storing: Promise<unknown> = Promise.resolve()
-  await world.db.begin(async (tx) => {
-    await tx`select from task where id = ${first?.id ?? ''} for update`
-    storing = store(world, unusable)
-    await until('the batch waits for the first task', async () => (await countWaiting()) > 0)
-    await tx`select from task where id = ${last?.id ?? ''} for update nowait`
-  })
-  await storing
-})
+    const unusable = batch.map((fetched): Fetched => {
+      if (fetched.item.serviceId !== last?.serviceId) return fetched
+      const { item } = fetched
+      return { kind: 'unreadable', item, path: 'items', problem: 'It is odd.', bodyGzip: compressBody(null) }
+    })
+    let storing: Promise<unknown> = Promise.resolve()
+    await world.db.begin(async (tx) => {
+      await tx`select from task where id = ${first?.id ?? ''} for update`
+      storing = store(world, unusable)
+      await until('the batch waits for the first task', async () => (await countWaiting()) > 0)
+      await tx`select from task where id = ${last?.id ?? ''} for update nowait`
+    })
+    await storing
+  },
+)
 
 test('slots on both sides of a month are stored by one batch, in partitions made on demand', async () => {
   await world.close()
@@ -377,7 +389,8 @@ test('slots on both sides of a month are stored by one batch, in partitions made
   assert.equal((await collect(world)).stored, 4)
   assert.deepEqual([...(await partitions())], [{ name: 'ranking_202601' }, { name: 'ranking_202602' }])
   const rows = await world.db.sql`
-    select tableoid::regclass::text as part, count(*) as captures, to_char(min(slot) at time zone 'UTC', 'YYYY-MM-DD') as day
+    select tableoid::regclass::text as part, count(*) as captures,
+      to_char(min(slot) at time zone 'UTC', 'YYYY-MM-DD') as day
     from ranking group by 1 order by 1`
   assert.deepEqual(
     [...rows],

@@ -1,4 +1,7 @@
-/** What installs storerank (Dockerfile, compose.yaml, deploy/) names only what is there: commands, settings, files, services, secrets. */
+/**
+ * What installs storerank (Dockerfile, compose.yaml, deploy/) names only what is there: commands, settings,
+ * files, services, secrets.
+ */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -83,20 +86,25 @@ describe('compose.yaml', () => {
       }
   })
 
-  // The official image sets a new database up with a server on the socket alone, which is stopped before the real one starts.
+  // The official image sets a new database up with a server on the socket alone, which is stopped before the
+  // real one starts.
   test('asks for the health of the database by TCP', () => {
     assert.match(compose.services.database.healthcheck.test.join(' '), /pg_isready --host 127\.0\.0\.1 /)
   })
 
-  test('keeps the sandbox and the pages of a read-only container in a volume whose owner is that of the image', () => {
-    const { environment, volumes, read_only } = compose.services.storerank
-    assert.equal(read_only, true)
-    assert.ok(volumes.includes(`home:${environment.STORERANK_HOME}`))
-    assert.match(
-      read('Dockerfile'),
-      new RegExp(`install --directory --owner=node [^\\n]*${environment.STORERANK_HOME}$`, 'm'),
-    )
-  })
+  test(
+    'keeps the sandbox and the pages of a read-only container in a volume whose owner is that of the ' +
+      'image',
+    () => {
+      const { environment, volumes, read_only } = compose.services.storerank
+      assert.equal(read_only, true)
+      assert.ok(volumes.includes(`home:${environment.STORERANK_HOME}`))
+      assert.match(
+        read('Dockerfile'),
+        new RegExp(`install --directory --owner=node [^\\n]*${environment.STORERANK_HOME}$`, 'm'),
+      )
+    },
+  )
 
   test('starts commands that there are, with settings that there are', () => {
     const ours = services.filter(([, { image }]) => image === 'storerank')
@@ -168,20 +176,24 @@ describe('deploy/kubernetes', () => {
     }
   })
 
-  test('runs migrate before anything else, from an image with a registry and the tag of this version that is to be replaced', () => {
-    for (const [name, pod] of pods) {
-      assert.deepEqual(
-        pod.spec.initContainers?.map(({ args }: Yaml) => args),
-        [['migrate']],
-        name,
-      )
-      for (const { image } of containers(pod))
-        assert.equal(image, `registry.example.com/storerank:${packageJson.version}`, name)
-    }
-    for (const file of globSync('deploy/kubernetes/*.yaml', { cwd: PROJECT }))
-      assert.match(read(file), /^# Replace `image` before you apply this/m, file)
-    assert.match(read('docs/operations.md'), /^\| Kubernetes \| .*Replace `image`/m)
-  })
+  test(
+    'runs migrate before anything else, from an image with a registry and the tag of this version that ' +
+      'is to be replaced',
+    () => {
+      for (const [name, pod] of pods) {
+        assert.deepEqual(
+          pod.spec.initContainers?.map(({ args }: Yaml) => args),
+          [['migrate']],
+          name,
+        )
+        for (const { image } of containers(pod))
+          assert.equal(image, `registry.example.com/storerank:${packageJson.version}`, name)
+      }
+      for (const file of globSync('deploy/kubernetes/*.yaml', { cwd: PROJECT }))
+        assert.match(read(file), /^# Replace `image` before you apply this/m, file)
+      assert.match(read('docs/operations.md'), /^\| Kubernetes \| .*Replace `image`/m)
+    },
+  )
 
   test('mounts volumes that its pods have, the password where the setting looks for it', () => {
     for (const [name, pod] of pods) {

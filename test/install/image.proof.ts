@@ -1,6 +1,6 @@
 /**
- * The image without an engine of containers: what the Dockerfile installs is installed by its own commands, and its own commands are
- * run in an empty folder by an ordinary user from a tree that nobody may write.
+ * The image without an engine of containers: what the Dockerfile installs is installed by its own commands,
+ * and its own commands are run in an empty folder by an ordinary user from a tree that nobody may write.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'

@@ -171,7 +171,8 @@ describe('evidence', () => {
     const facts = await claimKeywords(['yoga'])
     await world.db.begin((tx) => adoptTasks(tx, facts, 3_600_000))
     const tasks = await world.db.sql`
-      select priority, round(extract(epoch from ask_at - posted_at))::int as seconds from task order by priority`
+      select priority, round(extract(epoch from ask_at - posted_at))::int as seconds from task
+        order by priority`
     assert.deepEqual(
       [...tasks],
       [
@@ -185,23 +186,27 @@ describe('evidence', () => {
     ['nobody watches it any more', 'delete from keyword_watch'],
     ['there is no money for it', 'update project set daily_usd = 0'],
   ] as const) {
-    test(`of a task that a claim drops at the same moment, as ${why}, goes first: what was paid for is fetched`, async () => {
-      const postId = await planPost(world, ['yoga'])
-      await world.db.sql`update task set attempt = 2`
-      await world.db.sql.unsafe(edit)
-      const [task] = await world.db.sql<{ id: string }[]>`select id from task`
-      const found = { taskId: task?.id ?? '', attempt: 1, serviceId: 's', costMicros: 1200 }
-      const { claiming } = await world.db.begin(async (tx) => {
-        await adoptTasks(tx, [found], 60_000)
-        const claiming = claimPost(world.db, postId, randomUUID(), depsOf(world))
-        await until('the claim waits', async () => (await countWaiting(world)) === 1)
-        return { claiming }
-      })
-      assert.deepEqual(await claiming, { kind: 'empty' })
-      assert.deepEqual(await countStates(world.db), { posted: 1 })
-      assert.deepEqual(await readMoney(world.db), { charge: 1200 })
-      assert.equal((await world.db.sql`select from due_slot where cut is not null`).count, 0)
-    })
+    test(
+      `of a task that a claim drops at the same moment, as ${why}, goes first: what was paid for is ` +
+        'fetched',
+      async () => {
+        const postId = await planPost(world, ['yoga'])
+        await world.db.sql`update task set attempt = 2`
+        await world.db.sql.unsafe(edit)
+        const [task] = await world.db.sql<{ id: string }[]>`select id from task`
+        const found = { taskId: task?.id ?? '', attempt: 1, serviceId: 's', costMicros: 1200 }
+        const { claiming } = await world.db.begin(async (tx) => {
+          await adoptTasks(tx, [found], 60_000)
+          const claiming = claimPost(world.db, postId, randomUUID(), depsOf(world))
+          await until('the claim waits', async () => (await countWaiting(world)) === 1)
+          return { claiming }
+        })
+        assert.deepEqual(await claiming, { kind: 'empty' })
+        assert.deepEqual(await countStates(world.db), { posted: 1 })
+        assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+        assert.equal((await world.db.sql`select from due_slot where cut is not null`).count, 0)
+      },
+    )
   }
 
   test('of nobody’s task is none of ours', async () => {
@@ -243,21 +248,26 @@ describe('evidence', () => {
   })
 })
 
-test('what the service took is learned by the billing unit, rounded up, and by the dearest of several answers', async (t) => {
-  t.after(async () => {
-    await world.db.sql`delete from charged_price`
-    await rememberPrices(world.db.sql)
-  })
-  const postId = await planPost(world, ['yoga', 'pilates'], { depth: 300 })
-  const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
-  assert.ok(claim.kind === 'claimed')
-  const created = claim.post.tasks.map((task, n) => {
-    const tag = parseTag(task.tag)
-    assert.ok(tag !== null)
-    return { ...tag, serviceId: `s-${n}`, costMicros: 3601 - n }
-  })
-  await record(created)
-  const [price] = await world.db.sql`
-    select unit_micros from charged_price where store = 'ios_store' and function = 'app_searches' and priority = 1`
-  assert.equal(price?.unit_micros, 1201)
-})
+test(
+  'what the service took is learned by the billing unit, rounded up, and by the dearest of several ' +
+    'answers',
+  async (t) => {
+    t.after(async () => {
+      await world.db.sql`delete from charged_price`
+      await rememberPrices(world.db.sql)
+    })
+    const postId = await planPost(world, ['yoga', 'pilates'], { depth: 300 })
+    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+    assert.ok(claim.kind === 'claimed')
+    const created = claim.post.tasks.map((task, n) => {
+      const tag = parseTag(task.tag)
+      assert.ok(tag !== null)
+      return { ...tag, serviceId: `s-${n}`, costMicros: 3601 - n }
+    })
+    await record(created)
+    const [price] = await world.db.sql`
+    select unit_micros from charged_price where store = 'ios_store' and function = 'app_searches'
+      and priority = 1`
+    assert.equal(price?.unit_micros, 1201)
+  },
+)

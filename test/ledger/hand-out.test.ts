@@ -1,4 +1,7 @@
-/** Which ready lists are asked: those of endpoints of which something is outstanding, found without reading what waits. */
+/**
+ * Which ready lists are asked: those of endpoints of which something is outstanding, found without reading
+ * what waits.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -23,7 +26,8 @@ before(async () => {
   await sql`
     insert into target (store, function, subject, location_code, language_code)
     select store, function, 'subject', 2840, 'en'
-    from unnest(${ENDPOINTS.map(({ store }) => store)}::text[], ${ENDPOINTS.map(({ fn }) => fn)}::text[]) as e (store, function)`
+    from unnest(${ENDPOINTS.map(({ store }) => store)}::text[],
+      ${ENDPOINTS.map(({ fn }) => fn)}::text[]) as e (store, function)`
 })
 afterEach(() => planning.db.sql`truncate task, post`)
 after(() => planning.drop())
@@ -40,12 +44,16 @@ interface Some {
 /** Tasks of an endpoint, as `adoptTasks` leaves them and as they are leased. */
 async function add({ endpoint: { store, fn }, state, lease, tasks }: Some): Promise<void> {
   await planning.db.sql`
-    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, endpoint, fetching_until, ended_at)
-    select t.id, timestamptz '2026-01-01' + make_interval(mins => n + (select count(*)::int from task)), now(), ${state}, 1, 1200, '{1}',
+    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, endpoint,
+      fetching_until, ended_at)
+    select t.id, timestamptz '2026-01-01' + make_interval(mins => n + (select count(*)::int from task)),
+      now(), ${state}, 1, 1200, '{1}',
       case when ${state} not in ('planned', 'posting') then endpoint_of(t.store, t.function) end,
-      case ${lease}::text when 'ended' then clock_timestamp() - interval '1 minute' when 'runs' then clock_timestamp() + interval '1 hour' end,
+      case ${lease}::text when 'ended' then clock_timestamp() - interval '1 minute' when 'runs'
+        then clock_timestamp() + interval '1 hour' end,
       case when ${state} = 'collected' then now() end
-    from target t cross join generate_series(1, ${tasks}::int) n where t.store = ${store} and t.function = ${fn}`
+    from target t cross join generate_series(1, ${tasks}::int) n where t.store = ${store}
+      and t.function = ${fn}`
 }
 
 /** As it was asked before the tasks knew their endpoint. */
@@ -97,7 +105,8 @@ test('an endpoint is outstanding by a task that is posted and not leased, or by 
       await sql`truncate task, post`
       for (const each of tasks) await add(each)
       for (const { endpoint, state } of posted)
-        await sql`insert into post (store, function, state) values (${endpoint.store}, ${endpoint.fn}, ${state})`
+        await sql`insert into post (store, function, state)
+          values (${endpoint.store}, ${endpoint.fn}, ${state})`
       assert.deepEqual([...(await listOutstandingEndpoints(sql))], [...(await listByTargets())])
     }),
     { numRuns: 60 },

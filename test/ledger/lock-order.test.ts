@@ -1,6 +1,6 @@
 /**
- * No two transitions deadlock: each waits for its task with the least id before it holds any other task or a post. Here another
- * transaction holds that task, and takes meanwhile what a deadlock would keep from it.
+ * No two transitions deadlock: each waits for its task with the least id before it holds any other task or a
+ * post. Here another transaction holds that task, and takes meanwhile what a deadlock would keep from it.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -31,7 +31,10 @@ afterEach(async () => {
 })
 after(() => world.close())
 
-/** Runs the transition while another transaction holds its first task; that one then gets all its other rows at once. */
+/**
+ * Runs the transition while another transaction holds its first task; that one then gets all its other rows
+ * at once.
+ */
 async function assertWaitsWithNothing(postId: string, transition: () => Promise<unknown>): Promise<void> {
   const { sql, begin } = world.db
   const [first, ...others] = (await sql`select id from task order by id`).map((row) => row.id as string)
@@ -49,7 +52,10 @@ async function assertWaitsWithNothing(postId: string, transition: () => Promise<
   await running[0]
 }
 
-/** A planned post whose tasks lie on the disk in the order against that of their ids, which a statement without an order follows. */
+/**
+ * A planned post whose tasks lie on the disk in the order against that of their ids, which a statement
+ * without an order follows.
+ */
 async function planBackwards(): Promise<string> {
   const postId = await planPost(world, ['yoga', 'pilates', 'running'])
   const tasks = await world.db.sql`select id from task order by id desc`
@@ -103,8 +109,8 @@ describe('a transition that waits for its first task holds no other task and no 
 
   test('reconciling', async () => {
     const { postId } = await claimBackwards()
-    await world.db
-      .sql`update post set state = 'unknown', send_before = now() - interval '1 hour', scanned_at = now() - interval '1 minute'`
+    await world.db.sql`update post set state = 'unknown', send_before = now() - interval '1 hour',
+        scanned_at = now() - interval '1 minute'`
     const options = { quietMs: 60_000, overdueAfterMs: 60_000 }
     await assertWaitsWithNothing(postId, () => reconcileUnknownPosts(world.db, world.client, options))
     const [post] = await world.db.sql`select state from post`
@@ -126,7 +132,8 @@ describe('a transition that waits for its first task holds no other task and no 
   test('giving up results', async () => {
     const { postId } = await claimBackwards()
     await world.db.sql`
-      update task set state = 'posted', posted_at = now() - interval '40 days', service_id = id::text, estimate_micros = 0`
+      update task set state = 'posted', posted_at = now() - interval '40 days', service_id = id::text,
+        estimate_micros = 0`
     await world.db.sql`select recount_spend()`
     await assertWaitsWithNothing(postId, () => giveUpResults(world.db.sql, 32))
   })

@@ -1,4 +1,7 @@
-/** Packing: every planned task into exactly one post of its endpoint, at most 100 to a post, the urgent ones first. */
+/**
+ * Packing: every planned task into exactly one post of its endpoint, at most 100 to a post, the urgent ones
+ * first.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'

@@ -42,7 +42,8 @@ beforeEach(async () => {
   await emptyTables(world.db.sql)
   // What was bought before is forgotten, and must not be recovered.
   await world.db.sql`
-    update ledger set is_apart = true, installation = substr(replace(gen_random_uuid()::text, '-', ''), 1, 12)`
+    update ledger set is_apart = true, installation = substr(replace(gen_random_uuid()::text, '-', ''), 1,
+      12)`
 })
 
 /** What a unit of the searches of the ios_store costs, and how many results it has. */
@@ -168,7 +169,8 @@ describe('a price', () => {
     ])
     assert.deepEqual(await readUnit(), { results: 100, micros: 1300 })
     assert.deepEqual(await readTold(), [
-      'The service takes $0.0013 a unit, and its price list says $0.0012: budgets and plans go by what it takes. Ask the service why.',
+      'The service takes $0.0013 a unit, and its price list says $0.0012: budgets and plans go by what ' +
+        'it takes. Ask the service why.',
     ])
   })
 

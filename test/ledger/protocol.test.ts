@@ -1,4 +1,7 @@
-/** The diagram of docs/protocol.md and the code of src/ledger say the same; nothing else writes the tables of the ledger. */
+/**
+ * The diagram of docs/protocol.md and the code of src/ledger say the same; nothing else writes the tables of
+ * the ledger.
+ */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +41,10 @@ const readFunctions = (source: string): { name: string | null; body: string }[] 
     .filter((body) => /^(export |async |function )/.test(body))
     .map((body) => ({ name: /^export (?:async )?function (\w+)/.exec(body)?.[1] ?? null, body }))
 
-/** What follows `set` of an update, to its end or to the `from`, `where` or `returning` outside of parentheses. */
+/**
+ * What follows `set` of an update, to its end or to the `from`, `where` or `returning` outside of
+ * parentheses.
+ */
 const readAssignments = (text: string): string => {
   let depth = 0
   let kept = ''
@@ -110,9 +116,12 @@ describe('the diagram of docs/protocol.md', () => {
 describe('the reading of a source', () => {
   test('finds every way in which a statement gives a state', () => {
     const source = [
-      "export async function a() {\n  await sql`update task k set depth = (select 1 from x where y), state = 'posted' from z where k.state = 'planned'`\n}",
-      "export function b() {\n  return sql`update task set state = case when state = 'posting' then 'dropped' else 'failed' end, depth = 1`\n}",
-      'export async function c() {\n  await sql`with gone as (delete from post p) insert into task (id) select 1`\n}',
+      'export async function a() {\n  await sql`update task k set depth = (select 1 from x where y), ' +
+        "state = 'posted' from z where k.state = 'planned'`\n}",
+      "export function b() {\n  return sql`update task set state = case when state = 'posting' then " +
+        "'dropped' else 'failed' end, depth = 1`\n}",
+      'export async function c() {\n  await sql`with gone as (delete from post p) insert into task ' +
+        '(id) select 1`\n}',
       "export async function d() {\n  await sql`update post set problem = 'x' where state = 'ready'`\n}",
     ].join('\n\n')
     assert.deepEqual(readAllMoves(source), [

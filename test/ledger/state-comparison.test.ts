@@ -1,6 +1,7 @@
 /**
- * What looks for the tasks of a key reads these alone, also where the planner last saw no open task: a partial index that it believes empty
- * costs nothing in its eyes, so that a state beside a key is compared by a subquery (docs/decisions.md).
+ * What looks for the tasks of a key reads these alone, also where the planner last saw no open task: a
+ * partial index that it believes empty costs nothing in its eyes, so that a state beside a key is compared by
+ * a subquery (docs/decisions.md).
  */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -18,10 +19,16 @@ const TASKS = 20_000
 /** One half is being sent, the other is posted; so many batches of a hundred of each are worked on. */
 const BATCHES = 20
 const BATCH = 100
-/** Each task of a batch is read by several steps of a statement, in a version that is dead too. All open ones in each batch would be 100 times as many. */
+/**
+ * Each task of a batch is read by several steps of a statement, in a version that is dead too. All open ones
+ * in each batch would be 100 times as many.
+ */
 const MOST_READ = 25
 
-/** By file: comparisons of statements that mean all tasks of a state, or the few rows of a common table expression. */
+/**
+ * By file: comparisons of statements that mean all tasks of a state, or the few rows of a common table
+ * expression.
+ */
 const OF_ALL_TASKS: Readonly<Record<string, number>> = {
   'drizzle/objects/alerts.sql': 1,
   'drizzle/objects/delete-project.sql': 1,
@@ -66,17 +73,23 @@ before(async () => {
   await sql`alter table task set (autovacuum_enabled = off)`
   await sql`
     insert into target (store, function, subject, location_code, language_code)
-    select 'ios_store', 'app_searches', 'subject ' || n, 2840, 'en' from generate_series(1, ${BATCHES * BATCH}::int) n`
+    select 'ios_store', 'app_searches', 'subject ' || n, 2840, 'en'
+      from generate_series(1, ${BATCHES * BATCH}::int) n`
   await sql`
     insert into post (store, function, state, token)
-    select 'ios_store', 'app_searches', 'sending', gen_random_uuid() from generate_series(1, ${TASKS / BATCH / 2}::int)`
+    select 'ios_store', 'app_searches', 'sending', gen_random_uuid()
+      from generate_series(1, ${TASKS / BATCH / 2}::int)`
   await sql`
-    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, service_id, posted_at, ended_at, post_id)
-    select ${TASKS}::int + 1 - n, now(), now() + interval '1 day', 'collected', 1, 1200, '{1}', 'service ' || n, now(), now(), p.id
+    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, service_id,
+      posted_at, ended_at, post_id)
+    select ${TASKS}::int + 1 - n, now(), now() + interval '1 day', 'collected', 1, 1200, '{1}',
+      'service ' || n, now(), now(), p.id
     from generate_series(1, ${TASKS}::int) n
-    left join (select id, row_number() over (order by id) - 1 as place from post) p on p.place = (n - 1) / ${BATCH}::int`
+    left join (select id, row_number() over (order by id) - 1 as place from post) p
+      on p.place = (n - 1) / ${BATCH}::int`
   await sql`vacuum analyze task`
-  await sql`update task set state = case when post_id is null then 'posted' else 'posting' end, ended_at = null`
+  await sql`update task set state = case when post_id is null then 'posted'
+    else 'posting' end, ended_at = null`
 })
 after(() => planning.drop())
 

@@ -76,7 +76,8 @@ describe('a task that the store failed', () => {
     await watchKeywords(world, ['pilates'], { project: 'one' })
     await buy(world)
     const tasks = await world.db.sql<{ id: string; serviceId: string }[]>`
-      select k.id, k.service_id as "serviceId" from task k join target t on t.id = k.target_id order by t.subject desc`
+      select k.id, k.service_id as "serviceId" from task k join target t on t.id = k.target_id
+        order by t.subject desc`
     const [first, second] = tasks
     const told = tasks.map((task) => ({
       serviceId: task.serviceId,
@@ -88,7 +89,8 @@ describe('a task that the store failed', () => {
       const late = world.db.begin((other) => postAgain(other, told, 3))
       await until('the batch waits', async () => {
         const [row] = await world.db.sql<{ waiting: number }[]>`
-          select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+          select count(*) as waiting from pg_stat_activity where datname = current_database()
+            and wait_event_type = 'Lock'`
         return row?.waiting === 1
       })
       assert.equal(await again(3, second?.serviceId), 1)
@@ -156,14 +158,17 @@ describe('what has ended', () => {
     await sql`
       with made as (
         insert into target (store, function, subject, location_code, language_code)
-        select case f when 'app_reviews' then 'ios_store' else 'android_store' end, f, 'x', 2840, 'en' from unnest(${functions}::text[]) f returning id
+        select case f when 'app_reviews' then 'ios_store' else 'android_store' end, f, 'x', 2840, 'en'
+          from unnest(${functions}::text[]) f returning id
       )
       insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers)
       select id, now(), now() + interval '1 day', 1, 0, '{1}' from made`
-    await sql`update task set state = 'failed', problem = 'It failed.', ended_at = now() where state = 'planned'`
+    await sql`update task set state = 'failed', problem = 'It failed.', ended_at = now()
+      where state = 'planned'`
     const left = await sql`
       select t.function, h.name from (
-        select 'ranking' as name, target_id from ranking union all select 'app_snapshot', target_id from app_snapshot
+        select 'ranking' as name, target_id from ranking union all select 'app_snapshot', target_id
+          from app_snapshot
       ) h join target t on t.id = h.target_id order by 1`
     assert.deepEqual(
       left.map((gap) => [gap.function, gap.name]),
@@ -182,7 +187,8 @@ describe('what is put off', () => {
   /** Minutes from now on, of a task that is due to be asked for by its id in 40 minutes. */
   async function putOffAfter(posted: string, problem: string | null, pauseMs: number) {
     await world.db.sql`
-      update task set posted_at = clock_timestamp() - ${posted}::interval, ask_at = clock_timestamp() + interval '40 minutes'`
+      update task set posted_at = clock_timestamp() - ${posted}::interval,
+        ask_at = clock_timestamp() + interval '40 minutes'`
     await world.db.begin((tx) => deferResults(tx, [{ serviceId, problem, pauseMs }]))
     const [task] = await world.db.sql`
       select round(extract(epoch from fetching_until - clock_timestamp()) / 60)::int as pause,

@@ -23,7 +23,8 @@ const ZONES = ['Pacific/Kiritimati', 'America/Los_Angeles'] as const
 
 /** What is reserved of the project, by its days. */
 const readReserved = () => planning.db.sql`
-  select begins_at, sum(reserved_micros)::float8 as micros from (select * from spend union all select * from spend_change) s
+  select begins_at, sum(reserved_micros)::float8 as micros
+    from (select * from spend union all select * from spend_change) s
   where scope <> 0 group by 1 having sum(reserved_micros) <> 0 order by 1`
 
 describe('a time zone that is changed', () => {
@@ -65,7 +66,8 @@ describe('a time zone that is changed', () => {
     assert.equal((await planning.plan()).planned, 1)
     const daysOf = async (at: string) => {
       const rows = await planning.db.sql<{ day: string }[]>`
-        select to_char(d.begins_at at time zone 'UTC', 'DD HH24') || to_char(d.ends_at at time zone 'UTC', '-DD HH24') as day
+        select to_char(d.begins_at at time zone 'UTC', 'DD HH24')
+          || to_char(d.ends_at at time zone 'UTC', '-DD HH24') as day
         from project p cross join money_days(p.id, ${at}::timestamptz) d where d.scope <> 0`
       return rows.map(({ day }) => day)
     }
@@ -97,7 +99,8 @@ test('the books are compared by scope and day: what is lacking on one day and to
   await planning.spend('a', 1200, '2026-03-09 12:00+00')
   await planning.spend('a', 1200, '2026-03-10 12:00+00')
   await planning.db.sql`
-    update spend set charged_micros = charged_micros + case begins_at when '2026-03-09 00:00+00' then 5 else -5 end
+    update spend set charged_micros = charged_micros + case begins_at when '2026-03-09 00:00+00' then 5
+      else -5 end
     where scope = 0`
   assert.deepEqual(await readSpendDifferences(planning.db.sql), [
     {

@@ -1,6 +1,7 @@
 /**
- * What people do wrong, and the exact words that they read: the catalogue is test/mistakes/catalogue.md. A line that begins with `> `
- * is tried, and what stands below it is the answer. `npm run mistakes` writes the answers anew; read them before you commit them.
+ * What people do wrong, and the exact words that they read: the catalogue is test/mistakes/catalogue.md. A
+ * line that begins with `> ` is tried, and what stands below it is the answer. `npm run mistakes` writes the
+ * answers anew; read them before you commit them.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -41,12 +42,15 @@ before(async () => {
       from json_to_recordset(${JSON.stringify(locations)}::text::json)
         as l (location_code int, location_name text, country_iso_code text, location_type text)`
     await sql`insert into language select ${store}, language_code, language_name
-      from json_to_recordset(${JSON.stringify(languages)}::text::json) as l (language_code text, language_name text)`
+      from json_to_recordset(${JSON.stringify(languages)}::text::json) as l (language_code text,
+        language_name text)`
   }
-  await sql`insert into category (store, name) select 'android_store', unnest('{game,game_puzzle,education}'::text[])`
+  await sql`insert into category (store, name) select 'android_store',
+    unnest('{game,game_puzzle,education}'::text[])`
   await sql`insert into keyword_watch (id, project, store, keyword, location_code, language_code)
     values (901, 'fitness', 'ios_store', 'yoga', 2840, 'en')`
-  await sql`insert into app_watch (id, project, store, app_id) values (902, 'fitness', 'ios_store', '1480010017')`
+  await sql`insert into app_watch (id, project, store, app_id)
+    values (902, 'fitness', 'ios_store', '1480010017')`
 })
 after(() => database.drop())
 
@@ -105,8 +109,8 @@ async function readImport(input: string): Promise<string> {
 }
 
 /**
- * A command as it is typed into a shell, after settings for it alone: what it prints, and its exit code. Of a line of the log the note
- * stands, as on a terminal.
+ * A command as it is typed into a shell, after settings for it alone: what it prints, and its exit code. Of a
+ * line of the log the note stands, as on a terminal.
  */
 async function readCommand(input: string): Promise<string> {
   const words = [...input.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) =>

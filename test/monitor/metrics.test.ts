@@ -114,7 +114,8 @@ describe('the metrics', () => {
 
   test('have no label that Prometheus sets by itself, and those that the manual and its rules name', async () => {
     await world.db.sql`
-      insert into job_run (job, slot, state, ended_at) values ('track', clock_timestamp(), 'done', clock_timestamp())`
+      insert into job_run (job, slot, state, ended_at) values ('track', clock_timestamp(), 'done',
+        clock_timestamp())`
     const shapes = readShapes(await createMetrics(world.db, settings(), 0).render())
     assert.deepEqual(shapes.get('storerank_job_last_success_timestamp_seconds')?.labels, ['job_name'])
     for (const [name, { labels }] of shapes)
@@ -211,8 +212,10 @@ describe('the metrics', () => {
     const { sql } = world.db
     await sql`
       insert into audit_difference (service_id, kind, posted_at, task_id) values
-        ('other', 'unknown', now(), null), ('ours', 'unknown', now(), gen_random_uuid()), ('cost', 'cost', now(), null)`
-    await sql`insert into audit_difference (service_id, kind, posted_at, found_at) values ('old', 'cost', now(), now() - interval '25 hours')`
+        ('other', 'unknown', now(), null), ('ours', 'unknown', now(), gen_random_uuid()),
+          ('cost', 'cost', now(), null)`
+    await sql`insert into audit_difference (service_id, kind, posted_at, found_at)
+      values ('old', 'cost', now(), now() - interval '25 hours')`
     const { differences, duplicateMicros } = await metrics.read()
     assert.deepEqual({ differences, duplicateMicros }, { differences: 2, duplicateMicros: 0 })
     const text = await metrics.render()
@@ -228,8 +231,10 @@ describe('the metrics', () => {
     await watchKeywords(world, ['chess'], { project: 'disabled' })
     await sql`update project set enabled = false where name = 'disabled'`
     await sql`
-      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, ended_at, problem)
-      select (select min(id) from target), now() - n * interval '1 day', now(), case n when 1 then 'collected' else 'failed' end, 1, 1200, '{1}',
+      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, ended_at,
+        problem)
+      select (select min(id) from target), now() - n * interval '1 day', now(), case n when 1 then 'collected'
+        else 'failed' end, 1, 1200, '{1}',
         now(), 'Told.'
       from generate_series(1, 1200) n`
     const text = await metrics.render()
@@ -252,7 +257,8 @@ describe('the metrics', () => {
           assert.equal(readValue(text, 'storerank_due_slots'), undefined)
         }
         const [asked] = await tx`
-          select count(*)::int as looks from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+          select count(*)::int as looks from pg_stat_activity where wait_event_type = 'Lock'
+            and datname = current_database()`
         assert.equal(asked?.looks, 1)
       }),
     )

@@ -1,4 +1,7 @@
-/** What is asked every minute, and by `status`, reads what is open or wrong: not the tasks of 90 days that are in order. */
+/**
+ * What is asked every minute, and by `status`, reads what is open or wrong: not the tasks of 90 days that are
+ * in order.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
@@ -25,13 +28,18 @@ async function addInOrder(from: number, to: number): Promise<void> {
   const { sql } = planning.db
   await sql`
     insert into target (store, function, subject, location_code, language_code)
-    select 'ios_store', 'app_searches', 'subject ' || n, 2840, 'en' from generate_series(${from}::int, ${to}::int) n`
+    select 'ios_store', 'app_searches', 'subject ' || n, 2840, 'en'
+      from generate_series(${from}::int, ${to}::int) n`
   await sql`
-    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, service_id, posted_at, overdue_at,
+    insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, service_id,
+      posted_at, overdue_at,
       ask_at, ended_at)
-    select id, now(), now() + interval '1 day', case id % 2 when 0 then 'posted' else 'collected' end, 1, 1200, '{1}', subject, now(),
-      case id % 2 when 0 then now() + interval '1 hour' end, case id % 2 when 0 then now() + interval '1 hour' end, case id % 2 when 1 then now() end
-    from target where subject like 'subject %' and substr(subject, 9)::int between ${from}::int and ${to}::int`
+    select id, now(), now() + interval '1 day', case id % 2 when 0 then 'posted'
+      else 'collected' end, 1, 1200, '{1}', subject, now(),
+      case id % 2 when 0 then now() + interval '1 hour' end, case id % 2 when 0
+        then now() + interval '1 hour' end, case id % 2 when 1 then now() end
+    from target where subject like 'subject %' and substr(subject, 9)::int between ${from}::int
+      and ${to}::int`
   await sql`
     insert into charge (slot, amount_micros, target_id, project_id, kind, service_id)
     select slot, 1200, target_id, 1, 'charge', service_id from task on conflict do nothing`
@@ -96,7 +104,8 @@ test('what is open is counted by indexes alone', async () => {
   await sql`select count from open_work`
   const pages = await readPages('select kind, count, since from open_work')
   const [task] = await sql<{ pages: number; posted: number }[]>`
-    select relpages as pages, (select count from open_work where kind = 'posted') as posted from pg_class where relname = 'task'`
+    select relpages as pages, (select count from open_work where kind = 'posted') as posted from pg_class
+      where relname = 'task'`
   assert.equal(task?.posted, MANY / 2 - 1)
   assert.ok(pages < (task?.pages ?? 0) / 2, `${pages} pages, and the tasks have ${task?.pages}`)
 })
@@ -138,11 +147,13 @@ test('status reads each planned task once, while the tables have no statistics a
   await db.sql`alter table post set (autovacuum_enabled = off)`
   await db.sql`vacuum analyze`
   await db.sql`
-    insert into post (store, function, state) select 'ios_store', 'app_searches', 'ready' from generate_series(1, ${PLANNED / 10}::int)`
+    insert into post (store, function, state) select 'ios_store', 'app_searches', 'ready'
+      from generate_series(1, ${PLANNED / 10}::int)`
   await db.sql`
     insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers, post_id)
     select n, now(), now() + interval '1 day', 1, 1200, '{1}', p.id
-    from generate_series(1, ${PLANNED}::int) n join (select id, row_number() over () as place from post) p on p.place = (n + 9) / 10`
+    from generate_series(1, ${PLANNED}::int) n join (select id, row_number() over () as place from post) p
+      on p.place = (n + 9) / 10`
   await db.sql`vacuum task`
   const before = await countTasksRead(db)
   const budget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
@@ -157,7 +168,8 @@ test('what the budget cuts is counted up to a bound, behind what a person has to
   const { sql } = planning.db
   const cut = (from: number, to: number) => sql`
     insert into due_slot (target_id, slot, ends_at, cut, price_micros, priority, captured_at, askers)
-    select id, slot_of('1 day', now()), now() + interval '1 day', 'overall_budget', 1200, 1, '-infinity', 1 from target order by id offset ${from}::int limit ${to - from}::int`
+    select id, slot_of('1 day', now()), now() + interval '1 day', 'overall_budget', 1200, 1, '-infinity', 1
+      from target order by id offset ${from}::int limit ${to - from}::int`
   const mended = `select * from watch_problem where problem <> 'money'`
   await cut(0, FEW)
   await sql`analyze due_slot`
@@ -178,7 +190,8 @@ test('what is late is counted by an index alone, when all of it is', async () =>
   await sql`vacuum analyze task`
   const pages = await readPages(`select count, since from open_work where kind = 'overdue'`)
   const [task] = await sql<{ pages: number; late: number }[]>`
-    select relpages as pages, (select count from open_work where kind = 'overdue') as late from pg_class where relname = 'task'`
+    select relpages as pages, (select count from open_work where kind = 'overdue') as late from pg_class
+      where relname = 'task'`
   assert.equal(task?.late, MANY / 2 - 1)
   assert.ok(pages < (task?.pages ?? 0) / 4, `${pages} pages, and the tasks have ${task?.pages}`)
 })

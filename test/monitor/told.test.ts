@@ -1,4 +1,7 @@
-/** Each kind of trouble that `test/cli/outages.proof.ts` does not live through, where an operator looks: the metrics and the dashboard. */
+/**
+ * Each kind of trouble that `test/cli/outages.proof.ts` does not live through, where an operator looks: the
+ * metrics and the dashboard.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Database, openDatabase } from '../../src/db/database.ts'
@@ -20,9 +23,12 @@ interface Case {
 
 const POSTED = `
   with post_of as (
-    insert into post (store, function, state, send_before) values ('ios_store', 'app_searches', 'settled', now()) returning id)
-  insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, post_id, service_id, posted_at, overdue_at, ask_at, endpoint)
-  select t.id, slot_of('1 day', now()), now() + interval '1 day', 'posted', 1, 1200, array(select id from project), p.id, 'late',
+    insert into post (store, function, state, send_before)
+      values ('ios_store', 'app_searches', 'settled', now()) returning id)
+  insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, post_id,
+    service_id, posted_at, overdue_at, ask_at, endpoint)
+  select t.id, slot_of('1 day', now()), now() + interval '1 day', 'posted', 1, 1200,
+    array(select id from project), p.id, 'late',
     now() - interval '7 hours', now() - interval '6 hours', now() + interval '1 hour', 1
   from target t, post_of p`
 
@@ -36,21 +42,29 @@ const CASES: readonly Case[] = [
   },
   {
     kind: 'outage',
-    begin: `insert into service_status (api, endpoint, status) values ('app_data', 'task_post', 'major_outage')`,
+    begin:
+      `insert into service_status (api, endpoint, status) values ('app_data', 'task_post', ` +
+      `'major_outage')`,
     end: 'delete from service_status',
     metric: /^storerank_troubles\{kind="outage"\} 1$/m,
     row: /^service major_outage: .* nothing is posted\.$/,
   },
   {
     kind: 'no_run',
-    begin: `update job_run set slot = slot - interval '2 days', started_at = started_at - interval '2 days', ended_at = ended_at - interval '2 days'`,
-    end: `update job_run set slot = slot + interval '2 days', started_at = started_at + interval '2 days', ended_at = ended_at + interval '2 days'`,
+    begin:
+      `update job_run set slot = slot - interval '2 days', started_at = started_at - interval '2 days', ` +
+      `ended_at = ended_at - interval '2 days'`,
+    end:
+      `update job_run set slot = slot + interval '2 days', started_at = started_at + interval '2 days', ` +
+      `ended_at = ended_at + interval '2 days'`,
     metric: /^storerank_troubles\{kind="no_run"\} 1$/m,
     row: /^open work no_run: No slots were planned since then, .*\.$/,
   },
   {
     kind: 'unknown_posts',
-    begin: `insert into post (store, function, state, send_before) values ('ios_store', 'app_searches', 'unknown', now() - interval '2 hours')`,
+    begin:
+      `insert into post (store, function, state, send_before) values ('ios_store', 'app_searches', ` +
+      `'unknown', now() - interval '2 hours')`,
     end: 'delete from post',
     metric: /^storerank_troubles\{kind="unknown_posts"\} 1$/m,
     row: /^open work unknown_post: The answer to 1 posts was lost\. .* job reconcile fails\.$/,
@@ -64,7 +78,9 @@ const CASES: readonly Case[] = [
   },
   {
     kind: 'books',
-    begin: `insert into audit_difference (service_id, kind, posted_at, service_micros) values ('x', 'missing', now(), 1200)`,
+    begin:
+      `insert into audit_difference (service_id, kind, posted_at, service_micros) values ('x', ` +
+      `'missing', now(), 1200)`,
     end: 'delete from audit_difference',
     metric: /^storerank_troubles\{kind="books"\} 1$/m,
     row: /^audit missing: .*\.$/,
@@ -73,10 +89,13 @@ const CASES: readonly Case[] = [
     kind: 'not_told',
     begin: `
       with channel as (
-        insert into alert_channel (name, kind, address, enabled) values ('ops', 'email', 'a@example.com', false) returning id, name),
+        insert into alert_channel (name, kind, address, enabled)
+          values ('ops', 'email', 'a@example.com', false) returning id, name),
       rule as (
-        insert into alert_rule (project, name, kind, threshold, channel) select 'p', 'r', 'rank_moved', 3, name from channel)
-      insert into alert_channel_problem (channel_id, kind, problem) select id, 'receiver_gone', 'The address is gone.' from channel`,
+        insert into alert_rule (project, name, kind, threshold, channel)
+          select 'p', 'r', 'rank_moved', 3, name from channel)
+      insert into alert_channel_problem (channel_id, kind, problem)
+        select id, 'receiver_gone', 'The address is gone.' from channel`,
     end: 'delete from alert_rule; delete from alert_channel',
     metric: /^storerank_troubles\{kind="not_told"\} 1$/m,
     row: /The channel "ops" was disabled\. The address is gone\. /,
@@ -89,8 +108,10 @@ describe('what an operator is told', () => {
   before(async () => {
     database = await createTestDatabase()
     db = openDatabase(database.url)
-    await db.sql`insert into keyword_watch (project, store, keyword, location_code, language_code) values ('p', 'ios_store', 'yoga', 2840, 'en')`
-    await db.sql`insert into job_run (job, slot, state, runner, started_at, ended_at) values ('track', now(), 'done', 'test', now(), now())`
+    await db.sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
+      values ('p', 'ios_store', 'yoga', 2840, 'en')`
+    await db.sql`insert into job_run (job, slot, state, runner, started_at, ended_at)
+      values ('track', now(), 'done', 'test', now(), now())`
   })
   after(async () => {
     await db.close()

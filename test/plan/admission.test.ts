@@ -1,4 +1,7 @@
-/** Who is bought with too little money: the one SQL statement against a model of it in a few lines of TypeScript. */
+/**
+ * Who is bought with too little money: the one SQL statement against a model of it in a few lines of
+ * TypeScript.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -31,7 +34,8 @@ const cutsOf = async () =>
 async function sharesOf(keyword: string): Promise<Record<string, number>> {
   const rows = await planning.db.sql<{ project: string; micros: number }[]>`
     select p.name as project, share_of(k.estimate_micros, cardinality(k.payers), y.place) as micros
-    from task k join target t on t.id = k.target_id cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
+    from task k join target t on t.id = k.target_id cross join lateral unnest(k.payers)
+      with ordinality as y (project_id, place)
     join project p on p.id = y.project_id
     where t.subject = ${keyword} and k.state = 'planned'`
   return Object.fromEntries(rows.map(({ project, micros }) => [project, micros]))
@@ -84,7 +88,8 @@ describe('the queue', () => {
     await planning.watch('a', ['urgent'], { priority: 2 })
     await planning.plan({ maxDayMicros: 3600 })
     const tasks = await planning.db.sql`
-      select t.subject, k.priority, k.estimate_micros as micros from task k join target t on t.id = k.target_id order by 3`
+      select t.subject, k.priority, k.estimate_micros as micros from task k
+        join target t on t.id = k.target_id order by 3`
     assert.deepEqual(
       [...tasks],
       [
@@ -103,28 +108,33 @@ describe('the queue', () => {
     assert.deepEqual(await planning.plannedKeywords(), ['urgent'])
   })
 
-  test('whoever was not measured for longest goes first, so that with too little money everybody has their turn', async () => {
-    const keywords = ['alpha', 'bravo', 'charlie', 'delta', 'echo']
-    await planning.setBudget('a', { dailyMicros: 2400 })
-    await planning.watch('a', keywords)
-    const turns: string[][] = []
-    for (const day of ['10', '11', '12', '13', '14']) {
-      await planning.setNow(`2026-03-${day} 13:00+00`)
-      await planning.closeSlots()
-      await planning.plan()
-      const planned = await planning.db.sql<{ subject: string }[]>`
-        select t.subject from task k join target t on t.id = k.target_id where k.state = 'planned' order by t.id`
-      turns.push(planned.map(({ subject }) => subject))
-      await planning.measure()
-    }
-    assert.deepEqual(turns, [
-      ['alpha', 'bravo'],
-      ['charlie', 'delta'],
-      ['alpha', 'echo'],
-      ['bravo', 'charlie'],
-      ['alpha', 'delta'],
-    ])
-  })
+  test(
+    'whoever was not measured for longest goes first, so that with too little money everybody has their ' +
+      'turn',
+    async () => {
+      const keywords = ['alpha', 'bravo', 'charlie', 'delta', 'echo']
+      await planning.setBudget('a', { dailyMicros: 2400 })
+      await planning.watch('a', keywords)
+      const turns: string[][] = []
+      for (const day of ['10', '11', '12', '13', '14']) {
+        await planning.setNow(`2026-03-${day} 13:00+00`)
+        await planning.closeSlots()
+        await planning.plan()
+        const planned = await planning.db.sql<{ subject: string }[]>`
+        select t.subject from task k join target t on t.id = k.target_id where k.state = 'planned'
+          order by t.id`
+        turns.push(planned.map(({ subject }) => subject))
+        await planning.measure()
+      }
+      assert.deepEqual(turns, [
+        ['alpha', 'bravo'],
+        ['charlie', 'delta'],
+        ['alpha', 'echo'],
+        ['bravo', 'charlie'],
+        ['alpha', 'delta'],
+      ])
+    },
+  )
 })
 
 describe('a target of several projects', () => {
@@ -164,7 +174,8 @@ describe('a target of several projects', () => {
     await planning.setBudget('a', { dailyMicros: 7200 })
     for (const pieceSlots of [3, 2, 1]) {
       await planning.db
-        .sql`with again as (insert into period_change select id, first_slot from watch_period) delete from task`
+        .sql`with again as (insert into period_change select id, first_slot from watch_period) delete
+          from task`
       await planning.db.sql`delete from due_slot`
       await recount(planning.db.sql)
       await planning.plan({}, pieceSlots)
@@ -342,43 +353,47 @@ async function arrange({ asked, measured, budgets }: Situation): Promise<void> {
 }
 
 describe('for any watchlist and any budgets', () => {
-  test('the plan buys, cuts and splits as the model says, in pieces of any size, and the dry run said the same before', async () => {
-    await fc.assert(
-      fc.asyncProperty(situations, fc.integer({ min: 1, max: 12 }), async (situation, pieceSlots) => {
-        await planning.clear()
-        await arrange(situation)
-        const expected = decide(situation)
-        const { maxDay, maxMonth, maxRun } = situation
-        const overall = { maxDayMicros: maxDay, maxMonthMicros: maxMonth, maxRunMicros: maxRun }
-        const preview = await planning.preview(overall)
-        const plan = await planning.plan(overall, pieceSlots)
-        assert.deepEqual(await decisionsInDatabase(), new Map([...expected].sort(([x], [y]) => x - y)))
-        assert.deepEqual(
-          {
-            planned: preview.planned,
-            micros: preview.plannedMicros,
-            cut: preview.cut,
-            cutMicros: preview.cutMicros,
-          },
-          { planned: plan.planned, micros: plan.plannedMicros, cut: plan.cut, cutMicros: plan.cutMicros },
-        )
-        assert.equal(plan.due, expected.size)
-        const bought = preview.lines.filter((line) => line.cut === null)
-        for (const { project, costMicros } of bought) {
-          const shares = [...expected.values()].map((decision) => decision.shares[project] ?? 0)
-          assert.equal(
-            costMicros,
-            shares.reduce((sum, share) => sum + share, 0),
+  test(
+    'the plan buys, cuts and splits as the model says, in pieces of any size, and the dry run said the ' +
+      'same before',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(situations, fc.integer({ min: 1, max: 12 }), async (situation, pieceSlots) => {
+          await planning.clear()
+          await arrange(situation)
+          const expected = decide(situation)
+          const { maxDay, maxMonth, maxRun } = situation
+          const overall = { maxDayMicros: maxDay, maxMonthMicros: maxMonth, maxRunMicros: maxRun }
+          const preview = await planning.preview(overall)
+          const plan = await planning.plan(overall, pieceSlots)
+          assert.deepEqual(await decisionsInDatabase(), new Map([...expected].sort(([x], [y]) => x - y)))
+          assert.deepEqual(
+            {
+              planned: preview.planned,
+              micros: preview.plannedMicros,
+              cut: preview.cut,
+              cutMicros: preview.cutMicros,
+            },
+            { planned: plan.planned, micros: plan.plannedMicros, cut: plan.cut, cutMicros: plan.cutMicros },
           )
-        }
-        assert.equal(
-          bought.reduce((sum, line) => sum + line.costMicros, 0),
-          plan.plannedMicros,
-        )
-      }),
-      { numRuns: 60 },
-    )
-  })
+          assert.equal(plan.due, expected.size)
+          const bought = preview.lines.filter((line) => line.cut === null)
+          for (const { project, costMicros } of bought) {
+            const shares = [...expected.values()].map((decision) => decision.shares[project] ?? 0)
+            assert.equal(
+              costMicros,
+              shares.reduce((sum, share) => sum + share, 0),
+            )
+          }
+          assert.equal(
+            bought.reduce((sum, line) => sum + line.costMicros, 0),
+            plan.plannedMicros,
+          )
+        }),
+        { numRuns: 60 },
+      )
+    },
+  )
 })
 
 async function decisionsInDatabase(): Promise<Map<number, Decision>> {
@@ -386,7 +401,8 @@ async function decisionsInDatabase(): Promise<Map<number, Decision>> {
     select t.subject::int as keyword, coalesce(k.estimate_micros, b.price_micros) as price, b.cut,
       coalesce((
         select jsonb_object_agg(p.name, share_of(k.estimate_micros, cardinality(k.payers), y.place))
-        from unnest(k.payers) with ordinality as y (project_id, place) join project p on p.id = y.project_id), '{}') as shares
+        from unnest(k.payers) with ordinality as y (project_id, place) join project p on p.id = y.project_id),
+          '{}') as shares
     from target t left join task k on k.target_id = t.id left join due_slot b on b.target_id = t.id
     where k.id is not null or b.cut is not null
     order by 1`

@@ -65,17 +65,21 @@ describe('money that is spent', () => {
     const { sql } = planning.db
     await planning.setBudget('a', { dailyMicros: 1_000_000, monthlyMicros: 1_000_000 })
     await sql`
-      insert into account_usage (fetched_at, login, balance_micros, prices) values ('2026-02-01', 'sandbox', 1000000, '[]')`
+      insert into account_usage (fetched_at, login, balance_micros, prices)
+        values ('2026-02-01', 'sandbox', 1000000, '[]')`
     // Once today and twice on the first of the month; each kind of money has a digit of its own.
     const book = () => sql`
-      insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros, duplicate_micros,
+      insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+        duplicate_micros,
         adjusted_micros, tasks_charged)
-      select scope, day, day + interval '1 day', 10000 * times, 2000 * times, -300 * times, 40 * times, 5 * times, times
+      select scope, day, day + interval '1 day', 10000 * times, 2000 * times, -300 * times, 40 * times,
+        5 * times, times
       from (select 0 as scope union all select id from project) s
       cross join (values (timestamptz '2026-03-10 00:00+00', 1), ('2026-03-01 00:00+00', 2)) d (day, times)`
     const used = async () => {
       const rows = await sql<{ budget: string; micros: number }[]>`
-        select limited_by as budget, used_micros as micros from overall_money(storerank_now(), 1000000, 1000000)
+        select limited_by as budget, used_micros as micros
+          from overall_money(storerank_now(), 1000000, 1000000)
         union all select 'day of a', day_micros from project_money(storerank_now())
         union all select 'month of a', month_micros from project_money(storerank_now())`
       return Object.fromEntries(rows.map(({ budget, micros }) => [budget, micros]))
@@ -233,21 +237,25 @@ describe('the account', () => {
     assert.equal(await affordable(), 10)
   })
 
-  test('is compared without reading what was spent before it was asked, for a claim does that behind the lock', async () => {
-    await reported({ balance_micros: 6000 })
-    await planning.setBudget('b', {})
-    await planning.db.sql`
+  test(
+    'is compared without reading what was spent before it was asked, for a claim does that behind the ' +
+      'lock',
+    async () => {
+      await reported({ balance_micros: 6000 })
+      await planning.setBudget('b', {})
+      await planning.db.sql`
       insert into charge (kind, project_id, amount_micros, at, target_id, slot, service_id)
       select 'charge', p.id, 1, timestamptz '2026-03-10 11:00+00' - n * interval '1 second', 0, now(), n::text
       from generate_series(1, 5000) n, project p where p.name = 'b'`
-    await recount(planning.db.sql)
-    await planning.db.sql`analyze charge`
-    const [plan] = await planning.db.sql<{ 'QUERY PLAN': string }[]>`
+      await recount(planning.db.sql)
+      await planning.db.sql`analyze charge`
+      const [plan] = await planning.db.sql<{ 'QUERY PLAN': string }[]>`
       explain (analyze, costs off, timing off, summary off, format json)
       select * from overall_money(storerank_now(), 1000000, null) where limited_by = 'the account''s balance'`
-    const read = [...JSON.stringify(plan).matchAll(/"(?:Actual Rows|Rows Removed by [\w ]+)":(\d+)/g)]
-    assert.ok(Math.max(...read.map(([, rows]) => Number(rows))) < 100)
-  })
+      const read = [...JSON.stringify(plan).matchAll(/"(?:Actual Rows|Rows Removed by [\w ]+)":(\d+)/g)]
+      assert.ok(Math.max(...read.map(([, rows]) => Number(rows))) < 100)
+    },
+  )
 
   test('is asked before the stamp of its answer, so that no charge falls between the two', async () => {
     await reported({ balance_micros: 6000 })

@@ -1,4 +1,7 @@
-/** What planning and closing look at: all that is due or over and nothing else, as reading every watch would find it. */
+/**
+ * What planning and closing look at: all that is due or over and nothing else, as reading every watch would
+ * find it.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -108,7 +111,8 @@ describe('whatever people and runners did', () => {
         const [left] = await db.sql`
           with ${askedNow(db.sql)}
           select count(*) as due, count(*) filter (where not exists (
-              select from due_slot c where (c.target_id, c.slot) = (d.target_id, d.slot) and c.cut is not null)) as untold
+              select from due_slot c where (c.target_id, c.slot) = (d.target_id, d.slot)
+                and c.cut is not null)) as untold
           from due d`
         assert.deepEqual({ ...left }, { due: cut, untold: 0 })
         assert.equal((await db.sql`select from open_work where kind = 'unplanned' and count > 0`).count, 0)
@@ -135,13 +139,16 @@ describe('whatever people and runners did', () => {
           await take({ do: 'wait', minutes }, clock)
           await planning.closeSlots()
           const silent = await planning.db.sql`
-            select p.id, s.slot from watch_period p cross join lateral generate_series(p.first_slot, storerank_now(), p.every) s (slot)
+            select p.id, s.slot from watch_period p cross
+              join lateral generate_series(p.first_slot, storerank_now(), p.every) s (slot)
             where p.target_id is not null and s.slot <= coalesce(p.last_slot, 'infinity')
               and s.slot + p.every <= least(storerank_now(), p.ended_at)
               and not exists (select from ranking r where r.target_id = p.target_id and r.slot = s.slot)
-              and not exists (select from task k where k.target_id = p.target_id and k.slot = s.slot and k.state <> 'dropped')
+              and not exists (select from task k where k.target_id = p.target_id and k.slot = s.slot
+                and k.state <> 'dropped')
               and not exists (
-                select from due_slot d where d.target_id = p.target_id and d.slot = s.slot and d.ends_at > storerank_now())`
+                select from due_slot d where d.target_id = p.target_id and d.slot = s.slot
+                  and d.ends_at > storerank_now())`
           assert.deepEqual([...silent], [])
           assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
         },

@@ -47,7 +47,8 @@ test('is what the plan buys, slot by slot, whoever shares it and however often',
           await planning.watch(project, [keyword], fields)
         const expected = await planning.db.sql<{ project: string; micros: number }[]>`
           select project, sum(share_micros * slots)::bigint as micros
-          from forecast_lines(${new Date(first + 1).toISOString()}::timestamptz, ${new Date(first + hours * HOUR_MS).toISOString()}::timestamptz)
+          from forecast_lines(${new Date(first + 1).toISOString()}::timestamptz,
+            ${new Date(first + hours * HOUR_MS).toISOString()}::timestamptz)
           group by 1 having sum(slots) > 0 order by 1`
         // The slots that run already are bought now, and are none of those that begin later.
         await planning.plan()
@@ -59,8 +60,10 @@ test('is what the plan buys, slot by slot, whoever shares it and however often',
           await planning.measure()
         }
         const bought = await planning.db.sql<{ project: string; micros: number }[]>`
-          select p.name as project, sum(share_of(k.estimate_micros, cardinality(k.payers), y.place))::bigint as micros
-          from task k cross join lateral unnest(k.payers) with ordinality y (id, place) join project p on p.id = y.id
+          select p.name as project, sum(share_of(k.estimate_micros, cardinality(k.payers),
+            y.place))::bigint as micros
+          from task k cross join lateral unnest(k.payers) with ordinality y (id, place)
+            join project p on p.id = y.id
           where k.slot > ${new Date(first).toISOString()}::timestamptz group by 1 order by 1`
         assert.deepEqual([...bought], [...expected])
       },
@@ -202,9 +205,11 @@ test('is what the service takes in three days, to the micro-dollar', async (t) =
     every: '2 days',
   })
   const forecast = await world.db.sql<{ project: string; micros: number; paid: number; tasks: number }[]>`
-    select project, sum(share_micros * slots)::bigint as micros, sum(price_micros * slots) filter (where is_first)::bigint as paid,
+    select project, sum(share_micros * slots)::bigint as micros, sum(price_micros * slots)
+      filter (where is_first)::bigint as paid,
       sum(slots) filter (where is_first)::bigint as tasks
-    from forecast_lines(${new Date(first).toISOString()}::timestamptz, ${new Date(first + 72 * HOUR_MS).toISOString()}::timestamptz)
+    from forecast_lines(${new Date(first).toISOString()}::timestamptz,
+      ${new Date(first + 72 * HOUR_MS).toISOString()}::timestamptz)
     group by 1 order by 1`
   for (let day = 0; day < 3; day += 1) {
     for (const hour of [0, 6, 8, 12, 16, 18]) {
@@ -216,7 +221,8 @@ test('is what the service takes in three days, to the micro-dollar', async (t) =
     }
   }
   const charged = await world.db.sql<{ project: string; micros: number }[]>`
-    select p.name as project, sum(c.amount_micros)::bigint as micros from charge c join project p on p.id = c.project_id
+    select p.name as project, sum(c.amount_micros)::bigint as micros from charge c
+      join project p on p.id = c.project_id
     where c.kind = 'charge' group by 1 order by 1`
   assert.deepEqual(
     [...charged],

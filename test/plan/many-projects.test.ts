@@ -25,7 +25,8 @@ before(async () => {
   planning = await createPlanning()
   await planning.setNow('2026-11-21 12:00+00')
   await planning.db.sql`
-    insert into project (name, daily_usd) select 'project ' || n, 1000 from generate_series(1, ${PROJECTS}::int) n`
+    insert into project (name, daily_usd) select 'project ' || n, 1000
+      from generate_series(1, ${PROJECTS}::int) n`
   await planning.db.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select 'project ' || p, 'ios_store', 'keyword ' || p || ' ' || k, 2840, 'en'
@@ -65,7 +66,8 @@ test('a piece has fewer slots where many projects ask for each', async (t) => {
     insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, 2500) n`
   await sql`
-    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot)
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at,
+      first_slot)
     select 'keyword', t.id * 40 + p.id, p.name, t.id, '1 day', 100, 1, '2026-11-21', '2026-11-21'
     from target t cross join project p`
   await sql`insert into period_change (period_id, from_slot) select id, first_slot from watch_period`

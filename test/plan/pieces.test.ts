@@ -32,23 +32,28 @@ async function countRowsRead(): Promise<number> {
   return row?.rows ?? 0
 }
 
-test('a plan in many pieces reads each due slot a few times, however many are left, also beside a held snapshot', async (t) => {
-  const before = await countRowsRead()
-  // As an ANALYZE of the server holds one: what pieces deleted stays in the index.
-  const holder = postgres(planning.db.url, { max: 1 })
-  t.after(() => holder.end())
-  await holder`begin isolation level repeatable read`
-  await holder`select from project`
-  const { planned } = await planning.plan({}, KEYWORDS / PIECES)
-  assert.equal(planned, KEYWORDS)
-  const read = (await countRowsRead()) - before
-  assert.ok(read <= 6 * KEYWORDS, `${read} rows were read`)
-})
+test(
+  'a plan in many pieces reads each due slot a few times, however many are left, also beside a held ' +
+    'snapshot',
+  async (t) => {
+    const before = await countRowsRead()
+    // As an ANALYZE of the server holds one: what pieces deleted stays in the index.
+    const holder = postgres(planning.db.url, { max: 1 })
+    t.after(() => holder.end())
+    await holder`begin isolation level repeatable read`
+    await holder`select from project`
+    const { planned } = await planning.plan({}, KEYWORDS / PIECES)
+    assert.equal(planned, KEYWORDS)
+    const read = (await countRowsRead()) - before
+    assert.ok(read <= 6 * KEYWORDS, `${read} rows were read`)
+  },
+)
 
 test('the tasks of a piece follow one another in the order of urgency', async () => {
   const { sql, ...db } = planning.db
   await planning.setNow('2026-11-22 12:00+00')
-  await sql`update target set captured_at = '2026-11-21 12:00+00'::timestamptz + (id * 7919) % 3001 * interval '1 second'`
+  await sql`update target set captured_at = '2026-11-21 12:00+00'::timestamptz + (id * 7919) % 3001
+    * interval '1 second'`
   await sql`update watch_period set priority = 2 where target_id % 100 = 0`
   let posts = 0
   const budget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
@@ -62,10 +67,13 @@ test('the tasks of a piece follow one another in the order of urgency', async ()
   )
   assert.ok(posts >= PIECES)
   const [order] = await sql`
-    select count(*)::int as tasks, count(*) filter (where (-priority, captured_at) < (before_priority, before_captured_at))::int as too_late
+    select count(*)::int as tasks, count(*) filter (where (-priority, captured_at)
+      < (before_priority, before_captured_at))::int as too_late
     from (
-      select k.priority, t.captured_at, -lag(k.priority) over o as before_priority, lag(t.captured_at) over o as before_captured_at
-      from task k join target t on t.id = k.target_id where k.slot = '2026-11-22' window o as (order by k.planned_at)
+      select k.priority, t.captured_at, -lag(k.priority) over o as before_priority, lag(t.captured_at)
+        over o as before_captured_at
+      from task k join target t on t.id = k.target_id where k.slot
+        = '2026-11-22' window o as (order by k.planned_at)
     ) k`
   assert.deepEqual({ ...order }, { tasks: KEYWORDS, too_late: 0 })
 })
@@ -83,7 +91,8 @@ test('due slots of several intervals are taken in the order of urgency, in full 
     )
   await planning.plan()
   await planning.measure()
-  await sql`update target set captured_at = '2026-11-20 12:00+00'::timestamptz + (id * 7919) % 1009 * interval '1 second'`
+  await sql`update target set captured_at = '2026-11-20 12:00+00'::timestamptz + (id * 7919) % 1009
+    * interval '1 second'`
   await planning.setNow('2026-11-21 13:30+00')
   await planning.closeSlots()
   const { due, planned } = await planning.plan({}, 270)
@@ -151,7 +160,8 @@ test('a session that planned while the tables were small reads none of them as a
   const countRead = async () => {
     await sql`select pg_stat_force_next_flush()`
     const [row] = await sql<{ rows: number }[]>`
-      select sum(seq_tup_read)::bigint as rows from pg_stat_user_tables where relname = any(${tables}::text[])`
+      select sum(seq_tup_read)::bigint as rows from pg_stat_user_tables
+        where relname = any(${tables}::text[])`
     return row?.rows ?? 0
   }
   await planning.setNow('2026-11-09 12:00+00')

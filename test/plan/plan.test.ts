@@ -50,7 +50,8 @@ describe('two planners at the same moment', () => {
     const plans = await crowd(LEDGER_LOCK, (db) => planDueTasks(db, BUDGET, async () => {}))
     assert.deepEqual(plans.map(({ planned }) => planned).sort(), [0, 8])
     const [sum] = await planning.db.sql`
-      select count(*) as tasks, count(distinct target_id) as targets, sum(estimate_micros)::bigint as micros from task`
+      select count(*) as tasks, count(distinct target_id) as targets, sum(estimate_micros)::bigint as micros
+        from task`
     assert.deepEqual(sum, { tasks: 8, targets: 8, micros: 9600 })
     const reserved = await readReservations(planning.db.sql)
     assert.equal(
@@ -123,7 +124,8 @@ describe('a plan', () => {
     await planning.watch('a', ['urgent'], { priority: 2 })
     await planDueTasks(planning.db, { ...BUDGET, maxDayMicros: 1_000_000 }, async (tx, [first = '']) => {
       const posts = await tx`
-        select post_id = ${first} as is_first, count(*) as tasks, max(priority) as priority from task group by 1 order by 1 desc`
+        select post_id = ${first} as is_first, count(*) as tasks, max(priority) as priority from task
+          group by 1 order by 1 desc`
       assert.deepEqual(
         [...posts],
         [

@@ -54,12 +54,16 @@ async function claimNext(db: Database, keyword: string): Promise<TaskTag> {
   return tag
 }
 
-/** Reserves a minute before, and claims a minute after, this long before the day's end by UTC. Was it moved to the claim? */
+/**
+ * Reserves a minute before, and claims a minute after, this long before the day's end by UTC. Was it moved to
+ * the claim?
+ */
 async function chargedWhenClaimedAt(postId: string, beforeMidnight: string): Promise<boolean> {
   const { sql } = world.db
   const [at] = await sql<{ planned: Date; claimed: Date }[]>`
     select m - interval '1 minute' as planned, m + interval '1 minute' as claimed
-    from (select date_trunc('day', slot_ends_at, 'UTC') - ${beforeMidnight}::interval as m from task) as midnight`
+    from (select date_trunc('day', slot_ends_at, 'UTC') - ${beforeMidnight}::interval as m
+      from task) as midnight`
   assert.ok(at !== undefined)
   await sql`update task set reserved_at = ${at.planned}`
   await recount(sql)
@@ -100,48 +104,57 @@ describe('a claim', () => {
   })
 
   for (const answeredAt of ['2026-12-02 00:00:05+00', '2027-01-03 12:00+00']) {
-    test(`is charged on the day of sending, though answered at ${answeredAt}, so that no day is above its budget`, async () => {
-      await world.db.sql`insert into project (name, daily_usd) values ('fitness', 0.0012)`
-      const sent = await runAt(world, '2026-12-01 23:59:50+00', (db) => claimNext(db, 'yoga'))
-      const other = await runAt(world, '2026-12-02 00:00:01+00', (db) => claimNext(db, 'pilates'))
-      for (const task of [sent, other]) {
-        const created = [{ ...task, serviceId: task.taskId, costMicros: 1200 }]
-        await runAt(world, answeredAt, (db) => db.begin((tx) => adoptTasks(tx, created, 60_000)))
-      }
-      const days = await world.db
-        .sql`select day::text, spent_usd::float8 as usd from spend_daily order by day`
-      assert.deepEqual(
-        [...days],
-        [
-          { day: '2026-12-01', usd: 0.0012 },
-          { day: '2026-12-02', usd: 0.0012 },
-        ],
-      )
-    })
+    test(
+      `is charged on the day of sending, though answered at ${answeredAt}, so that no day is above its ` +
+        'budget',
+      async () => {
+        await world.db.sql`insert into project (name, daily_usd) values ('fitness', 0.0012)`
+        const sent = await runAt(world, '2026-12-01 23:59:50+00', (db) => claimNext(db, 'yoga'))
+        const other = await runAt(world, '2026-12-02 00:00:01+00', (db) => claimNext(db, 'pilates'))
+        for (const task of [sent, other]) {
+          const created = [{ ...task, serviceId: task.taskId, costMicros: 1200 }]
+          await runAt(world, answeredAt, (db) => db.begin((tx) => adoptTasks(tx, created, 60_000)))
+        }
+        const days = await world.db
+          .sql`select day::text, spent_usd::float8 as usd from spend_daily order by day`
+        assert.deepEqual(
+          [...days],
+          [
+            { day: '2026-12-01', usd: 0.0012 },
+            { day: '2026-12-02', usd: 0.0012 },
+          ],
+        )
+      },
+    )
   }
 
-  test('cuts by what is reserved: the second post of a task costs what the first one did, not what was expected', async () => {
-    const postId = await planPost(world, ['yoga', 'pilates'])
-    const client = clientThat(world, [], ({ tags }) =>
-      answered(tags.map((tag) => ({ ...answerOf(tag, 20100), costMicros: 600 }))),
-    )
-    await work(world, postId, { client })
-    const posted = await world.db.sql<{ serviceId: string }[]>`select service_id as "serviceId" from task`
-    const failed = posted.map(({ serviceId }) => ({ serviceId, statusCode: 40101, message: 'It failed.' }))
-    assert.equal(await world.db.begin((tx) => postAgain(tx, failed, 3)), 2)
-    await endAttemptPauses(world.db.sql)
-    assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
-    const budget = { maxDayMicros: 1200, maxMonthMicros: null, maxRunMicros: null }
-    const [again] = await planPosts(world)
-    const claim = await claimPost(world.db, again ?? '', randomUUID(), { ...depsOf(world), budget })
-    assert.deepEqual(claim, { kind: 'empty' })
-    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
-  })
+  test(
+    'cuts by what is reserved: the second post of a task costs what the first one did, not what was ' +
+      'expected',
+    async () => {
+      const postId = await planPost(world, ['yoga', 'pilates'])
+      const client = clientThat(world, [], ({ tags }) =>
+        answered(tags.map((tag) => ({ ...answerOf(tag, 20100), costMicros: 600 }))),
+      )
+      await work(world, postId, { client })
+      const posted = await world.db.sql<{ serviceId: string }[]>`select service_id as "serviceId" from task`
+      const failed = posted.map(({ serviceId }) => ({ serviceId, statusCode: 40101, message: 'It failed.' }))
+      assert.equal(await world.db.begin((tx) => postAgain(tx, failed, 3)), 2)
+      await endAttemptPauses(world.db.sql)
+      assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
+      const budget = { maxDayMicros: 1200, maxMonthMicros: null, maxRunMicros: null }
+      const [again] = await planPosts(world)
+      const claim = await claimPost(world.db, again ?? '', randomUUID(), { ...depsOf(world), budget })
+      assert.deepEqual(claim, { kind: 'empty' })
+      assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+    },
+  )
 
   test('moves the reservation to the day of sending, by UTC', async () => {
     await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
     const postId = await planPost(world, ['yoga'], { every: '31 days' })
-    // Midnight by UTC is 9 in the morning in Tokyo: planned just before, sent just after, on one and the same day there.
+    // Midnight by UTC is 9 in the morning in Tokyo: planned just before, sent just after, on one and the same
+    // day there.
     assert.equal(await chargedWhenClaimedAt(postId, '24 hours'), true)
   })
 
@@ -163,8 +176,8 @@ describe('a claim', () => {
     await watch(world, ['urgent'], { priority: 2 })
     const postId = await planPost(world, ['yoga'])
     await world.db.sql`update charged_price set unit_micros = 4000 where priority = 2`
-    await world.db
-      .sql`update task set estimate_micros = 5000, reserved_at = reserved_at - interval '1 day' where priority = 1`
+    await world.db.sql`update task set estimate_micros = 5000, reserved_at = reserved_at - interval '1 day'
+        where priority = 1`
     await recount(world.db.sql)
     assert.equal((await claimPost(world.db, postId, randomUUID(), depsOf(world))).kind, 'claimed')
     const tasks = await world.db.sql`select priority, estimate_micros as micros from task order by 1`

@@ -1,4 +1,6 @@
-/** A claim reads its own post, and not all that is planned, also where the planner last saw no planned task. */
+/**
+ * A claim reads its own post, and not all that is planned, also where the planner last saw no planned task.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'

@@ -191,7 +191,8 @@ describe('a post whose claim is in doubt', () => {
     const db = openOther(world)
     const { sql } = world.db
     await sql`create function break() returns trigger language plpgsql as 'begin raise exception ''broken''; end'`
-    await sql`create constraint trigger break after update on post deferrable initially deferred for each row execute function break()`
+    await sql`create constraint trigger break after update on post deferrable initially deferred
+      for each row execute function break()`
     try {
       await assert.rejects(work(world, postId, { db, client }), { code: 'unavailable' })
     } finally {
@@ -244,27 +245,31 @@ describe('the time to send', () => {
     assert.ok(send.wallDeadlineMs <= (post?.before.getTime() ?? 0) + 1)
   })
 
-  test('passes while the process is frozen between claim and send: the service gets no byte, and the post goes back', async (t) => {
-    const postId = await planPost(world, ['yoga'])
-    const server = await startWireServer(t, stall)
-    const real = new AppDataClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })
-    t.after(() => real.close())
-    const client = replaceCalls(real, {
-      postTasks: (...args: Parameters<typeof real.postTasks>) => {
-        const wakeMs = performance.now() + 600
-        while (performance.now() < wakeMs);
-        return real.postTasks(...args)
-      },
-    })
-    await assert.rejects(work(world, postId, { client }), /was not sent/)
-    assert.equal(server.bytesReceived(), 0)
-    assert.deepEqual(await countStates(world.db), { planned: 1 })
+  test(
+    'passes while the process is frozen between claim and send: the service gets no byte, and the post ' +
+      'goes back',
+    async (t) => {
+      const postId = await planPost(world, ['yoga'])
+      const server = await startWireServer(t, stall)
+      const real = new AppDataClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })
+      t.after(() => real.close())
+      const client = replaceCalls(real, {
+        postTasks: (...args: Parameters<typeof real.postTasks>) => {
+          const wakeMs = performance.now() + 600
+          while (performance.now() < wakeMs);
+          return real.postTasks(...args)
+        },
+      })
+      await assert.rejects(work(world, postId, { client }), /was not sent/)
+      assert.equal(server.bytesReceived(), 0)
+      assert.deepEqual(await countStates(world.db), { planned: 1 })
 
-    await work(world, postId)
-    const books = await readOwnBooks(world)
-    assert.equal(books.length, 1)
-    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
-  })
+      await work(world, postId)
+      const books = await readOwnBooks(world)
+      assert.equal(books.length, 1)
+      assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+    },
+  )
 
   test('passes while the process is frozen with the request handed over and not yet written', async (t) => {
     const postId = await planPost(world, ['yoga'])

@@ -1,6 +1,7 @@
 /**
- * A service that refuses a range of its list which reaches up to its present, as it is sold. What was posted in the last seconds is not listed
- * yet: the next look sees it, and nothing is proven without it (docs/protocol.md: Where the list ends).
+ * A service that refuses a range of its list which reaches up to its present, as it is sold. What was posted
+ * in the last seconds is not listed yet: the next look sees it, and nothing is proven without it
+ * (docs/protocol.md: Where the list ends).
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, type TestContext, test } from 'node:test'
@@ -129,7 +130,8 @@ describe('a copy that takes the place of a database which bought until a moment 
 
 test('a copy that was checked before is not kept waiting when its check is renewed', async (t) => {
   await world.db.sql`
-    update restore_check set checked_at = checked_at - interval '2 hours', written_by = pg_current_xact_id()::xid::text`
+    update restore_check set checked_at = checked_at - interval '2 hours',
+      written_by = pg_current_xact_id()::xid::text`
   await checkForRestore(world.db, replaceCalls(world.client, { unlistedMs: 3_600_000 }), t.signal)
   const [check] = await world.db.sql`
     select checked_at > clock_timestamp() - interval '1 minute' as "isNew" from restore_check`

@@ -66,8 +66,8 @@ describe("the account's spending limit per minute", () => {
     await work(world, postId)
     const [rest = ''] = await world.db.begin((tx) => packTasks(tx))
     const settledAgo = (seconds: number) =>
-      world.db
-        .sql`update post set settled_at = clock_timestamp() - make_interval(secs => ${seconds}) where state = 'settled'`
+      world.db.sql`update post set settled_at = clock_timestamp() - make_interval(secs => ${seconds})
+          where state = 'settled'`
     await settledAgo(30)
     assert.equal((await claimPost(world.db, rest, randomUUID(), depsOf(world))).kind, 'wait')
     await settledAgo(61)

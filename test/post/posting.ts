@@ -1,6 +1,6 @@
 /**
- * Posting by hand: plans posts without a queue, works them with any client, and compares what the service wrote down with
- * what we did.
+ * Posting by hand: plans posts without a queue, works them with any client, and compares what the service
+ * wrote down with what we did.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -186,7 +186,8 @@ export async function readMoney(db: Database): Promise<Record<string, number>> {
     from (
       select kind, amount_micros as micros from charge
       union all
-      select 'reserved', estimate_micros from task where state in ('planned', 'posting') and estimate_micros > 0
+      select 'reserved', estimate_micros from task where state in ('planned', 'posting')
+        and estimate_micros > 0
     ) as money group by 1 order by 1`
   return Object.fromEntries(rows.map((row) => [row.kind, row.micros]))
 }
@@ -194,7 +195,8 @@ export async function readMoney(db: Database): Promise<Record<string, number>> {
 /** Sessions that wait for a lock. */
 export async function countWaiting(world: World): Promise<number> {
   const [row] = await world.db.sql<{ waiting: number }[]>`
-    select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    select count(*) as waiting from pg_stat_activity where datname = current_database()
+      and wait_event_type = 'Lock'`
   return row?.waiting ?? 0
 }
 
@@ -204,7 +206,10 @@ export async function forgetAll(world: World): Promise<void> {
   await rememberPrices(world.db.sql)
 }
 
-/** A database that is another process as far as Postgres can tell; `close` cuts it off in the middle of whatever it does. */
+/**
+ * A database that is another process as far as Postgres can tell; `close` cuts it off in the middle of
+ * whatever it does.
+ */
 export function openOther(world: World): Database {
   return openDatabase(world.db.url, { name: 'other' })
 }

@@ -40,7 +40,8 @@ function reconcile(client: AppDataClient = world.client) {
 /** As if everything so far had happened that much earlier. */
 async function letPass(interval: string): Promise<void> {
   await world.db.sql`
-    update post set send_before = send_before - ${interval}::interval, scanned_at = scanned_at - ${interval}::interval`
+    update post set send_before = send_before - ${interval}::interval,
+      scanned_at = scanned_at - ${interval}::interval`
 }
 
 /** A post of the keywords, which the service got or did not get, and whose answer is lost. */
@@ -352,17 +353,21 @@ test('what the service no longer tells of ends as failed, is never bought again,
   assert.deepEqual([...gaps], [{ gap: 'failed' }])
 })
 
-test('several unknown posts are awaited until the last of them may be given back, and that is proven by the list', async () => {
-  const { sql } = world.db
-  await sql`
+test(
+  'several unknown posts are awaited until the last of them may be given back, and that is proven by the ' +
+    'list',
+  async () => {
+    const { sql } = world.db
+    await sql`
     insert into post (store, function, state, send_before)
     select 'ios_store', 'app_searches', 'unknown', timestamptz '2026-03-10 12:00+00' - n * interval '1 hour'
     from generate_series(0, 2) n`
-  assert.deepEqual(await readUnknownPosts(sql, QUIET_MS), {
-    unknownPosts: 3,
-    waitsUntil: new Date('2026-03-10T12:20:04Z'),
-  })
-})
+    assert.deepEqual(await readUnknownPosts(sql, QUIET_MS), {
+      unknownPosts: 3,
+      waitsUntil: new Date('2026-03-10T12:20:04Z'),
+    })
+  },
+)
 
 test('a runner that ends now is told how many of its posts are on the way', async () => {
   await claimPost(world.db, await planPost(world, ['yoga']), randomUUID(), depsOf(world))

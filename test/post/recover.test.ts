@@ -1,6 +1,6 @@
 /**
- * A database that is restored from an older copy, or is empty, pays for nothing again: it refuses to post, reads back what was bought, and
- * its books and history are what they would have been.
+ * A database that is restored from an older copy, or is empty, pays for nothing again: it refuses to post,
+ * reads back what was bought, and its books and history are what they would have been.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, beforeEach, describe, test } from 'node:test'
@@ -130,8 +130,10 @@ function watch(database: TestDatabase): Promise<void> {
   return at(database, async ({ sql }) => {
     await sql`
       insert into keyword_watch (project, store, keyword, location_code, language_code, depth, every)
-      values ('fitness', 'ios_store', 'yoga', 2840, 'en', 300, '1 day'), ('fitness', 'android_store', '100% c++', 2840, 'en', 30, '1 day'),
-        ('learning', 'ios_store', 'yoga', 2840, 'en', 300, '1 day'), ('fitness', 'ios_store', 'weekly', 2840, 'en', 100, '7 days')`
+      values ('fitness', 'ios_store', 'yoga', 2840, 'en', 300, '1 day'),
+        ('fitness', 'android_store', '100% c++', 2840, 'en', 30, '1 day'),
+        ('learning', 'ios_store', 'yoga', 2840, 'en', 300, '1 day'),
+          ('fitness', 'ios_store', 'weekly', 2840, 'en', 100, '7 days')`
     await sql`
       insert into app_watch (project, store, app_id, info, reviews, location_code, language_code)
       values ('fitness', 'ios_store', '1480010017', true, true, 2840, 'en')`
@@ -174,20 +176,24 @@ function assertNothingTwice(measured: readonly string[]): void {
 /** Without the time of a result that says none: then it is that of storing. */
 async function readHistory({ sql }: TestDatabase): Promise<string[]> {
   const rows = await sql`
-    select t.store, t.function, t.subject, r.slot, r.gap, case when cardinality(r.app_ids) > 0 then r.captured_at end as captured_at,
+    select t.store, t.function, t.subject, r.slot, r.gap, case when cardinality(r.app_ids) > 0
+      then r.captured_at end as captured_at,
       r.depth, r.results_count, r.reason, md5((
-        select string_agg(a.app_id, ' ' order by u.rank) from unnest(r.app_ids) with ordinality u (id, rank) join app a on a.id = u.id
+        select string_agg(a.app_id, ' ' order by u.rank) from unnest(r.app_ids) with ordinality u (id, rank)
+          join app a on a.id = u.id
       )) as content
     from ranking r join target t on t.id = r.target_id
     union all
-    select t.store, t.function, t.subject, s.slot, s.gap, s.captured_at, null, s.reviews_count, s.reason, s.rating::text
+    select t.store, t.function, t.subject, s.slot, s.gap, s.captured_at, null, s.reviews_count, s.reason,
+      s.rating::text
     from app_snapshot s join target t on t.id = s.target_id`
   return rows.map((row) => JSON.stringify(row)).sort()
 }
 
 async function recover(db: Database): Promise<RecoveredTasks> {
   const found = await recoverForgottenTasks(db, client, { ...RECOVER, signal: SIGNAL })
-  // What was posted before the copy was made is overdue: hours have passed, which these tests do not wait for.
+  // What was posted before the copy was made is overdue: hours have passed, which these tests do not wait
+  // for.
   await db.sql`update task set ask_at = posted_at where state = 'posted'`
   await collect(db)
   return found
@@ -358,25 +364,29 @@ describe('an empty database', () => {
   })
 })
 
-test('the first post of a database, whose answer was lost, is no other copy at work when its server starts again', async (t) => {
-  const database = await openTestDatabase()
-  await watch(database)
-  const proxy = await startLossyProxy(t, sandbox.url)
-  proxy.lose = 'answer'
-  await at(database, async (db) => post(db, await plan(db), proxy.client))
-  const bought = await database.sql`select from task where state = 'posting'`
-  assert.ok(bought.count > 0)
-  assert.equal((await database.sql`select from charge`).count, 0)
-  await database.sql`delete from restore_check`
-  await at(database, (db) => refuseRestored(db, client))
-  // A copy from before that post knows nothing of its tasks.
-  await database.sql`delete from restore_check`
-  await database.sql`delete from task`
-  await assert.rejects(
-    at(database, (db) => refuseRestored(db, client)),
-    /nothing is paid for twice/,
-  )
-})
+test(
+  'the first post of a database, whose answer was lost, is no other copy at work when its server starts ' +
+    'again',
+  async (t) => {
+    const database = await openTestDatabase()
+    await watch(database)
+    const proxy = await startLossyProxy(t, sandbox.url)
+    proxy.lose = 'answer'
+    await at(database, async (db) => post(db, await plan(db), proxy.client))
+    const bought = await database.sql`select from task where state = 'posting'`
+    assert.ok(bought.count > 0)
+    assert.equal((await database.sql`select from charge`).count, 0)
+    await database.sql`delete from restore_check`
+    await at(database, (db) => refuseRestored(db, client))
+    // A copy from before that post knows nothing of its tasks.
+    await database.sql`delete from restore_check`
+    await database.sql`delete from task`
+    await assert.rejects(
+      at(database, (db) => refuseRestored(db, client)),
+      /nothing is paid for twice/,
+    )
+  },
+)
 
 async function setFaults(faults: object): Promise<void> {
   const response = await fetch(`${sandbox.url}/faults`, {

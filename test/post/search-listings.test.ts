@@ -124,8 +124,8 @@ describe('a search in listings whose answer was lost', () => {
   const lost: ListingOutcome = { kind: 'unknown', reason: 'the connection was lost' }
   const reconcile = () => reconcileUnknownPosts(world.db, world.client, { quietMs: 0, overdueAfterMs: 1 })
   const age = () =>
-    world.db
-      .sql`update post set send_before = send_before - interval '1 hour', scanned_at = scanned_at - interval '1 hour'`
+    world.db.sql`update post set send_before = send_before - interval '1 hour',
+        scanned_at = scanned_at - interval '1 hour'`
 
   test('stays reserved until it is found in the list, and is charged then', async () => {
     const client = answering(async (send) => {

@@ -60,7 +60,8 @@ test('tasks that were given back one by one are packed into a new post', async (
 
 test('of more posts than one sweep looks at, the oldest are enqueued, and what it packed itself', async () => {
   const old = await world.db.sql<{ id: string }[]>`
-    insert into post (store, function) select 'ios_store', 'app_searches' from generate_series(1, 1000) returning id`
+    insert into post (store, function) select 'ios_store', 'app_searches' from generate_series(1, 1000)
+      returning id`
   const given = await planPost(world, ['yoga'])
   const younger = await planPost(world, ['pilates'])
   const post = await claim(given)

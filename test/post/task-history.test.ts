@@ -9,7 +9,10 @@ import type { TaskIdQuery, TaskIdRow } from '../../src/service/task-ids.ts'
 const CALLS_PER_MINUTE = 10
 const RANGE = { from: new Date('2026-11-21T03:00:00Z'), to: new Date('2026-11-21T03:30:00Z') }
 
-/** The rows by execution time as the service lists them: those that are not finished stand last, until they are. */
+/**
+ * The rows by execution time as the service lists them: those that are not finished stand last, until they
+ * are.
+ */
 function makeHistory(tasks: number, finishBetweenPages: number) {
   const finished: string[] = []
   const unfinished = Array.from({ length: tasks }, (_, number) => `task-${number}`)
@@ -28,21 +31,28 @@ function makeHistory(tasks: number, finishBetweenPages: number) {
 }
 
 for (const finishBetweenPages of [0, 100, 700, 5_000]) {
-  test(`200,000 tasks are seen, each once, within the time of the job, while ${finishBetweenPages} finish from page to page`, async (t) => {
-    const { client, countPages } = makeHistory(200_000, finishBetweenPages)
-    const { found, isComplete } = await scanTaskHistory(client, RANGE, ({ id }) => id)
-    assert.ok(isComplete)
-    assert.equal(new Set(found).size, 200_000)
-    assert.equal(found.length, 200_000)
-    // The audit may take every second call.
-    t.diagnostic(`${countPages()} pages`)
-    assert.ok((countPages() / CALLS_PER_MINUTE) * 2 * 60_000 < reconcile.timeoutMs, `${countPages()} pages`)
-  })
+  test(
+    `200,000 tasks are seen, each once, within the time of the job, while ${finishBetweenPages} finish ` +
+      'from page to page',
+    async (t) => {
+      const { client, countPages } = makeHistory(200_000, finishBetweenPages)
+      const { found, isComplete } = await scanTaskHistory(client, RANGE, ({ id }) => id)
+      assert.ok(isComplete)
+      assert.equal(new Set(found).size, 200_000)
+      assert.equal(found.length, 200_000)
+      // The audit may take every second call.
+      t.diagnostic(`${countPages()} pages`)
+      assert.ok((countPages() / CALLS_PER_MINUTE) * 2 * 60_000 < reconcile.timeoutMs, `${countPages()} pages`)
+    },
+  )
 }
 
 const SECOND_MS = 1000
 
-/** A list that stands still: `ownSeconds` and `otherSeconds` of the range in which tasks of ours and of other programs were posted. */
+/**
+ * A list that stands still: `ownSeconds` and `otherSeconds` of the range in which tasks of ours and of other
+ * programs were posted.
+ */
 function makeStanding(ownSeconds: readonly number[], otherSeconds: readonly number[]) {
   const at = (second: number) => RANGE.from.getTime() + second * SECOND_MS
   const tasks = [

@@ -260,7 +260,8 @@ test('a run whose process was killed is recorded as failed after a day, and one 
   await begun
   await world.db.sql`
     insert into job_run (job, slot, state, started_at)
-    select 'killed', begun, 'running', begun from unnest(array[now() - interval '25 hours', now() - interval '23 hours']) begun`
+    select 'killed', begun, 'running', begun from unnest(array[now() - interval '25 hours',
+      now() - interval '23 hours']) begun`
   assert.equal(await endLostRuns(world.db), 1)
   assert.equal(await endLostRuns(world.db), 0)
   const rows = await world.db.sql`select state, error from job_run where job = 'killed' order by slot`

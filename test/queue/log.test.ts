@@ -63,37 +63,41 @@ test('a post and a batch have one line each with their ids, and each task that f
   assert.deepEqual([jobId, statusCode], [stored.jobId, 40403])
 })
 
-test('of many tasks that the service refuses at once twenty have a line, and one says how many more there are', async (t) => {
-  const { world, context, find } = await openLogged(t)
-  const client = replaceCalls(world.client, {
-    postTasks: async (_store, _fn, tasks) => ({
-      kind: 'answered',
-      statusCode: 20000,
-      answers: tasks.map(({ tag }) => ({
-        tag,
-        serviceId: null,
-        statusCode: 40501,
-        message: "Invalid Field: 'keyword'.",
-        costMicros: 0,
-      })),
-    }),
-  })
-  await watchKeywords(
-    world,
-    Array.from({ length: 23 }, (_, n) => `yoga ${n}`),
-  )
-  await startRunner({ ...context, client }, [])
-  await planDueTasks(world.db, world.settings.budget, context.queue.enqueuePosts)
-  await until('the post is settled', async () => find('post settled').length === 1)
-  assert.deepEqual(await countStates(world.db), { failed: 23 })
-  const ids = new Set((await readTasks(world)).map(({ taskId, postId }) => `${taskId} ${postId}`))
-  assert.equal(find('task failed').length, 20)
-  for (const { taskId, postId } of find('task failed')) assert.ok(ids.has(`${taskId} ${postId}`))
-  assert.deepEqual(
-    find('further tasks failed').map(({ tasks }) => tasks),
-    [3],
-  )
-})
+test(
+  'of many tasks that the service refuses at once twenty have a line, and one says how many more there ' +
+    'are',
+  async (t) => {
+    const { world, context, find } = await openLogged(t)
+    const client = replaceCalls(world.client, {
+      postTasks: async (_store, _fn, tasks) => ({
+        kind: 'answered',
+        statusCode: 20000,
+        answers: tasks.map(({ tag }) => ({
+          tag,
+          serviceId: null,
+          statusCode: 40501,
+          message: "Invalid Field: 'keyword'.",
+          costMicros: 0,
+        })),
+      }),
+    })
+    await watchKeywords(
+      world,
+      Array.from({ length: 23 }, (_, n) => `yoga ${n}`),
+    )
+    await startRunner({ ...context, client }, [])
+    await planDueTasks(world.db, world.settings.budget, context.queue.enqueuePosts)
+    await until('the post is settled', async () => find('post settled').length === 1)
+    assert.deepEqual(await countStates(world.db), { failed: 23 })
+    const ids = new Set((await readTasks(world)).map(({ taskId, postId }) => `${taskId} ${postId}`))
+    assert.equal(find('task failed').length, 20)
+    for (const { taskId, postId } of find('task failed')) assert.ok(ids.has(`${taskId} ${postId}`))
+    assert.deepEqual(
+      find('further tasks failed').map(({ tasks }) => tasks),
+      [3],
+    )
+  },
+)
 
 test('a task that was charged twice and a result that is rejected have a line with their ids', async (t) => {
   const { world, context, find } = await openLogged(t)

@@ -155,7 +155,10 @@ describe('whatever the clock does', () => {
 
   const BEGIN = instant('02:41:00')
 
-  /** Three runners look in turn, each from its own look before unless it is restarted. Returns how far the clock came. */
+  /**
+   * Three runners look in turn, each from its own look before unless it is restarted. Returns how far the
+   * clock came.
+   */
   function play(ledger: ReturnType<typeof createLedger>, looks: readonly Step[]): Date {
     ledger.recorded.set(BEGIN.getTime(), 'run')
     const before = new Map<number, Date>()

@@ -91,23 +91,27 @@ describe('a start', () => {
     assert.deepEqual(await queuedSlots('left'), [])
   })
 
-  test('records what passed since the latest slot on record, whatever was run by hand or by a clock ahead meanwhile', async () => {
-    const { context } = await world.openRunner()
-    await world.db.sql`
+  test(
+    'records what passed since the latest slot on record, whatever was run by hand or by a clock ahead ' +
+      'meanwhile',
+    async () => {
+      const { context } = await world.openRunner()
+      await world.db.sql`
       insert into job_run (job, slot, state)
       select 'hourly', slot, 'done' from unnest(${['08:00:00', '09:23:45.678', '23:00:00'].map((text) =>
         instant(text).toISOString(),
       )}::timestamptz[]) slot`
-    const jobs = [jobOf('hourly', { cron: '0 * * * *' })]
-    const scheduler = await startScheduler(context, jobs, async () => instant('12:00:30'))
-    await scheduler.stop()
-    const runs = await world.db.sql<{ slot: Date; state: string }[]>`
+      const jobs = [jobOf('hourly', { cron: '0 * * * *' })]
+      const scheduler = await startScheduler(context, jobs, async () => instant('12:00:30'))
+      await scheduler.stop()
+      const runs = await world.db.sql<{ slot: Date; state: string }[]>`
       select slot, state from job_run where job = 'hourly' and extract(second from slot) = 0 order by slot`
-    assert.deepEqual(
-      runs.map(({ slot, state }) => `${time(slot)} ${state}`),
-      ['08:00 done', '09:00 missed', '10:00 missed', '11:00 missed', '12:00 waiting', '23:00 done'],
-    )
-  })
+      assert.deepEqual(
+        runs.map(({ slot, state }) => `${time(slot)} ${state}`),
+        ['08:00 done', '09:00 missed', '10:00 missed', '11:00 missed', '12:00 waiting', '23:00 done'],
+      )
+    },
+  )
 
   test('does again what failed last, and only where the next tick is not as good', async () => {
     const { context } = await world.openRunner()
@@ -138,7 +142,8 @@ describe('a start', () => {
     const scheduler = await startScheduler(context, [jobOf('real', { cron: MINUTELY })])
     await scheduler.stop()
     const [run] = await world.db.sql`
-      select slot > clock_timestamp() - interval '2 minutes' as is_recent, slot <= clock_timestamp() as has_begun
+      select slot > clock_timestamp() - interval '2 minutes' as is_recent,
+        slot <= clock_timestamp() as has_begun
       from job_run where job = 'real'`
     assert.deepEqual({ ...run }, { is_recent: true, has_begun: true })
   })
@@ -188,7 +193,8 @@ describe('a scheduler that goes on', () => {
   test('does again every tenth minute what has failed meanwhile', async () => {
     const { context } = await world.openRunner()
     await world.db.sql`
-      insert into job_run (job, slot, state) values ('weekly', ${instant('12:00:00')}, 'done'), ('well', ${instant('12:00:00')}, 'done')`
+      insert into job_run (job, slot, state) values ('weekly', ${instant('12:00:00')}, 'done'),
+        ('well', ${instant('12:00:00')}, 'done')`
     const looks = ['06', '07', '08', '09', '10'].map((minute) => instant(`12:${minute}:59.990`))
     const scheduler = await startScheduler(context, [jobOf('weekly'), jobOf('well')], async () => {
       if (looks.length === 4) await world.db.sql`update job_run set state = 'failed' where job = 'weekly'`

@@ -1,4 +1,6 @@
-/** From 80 % on a person should know that money runs short: once a day, and for every budget that there is. */
+/**
+ * From 80 % on a person should know that money runs short: once a day, and for every budget that there is.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { pino } from 'pino'
@@ -68,7 +70,8 @@ describe('a warning', () => {
 
   test('of the balance comes when no more is left than yesterday or today cost', async () => {
     const low =
-      "What is left of the account's balance is no more than yesterday or today cost: add money to the account."
+      "What is left of the account's balance is no more than yesterday or today cost: add money to the " +
+      'account.'
     await planning.setBudget('a', {})
     await planning.spend('a', 9000, '2026-03-08 23:59:59+00')
     await planning.spend('a', 3000, '2026-03-09 00:00+00')
@@ -83,7 +86,8 @@ describe('a warning', () => {
 
   test('of the balance counts among what today costs what was reserved a moment ago', async () => {
     const low =
-      "What is left of the account's balance is no more than yesterday or today cost: add money to the account."
+      "What is left of the account's balance is no more than yesterday or today cost: add money to the " +
+      'account.'
     await planning.watch('a', ['yoga'])
     await account({ balance_micros: 2400 })
     assert.deepEqual(await warnings(), [])

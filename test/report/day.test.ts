@@ -1,4 +1,6 @@
-/** The summary of the day: all that became of its slots and what it cost, told once, after they are closed. */
+/**
+ * The summary of the day: all that became of its slots and what it cost, told once, after they are closed.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { pino } from 'pino'
@@ -41,7 +43,8 @@ async function live(): Promise<void> {
     insert into ranking (target_id, slot, captured_at, depth, app_ids)
     select id, ${DAY}, ${DAY}, 10, '{}' from target where subject = 'measured'`
   await db.sql`
-    insert into ranking (target_id, slot, gap) select id, ${DAY}, subject from target where subject in ('failed', 'budget', 'html_only')`
+    insert into ranking (target_id, slot, gap) select id, ${DAY}, subject from target
+      where subject in ('failed', 'budget', 'html_only')`
   await insertCharge(db.sql, { project: 'a', micros: 1200, at: `${DAY} 10:00+00` })
   await insertCharge(db.sql, { project: 'a', kind: 'duplicate', micros: 700, at: `${DAY} 11:00+00` })
   await insertCharge(db.sql, { project: 'a', micros: 90, at: '2026-03-05 00:00+00' })

@@ -56,16 +56,20 @@ async function fillHistory(): Promise<void> {
   await list.describeApp('1001', '2026-11-02 00:00+00', { rating: 4.5, votes_count: 10, version: '1.0' })
   await list.describeApp('1001', '2026-11-03 00:00+00', { rating: 4.25, votes_count: 12, version: '1.1' })
   await list.sql`
-    insert into review (app, review_id, location_code, language_code, rating, title, text, written_at, first_seen_at, last_seen_at)
-    select a.id, n::text, 2840, 'en', stars, 'Title ' || n, 'Text', at::timestamptz, at::timestamptz, at::timestamptz
-    from app a, (values (1, 1, '2026-11-02 05:00+00'), (2, 2, '2026-11-03 05:00+00'), (3, 5, '2026-11-03 06:00+00'),
+    insert into review (app, review_id, location_code, language_code, rating, title, text, written_at,
+      first_seen_at, last_seen_at)
+    select a.id, n::text, 2840, 'en', stars, 'Title ' || n, 'Text', at::timestamptz, at::timestamptz,
+      at::timestamptz
+    from app a, (values (1, 1, '2026-11-02 05:00+00'), (2, 2, '2026-11-03 05:00+00'),
+      (3, 5, '2026-11-03 06:00+00'),
       (4, 1, '2026-09-03 06:00+00')) r (n, stars, at)
     where a.app_id = '1001'`
   await list.sql`
     insert into charge (kind, project_id, amount_micros, target_id, slot, service_id, at)
     select kind, p.id, micros, t.id, '2026-11-03', service_id, at::timestamptz
     from project p, target t, (values ('yoga', 'charge', 2400, 'a', '2026-11-03 12:30+00'),
-      ('yoga', 'refund', -1200, 'a', '2026-11-03 12:31+00'), ('chess', 'charge', 1200, 'b', '2026-11-03 03:00+00'))
+      ('yoga', 'refund', -1200, 'a', '2026-11-03 12:31+00'),
+        ('chess', 'charge', 1200, 'b', '2026-11-03 03:00+00'))
       as c (subject, kind, micros, service_id, at)
     where t.subject = c.subject`
   await list.sql`
@@ -101,21 +105,25 @@ describe('a report', () => {
     )
   })
 
-  test('has the rank of the last measurement of each day, how deep it looked in vain, and a gap only where there is none', () => {
-    const points = Object.fromEntries(
-      report.series.map(({ list, app, points }) => [
-        `${report.lists[list]?.name} ${report.apps[app]?.name}`,
-        points,
-      ]),
-    )
-    assert.deepEqual(points, {
-      'chess Mine': [1, notInTop(50), 2],
-      'chess 1002': [notInTop(50), 1, OUT],
-      'yoga Mine': [1, OUT, GAP_POINTS.failed],
-      'yoga 1002': [2, 2, GAP_POINTS.failed],
-      'topselling_free, game com.mine': [GAP_POINTS.pending, GAP_POINTS.pending, 1],
-    })
-  })
+  test(
+    'has the rank of the last measurement of each day, how deep it looked in vain, and a gap only where ' +
+      'there is none',
+    () => {
+      const points = Object.fromEntries(
+        report.series.map(({ list, app, points }) => [
+          `${report.lists[list]?.name} ${report.apps[app]?.name}`,
+          points,
+        ]),
+      )
+      assert.deepEqual(points, {
+        'chess Mine': [1, notInTop(50), 2],
+        'chess 1002': [notInTop(50), 1, OUT],
+        'yoga Mine': [1, OUT, GAP_POINTS.failed],
+        'yoga 1002': [2, 2, GAP_POINTS.failed],
+        'topselling_free, game com.mine': [GAP_POINTS.pending, GAP_POINTS.pending, 1],
+      })
+    },
+  )
 
   test('looks back further than its range for what the last day is compared with', async () => {
     const { days, series, comparisons } = await readReport(db, {
@@ -185,9 +193,11 @@ describe('a report', () => {
     await list.sql`update keyword_watch set weight = 3 where keyword = 'yoga'`
     const { standings, lists, apps, days } = await readReport(db, { project: 'fitness' })
     const told = await list.sql`
-      select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", v.visibility::float8 as visibility, s.share::float8 as share
+      select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", v.visibility::float8 as visibility,
+        s.share::float8 as share
       from share_of_voice('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}) s
-      left join visibility('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}) v using (day, store, list, app_id)
+      left join visibility('fitness', ${days[0] ?? ''}, ${days.at(-1) ?? ''}) v
+        using (day, store, list, app_id)
       where list = 'keyword' order by app_id, day`
     const shown = standings.flatMap(({ app, visibility, share }) =>
       days.map((day, n) => ({
@@ -205,7 +215,8 @@ describe('a report', () => {
 
   test('has the notes of its days, each with the app that it is about', async () => {
     await list.sql`
-      insert into annotation (project, day, app_id, text) values ('fitness', '2026-11-02', '1001', 'Campaign'),
+      insert into annotation (project, day, app_id, text)
+        values ('fitness', '2026-11-02', '1001', 'Campaign'),
         ('fitness', '2026-11-03', null, 'Outage'), ('fitness', '2026-10-01', null, 'Long ago')`
     const { annotations } = await readReport(db, { project: 'fitness', from: '2026-11-01' })
     await list.sql`delete from annotation`

@@ -87,8 +87,10 @@ describe('the money', () => {
     await watchlist.sql`update project set daily_usd = 0.01 where name = 'fitness'`
     await watchlist.sql`
       insert into charge (kind, project_id, amount_micros, target_id, slot, service_id, at)
-      select kind, (select id from project where name = 'fitness'), micros, 1, '2026-11-03', service_id, at::timestamptz
-      from (values ('charge', 2400, 'a', '2026-11-03 05:00+00'), ('refund', -1200, 'a', '2026-11-03 05:00+00'),
+      select kind, (select id from project where name = 'fitness'), micros, 1, '2026-11-03', service_id,
+        at::timestamptz
+      from (values ('charge', 2400, 'a', '2026-11-03 05:00+00'),
+        ('refund', -1200, 'a', '2026-11-03 05:00+00'),
         ('duplicate', 600, 'b', '2026-11-03 05:00+00'), ('adjustment', -200, 'b', '2026-11-03 05:00+00'),
         ('charge', 1200, 'c', '2026-11-02 05:00+00'))
         as v (kind, micros, service_id, at)`
@@ -96,10 +98,13 @@ describe('the money', () => {
       with sending as (
         insert into post (store, function, state) values ('ios_store', 'app_searches', 'sending') returning id
       )
-      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, reserved_at, post_id)
-      select 1, slot, slot + interval '1 day', state, 1, micros, array(select id from project where name = 'fitness'),
+      insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, reserved_at,
+        post_id)
+      select 1, slot, slot + interval '1 day', state, 1, micros,
+        array(select id from project where name = 'fitness'),
         '2026-11-03 05:00+00', (select id from sending)
-      from (values (timestamptz '2026-11-03', 'posting', 1200), ('2026-11-02', 'dropped', 2400)) as v (slot, state, micros)`
+      from (values (timestamptz '2026-11-03', 'posting', 1200), ('2026-11-02', 'dropped', 2400)) as v (slot,
+        state, micros)`
     await recount(db.sql)
   })
   after(async () => {
@@ -166,7 +171,8 @@ describe('the status', () => {
     assert.deepEqual(listBacklog(await readOpenWork(db)), [])
     await db.sql`
       insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers)
-      select id, '2026-11-03', '2026-11-04', case subject when 'yoga' then 'planned' else 'collected' end, 1, 1200,
+      select id, '2026-11-03', '2026-11-04', case subject when 'yoga' then 'planned'
+        else 'collected' end, 1, 1200,
         array(select id from project where name = 'fitness')
       from target`
     await db.sql`

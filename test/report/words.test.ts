@@ -49,7 +49,8 @@ test('moves are counted, and what was not measured is told from what fell, by re
       ...[move('not_in_top', notInTop(100)), move(null, 4)],
       ...[move(null, GAP_POINTS.budget), move(null, GAP_POINTS.budget)],
     ]),
-    '1 up, 2 down, 1 unchanged, 1 not ranked on either day, 1 without a rank to compare with, 2 not measured: budget',
+    '1 up, 2 down, 1 unchanged, 1 not ranked on either day, 1 without a rank to compare with, 2 not ' +
+      'measured: budget',
   )
   assert.equal(describeMoves([move('same', 5)]), '0 up, 0 down, 1 unchanged')
 })

@@ -8,16 +8,20 @@ import { type Json, openSandbox, postTasks, USA } from './caller.ts'
 const encode = (keyword: string) => keyword.replaceAll('%', '%25').replaceAll('+', '%2B')
 
 describe('posting tasks', () => {
-  test('every encoded keyword decodes to itself, percent-encoded UTF-8 decodes, and a lone percent sign stays', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'grapheme' }), (keyword) => {
-        assert.equal(decodeKeyword(encode(keyword)), keyword)
-        assert.equal(decodeKeyword(encodeURIComponent(keyword)), keyword)
-      }),
-    )
-    assert.equal(decodeKeyword('50%'), '50%')
-    assert.equal(decodeKeyword('a+b'), 'a b')
-  })
+  test(
+    'every encoded keyword decodes to itself, percent-encoded UTF-8 decodes, and a lone percent sign ' +
+      'stays',
+    () => {
+      fc.assert(
+        fc.property(fc.string({ unit: 'grapheme' }), (keyword) => {
+          assert.equal(decodeKeyword(encode(keyword)), keyword)
+          assert.equal(decodeKeyword(encodeURIComponent(keyword)), keyword)
+        }),
+      )
+      assert.equal(decodeKeyword('50%'), '50%')
+      assert.equal(decodeKeyword('a+b'), 'a b')
+    },
+  )
 
   test('a keyword of spaces is refused however they are written, and an id in the form of another store', async (t) => {
     const caller = await openSandbox(t)

@@ -136,7 +136,8 @@ describe('rankings', () => {
     writeFileSync(
       catalogFile,
       'app_id,title,genre,rating,ratings_count,price_usd\n' +
-        '300000001,"Quibblefax, the app",Photo & Video,3.5,12,0.0\n300000002,Quibblefax Deluxe,Games,4.5,2000000,1.99\n',
+        '300000001,"Quibblefax, the app",Photo & Video,3.5,12,0.0\n300000002,Quibblefax ' +
+        'Deluxe,Games,4.5,2000000,1.99\n',
     )
     const caller = await openSandbox(t, { readyMs: 0, catalogFile })
     const result = await measure(caller, { keyword: 'quibblefax' })

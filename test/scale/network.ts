@@ -1,7 +1,8 @@
 /**
- * Networks of runners: each runner reaches the servers by a way of its own, which can be cut. With the rights for it each runner has a
- * network namespace, and the way is a pair of virtual interfaces between two namespaces that know no other network. Without, the way is a
- * relay on loopback that passes nothing while it is cut. Nothing is left of either when the processes have ended.
+ * Networks of runners: each runner reaches the servers by a way of its own, which can be cut. With the rights
+ * for it each runner has a network namespace, and the way is a pair of virtual interfaces between two
+ * namespaces that know no other network. Without, the way is a relay on loopback that passes nothing while it
+ * is cut. Nothing is left of either when the processes have ended.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -31,7 +32,8 @@ const addressOf = (place: number, end: 1 | 2) => `10.77.${place}.${end}`
 export async function mayMakeNamespaces(): Promise<boolean> {
   if (process.getuid?.() !== 0) return false
   const trial =
-    'ip link set lo up && ip link add near1 type veth peer name far1 && nsenter --net=/proc/self/ns/net -- true'
+    'ip link set lo up && ip link add near1 type veth peer name far1 && nsenter ' +
+    '--net=/proc/self/ns/net -- true'
   return run('unshare', ['--net', '--', 'sh', '-c', trial]).then(
     () => true,
     () => false,

@@ -1,4 +1,7 @@
-/** Passes connections on to another address. While it is cut it passes nothing, and tells nobody: bytes and new connections wait. */
+/**
+ * Passes connections on to another address. While it is cut it passes nothing, and tells nobody: bytes and
+ * new connections wait.
+ */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 

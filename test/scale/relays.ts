@@ -1,6 +1,7 @@
 /**
- * The way of one runner to its servers, as a process of its own in the runner's network: relays on loopback to the addresses that are its
- * arguments. It says the ports of them, obeys `cut` and `mend` on its input, and ends with it.
+ * The way of one runner to its servers, as a process of its own in the runner's network: relays on loopback
+ * to the addresses that are its arguments. It says the ports of them, obeys `cut` and `mend` on its input,
+ * and ends with it.
  */
 import { createInterface } from 'node:readline'
 import { type Address, startRelay } from './relay.ts'

@@ -1,7 +1,8 @@
 /**
- * `npm run scale:story`: four runners in four networks share one database. One is killed in the middle of its work, one is cut off from
- * everything for 30 seconds, and the clock of one is two hours ahead. When all is settled the books of the service, our money and our history
- * are compared, as the crash harness does it. It takes three to four minutes.
+ * `npm run scale:story`: four runners in four networks share one database. One is killed in the middle of its
+ * work, one is cut off from everything for 30 seconds, and the clock of one is two hours ahead. When all is
+ * settled the books of the service, our money and our history are compared, as the crash harness does it. It
+ * takes three to four minutes.
  */
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,7 +31,10 @@ exit codes: 0 exact, 1 not exact or not played, 2 wrong option\n`
 
 const CUT_MS = 30_000
 const TWO_HOURS_MS = 2 * 3_600_000
-/** What was sent into a network that was cut may arrive so long after it was mended: TCP tries again ever more seldom. */
+/**
+ * What was sent into a network that was cut may arrive so long after it was mended: TCP tries again ever more
+ * seldom.
+ */
 const QUIET_MS = CUT_MS + 60_000
 const OVERDUE_MS = 5_000
 const READY_MS = 400
@@ -101,7 +105,8 @@ async function openScene(kind: NetworkKind, keywords: number, logFile: string): 
   cleanups.unshift(world.close)
   await shortenHeartbeat(world.sql)
   await watchProjects(world.sql, keywords)
-  // Until the first answer at a price only one post is in flight, which may be that of the runner that is cut off.
+  // Until the first answer at a price only one post is in flight, which may be that of the runner that is cut
+  // off.
   await rememberPrices(world.sql)
   const logFd = openSync(logFile, 'a')
   cleanups.push(() => closeSync(logFd))

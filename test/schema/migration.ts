@@ -1,14 +1,18 @@
 /**
- * Writes the migration of the version that is under way anew: what src/db/schema says beyond the newest released tables. It has three
- * parts: tables and columns are added; `moves.sql` carries the data over; what the schema does not name any more is dropped.
- * After a conflict in a rebase take either side and run it again.
+ * Writes the migration of the version that is under way anew: what src/db/schema says beyond the newest
+ * released tables. It has three parts: tables and columns are added; `moves.sql` carries the data over; what
+ * the schema does not name any more is dropped. After a conflict in a rebase take either side and run it
+ * again.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api'
 import * as schema from '../../src/db/schema/index.ts'
 
 const DRIZZLE = new URL('../../drizzle/', import.meta.url)
-/** The tables of the newest release, and the migration from them to the present ones. A release moves both on by one. */
+/**
+ * The tables of the newest release, and the migration from them to the present ones. A release moves both on
+ * by one.
+ */
 const RELEASED = '0001'
 const UNDER_WAY = { idx: 2, tag: '0002_tables', when: 1795624000000 }
 /** By which it is known, whenever it is made. */
@@ -20,7 +24,8 @@ type Tables = Record<string, { columns: Record<string, unknown> }>
 
 const released: Snapshot = await readJson(`meta/${RELEASED}_snapshot.json`)
 const present = generateDrizzleJson(schema)
-// Through all that either has, because the generator asks on the terminal whether what goes and what comes is one renamed thing.
+// Through all that either has, because the generator asks on the terminal whether what goes and what comes is
+// one renamed thing.
 const both = withEverythingOf(released, present)
 const moves = (await readFile(new URL('moves.sql', import.meta.url), 'utf8')).split(/^-{4}$/m)
 const statements = [

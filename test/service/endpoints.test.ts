@@ -201,17 +201,21 @@ describe('the task history', () => {
 })
 
 describe('references', () => {
-  test('a record that cannot be read is left out; a list of nothing else is refused, with the call and the field', async (t) => {
-    const language = { language_name: 'English', language_code: 'en' }
-    const list = (client: AppDataClient) => client.listLanguages('android_store')
-    const { value } = await ask(t, envelope([taskWith([null, language, { language_name: 7 }])]), list)
-    assert.deepEqual(value, [{ languageName: 'English', languageCode: 'en' }])
-    await assert.rejects(ask(t, envelope([taskWith([{ language_name: 7 }, null])]), list), {
-      name: 'UnreadableError',
-      path: 'tasks[0].result[0].language_name',
-      message: /^The answer to GET \/v3\/app_data\/android_store\/languages cannot be read at /,
-    })
-  })
+  test(
+    'a record that cannot be read is left out; a list of nothing else is refused, with the call and the ' +
+      'field',
+    async (t) => {
+      const language = { language_name: 'English', language_code: 'en' }
+      const list = (client: AppDataClient) => client.listLanguages('android_store')
+      const { value } = await ask(t, envelope([taskWith([null, language, { language_name: 7 }])]), list)
+      assert.deepEqual(value, [{ languageName: 'English', languageCode: 'en' }])
+      await assert.rejects(ask(t, envelope([taskWith([{ language_name: 7 }, null])]), list), {
+        name: 'UnreadableError',
+        path: 'tasks[0].result[0].language_name',
+        message: /^The answer to GET \/v3\/app_data\/android_store\/languages cannot be read at /,
+      })
+    },
+  )
 
   test('a date that is none is no time of the service', async (t) => {
     for (const date of ['1', 'Sat, 13 Sep 275760 00:00:00 GMT', '2026-11-21T08:00:00Z']) {

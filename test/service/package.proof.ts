@@ -1,4 +1,7 @@
-/** The package as others get it: packed, installed in an empty folder, and used from JavaScript and TypeScript. */
+/**
+ * The package as others get it: packed, installed in an empty folder, and used from JavaScript and
+ * TypeScript.
+ */
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -93,7 +96,8 @@ describe('the packed package', { timeout: INSTALL_LIMIT_MS }, () => {
       join(folder, 'consumer.ts'),
       `
       import { AppDataClient, type AppSearchesResult, type TaskOutcome } from 'storerank'
-      const client = new AppDataClient({ baseUrl: 'https://api.example.com', login: 'me', password: 'secret' })
+      const client = new AppDataClient({ baseUrl: 'https://api.example.com', login: 'me',
+        password: 'secret' })
       const outcome: TaskOutcome<AppSearchesResult> = await client.getAppSearches('ios_store', 'some-id')
       if (outcome.kind === 'done') {
         const first = outcome.result?.items[0]

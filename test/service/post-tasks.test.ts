@@ -243,7 +243,9 @@ describe('a POST is not sent, and no byte of it leaves,', () => {
     return { id: 'x', status_code: 20000, result: [] }
   }
 
-  /** The same connection must still serve the next call, so what was written before it has arrived by then. */
+  /**
+   * The same connection must still serve the next call, so what was written before it has arrived by then.
+   */
   async function assertNothingSent({ client, server, bytesBefore }: Awaited<ReturnType<typeof warmClient>>) {
     assert.equal(server.bytesReceived(), bytesBefore)
     await client.postTasks('ios_store', 'app_searches', [{ ...TASK, tag: 'later.1' }], soon())

@@ -1,4 +1,6 @@
-/** Bodies of searches as a service may spoil them: one value anywhere is replaced, dropped, repeated or moved. */
+/**
+ * Bodies of searches as a service may spoil them: one value anywhere is replaced, dropped, repeated or moved.
+ */
 import { createRandom } from '../support/random.ts'
 
 /** SPOILT_BODIES=1000000 takes some minutes. */

@@ -269,31 +269,35 @@ describe('the quick way through a usual search', () => {
     }
   })
 
-  test(`keeps apps that are known apart, by their ranks alone: ${SPOILT_BODIES / 4} spoilt searches hold the same either way`, () => {
-    const random = seeded(41)
-    for (let round = 0; round < SPOILT_BODIES / 4; round += 1) {
-      const store = random(2) === 0 ? 'ios_store' : 'android_store'
-      const body = spoil(makeSearch(1 + random(4), store), random)
-      const numbers = new Map<string, number>()
-      const findKnown = (appId: string) => {
-        if (!numbers.has(appId)) numbers.set(appId, random(2) * (numbers.size + 1))
-        return numbers.get(appId) || null
+  test(
+    `keeps apps that are known apart, by their ranks alone: ${SPOILT_BODIES / 4} spoilt searches hold ` +
+      'the same either way',
+    () => {
+      const random = seeded(41)
+      for (let round = 0; round < SPOILT_BODIES / 4; round += 1) {
+        const store = random(2) === 0 ? 'ios_store' : 'android_store'
+        const body = spoil(makeSearch(1 + random(4), store), random)
+        const numbers = new Map<string, number>()
+        const findKnown = (appId: string) => {
+          if (!numbers.has(appId)) numbers.set(appId, random(2) * (numbers.size + 1))
+          return numbers.get(appId) || null
+        }
+        const some = outcomeOf(() => {
+          const { known, ...search } = parseRankedSearch(body, findKnown)
+          const appIdOf = new Map([...numbers].map(([appId, number]) => [number, appId]))
+          const named = known.ids.flatMap((id, index) =>
+            id === 0 ? [] : { rank: index + 1, absolute: known.absolute[index], appId: appIdOf.get(id) },
+          )
+          return { ...search, items: placesOf([...named, ...search.items]) }
+        })
+        const all = outcomeOf(() => {
+          const { known: _, ...search } = parseRankedSearch(body, () => null)
+          return { ...search, items: placesOf(search.items) }
+        })
+        assert.equal(some, all)
       }
-      const some = outcomeOf(() => {
-        const { known, ...search } = parseRankedSearch(body, findKnown)
-        const appIdOf = new Map([...numbers].map(([appId, number]) => [number, appId]))
-        const named = known.ids.flatMap((id, index) =>
-          id === 0 ? [] : { rank: index + 1, absolute: known.absolute[index], appId: appIdOf.get(id) },
-        )
-        return { ...search, items: placesOf([...named, ...search.items]) }
-      })
-      const all = outcomeOf(() => {
-        const { known: _, ...search } = parseRankedSearch(body, () => null)
-        return { ...search, items: placesOf(search.items) }
-      })
-      assert.equal(some, all)
-    }
-  })
+    },
+  )
 
   test('reads the texts of apps that are not known', () => {
     const { known, items } = parseRankedSearch(makeSearch(3), (appId) => (appId === '1002' ? 9 : null))

@@ -58,18 +58,22 @@ describe('an answer that is parsed sparingly', () => {
     })
   }
 
-  test(`says what JSON.parse says, of ${SPOILT_BODIES} searches that are spoilt in their values or their text`, () => {
-    const random = seeded(23)
-    const ways = { sent: 0, parsed: 0, broken: 0 }
-    for (let round = 0; round < SPOILT_BODIES; round += 1) {
-      const body = spoilBody(random)
-      const read = readBody(parseSparingly, body)
-      assert.equal(read, readBody(parseWhole, body), body.toString('latin1'))
-      if (read === 'no JSON') ways.broken += 1
-      else ways[itemsOf(parseSparingly(body)) instanceof SentItems ? 'sent' : 'parsed'] += 1
-    }
-    for (const count of Object.values(ways)) assert.ok(count > SPOILT_BODIES / 10, JSON.stringify(ways))
-  })
+  test(
+    `says what JSON.parse says, of ${SPOILT_BODIES} searches that are spoilt in their values or their ` +
+      'text',
+    () => {
+      const random = seeded(23)
+      const ways = { sent: 0, parsed: 0, broken: 0 }
+      for (let round = 0; round < SPOILT_BODIES; round += 1) {
+        const body = spoilBody(random)
+        const read = readBody(parseSparingly, body)
+        assert.equal(read, readBody(parseWhole, body), body.toString('latin1'))
+        if (read === 'no JSON') ways.broken += 1
+        else ways[itemsOf(parseSparingly(body)) instanceof SentItems ? 'sent' : 'parsed'] += 1
+      }
+      for (const count of Object.values(ways)) assert.ok(count > SPOILT_BODIES / 10, JSON.stringify(ways))
+    },
+  )
 
   const unusual: [what: string, answer: unknown][] = [
     ['without items', wrap({ keyword: 'yoga' })],

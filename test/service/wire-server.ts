@@ -23,7 +23,10 @@ export interface WireServer {
 
 export type Answer = (request: ReceivedRequest, response: ServerResponse, socket: Socket) => void
 
-/** Answers each request, once its body is read, with the next of `answers`; the last one answers all further ones. */
+/**
+ * Answers each request, once its body is read, with the next of `answers`; the last one answers all further
+ * ones.
+ */
 export async function startWireServer(owner: Owner, ...answers: Answer[]): Promise<WireServer> {
   const received: ReceivedRequest[] = []
   const sockets = new Set<Socket>()

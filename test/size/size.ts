@@ -1,6 +1,7 @@
 /**
- * Prints how large the project is and how much of it is hard to read, beside what it is to be and what it may be at most today. It
- * fails when a number is above that: `.ci/run` asks it. `npm run size -- --tighten` writes today's numbers as the new limits.
+ * Prints how large the project is and how much of it is hard to read, beside what it is to be and what it may
+ * be at most today. It fails when a number is above that: `.ci/run` asks it. `npm run size -- --tighten`
+ * writes today's numbers as the new limits.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import process from 'node:process'

@@ -14,8 +14,9 @@ export interface Life {
 
 const MEMORY_GROWTH = 1.1
 /**
- * Two runners of 16 connections at most (ten of their pool, one for permits, one to look who holds a lock, four of the queue), a few jobs
- * that run with a session each, and the queue of the life itself. Pools open them when they need them, not on the first day.
+ * Two runners of 16 connections at most (ten of their pool, one for permits, one to look who holds a lock,
+ * four of the queue), a few jobs that run with a session each, and the queue of the life itself. Pools open
+ * them when they need them, not on the first day.
  */
 const MOST_CONNECTIONS = 2 * 16 + 4 + 4
 const MORE_RESOURCES = 4
@@ -67,7 +68,8 @@ export function findExcesses({ days, aged, bloat, differences }: Life): string[]
       .filter(({ bytes, freshBytes }) => bytes > freshBytes * BLOAT + DEAD_BYTES)
       .map(
         ({ table, bytes, freshBytes }) =>
-          `${table} has ${(bytes / MIB).toFixed(1)} MiB, and ${(freshBytes / MIB).toFixed(1)} freshly written.`,
+          `${table} has ${(bytes / MIB).toFixed(1)} MiB, and ${(freshBytes / MIB).toFixed(1)} freshly ` +
+          'written.',
       ),
   ]
 }
@@ -96,7 +98,8 @@ function compareHeld(who: string, before: Held, now: Held): string[] {
   const excesses = now.warnings.map((warning) => `${who} was warned: ${warning}`)
   if (now.heapBytes > before.heapBytes * MEMORY_GROWTH)
     excesses.push(
-      `${who} holds ${(now.heapBytes / MIB).toFixed(1)} MiB, and held ${(before.heapBytes / MIB).toFixed(1)}.`,
+      `${who} holds ${(now.heapBytes / MIB).toFixed(1)} MiB, and held ` +
+        `${(before.heapBytes / MIB).toFixed(1)}.`,
     )
   if (now.listeners > before.listeners)
     excesses.push(`${who} has ${now.listeners} listeners, and had ${before.listeners}.`)

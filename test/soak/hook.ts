@@ -1,10 +1,19 @@
-/** Loaded into a runner with `--import`: on a message it collects garbage, and says what is left. The product knows nothing of it. */
+/**
+ * Loaded into a runner with `--import`: on a message it collects garbage, and says what is left. The product
+ * knows nothing of it.
+ */
 import { getHeapCodeStatistics } from 'node:v8'
 
 export interface Held {
-  /** With the code, and with what lies outside the heap and belongs to it: buffers, and what zlib and the parser of HTTP hold. */
+  /**
+   * With the code, and with what lies outside the heap and belongs to it: buffers, and what zlib and the
+   * parser of HTTP hold.
+   */
   readonly heapBytes: number
-  /** Of it, what V8 has compiled, which grows for as long as functions are called that were not, or not as often. */
+  /**
+   * Of it, what V8 has compiled, which grows for as long as functions are called that were not, or not as
+   * often.
+   */
   readonly codeBytes: number
   /** All that the process has of the machine's memory, garbage included. */
   readonly rssBytes: number

@@ -1,6 +1,7 @@
 /**
- * A long life in a short time: two processes of `storerank start` on a database whose clock leaps from day to day, with that of the sandbox,
- * while nothing is under way. Everything goes by that clock: slots, money, leases, retention, the queue. Days of trouble come between.
+ * A long life in a short time: two processes of `storerank start` on a database whose clock leaps from day to
+ * day, with that of the sandbox, while nothing is under way. Everything goes by that clock: slots, money,
+ * leases, retention, the queue. Days of trouble come between.
  */
 import { randomInt } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -34,7 +35,9 @@ export interface SoakOptions {
   readonly days: number
   /** Due each day. */
   readonly tasks: number
-  /** The day on which a newer version migrates; 0 for none. It takes up to a minute until the runners see it. */
+  /**
+   * The day on which a newer version migrates; 0 for none. It takes up to a minute until the runners see it.
+   */
   readonly upgradeOn: number
   readonly logFile: string
   readonly onDay: (report: DayReport) => void
@@ -65,7 +68,10 @@ const SETTINGS = {
 const DAY_MS = 86_400_000
 const LOOK_EVERY_MS = 250
 const COLLECT_EVERY_MS = 2_000
-/** The audit too: the schedule would find it once a minute, and some days are shorter, and would cost less without it. */
+/**
+ * The audit too: the schedule would find it once a minute, and some days are shorter, and would cost less
+ * without it.
+ */
 const DAILY_JOBS = ['housekeeping', 'account', 'status', 'track', 'audit']
 const DAY_LIMIT_MS = 30 * 60_000
 const SILENT = pino({ level: 'silent' })
@@ -77,7 +83,9 @@ const CALL_WINDOW_MS = 2_000
 /** So that everything bought or done in the life is older than it is kept. */
 const AGING_DAYS = 135
 
-/** @throws AbortError, or what it broke, when the signal ends it. Whenever that is, nothing is left running. */
+/**
+ * @throws AbortError, or what it broke, when the signal ends it. Whenever that is, nothing is left running.
+ */
 export async function liveLong(options: SoakOptions): Promise<Life> {
   await using ends = new AsyncDisposableStack()
   const world = await openWorld(options, ends)
@@ -162,11 +170,13 @@ async function watch({ sql }: Database, tasks: number): Promise<void> {
   const pages = Math.ceil(tasks / 50)
   await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
-    select 'project ' || n % 5, 'ios_store', (array['yoga', 'puzzle', 'budget', 'piano', 'recipes'])[1 + n % 5] || ' ' || n, 2840, 'en', 100
+    select 'project ' || n % 5, 'ios_store', (array['yoga', 'puzzle', 'budget', 'piano', 'recipes'])[1
+      + n % 5] || ' ' || n, 2840, 'en', 100
     from generate_series(1, ${tasks - pages - 2}::int) n`
   await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
-    select 'project ' || (n + 1) % 5, 'ios_store', (array['yoga', 'puzzle', 'budget', 'piano', 'recipes'])[1 + n % 5] || ' ' || n, 2840, 'en', 100
+    select 'project ' || (n + 1) % 5, 'ios_store', (array['yoga', 'puzzle', 'budget', 'piano', 'recipes'])[1
+      + n % 5] || ' ' || n, 2840, 'en', 100
     from generate_series(1, ${tasks - pages - 2}::int, 10) n`
   await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code, html)
@@ -287,14 +297,16 @@ async function wake({ db, queue }: World, job: string): Promise<void> {
 async function countStored({ sql }: Database): Promise<number> {
   const [row] = await sql<{ tasks: number }[]>`
     select (select count(*) from ranking where slot = date_trunc('day', storerank_now()) and gap is null)
-      + (select count(*) from app_snapshot where slot = date_trunc('day', storerank_now()) and gap is null) as tasks`
+      + (select count(*) from app_snapshot where slot = date_trunc('day', storerank_now())
+        and gap is null) as tasks`
   return row?.tasks ?? 0
 }
 
 /** Tasks of the day that are paid. */
 async function countCharged({ sql }: Database): Promise<number> {
   const [row] = await sql<{ tasks: number }[]>`
-    select coalesce(sum(tasks_charged), 0)::bigint as tasks from (select * from spend union all select * from spend_change) d
+    select coalesce(sum(tasks_charged), 0)::bigint as tasks
+      from (select * from spend union all select * from spend_change) d
     where scope = 0 and begins_at = date_trunc('day', storerank_now(), 'UTC')`
   return row?.tasks ?? 0
 }
@@ -323,7 +335,10 @@ async function isDone({ db, queue, options }: World): Promise<boolean> {
   return planned + posting + posted === 0 && isQueueEmpty()
 }
 
-/** What each table has, and would have if it were written anew. Not day by day: to count all rows would take all else out of the server's memory. */
+/**
+ * What each table has, and would have if it were written anew. Not day by day: to count all rows would take
+ * all else out of the server's memory.
+ */
 async function measureBloat({ db }: World): Promise<Life['bloat']> {
   const before = await readTables(db)
   const writes = postgres(db.url, { max: 1, onnotice: () => {} })

@@ -14,7 +14,10 @@ export interface DayReport {
   readonly tasks: number
   /** Of the server, for each task. */
   readonly cpuMs: number
-  /** What a fixed piece of work cost meanwhile: CPU is compared by it, as a machine is slower in one hour than in the next. */
+  /**
+   * What a fixed piece of work cost meanwhile: CPU is compared by it, as a machine is slower in one hour than
+   * in the next.
+   */
   readonly yardstickMs: number
   readonly statements: number
   readonly buffers: number
@@ -43,12 +46,16 @@ export async function readWork(db: Database): Promise<Work> {
   return { cpuMs, statements: statements ?? 0, buffers: row?.buffers ?? 0, reading }
 }
 
-/** Statements within functions are counted with those that call them. A restart of the server forgets none of it. */
+/**
+ * Statements within functions are counted with those that call them. A restart of the server forgets none of
+ * it.
+ */
 async function readReading({ sql }: Database): Promise<Work['reading']> {
   const rows = await sql<{ text: string; buffers: number }[]>`
     select left(regexp_replace(query, '\\s+', ' ', 'g'), ${SHOWN_TEXT}::int) as text,
       sum(shared_blks_hit + shared_blks_read)::bigint as buffers
-    from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database()) group by 1`
+    from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
+      group by 1`
   return new Map(rows.map(({ text, buffers }) => [text, buffers]))
 }
 
@@ -65,7 +72,8 @@ export async function readTables({ sql }: Database): Promise<TableSize[]> {
   const names = await sql<{ table: string }[]>`
     select case c.relnamespace when 'pgboss'::regnamespace then 'pgboss.' else '' end || c.relname as table
     from pg_class c where c.relkind in ('r', 'p') and not c.relispartition and (
-      c.relnamespace = 'public'::regnamespace or c.relnamespace = 'pgboss'::regnamespace and c.relname = 'job')
+      c.relnamespace = 'public'::regnamespace or c.relnamespace = 'pgboss'::regnamespace
+        and c.relname = 'job')
       and c.relname not in ('moved_clock') order by 1`
   const sizes: TableSize[] = []
   for (const { table } of names) {

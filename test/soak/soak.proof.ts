@@ -1,6 +1,6 @@
 /**
- * `npm run soak` in a minute: a few days of few tasks, with the troubles of a week but the upgrade, for which a runner may take a minute. What
- * a task costs is compared in the long form alone.
+ * `npm run soak` in a minute: a few days of few tasks, with the troubles of a week but the upgrade, for which
+ * a runner may take a minute. What a task costs is compared in the long form alone.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -1,6 +1,7 @@
 /**
  * `npm run soak`: ninety days of 20,000 tasks each. It ends with 1 when anything piled up, or became dearer.
- * `--days`, `--tasks` and `--upgrade-on` (0 for none) make it smaller. Ended by SIGINT or SIGTERM, it says what the days so far have shown.
+ * `--days`, `--tasks` and `--upgrade-on` (0 for none) make it smaller. Ended by SIGINT or SIGTERM, it says
+ * what the days so far have shown.
  */
 import { parseArgs } from 'node:util'
 import { findExcesses, findReaders, type Life } from './checks.ts'
@@ -19,7 +20,8 @@ const MIB = 1024 * 1024
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
 process.stdout.write(
-  `Logs of the runners: ${values.log}\n day  tasks  CPU ms, by the yardstick, statements and buffers a task   connections  MiB of heap and buffers (of it code), of the process, timers/sockets\n`,
+  `Logs of the runners: ${values.log}\n day  tasks  CPU ms, by the yardstick, statements and buffers a ` +
+    'task   connections  MiB of heap and buffers (of it code), of the process, timers/sockets\n',
 )
 const days: DayReport[] = []
 const life: Life = await liveLong({
@@ -33,7 +35,8 @@ const life: Life = await liveLong({
     const { day, tasks, cpuMs, yardstickMs, statements, buffers, connections, runners, trouble } = report
     const heaps = Object.entries(runners).map(
       ([name, { heapBytes, codeBytes, rssBytes, resources }]) =>
-        `${name} ${(heapBytes / MIB).toFixed(1)} (${(codeBytes / MIB).toFixed(1)}) ${(rssBytes / MIB).toFixed(0)} ${resources.Timeout ?? 0}/${resources.TCPSocketWrap ?? 0}`,
+        `${name} ${(heapBytes / MIB).toFixed(1)} (${(codeBytes / MIB).toFixed(1)}) ` +
+        `${(rssBytes / MIB).toFixed(0)} ${resources.Timeout ?? 0}/${resources.TCPSocketWrap ?? 0}`,
     )
     process.stdout.write(
       `${String(day).padStart(4)} ${String(tasks).padStart(6)}  ${cpuMs < 0 ? 'new server' : `${cpuMs.toFixed(2)} ${(cpuMs / yardstickMs).toFixed(4)}`}  ${statements.toFixed(2)}  ${buffers.toFixed(0)}   ${connections}   ${heaps.join(', ')}  ${trouble}\n`,
@@ -45,7 +48,8 @@ const life: Life = await liveLong({
 })
 if (stopping.signal.aborted)
   process.stdout.write(
-    `\nEnded by a signal after ${days.length} of ${values.days} days: what follows is what these have shown.\n`,
+    `\nEnded by a signal after ${days.length} of ${values.days} days: what follows is what these have ` +
+      'shown.\n',
   )
 process.stdout.write(
   '\n table, rows, MiB after the last day, MiB freshly written, rows when all is too old\n',

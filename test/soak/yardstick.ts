@@ -1,11 +1,17 @@
-/** What a fixed piece of work costs on this machine now: neighbours, heat and full caches make the same work dearer for an hour. Linux only. */
+/**
+ * What a fixed piece of work costs on this machine now: neighbours, heat and full caches make the same work
+ * dearer for an hour. Linux only.
+ */
 import { readFile } from 'node:fs/promises'
 import postgres from 'postgres'
 
 export interface Yardstick {
   /** Does the work once. A server that restarts is no error: then there is no sample. */
   sample(): Promise<void>
-  /** Milliseconds of CPU that a sample has cost on average since the last reading, or in the life so far when there was none. */
+  /**
+   * Milliseconds of CPU that a sample has cost on average since the last reading, or in the life so far when
+   * there was none.
+   */
   read(): number
   close(): Promise<void>
 }

@@ -1,4 +1,6 @@
-/** One project's watches, history and rules, and what the rules find in what was stored since the last look. */
+/**
+ * One project's watches, history and rules, and what the rules find in what was stored since the last look.
+ */
 
 import { evaluateService, evaluateSlot, readAlertProjects, readDueSlot } from '../../src/alerts/evaluate.ts'
 import type { Transaction } from '../../src/db/database.ts'
@@ -9,7 +11,10 @@ type Fields = Record<string, unknown>
 export interface AlertList extends Watchlist {
   /** @returns the id of an alert_rule row; by default of the project `fitness`, named like its kind */
   addRule(fields: Fields & { kind: string }): Promise<number>
-  /** Looks at all that was stored since the last look, and returns the new events as `rule slot subject before→after`. */
+  /**
+   * Looks at all that was stored since the last look, and returns the new events as `rule slot subject
+   * before→after`.
+   */
   look(): Promise<string[]>
 }
 
@@ -38,7 +43,8 @@ export async function createAlertList(): Promise<AlertList> {
       }
       const rows = await sql<{ text: string }[]>`
         select concat_ws(' ', h.rule, to_char(h.slot, 'MM-DD'), coalesce(h.keyword, h.collection), h.app_id,
-          'behind ' || h.rival_id, coalesce(h.before::text, '-') || '→' || coalesce(h.after::text, '-')) as text
+          'behind ' || h.rival_id, coalesce(h.before::text, '-') || '→'
+            || coalesce(h.after::text, '-')) as text
         from alert_history h where h.event_id > ${last?.id} order by 1`
       return rows.map(({ text }) => text)
     },

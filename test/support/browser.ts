@@ -29,7 +29,10 @@ export function launchBrowser(): Promise<Browser> {
 
 export interface Visit {
   readonly page: Page
-  /** What the console said of warnings and errors, errors of scripts, and requests for anything but the file itself. */
+  /**
+   * What the console said of warnings and errors, errors of scripts, and requests for anything but the file
+   * itself.
+   */
   readonly complaints: string[]
 }
 

@@ -1,16 +1,22 @@
-/** The call window as a test needs it: empty, with permits of some age, or shorter than the minute of the service, where a run of days or of many crashes must not wait for it. */
+/**
+ * The call window as a test needs it: empty, with permits of some age, or shorter than the minute of the
+ * service, where a run of days or of many crashes must not wait for it.
+ */
 import type { SqlRunner } from '../../src/db/database.ts'
 import type { CallKind } from '../../src/service/transport.ts'
 
 /** A permit holds for half a second; the window counts that too. */
 const PERMIT_S = 0.5
 
-/** The one gives permits, the other says how long a call would have to wait: a post asks that before it is claimed. */
+/**
+ * The one gives permits, the other says how long a call would have to wait: a post asks that before it is
+ * claimed.
+ */
 const FUNCTIONS = ['take_call_permits', 'call_wait']
 
 /**
- * Makes the window of all limits of calls shorter in this database, until it is migrated again. The limits stay, so that as many more calls
- * are allowed in a minute.
+ * Makes the window of all limits of calls shorter in this database, until it is migrated again. The limits
+ * stay, so that as many more calls are allowed in a minute.
  */
 export async function shortenCallWindow(sql: SqlRunner, windowMs: number): Promise<void> {
   for (const name of FUNCTIONS) {

@@ -1,6 +1,6 @@
 /**
- * Databases on a cluster of Citus that stands already: `TEST_CITUS_URL` names a database on its coordinator, in which the extension is
- * and the nodes are registered, and a superuser who may log in to all of them.
+ * Databases on a cluster of Citus that stands already: `TEST_CITUS_URL` names a database on its coordinator,
+ * in which the extension is and the nodes are registered, and a superuser who may log in to all of them.
  */
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
@@ -21,13 +21,17 @@ interface Node {
 
 const open = (url: URL) => postgres(url.href, { max: 1, onnotice: () => undefined })
 
-/** A database of its own on the coordinator and all workers, with the schema of this version; not distributed yet. */
+/**
+ * A database of its own on the coordinator and all workers, with the schema of this version; not distributed
+ * yet.
+ */
 export async function createCitusDatabase(): Promise<TestDatabase> {
   const given = new URL(TEST_CITUS_URL ?? '')
   const name = `storerank_citus_${randomBytes(6).toString('hex')}`
   const admin = open(given)
   const nodes = await admin<Node[]>`
-    select nodename as host, nodeport as port, groupid = 0 as "isCoordinator" from pg_dist_node order by groupid desc`
+    select nodename as host, nodeport as port, groupid = 0 as "isCoordinator" from pg_dist_node
+      order by groupid desc`
   await admin.end()
   const on = ({ host, port }: Node, database: string) => {
     const url = new URL(given)

@@ -1,6 +1,6 @@
 /**
- * The command line as a person meets it: real processes of `storerank` in homes and databases of their own, with an
- * environment that holds nothing but what a test gives (no LANG either).
+ * The command line as a person meets it: real processes of `storerank` in homes and databases of their own,
+ * with an environment that holds nothing but what a test gives (no LANG either).
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -83,8 +83,8 @@ export function startCommand(
 }
 
 /**
- * Runs `storerank …` to its end in this process, with everything but the signals and the end of a process: it costs a fraction, and
- * what processes are about has tests of its own.
+ * Runs `storerank …` to its end in this process, with everything but the signals and the end of a process: it
+ * costs a fraction, and what processes are about has tests of its own.
  */
 export async function callCommand(
   args: string[],

@@ -19,7 +19,10 @@ export async function findPrograms({ sql }: TestDatabase): Promise<string | null
   return existsSync(join(folder, 'pg_dump')) ? folder : null
 }
 
-/** A backup that is restored at once: by pg_dump and psql where they are of the server's version, else as a copy within the server. */
+/**
+ * A backup that is restored at once: by pg_dump and psql where they are of the server's version, else as a
+ * copy within the server.
+ */
 export async function restoreCopy(original: TestDatabase): Promise<TestDatabase> {
   const programs = await findPrograms(original)
   if (programs === null) return cloneDatabase(original)

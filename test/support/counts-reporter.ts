@@ -1,4 +1,7 @@
-/** A reporter of `node --test` that writes as JSON how many tests passed and failed, and how long each file took. */
+/**
+ * A reporter of `node --test` that writes as JSON how many tests passed and failed, and how long each file
+ * took.
+ */
 import type { EventData } from 'node:test'
 
 // biome-ignore lint/style/noDefaultExport: Node asks for it.

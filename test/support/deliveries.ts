@@ -95,8 +95,10 @@ export async function createDeliveries(): Promise<Deliveries> {
     },
     addEvent: (subject, fields = {}) => sql`
       insert into alert_event (rule_id, subject, slot, kind, severity, detail)
-      select id, ${subject}, ${String(fields.slot ?? '2026-03-01')}, kind, ${String(fields.severity ?? 'warning')},
-        jsonb_build_object('job', ${subject}::text) from alert_rule where name = ${String(fields.rule ?? 'late jobs')}`,
+      select id, ${subject}, ${String(fields.slot ?? '2026-03-01')}, kind,
+        ${String(fields.severity ?? 'warning')},
+        jsonb_build_object('job', ${subject}::text) from alert_rule
+          where name = ${String(fields.rule ?? 'late jobs')}`,
     deliver: (channelId, changes = {}, until = signal) =>
       deliverChannel({ db, settings, log, ...changes }, channelId, until),
     moveTo,

@@ -68,7 +68,10 @@ export async function attach(t: TestContext, home: string): Promise<EmbeddedServ
   return server
 }
 
-/** Asks one row. Of a server that crashes meanwhile the driver waits for ever: for an end without a time limit, and for the types that it looks for by itself. */
+/**
+ * Asks one row. Of a server that crashes meanwhile the driver waits for ever: for an end without a time
+ * limit, and for the types that it looks for by itself.
+ */
 export async function query(url: string, text: string): Promise<Record<string, unknown>> {
   const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined })
   try {
@@ -97,7 +100,9 @@ export async function until(what: string, condition: () => Promise<boolean> | bo
   }
 }
 
-/** A dead process that nobody has collected (state Z) is none: in a container there may be nobody who does. */
+/**
+ * A dead process that nobody has collected (state Z) is none: in a container there may be nobody who does.
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -177,7 +182,9 @@ export const nobody = (() => {
   return { uid, gid, readsProject }
 })()
 
-/** What the embedded server needs of the project, really copied: a link would lead out of the closed folder. */
+/**
+ * What the embedded server needs of the project, really copied: a link would lead out of the closed folder.
+ */
 export async function copyProject(project: string): Promise<void> {
   const { initdb } = await findBinaries()
   const platformPackage = relative(PROJECT, join(dirname(initdb), '..', '..'))

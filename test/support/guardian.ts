@@ -1,6 +1,7 @@
 /**
- * Outlives a run of tests that is killed. It reads the folder of the run from its standard input, which ends with the run; what the run
- * has not removed by then, its processes and the folder, goes. A process of its own session, so that Ctrl-C ends the run alone.
+ * Outlives a run of tests that is killed. It reads the folder of the run from its standard input, which ends
+ * with the run; what the run has not removed by then, its processes and the folder, goes. A process of its
+ * own session, so that Ctrl-C ends the run alone.
  */
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'

@@ -1,4 +1,7 @@
-/** For `interrupted.proof.ts`: a test that never ends, with a process of its own and a session of the database. */
+/**
+ * For `interrupted.proof.ts`: a test that never ends, with a process of its own and a session of the
+ * database.
+ */
 import { spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { createTestDatabase } from './database.ts'

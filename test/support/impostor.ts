@@ -1,4 +1,7 @@
-/** A server that only pretends to be PostgreSQL: it asks for the password in a way of its choice, and keeps what it is told. */
+/**
+ * A server that only pretends to be PostgreSQL: it asks for the password in a way of its choice, and keeps
+ * what it is told.
+ */
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 

@@ -1,4 +1,7 @@
-/** The books as a test sees and makes them: what is reserved, a charge of the past, and totals that fit what was changed by hand. */
+/**
+ * The books as a test sees and makes them: what is reserved, a charge of the past, and totals that fit what
+ * was changed by hand.
+ */
 
 import type postgres from 'postgres'
 import type { SqlRunner } from '../../src/db/database.ts'
@@ -14,9 +17,11 @@ export interface Reservation {
 /** What planned and posting tasks have reserved, a row for each payer. */
 export async function readReservations(sql: SqlRunner | postgres.Sql): Promise<Reservation[]> {
   const rows = await sql<Reservation[]>`
-    select k.id as "taskId", k.attempt, p.name as project, share_of(k.estimate_micros, cardinality(k.payers), y.place) as micros,
+    select k.id as "taskId", k.attempt, p.name as project,
+      share_of(k.estimate_micros, cardinality(k.payers), y.place) as micros,
       k.reserved_at as at
-    from task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place) join project p on p.id = y.project_id
+    from task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
+      join project p on p.id = y.project_id
     where k.state in ('planned', 'posting')
     order by k.id, p.name`
   return [...rows]
@@ -56,7 +61,10 @@ export async function endAttemptPauses(sql: SqlRunner | postgres.Sql): Promise<v
   await sql`update task set not_before = null where state = 'planned' and not_before is not null`
 }
 
-/** As if the service had said before what it takes: posts of one kind are then sent side by side from the first one on. */
+/**
+ * As if the service had said before what it takes: posts of one kind are then sent side by side from the
+ * first one on.
+ */
 export async function rememberPrices(sql: SqlRunner | postgres.Sql): Promise<void> {
   await sql`
     insert into charged_price (store, function, priority, unit_micros)

@@ -1,7 +1,7 @@
 /**
- * Processes that a run of tests has left running. Each of them has the folder of the run in its command line or in its
- * environment, or works in it or in a folder that a link in it leads to, as that of a server does. Told from /proc, so
- * on Linux only.
+ * Processes that a run of tests has left running. Each of them has the folder of the run in its command line
+ * or in its environment, or works in it or in a folder that a link in it leads to, as that of a server does.
+ * Told from /proc, so on Linux only.
  */
 import { readdir, readFile, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -46,7 +46,10 @@ async function commandOf(pid: number, folders: readonly string[]): Promise<strin
     : null
 }
 
-/** Root's servers below a folder that their account cannot enter stand elsewhere, and `<home>/postgres` is a link. */
+/**
+ * Root's servers below a folder that their account cannot enter stand elsewhere, and `<home>/postgres` is a
+ * link.
+ */
 async function linkedServers(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const links = entries.filter((entry) => entry.isSymbolicLink() && entry.name === 'postgres')

@@ -1,6 +1,6 @@
 /**
- * Loaded with `--import`: Node reads the 180 KB manifest of drizzle-orm anew for each of its files, which is most of what a
- * test process would load. Its relative imports are resolved without.
+ * Loaded with `--import`: Node reads the 180 KB manifest of drizzle-orm anew for each of its files, which is
+ * most of what a test process would load. Its relative imports are resolved without.
  */
 import { registerHooks } from 'node:module'
 

@@ -23,7 +23,10 @@ export async function moveClockByTable(sql: postgres.Sql): Promise<void> {
   await moveClockBy(sql, '(select c.ahead from public.moved_clock c)')
 }
 
-/** Everything that tells the present in SQL: all but the keywords `current_timestamp`, `current_date` and their like. */
+/**
+ * Everything that tells the present in SQL: all but the keywords `current_timestamp`, `current_date` and
+ * their like.
+ */
 const FUNCTIONS = {
   now: 'stable',
   transaction_timestamp: 'stable',
@@ -32,8 +35,8 @@ const FUNCTIONS = {
 }
 
 /**
- * Moves the clock of a database, and so that of its copies. Needs a superuser, and an empty database: views and functions that
- * are there keep the clock that they were made with.
+ * Moves the clock of a database, and so that of its copies. Needs a superuser, and an empty database: views
+ * and functions that are there keep the clock that they were made with.
  */
 export async function moveClock(sql: postgres.Sql, aheadMs: number): Promise<void> {
   await moveClockBy(sql, `interval '${aheadMs} milliseconds'`)

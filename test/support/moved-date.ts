@@ -1,4 +1,7 @@
-/** Loaded with `--import`: `Date` as far ahead of the machine's clock as TEST_CLOCK_AHEAD_MS says. See `moved-clock.ts`. */
+/**
+ * Loaded with `--import`: `Date` as far ahead of the machine's clock as TEST_CLOCK_AHEAD_MS says. See
+ * `moved-clock.ts`.
+ */
 
 const aheadMs = Number(process.env.TEST_CLOCK_AHEAD_MS)
 const MachineDate = Date

@@ -1,4 +1,7 @@
-/** Logins for people beside the runner, with a password of their own, as members of the roles that the migration makes. */
+/**
+ * Logins for people beside the runner, with a password of their own, as members of the roles that the
+ * migration makes.
+ */
 import { randomBytes } from 'node:crypto'
 import postgres, { type Sql } from 'postgres'
 

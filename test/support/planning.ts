@@ -102,7 +102,8 @@ function writersOf({
       await insertCharge(sql, { project, micros, at })
     },
     async measure() {
-      await sql`select ensure_history_partitions(min(slot), max(slot)) from task where state = 'planned' having count(*) > 0`
+      await sql`select ensure_history_partitions(min(slot), max(slot)) from task where state = 'planned'
+        having count(*) > 0`
       await begin(async (tx) => {
         await tx`
           insert into ranking (target_id, slot, captured_at, depth, app_ids)

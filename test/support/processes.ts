@@ -1,13 +1,16 @@
 /**
- * Which files of tests share a process, and in which order the processes start. Loading the product takes a process of tests almost a
- * second of CPU, more than the tests of most files take: cheap files run in one process, one after the other.
+ * Which files of tests share a process, and in which order the processes start. Loading the product takes a
+ * process of tests almost a second of CPU, more than the tests of most files take: cheap files run in one
+ * process, one after the other.
  */
 import { globSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Their processes start first, the longest one before the others: in the end no core waits for one of them. */
+/**
+ * Their processes start first, the longest one before the others: in the end no core waits for one of them.
+ */
 const DEAREST = [
   'test/flow/faults.proof.ts',
   'test/crash/guards.proof.ts',
@@ -52,8 +55,8 @@ function cut(files: readonly string[], longest: number): string[][] {
 }
 
 /**
- * Writes a module for each process, whose names have the order in which `node --test` starts them. Each file is a suite in it:
- * what it registers before and after its tests is about its own.
+ * Writes a module for each process, whose names have the order in which `node --test` starts them. Each file
+ * is a suite in it: what it registers before and after its tests is about its own.
  * @param patterns files or glob patterns, relative to the project
  * @param folder where the modules are written
  * @throws Error when a pattern names no file

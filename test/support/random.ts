@@ -1,4 +1,7 @@
-/** Choices that a seed repeats. What the processes make of them depends on the machine: a seed replays the plan, not the clock. */
+/**
+ * Choices that a seed repeats. What the processes make of them depends on the machine: a seed replays the
+ * plan, not the clock.
+ */
 export interface Random {
   /** 0 to 1, without 1. */
   next(): number

@@ -1,6 +1,7 @@
 /**
- * A report of an invented project, the same for the same seed: a release that helps, a drop, a rival that comes in, one day
- * without the service, one day short of budget, keywords added in the middle, and text that would break a careless page.
+ * A report of an invented project, the same for the same seed: a release that helps, a drop, a rival that
+ * comes in, one day without the service, one day short of budget, keywords added in the middle, and text that
+ * would break a careless page.
  */
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import {
@@ -36,7 +37,8 @@ export const HOSTILE_NAMES = [
   'ヨガ 初心者',
   'תרגילי יוגה',
   'yoga \u202egnp.exe',
-  'a very long keyword that somebody pasted from a sentence and that does not end where one would expect it to end at all',
+  'a very long keyword that somebody pasted from a sentence and that does not end where one would ' +
+    'expect it to end at all',
   'constructor',
   'Straße & Äpfel 🧘',
   'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz'.repeat(3),
@@ -68,7 +70,10 @@ interface Course {
   readonly points: readonly Point[]
 }
 
-/** A report as it is read of a history of such a shape. What the stores and the service said is made up beside it. */
+/**
+ * A report as it is read of a history of such a shape. What the stores and the service said is made up beside
+ * it.
+ */
 export async function createReport(shape: Shape): Promise<Report> {
   const random = createRandom(shape.seed).next
   const days = Array.from({ length: shape.days }, (_, n) =>
@@ -120,17 +125,20 @@ async function watch(
     cross join jsonb_to_recordset(${sql.json(Object.entries(CODES).map(([place, code]) => ({ place, code })))}) c (place text, code int)`
   await setNow(`${days[0]} 00:00+00`)
   for (const { store, appId, name, role } of APPS)
-    await sql`insert into app_watch (project, store, app_id, label, role) values ('fitness', ${store}, ${appId}, ${name}, ${role})`
+    await sql`insert into app_watch (project, store, app_id, label, role)
+      values ('fitness', ${store}, ${appId}, ${name}, ${role})`
   for (const [day, ofDay] of Map.groupBy(rows, (row) => row.day)) {
     await setNow(`${day} 00:00+00`)
     const watched = sql`jsonb_to_recordset(${sql.json(ofDay)}) w
       (store text, kind text, language text, tags text[], weight float8, keyword text, location_code int)`
     await sql`
       insert into keyword_watch (project, store, keyword, location_code, language_code, tags, weight)
-      select 'fitness', store, keyword, location_code, language, tags, weight from ${watched} where kind = 'keyword'`
+      select 'fitness', store, keyword, location_code, language, tags, weight from ${watched}
+        where kind = 'keyword'`
     await sql`
       insert into chart_watch (project, collection, category, location_code, language_code, tags)
-      select 'fitness', 'topselling_free', 'health_and_fitness', location_code, language, tags from ${watched} where kind = 'chart'`
+      select 'fitness', 'topselling_free', 'health_and_fitness', location_code, language, tags from ${watched}
+        where kind = 'chart'`
   }
 }
 
@@ -159,11 +167,14 @@ async function fill(
   const column = (key: 'name' | 'day' | 'gap' | 'app_ids') => rows.map((row) => row[key])
   await sql`
     insert into ranking (target_id, slot, captured_at, gap, reason, depth, app_ids)
-    select t.id, r.day, case when r.gap is null then r.day end, r.gap, ${sql.json(REASONS)}::jsonb ->> r.gap, ${DEPTH},
+    select t.id, r.day, case when r.gap is null then r.day end, r.gap, ${sql.json(REASONS)}::jsonb ->> r.gap,
+      ${DEPTH},
       r.app_ids::int[]
-    from unnest(${column('name')}::text[], ${column('day')}::timestamptz[], ${column('gap')}::text[], ${column('app_ids')}::text[])
+    from unnest(${column('name')}::text[], ${column('day')}::timestamptz[], ${column('gap')}::text[],
+      ${column('app_ids')}::text[])
       r (name, day, gap, app_ids)
-    join target t on t.subject = case when exists (select from target s where s.subject = r.name) then r.name else 'topselling_free' end`
+    join target t on t.subject = case when exists (select from target s where s.subject = r.name) then r.name
+      else 'topselling_free' end`
   await sql`analyze`
 }
 

@@ -1,6 +1,7 @@
 /**
- * The stages of a cycle one by one, without a queue: what a test plans, posts, hands out, fetches and stores it can look at
- * and bend in between. A tampered service is the sandbox behind a proxy that changes its answers.
+ * The stages of a cycle one by one, without a queue: what a test plans, posts, hands out, fetches and stores
+ * it can look at and bend in between. A tampered service is the sandbox behind a proxy that changes its
+ * answers.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,7 +27,10 @@ export interface Instead {
   readonly client?: AppDataClient
 }
 
-/** Empties the database: the next test may have the same world, and the sandbox keeps what nobody asks for any more. */
+/**
+ * Empties the database: the next test may have the same world, and the sandbox keeps what nobody asks for any
+ * more.
+ */
 export async function clear(world: World): Promise<void> {
   await emptyTables(world.db.sql)
 }
@@ -105,7 +109,8 @@ export async function collect(world: World, instead: Instead = {}): Promise<Stor
 export async function collectPaused(world: World, instead: Instead = {}): Promise<StoredBatch> {
   const { db = world.db } = instead
   await db.sql`
-    update task set fetching_until = clock_timestamp(), ask_at = posted_at where state = 'posted' and problem is not null`
+    update task set fetching_until = clock_timestamp(), ask_at = posted_at where state = 'posted'
+      and problem is not null`
   const items: FetchItem[] = []
   await handOutOverdue(db, async (_tx, found) => {
     items.push(...found)
@@ -149,7 +154,10 @@ export interface Tampered {
   readonly paths: string[]
 }
 
-/** The world's sandbox, with its answers changed until the test ends. `redirect` changes the path that is asked for. */
+/**
+ * The world's sandbox, with its answers changed until the test ends. `redirect` changes the path that is
+ * asked for.
+ */
 export async function tamper(
   t: TestContext,
   world: World,

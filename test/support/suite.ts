@@ -1,6 +1,6 @@
 /**
- * One run of `node --test`: a PostgreSQL for all its files, a template database with the migrations applied and the tables of the
- * queue in it, and no process and no file left behind, also when it is interrupted.
+ * One run of `node --test`: a PostgreSQL for all its files, a template database with the migrations applied
+ * and the tables of the queue in it, and no process and no file left behind, also when it is interrupted.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -55,7 +55,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => interrupted.abort())
 }
 
-/** Runs the files, more processes at once than a small machine has cores, for they wait at times. What they left running counts as a failure. */
+/**
+ * Runs the files, more processes at once than a small machine has cores, for they wait at times. What they
+ * left running counts as a failure.
+ */
 export async function runSuite(suite: Suite): Promise<Counts> {
   // Temporary files of all its processes are made in it, so that it tells which processes are its own.
   const folder = await mkdtemp(join((await findMemory()) ?? tmpdir(), 'storerank-test-'))
@@ -74,7 +77,10 @@ export async function runSuite(suite: Suite): Promise<Counts> {
   }
 }
 
-/** Ends what a killed run leaves. It learns the folder by a pipe: a process that has it in its command line is one of the run. */
+/**
+ * Ends what a killed run leaves. It learns the folder by a pipe: a process that has it in its command line is
+ * one of the run.
+ */
 function startGuardian(folder: string): ChildProcess {
   const guardian = spawn(process.execPath, [join(import.meta.dirname, 'guardian.ts')], {
     cwd: '/',
@@ -87,8 +93,9 @@ function startGuardian(folder: string): ChildProcess {
 }
 
 /**
- * Where files live in memory, when there is room for a run, programs may be started from it, and TMPDIR names no other place: a copy of
- * the template database, 700 files, takes 25 ms of CPU there and 430 on a disk with a journal.
+ * Where files live in memory, when there is room for a run, programs may be started from it, and TMPDIR names
+ * no other place: a copy of the template database, 700 files, takes 25 ms of CPU there and 430 on a disk with
+ * a journal.
  */
 async function findMemory(): Promise<string | undefined> {
   if (process.env.TMPDIR !== undefined) return undefined

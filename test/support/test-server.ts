@@ -1,4 +1,7 @@
-/** The temporary PostgreSQL of a run of tests: the embedded one, or one made with the programs of another installation. */
+/**
+ * The temporary PostgreSQL of a run of tests: the embedded one, or one made with the programs of another
+ * installation.
+ */
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -20,8 +23,9 @@ export interface TestServerOptions {
 }
 
 /**
- * Speed instead of safety: the data is thrown away. Hundreds of databases that live for seconds need no autovacuum either. Debian's
- * server compiles statements, which takes far longer than they do; the sessions of the product have that off.
+ * Speed instead of safety: the data is thrown away. Hundreds of databases that live for seconds need no
+ * autovacuum either. Debian's server compiles statements, which takes far longer than they do; the sessions
+ * of the product have that off.
  */
 const SETTINGS = {
   fsync: 'off',
@@ -86,7 +90,9 @@ async function startInstalled(
   }
 }
 
-/** Who runs the server for root, which PostgreSQL refuses: the account that its package has made, or nobody. */
+/**
+ * Who runs the server for root, which PostgreSQL refuses: the account that its package has made, or nobody.
+ */
 export async function findAccount(): Promise<Account | undefined> {
   if (process.geteuid?.() !== 0) return undefined
   for (const name of ['postgres', 'nobody']) {

@@ -17,11 +17,17 @@ export interface Watchlist {
   addApp(fields?: Fields): Promise<number>
   /** @returns the id of a chart_watch row; by default `topselling_free`, in the United States, daily */
   addChart(fields?: Fields): Promise<number>
-  /** Stores what a search for the keyword, or the chart of the collection, had in this slot, the best app first. */
+  /**
+   * Stores what a search for the keyword, or the chart of the collection, had in this slot, the best app
+   * first.
+   */
   capture(subject: string, slot: string, appIds: string[], fields?: Fields): Promise<void>
   /** Stores why there is no measurement of the keyword or collection in this slot. */
   leaveGap(subject: string, slot: string, gap: string, reason?: string): Promise<void>
-  /** Stores what the page of the app, or that of its reviews, said in this slot; `gap` in the fields stores a gap instead. */
+  /**
+   * Stores what the page of the app, or that of its reviews, said in this slot; `gap` in the fields stores a
+   * gap instead.
+   */
   describeApp(appId: string, slot: string, fields: Fields, of?: 'app_info' | 'app_reviews'): Promise<void>
   /** Nothing was ever watched, and no place was heard of. */
   clear(): Promise<void>
@@ -81,7 +87,8 @@ function historyWriters(sql: postgres.Sql): Pick<Watchlist, 'capture' | 'leaveGa
   return {
     async capture(subject, slot, appIds, fields = {}) {
       const target = await targetOf(sql, RANKED, subject, slot)
-      await sql`insert into app (store, app_id) select distinct ${target.store}::text, n.app_id from unnest(${appIds}::text[]) n (app_id)
+      await sql`insert into app (store, app_id) select distinct ${target.store}::text, n.app_id
+        from unnest(${appIds}::text[]) n (app_id)
         where not exists (select from app a where a.store = ${target.store} and a.app_id = n.app_id)`
       const [row] = await sql`
         select array(
@@ -95,7 +102,8 @@ function historyWriters(sql: postgres.Sql): Pick<Watchlist, 'capture' | 'leaveGa
     async leaveGap(subject, slot, gap, reason) {
       const target = await targetOf(sql, RANKED, subject, slot)
       await sql`
-        select store_gaps(array[${target.id}::int], array[${slot}::timestamptz], array[${gap}], array[${reason ?? null}::text])`
+        select store_gaps(array[${target.id}::int], array[${slot}::timestamptz], array[${gap}],
+          array[${reason ?? null}::text])`
     },
     async describeApp(appId, slot, fields, of = 'app_info') {
       const target = await targetOf(sql, [of], appId, slot)

@@ -1,6 +1,6 @@
 /**
- * One database, one sandbox over real HTTP, and as many runners as a test wants: everything that storerank is in
- * production, with tasks that are ready at once and limits and settings that the test chooses.
+ * One database, one sandbox over real HTTP, and as many runners as a test wants: everything that storerank is
+ * in production, with tasks that are ready at once and limits and settings that the test chooses.
  */
 import { pino } from 'pino'
 import { type Config, readConfig } from '../../src/config.ts'

@@ -1,4 +1,7 @@
-/** Rules and channels of alerts as a file: brought in where it came from it changes nothing, and what is wrong is refused by its line. */
+/**
+ * Rules and channels of alerts as a file: brought in where it came from it changes nothing, and what is wrong
+ * is refused by its line.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

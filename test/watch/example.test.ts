@@ -1,4 +1,7 @@
-/** The example watchlist: only where nobody ever watched anything, and nothing in it that would not be measured. */
+/**
+ * The example watchlist: only where nobody ever watched anything, and nothing in it that would not be
+ * measured.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { insertExampleWatchlist } from '../../src/watch/example.ts'
@@ -38,7 +41,8 @@ describe('the example watchlist', () => {
     const { sql } = world.db
     await insertExampleWatchlist(world.db)
     const kinds =
-      await sql`select kind, count(*) as watches from watch_period where kind in ('chart', 'reviews') group by 1 order by 1`
+      await sql`select kind, count(*) as watches from watch_period where kind in ('chart', 'reviews')
+        group by 1 order by 1`
     assert.deepEqual(
       [...kinds],
       [
@@ -76,11 +80,14 @@ describe('the example watchlist', () => {
       values ('mine', 'ios_store', 'yoga', 2840, 'en')`,
     'a chart is watched': `insert into chart_watch (project, collection, location_code, language_code)
       values ('mine', 'topselling_free', 2840, 'en')`,
-    'an app is watched': `insert into app_watch (project, store, app_id) values ('mine', 'ios_store', '1480010017')`,
-    'a watch is there, though disabled': `insert into keyword_watch (project, store, keyword, location_code, language_code, enabled)
+    'an app is watched': `insert into app_watch (project, store, app_id)
+      values ('mine', 'ios_store', '1480010017')`,
+    'a watch is there, though disabled': `insert into keyword_watch (project, store, keyword, location_code,
+      language_code, enabled)
       values ('mine', 'ios_store', 'yoga', 2840, 'en', false)`,
     'everything that was watched has been deleted': `
-      insert into app_watch (project, store, app_id) values ('mine', 'ios_store', '1480010017'); delete from app_watch`,
+      insert into app_watch (project, store, app_id) values ('mine', 'ios_store', '1480010017'); delete
+        from app_watch`,
   }
   for (const [what, sql] of Object.entries(histories)) {
     test(`stays away where ${what}`, async () => {

@@ -158,19 +158,25 @@ test('a quote that is not closed is told with its line; what stands before it is
       [
         [
           line,
-          'a quote before it is not closed, or it is longer than 262,144 bytes: nothing after it could be read',
+          'a quote before it is not closed, or it is longer than 262,144 bytes: nothing after it could ' +
+            'be read',
         ],
       ],
     )
   }
 })
 
-test('a header may be written in any case, with spaces, and after the line by which Excel names its separator', async () => {
-  const file =
-    'sep=;\r\nProject;Store;KEYWORD;Location Code;language-code\r\nfitness;ios_store;yoga;2840;en\r\nx;y;z;1;en\r\n'
-  const { added, refused } = await load(file)
-  assert.deepEqual([added, refused[0]?.line], [1, 4])
-})
+test(
+  'a header may be written in any case, with spaces, and after the line by which Excel names its ' +
+    'separator',
+  async () => {
+    const file =
+      'sep=;\r\nProject;Store;KEYWORD;Location ' +
+      'Code;language-code\r\nfitness;ios_store;yoga;2840;en\r\nx;y;z;1;en\r\n'
+    const { added, refused } = await load(file)
+    assert.deepEqual([added, refused[0]?.line], [1, 4])
+  },
+)
 
 test('a file that cannot be read to its end is told with the reason', async () => {
   const text = async function* () {

@@ -1,4 +1,7 @@
-/** Thousands of watches in one statement: each costs the same as the first, whatever the planner knew when it began. */
+/**
+ * Thousands of watches in one statement: each costs the same as the first, whatever the planner knew when it
+ * began.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'

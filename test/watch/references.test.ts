@@ -128,7 +128,8 @@ describe('the references', () => {
     assert.equal((await sql`select from watch_period`).count, 0)
     await loadReferences(world.db, world.client)
     const open = await sql`
-      select t.subject, t.location_code from watch_period p join target t on t.id = p.target_id where p.ended_at is null`
+      select t.subject, t.location_code from watch_period p join target t on t.id = p.target_id
+        where p.ended_at is null`
     assert.deepEqual([...open], [{ subject: 'yoga', location_code: 2840 }])
   })
 
@@ -167,7 +168,8 @@ test('a list that is slow keeps no other, and no watch of the other store, waiti
   const { sql } = world.db
   await sql`
     insert into keyword_watch (project, store, keyword, location_name, language_code)
-    values ('a', 'ios_store', 'yoga', 'united states', 'en'), ('a', 'android_store', 'zen', 'united states', 'en')`
+    values ('a', 'ios_store', 'yoga', 'united states', 'en'),
+      ('a', 'android_store', 'zen', 'united states', 'en')`
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
   const client = replaceCalls(world.client, {
     listLocations: async (store) => {
@@ -178,7 +180,8 @@ test('a list that is slow keeps no other, and no watch of the other store, waiti
   const followed = async () =>
     (
       await sql<{ store: string }[]>`
-      select t.store from watch_period p join target t on t.id = p.target_id where p.ended_at is null order by 1`
+      select t.store from watch_period p join target t on t.id = p.target_id where p.ended_at is null
+        order by 1`
     ).map(({ store }) => store)
   const loading = loadReferences(world.db, client)
   await until('the watch of the other store is followed', async () => (await followed()).length === 1)
@@ -218,7 +221,8 @@ describe('a list that cannot be had', () => {
   test('is asked for again on the next day', async () => {
     const record = (missing: string[]) => world.db.sql`
       insert into job_run (job, slot, state, ended_at, summary)
-      values ('references', clock_timestamp(), 'done', clock_timestamp() - interval '25 hours', ${JSON.stringify({ missing })}::text::jsonb)`
+      values ('references', clock_timestamp(), 'done', clock_timestamp() - interval '25 hours',
+        ${JSON.stringify({ missing })}::text::jsonb)`
     await record(['GET /v3/app_data/ios_store/languages failed.'])
     assert.equal(await areReferencesFresh(world.db, 7), false)
     await record([])

@@ -4,8 +4,9 @@ import { bigint, check, index, integer, pgTable, primaryKey, smallint, text } fr
 import { instant, micros } from './columns.ts'
 
 /**
- * A slot of a target that is neither a task nor in the history: from a little before it begins until a plan buys it, or until it is over and
- * becomes a gap. Who asks for it is asked of `watch_period`. Only transactions that hold the ledger's lock write it.
+ * A slot of a target that is neither a task nor in the history: from a little before it begins until a plan
+ * buys it, or until it is over and becomes a gap. Who asks for it is asked of `watch_period`. Only
+ * transactions that hold the ledger's lock write it.
  */
 export const dueSlot = pgTable(
   'due_slot',
@@ -14,7 +15,10 @@ export const dueSlot = pgTable(
     slot: instant('slot').notNull(),
     /** When it is over for all who ask for it. */
     endsAt: instant('ends_at').notNull(),
-    /** With `captured_at`, when the target had been measured last (-infinity: never), the place in the order of urgency. */
+    /**
+     * With `captured_at`, when the target had been measured last (-infinity: never), the place in the order
+     * of urgency.
+     */
     priority: smallint('priority').notNull(),
     capturedAt: instant('captured_at').notNull(),
     /** How many watches asked for it: a piece of a plan ends before it has too many of them. */
@@ -22,7 +26,10 @@ export const dueSlot = pgTable(
     /** Why a plan or a claim has cut it, and what it would have cost. Null: it is not decided yet. */
     cut: text('cut'),
     priceMicros: micros('price_micros'),
-    /** Whose money was short: `project.id`, or 0 of all together. While it still is, plans pass the slot over. Null: the next plan decides. */
+    /**
+     * Whose money was short: `project.id`, or 0 of all together. While it still is, plans pass the slot over.
+     * Null: the next plan decides.
+     */
     shortOf: integer('short_of').array(),
     /** Of a task of the slot that left unsent: why. */
     problem: text('problem'),
@@ -41,9 +48,9 @@ export const dueSlot = pgTable(
 )
 
 /**
- * Periods that began, changed or ended, and from which slot on each has to be looked at for itself. All others
- * are opened by their intervals (`ledger.opened_to`). Triggers insert and opening deletes; it has no key, so that no
- * transaction of a person makes a plan wait.
+ * Periods that began, changed or ended, and from which slot on each has to be looked at for itself. All
+ * others are opened by their intervals (`ledger.opened_to`). Triggers insert and opening deletes; it has no
+ * key, so that no transaction of a person makes a plan wait.
  */
 export const periodChange = pgTable('period_change', {
   periodId: bigint('period_id', { mode: 'number' }).notNull(),

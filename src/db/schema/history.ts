@@ -1,6 +1,6 @@
 /**
- * The history: exactly one row per closed (target, slot), a capture or a gap with its reason. Both history tables and `page` are
- * partitioned by month of slot (drizzle/0001), which Drizzle cannot declare.
+ * The history: exactly one row per closed (target, slot), a capture or a gap with its reason. Both history
+ * tables and `page` are partitioned by month of slot (drizzle/0001), which Drizzle cannot declare.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -120,8 +120,8 @@ export const listing = pgTable('listing', {
 })
 
 /**
- * Reviews of apps, one row for each, however many captures show it; an edited review is kept as it was shown last. The slots of
- * reviews are rows of `app_snapshot`, with what the store said of the app as a whole.
+ * Reviews of apps, one row for each, however many captures show it; an edited review is kept as it was shown
+ * last. The slots of reviews are rows of `app_snapshot`, with what the store said of the app as a whole.
  */
 export const review = pgTable(
   'review',
@@ -138,7 +138,10 @@ export const review = pgTable(
     authorImage: text('author_image'),
     /** How many people found it helpful, as far as the store tells. */
     helpfulCount: integer('helpful_count'),
-    /** What the developer answered: [{author, title, text, timestamp}], in the order of the store; null where it gives none. */
+    /**
+     * What the developer answered: [{author, title, text, timestamp}], in the order of the store; null where
+     * it gives none.
+     */
     responses: jsonb('responses'),
     writtenAt: instant('written_at'),
     firstSeenAt: instant('first_seen_at').notNull(),
@@ -147,7 +150,10 @@ export const review = pgTable(
   (t) => [primaryKey({ columns: [t.app, t.reviewId] }), index('review_by_time').on(t.app, t.writtenAt)],
 )
 
-/** Raw pages: of a watch that asks for them, and of a result that is offered in no other form (outcome `html_only`). */
+/**
+ * Raw pages: of a watch that asks for them, and of a result that is offered in no other form (outcome
+ * `html_only`).
+ */
 export const page = pgTable(
   'page',
   {

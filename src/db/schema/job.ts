@@ -23,8 +23,9 @@ export const jobRun = pgTable(
 )
 
 /**
- * One thing that one session or transaction does at a time. A row and no advisory lock by a known number: any login may take those,
- * and stop all runners. `pid` and `key` name the session that holds it, for as long as that holds the advisory lock `key`.
+ * One thing that one session or transaction does at a time. A row and no advisory lock by a known number: any
+ * login may take those, and stop all runners. `pid` and `key` name the session that holds it, for as long as
+ * that holds the advisory lock `key`.
  */
 export const namedLock = pgTable('named_lock', {
   name: text('name').primaryKey(),

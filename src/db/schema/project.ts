@@ -16,7 +16,10 @@ export const project = pgTable(
     dailyUsd: numeric('daily_usd'),
     monthlyUsd: numeric('monthly_usd'),
     enabled: boolean('enabled').notNull().default(true),
-    /** Instead of KEEP_HISTORY and KEEP_PAGES. What several projects asked for is kept as long as one of them wants. */
+    /**
+     * Instead of KEEP_HISTORY and KEEP_PAGES. What several projects asked for is kept as long as one of them
+     * wants.
+     */
     keepHistory: interval('keep_history'),
     keepPages: interval('keep_pages'),
     createdAt: instant('created_at').notNull().default(businessNow),

@@ -17,7 +17,10 @@ import { rulesOf } from './rule.ts'
 const weightRule = rulesOf('rank_weight', ['curve', 'rank::text'])
 const noteRule = rulesOf('annotation', ['project', 'day::text', 'text'])
 
-/** What a rank is worth, by curve. A rank that a curve does not name is worth nothing. The migration that makes the table fills it. */
+/**
+ * What a rank is worth, by curve. A rank that a curve does not name is worth nothing. The migration that
+ * makes the table fills it.
+ */
 export const rankWeight = pgTable(
   'rank_weight',
   {

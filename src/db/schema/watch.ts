@@ -1,7 +1,8 @@
 /**
  * The tables that people write: projects and watches. Every rule that the specification states on a watch is
- * a CHECK that says what was given and what is allowed (spec: Task posting, Limits). Whole numbers that people write are bigints,
- * so that one that is far too large meets its rule, and not the range of its type, of which PostgreSQL says neither column nor value.
+ * a CHECK that says what was given and what is allowed (spec: Task posting, Limits). Whole numbers that
+ * people write are bigints, so that one that is far too large meets its rule, and not the range of its type,
+ * of which PostgreSQL says neither column nor value.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -24,8 +25,9 @@ import { rulesOf } from './rule.ts'
 type Rule = ReturnType<typeof rulesOf>
 
 /**
- * Rules that the watches have in common, under the watch's own name. Names of places are compared without regard to case in
- * the collation "C", because that of the database may be Turkish, where I is not the capital of i.
+ * Rules that the watches have in common, under the watch's own name. Names of places are compared without
+ * regard to case in the collation "C", because that of the database may be Turkish, where I is not the
+ * capital of i.
  */
 function sharedRules(rule: Rule) {
   return [
@@ -66,7 +68,8 @@ function sharedRules(rule: Rule) {
       'every_1_2_3_4_6_8_12_hours_or_1_to_31_days',
       sql`every = '1 day' or (extract(year from every) = 0 and extract(month from every) = 0
         and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
-          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400 and 2678400)))`,
+          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400
+            and 2678400)))`,
       'every',
     ),
   ]
@@ -202,7 +205,8 @@ export const appWatch = pgTable(
       sql`not reviews or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)`,
       ...PLACE,
     ),
-    // The android_store gives up to 100,000, which is more than an answer may hold that a runner reads (docs/service.md: reviews of the android_store).
+    // The android_store gives up to 100,000, which is more than an answer may hold that a runner reads
+    // (docs/service.md: reviews of the android_store).
     appRule(
       'reviews_depth_1_to_maximum',
       sql`reviews_depth between 1 and case store when 'ios_store' then 500 else 10000 end`,
@@ -230,7 +234,9 @@ const AGE_RULES = [
   ),
 ]
 
-/** A chart: the apps of a collection of a store, on which every app of the project in that store is ranked. */
+/**
+ * A chart: the apps of a collection of a store, on which every app of the project in that store is ranked.
+ */
 export const chartWatch = pgTable(
   'chart_watch',
   {
@@ -301,8 +307,9 @@ export const chartWatch = pgTable(
 )
 
 /**
- * What a watch asked for, and from when to when. Triggers write it, and rows are never deleted: views join it and not the watch, so
- * that a deleted, disabled or changed watch keeps its history and owes only what it asked for at the time.
+ * What a watch asked for, and from when to when. Triggers write it, and rows are never deleted: views join it
+ * and not the watch, so that a deleted, disabled or changed watch keeps its history and owes only what it
+ * asked for at the time.
  */
 export const watchPeriod = pgTable(
   'watch_period',
@@ -311,7 +318,10 @@ export const watchPeriod = pgTable(
     kind: text('kind').notNull(),
     watchId: bigint('watch_id', { mode: 'number' }).notNull(),
     project: text('project').notNull(),
-    /** Of `target` and of `app`. No foreign keys: triggers write it from rows that are never deleted, and each check would cost as much as a row. */
+    /**
+     * Of `target` and of `app`. No foreign keys: triggers write it from rows that are never deleted, and each
+     * check would cost as much as a row.
+     */
     targetId: integer('target_id'),
     app: integer('app'),
     role: text('role'),
@@ -333,7 +343,8 @@ export const watchPeriod = pgTable(
     ),
     check('watch_period_ended_whole', sql`(ended_at is null) = (last_slot is null)`),
     uniqueIndex('watch_period_one_open').on(t.kind, t.watchId).where(sql`ended_at is null`),
-    // A constraint only: its condition is on last_slot, which is null when ended_at is, so that no query uses it as an index.
+    // A constraint only: its condition is on last_slot, which is null when ended_at is, so that no query uses
+    // it as an index.
     uniqueIndex('watch_period_target_once').on(t.targetId, t.project).where(sql`last_slot is null`),
     index('watch_period_of_target').on(t.targetId),
     index('watch_period_of_app').on(t.app).where(sql`kind = 'app'`),
@@ -345,12 +356,18 @@ export const watchPeriod = pgTable(
   ],
 )
 
-/** A watch that another one of its project kept from being followed when it was written. watch_problem tells of those of which it is still so. */
+/**
+ * A watch that another one of its project kept from being followed when it was written. watch_problem tells
+ * of those of which it is still so.
+ */
 export const watchTwin = pgTable(
   'watch_twin',
   { kind: text('kind').notNull(), watchId: bigint('watch_id', { mode: 'number' }).notNull() },
   (t) => [primaryKey({ columns: [t.kind, t.watchId] })],
 )
 
-/** A target of a keyword from which another differs in case alone. watch_problem tells of it while both are followed. */
+/**
+ * A target of a keyword from which another differs in case alone. watch_problem tells of it while both are
+ * followed.
+ */
 export const spelledAlike = pgTable('spelled_alike', { targetId: integer('target_id').primaryKey() })

@@ -1,6 +1,6 @@
 /**
- * The tables of work and money: what is measured, what was asked of the service, what it cost, and every call.
- * `task` is needed only while something is pending; the history does not join it.
+ * The tables of work and money: what is measured, what was asked of the service, what it cost, and every
+ * call. `task` is needed only while something is pending; the history does not join it.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -21,7 +21,9 @@ import { businessNow, bytes, instant, micros } from './columns.ts'
 const uuidV7 = sql`uuid_v7()`
 const clock = sql`clock_timestamp()`
 
-/** What one task measures. Watches of several projects on the same thing share one target, and so pay once. */
+/**
+ * What one task measures. Watches of several projects on the same thing share one target, and so pay once.
+ */
 export const target = pgTable(
   'target',
   {
@@ -36,11 +38,15 @@ export const target = pgTable(
     languageCode: text('language_code').notNull(),
     /** When it was last measured. When money is short, the targets measured longest ago are bought first. */
     capturedAt: instant('captured_at'),
-    /** Where a person sees the same at the store, as the service said last: not in each capture, where it would be a tenth of the row. */
+    /**
+     * Where a person sees the same at the store, as the service said last: not in each capture, where it
+     * would be a tenth of the row.
+     */
     checkUrl: text('check_url'),
   },
   () => [
-    // app_listings is a search in the service's database of listings: paid for, asked for by hand, and of no watch.
+    // app_listings is a search in the service's database of listings: paid for, asked for by hand, and of no
+    // watch.
     check(
       'target_function_known',
       sql`function in ('app_searches', 'app_info', 'app_list', 'app_reviews', 'app_listings')`,
@@ -52,8 +58,8 @@ export const target = pgTable(
     index('target_with_capitals')
       .on(sql`folded_subject(subject)`)
       .where(sql`function = 'app_searches' and subject <> folded_subject(subject)`),
-    // What tells two targets apart comes first, so that most comparisons are of one column, and those of bytes: the order of a language
-    // takes several times as long.
+    // What tells two targets apart comes first, so that most comparisons are of one column, and those of
+    // bytes: the order of a language takes several times as long.
     uniqueIndex('target_once').on(
       sql`subject_key(subject) collate "C"`,
       sql`location_code`,
@@ -93,14 +99,18 @@ export const post = pgTable(
 )
 
 /**
- * One paid request for one target and slot; `<id>.<attempt>` is the tag at the service. While a task is `planned` or `posting`
- * its estimate is reserved for the projects that pay for it: a reservation is no row of its own.
+ * One paid request for one target and slot; `<id>.<attempt>` is the tag at the service. While a task is
+ * `planned` or `posting` its estimate is reserved for the projects that pay for it: a reservation is no row
+ * of its own.
  */
 export const task = pgTable(
   'task',
   {
     id: uuid('id').primaryKey().default(uuidV7),
-    /** Of `target`, and below of `post`. No foreign keys: plans write them from rows that they have read or made, and the checks would be a third of a plan. */
+    /**
+     * Of `target`, and below of `post`. No foreign keys: plans write them from rows that they have read or
+     * made, and the checks would be a third of a plan.
+     */
     targetId: integer('target_id').notNull(),
     slot: instant('slot').notNull(),
     slotEndsAt: instant('slot_ends_at').notNull(),
@@ -115,7 +125,10 @@ export const task = pgTable(
     payers: integer('payers').array().notNull(),
     /** The instant whose day the reservation counts in: of planning, then of sending. */
     reservedAt: instant('reserved_at').notNull().default(businessNow),
-    /** Which ready list names its result (`endpoint_of`), noted when the service first created it; null before. */
+    /**
+     * Which ready list names its result (`endpoint_of`), noted when the service first created it; null
+     * before.
+     */
     endpoint: smallint('endpoint'),
     /** Posts of it that the service charged. */
     chargedPosts: smallint('charged_posts').notNull().default(0),
@@ -130,7 +143,10 @@ export const task = pgTable(
     fetchingUntil: instant('fetching_until'),
     /** From then on its result is late, until it comes. Asking for it does not move this. */
     overdueAt: instant('overdue_at'),
-    /** When to ask for it by id, should no ready list name it; first at `overdue_at`, or earlier after an answer that was no result. */
+    /**
+     * When to ask for it by id, should no ready list name it; first at `overdue_at`, or earlier after an
+     * answer that was no result.
+     */
     askAt: instant('ask_at'),
     /** Answers of the service that held no usable result, though a later one may. */
     unusableAnswers: smallint('unusable_answers').notNull().default(0),
@@ -145,8 +161,9 @@ export const task = pgTable(
       sql`state in ('planned', 'posting', 'posted', 'collected', 'failed', 'dropped')`,
     ),
     check('task_has_a_payer', sql`cardinality(payers) > 0`),
-    // A dropped task stays behind as the memory of a tag that was sent; its slot may be planned again.
-    // The slot first: what is planned, posted and collected together stands together, where each target's own place would be another page.
+    // A dropped task stays behind as the memory of a tag that was sent; its slot may be planned again. The
+    // slot first: what is planned, posted and collected together stands together, where each target's own
+    // place would be another page.
     uniqueIndex('task_once_per_slot').on(t.slot, t.targetId).where(sql`state <> 'dropped'`),
     uniqueIndex('task_service_id_once').on(t.serviceId).where(sql`service_id is not null`),
     index('task_of_post').on(t.postId),
@@ -155,14 +172,15 @@ export const task = pgTable(
     index('task_unpacked').on(t.slotEndsAt, t.slot).where(sql`state = 'planned' and post_id is null`),
     // By when they are asked for by id: what is asked for now is found without reading what is not.
     index('task_posted').on(t.askAt, t.slot).where(sql`state = 'posted'`),
-    // Those that are late, however often they were asked for, counted and told since when without reading them. None of its columns changes
-    // while a task is posted.
+    // Those that are late, however often they were asked for, counted and told since when without reading
+    // them. None of its columns changes while a task is posted.
     index('task_overdue').on(t.overdueAt, t.postedAt).where(sql`state = 'posted'`),
-    // From one endpoint to the next, so that what the ready lists are asked for is found without reading what waits. A lease changes none
-    // of its columns.
+    // From one endpoint to the next, so that what the ready lists are asked for is found without reading what
+    // waits. A lease changes none of its columns.
     index('task_awaited').on(t.endpoint).where(sql`state = 'posted'`),
-    // By which a question finds the open tasks of a target beside those of the last 90 days. `attempt > 0` holds for all: what means this index
-    // says so, and nothing else reads it while the planner believes it empty.
+    // By which a question finds the open tasks of a target beside those of the last 90 days. `attempt > 0`
+    // holds for all: what means this index says so, and nothing else reads it while the planner believes it
+    // empty.
     index('task_open')
       .on(t.targetId, t.slot)
       .where(sql`attempt > 0 and state in ('planned', 'posting', 'posted')`),
@@ -173,9 +191,10 @@ export const task = pgTable(
 )
 
 /**
- * One row of money that the service took or gave back: `charge`, `refund` (negative) and `duplicate` are what it said, and an
- * `adjustment` (either sign) is what its own list of tasks says beyond them. A shared task has one row of each kind per
- * project, and they add up exactly. Kept for ever, unless KEEP_MONEY says otherwise.
+ * One row of money that the service took or gave back: `charge`, `refund` (negative) and `duplicate` are what
+ * it said, and an `adjustment` (either sign) is what its own list of tasks says beyond them. A shared task
+ * has one row of each kind per project, and they add up exactly. Kept for ever, unless KEEP_MONEY says
+ * otherwise.
  */
 export const charge = pgTable(
   'charge',
@@ -184,7 +203,10 @@ export const charge = pgTable(
     slot: instant('slot').notNull(),
     amountMicros: micros('amount_micros').notNull(),
     targetId: integer('target_id').notNull(),
-    /** `project.id`. No foreign key: a project that ever had a watch cannot be deleted, and each check would cost as much as a row. */
+    /**
+     * `project.id`. No foreign key: a project that ever had a watch cannot be deleted, and each check would
+     * cost as much as a row.
+     */
     projectId: integer('project_id').notNull(),
     kind: text('kind').notNull(),
     serviceId: text('service_id').notNull(),
@@ -202,7 +224,10 @@ export const charge = pgTable(
   ],
 )
 
-/** What housekeeping has deleted of `charge` (KEEP_MONEY), as one sum per project and kind: with the charges it makes up the totals. */
+/**
+ * What housekeeping has deleted of `charge` (KEEP_MONEY), as one sum per project and kind: with the charges
+ * it makes up the totals.
+ */
 export const prunedCharge = pgTable(
   'pruned_charge',
   {
@@ -235,8 +260,8 @@ const spendColumns = {
 export const spend = pgTable('spend', spendColumns, (t) => [primaryKey({ columns: [t.scope, t.beginsAt] })])
 
 /**
- * What transitions have added to `spend` and the holder of the ledger's lock has not folded in yet. Rows are only inserted, so
- * that two transitions of the same day never wait for each other.
+ * What transitions have added to `spend` and the holder of the ledger's lock has not folded in yet. Rows are
+ * only inserted, so that two transitions of the same day never wait for each other.
  */
 export const spendChange = pgTable('spend_change', spendColumns, (t) => [
   index('spend_change_by_scope').on(t.scope),
@@ -249,17 +274,23 @@ export const ledger = pgTable(
     onlyOne: boolean('only_one').primaryKey().default(true),
     /** What planned and posting tasks have reserved, of any day, as far as it is folded. */
     reservedMicros: micros('reserved_micros').notNull().default(0),
-    /** All charges and duplicates ever, without refunds and adjustments: its rise since the account was read is not in the balance yet. */
+    /**
+     * All charges and duplicates ever, without refunds and adjustments: its rise since the account was read
+     * is not in the balance yet.
+     */
     takenMicros: micros('taken_micros').notNull().default(0),
-    /** Slots that began up to then are opened (`due_slot`), of all periods that have no row of `period_change`. */
+    /**
+     * Slots that began up to then are opened (`due_slot`), of all periods that have no row of
+     * `period_change`.
+     */
     openedTo: instant('opened_to').notNull().default(sql`'-infinity'`),
     /** Stands in the tags of its tasks. A copy of the database has it too. */
     installation: text('installation')
       .notNull()
       .default(sql`substr(replace(gen_random_uuid()::text, '-', ''), 1, 12)`),
     /**
-     * While it is set nothing is posted: the service lists tasks of this installation that the ledger does not know, posted since that
-     * instant of the service's clock.
+     * While it is set nothing is posted: the service lists tasks of this installation that the ledger does
+     * not know, posted since that instant of the service's clock.
      */
     recoverFrom: instant('recover_from'),
     /** Another storerank works on the account: a new database takes no notice of its tasks. */
@@ -272,8 +303,9 @@ export const ledger = pgTable(
 )
 
 /**
- * One row: when the service's list was last compared with the ledger, and where the row was written. In a copy of the database, however it
- * was made, one of the three does not hold any more, so a copy is compared before it posts.
+ * One row: when the service's list was last compared with the ledger, and where the row was written. In a
+ * copy of the database, however it was made, one of the three does not hold any more, so a copy is compared
+ * before it posts.
  */
 export const restoreCheck = pgTable(
   'restore_check',
@@ -302,7 +334,10 @@ export const rejectedResult = pgTable('rejected_result', {
   receivedAt: instant('received_at').notNull().default(clock),
 })
 
-/** One row per request to the service, numbered in the order of its permits: the call window and the audit trail in one. */
+/**
+ * One row per request to the service, numbered in the order of its permits: the call window and the audit
+ * trail in one.
+ */
 export const apiCall = pgTable(
   'api_call',
   {
@@ -324,8 +359,9 @@ export const apiCall = pgTable(
 )
 
 /**
- * One row: the lock behind which permits are given, the number of the last one, and which calls may be in flight: an array, because a row
- * for each was written twice a call, and each turn read past what the calls of the last seconds had left behind.
+ * One row: the lock behind which permits are given, the number of the last one, and which calls may be in
+ * flight: an array, because a row for each was written twice a call, and each turn read past what the calls
+ * of the last seconds had left behind.
  */
 export const callWindow = pgTable(
   'call_window',
@@ -339,8 +375,8 @@ export const callWindow = pgTable(
 )
 
 /**
- * Where the service's own list of tasks and our books disagree, found by the audit. `missing` and `unknown` go away when they
- * agree again; `cost` stays, as what an adjustment was made for.
+ * Where the service's own list of tasks and our books disagree, found by the audit. `missing` and `unknown`
+ * go away when they agree again; `cost` stays, as what an adjustment was made for.
  */
 export const auditDifference = pgTable(
   'audit_difference',

@@ -35,8 +35,8 @@ const EXTENDED = { simple: false } as object
 
 /**
  * @param what the name of a table or view, or SQL that selects
- * @throws ConfigurationError when there is no such view, or Postgres refuses the SQL; while batches are read, also an AbortError
- *   once the signal has ended the query
+ * @throws ConfigurationError when there is no such view, or Postgres refuses the SQL; while batches are read,
+ *   also an AbortError once the signal has ended the query
  */
 export async function openSource(url: string, what: string, options: SourceOptions): Promise<Source> {
   const client = postgres({

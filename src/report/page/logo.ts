@@ -22,7 +22,8 @@ export async function readLogo(file: string): Promise<string> {
   const type = LOGO_TYPES[extname(file).toLowerCase()]
   if (type === undefined) {
     throw new ConfigurationError(
-      `The logo ${file} is none that a browser shows: its name must end in ${Object.keys(LOGO_TYPES).join(', ')}.`,
+      `The logo ${file} is none that a browser shows: its name must end in ` +
+        `${Object.keys(LOGO_TYPES).join(', ')}.`,
     )
   }
   try {

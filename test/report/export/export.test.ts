@@ -42,9 +42,11 @@ async function rows(what: string): Promise<Record<string, unknown>[]> {
 }
 
 const VALUES = `
-  select 7::smallint as small, -5 as whole, 9007199254740993::bigint as big, -0.0012::numeric as amount, 1.5::float8 as real,
+  select 7::smallint as small, -5 as whole, 9007199254740993::bigint as big, -0.0012::numeric as amount,
+    1.5::float8 as real,
     true as yes, date '2026-03-29' as day, timestamptz '2026-03-29 01:02:03.123456+00' as at,
-    timestamp '2026-01-01 10:00' as local, interval '1 day' as every, array[1, null, 3] as ids, '{"a": [1]}'::jsonb as facts,
+    timestamp '2026-01-01 10:00' as local, interval '1 day' as every, array[1, null, 3] as ids,
+      '{"a": [1]}'::jsonb as facts,
     'ヨガ' as name, null::text as nothing`
 
 describe('CSV', () => {
@@ -52,12 +54,15 @@ describe('CSV', () => {
     assert.equal(
       await text(VALUES, 'csv'),
       'small,whole,big,amount,real,yes,day,at,local,every,ids,facts,name,nothing\n' +
-        '7,-5,9007199254740993,-0.0012,1.5,t,2026-03-29,2026-03-29 01:02:03.123456+00,2026-01-01 10:00:00,1 day,"{1,NULL,3}","{""a"": [1]}",ヨガ,\n',
+        '7,-5,9007199254740993,-0.0012,1.5,t,2026-03-29,2026-03-29 01:02:03.123456+00,2026-01-01 ' +
+        '10:00:00,1 day,"{1,NULL,3}","{""a"": [1]}",ヨガ,\n',
     )
   })
 
   test('defuses what a spreadsheet would take for a formula, and leaves numbers alone', async () => {
-    const query = `select text, length(text) - 9 as number from unnest(array['=1+1', '+1', '-1', '@a', e'\\t=1', '''=1', 'a=1', ' =1']) text`
+    const query =
+      `select text, length(text) - 9 as number from unnest(array['=1+1', '+1', '-1', '@a', e'\\t=1', ` +
+      `'''=1', 'a=1', ' =1']) text`
     assert.equal(
       await text(query, 'csv'),
       `text,number\n'=1+1,-5\n'+1,-7\n'-1,-7\n'@a,-7\n'\t=1,-6\n''=1,-6\na=1,-6\n" =1",-6\n`,
@@ -192,7 +197,8 @@ describe('what is exported', () => {
   test('changes nothing, whatever is asked for', async () => {
     await database.sql`insert into project (name) values ('kept')`
     await database.sql`
-      create function drop_projects() returns integer language plpgsql as $$ begin delete from project; return 1; end $$`
+      create function drop_projects() returns integer language plpgsql as $$ begin delete
+        from project; return 1; end $$`
     for (const sql of [
       'delete from project returning name',
       'select drop_projects()',

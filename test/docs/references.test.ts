@@ -18,7 +18,7 @@ const readFiles = (patterns: string): { file: string; text: string }[] =>
     .map((file) => ({ file, text: readFileSync(join(PROJECT, file), 'utf8') }))
 
 const SOURCES = readFiles('{src,jobs,test,drizzle,.ci}/**/*.{ts,js,sql,txt,md,css}')
-const PAGES = readFiles('{README.md,CONTRIBUTING.md,docs/*.md,drizzle/README.md}')
+const PAGES = readFiles('{README.md,CONTRIBUTING.md,CHANGELOG.md,docs/**/*.md,drizzle/README.md}')
 
 /** Plain text in lower case: `tasks_ready` in backticks and without is one name. */
 const normalize = (text: string): string => text.replaceAll('`', '').trim().toLowerCase()
@@ -31,7 +31,7 @@ const readNames = (markdown: string): string[] =>
 
 /** References of the form `spec: Limits` and `docs/service.md: priority` that name nothing in that page. */
 const findDangling = (text: string, readPage: (page: string) => string | null): string[] =>
-  [...unwrap(text).matchAll(/\b(?:spec|(docs\/[\w-]+\.md)): (?=(.{1,60}))/g)].flatMap(
+  [...unwrap(text).matchAll(/\b(?:spec|(docs\/[\w/-]+\.md)): (?=(.{1,60}))/g)].flatMap(
     ([whole, page = 'docs/service.md', rest = '']) => {
       const names = readNames(readPage(page) ?? '')
       const said = normalize(rest)
@@ -52,7 +52,7 @@ describe('a reference in a comment', () => {
 
   test('points at a page that is there', () => {
     for (const { file, text } of [...SOURCES, ...PAGES]) {
-      const pages = [...text.matchAll(/\bdocs\/[\w-]+\.(?:md|txt)\b/g)].map(([page]) => page)
+      const pages = [...text.matchAll(/\bdocs\/[\w/-]+\.(?:md|txt)\b/g)].map(([page]) => page)
       assert.deepEqual(
         pages.filter((page) => readPage(page) === null),
         [],
@@ -82,14 +82,42 @@ describe('a reference in a comment', () => {
   })
 })
 
-describe('a link of a page', () => {
-  test('leads to a file of the project', () => {
-    for (const { file, text } of PAGES) {
-      const targets = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = '']) => target)
-      const dead = targets.filter((target) => !existsSync(join(PROJECT, dirname(file), target)))
-      assert.deepEqual(dead, [], file)
-    }
+/** Of each heading of a page, the anchor by which a link names it. */
+const readAnchors = (markdown: string): string[] =>
+  [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+
+/** Links that lead to no file of the project, or to no heading of the page that they name. */
+const findDeadLinks = (file: string, text: string): string[] =>
+  [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(([link, target = '', anchor]) => {
+    const path = target === '' ? file : join(dirname(file), target)
+    if (!existsSync(join(PROJECT, path))) return [link]
+    return anchor === undefined || readAnchors(readPage(path) ?? '').includes(anchor) ? [] : [link]
   })
+
+describe('a link of a page', () => {
+  test('leads to a file of the project, and to a heading of it', () => {
+    for (const { file, text } of PAGES) assert.deepEqual(findDeadLinks(file, text), [], file)
+  })
+
+  test('is found where it is dead', () => {
+    const text = '# A page\n\n[a](gone.md) [b](#a-page) [c](#gone) [d](references.test.ts)'
+    assert.deepEqual(findDeadLinks(OWN_FILE, text), ['](gone.md)', '](#a-page)', '](#gone)'])
+  })
+})
+
+describe('docs/decisions', () => {
+  for (const { file, text } of PAGES.filter((page) => page.file.startsWith('docs/decisions/')))
+    test(`${file} has a question, a choice and a number, in 120 words`, () => {
+      assert.match(file, /\/\d{3}-[a-z0-9-]+\.md$/)
+      const parts = [...text.matchAll(/^(?:# |\*\*(\w+)\.\*\* )/gm)].map(([, part]) => part)
+      assert.deepEqual(parts, [undefined, 'Question', 'Choice', 'Number'])
+      assert.ok((text.match(/\S+/g)?.length ?? 0) <= 120)
+    })
 })
 
 describe('docs/tables.md', () => {
@@ -120,9 +148,12 @@ describe('docs/operations.md', () => {
       ['task_problem', 'kind'],
       ['audit_problem', 'kind'],
     ] as const) {
-      const file = `drizzle/objects/${view.replace('_', '-')}.sql`
-      const [, comment = ''] =
-        new RegExp(`comment on column ${view}\\.${column} is '(.*)'`).exec(readPage(file) ?? '') ?? []
+      const [file = ''] = globSync(`drizzle/objects/**/${view.replace('_', '-')}.sql`, { cwd: PROJECT })
+      const [, literals = ''] =
+        new RegExp(`comment on column ${view}\\.${column} is\\s+((?:'[^']*'\\s*)+);`).exec(
+          readPage(file) ?? '',
+        ) ?? []
+      const comment = literals.replaceAll(/'\s*'/g, '').replaceAll("'", '')
       const kinds = comment
         .replaceAll(/\([^)]*\)/g, '')
         .split(/, | or /)

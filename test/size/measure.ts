@@ -32,7 +32,7 @@ export function measureProject(): Sizes {
     'drizzle/distributed*.sql',
   ])
   const tests = readSources(['test/**/*.{ts,sql}', 'grafana/**/*.ts'])
-  const docs = readSources(['README.md', 'CONTRIBUTING.md', 'docs/*.md', 'drizzle/README.md']).filter(
+  const docs = readSources(['README.md', 'CONTRIBUTING.md', 'docs/**/*.md', 'drizzle/README.md']).filter(
     ({ file }) => file !== 'docs/questions.md',
   )
   const statements = [...source.flatMap(listTemplates), ...sql.flatMap(listStatements)]

@@ -10,9 +10,10 @@ import { parseDuration } from '../src/duration.ts'
 import { ConfigurationError } from '../src/errors.ts'
 import { formatInstant } from '../src/instant.ts'
 import { createLogger } from '../src/log.ts'
-import { formatCount, formatMicros } from '../src/report/words.ts'
 import { parseUsdMicros } from '../src/setting-values.ts'
 import { suggest } from '../src/suggest.ts'
+import { formatUsd } from '../src/text/money.ts'
+import { formatCount } from '../src/text/words.ts'
 
 const account = {
   APP_DATA_URL: 'https://api.example.com',
@@ -348,7 +349,7 @@ describe('amounts and durations', () => {
       fc.property(fc.nat(999_999_999), fc.nat(999_999), (dollars, micros) => {
         const amount = parseUsdMicros(`${dollars}.${String(micros).padStart(6, '0')}`)
         assert.equal(BigInt(amount ?? -1), BigInt(dollars) * 1_000_000n + BigInt(micros))
-        assert.equal(parseUsdMicros(formatMicros(amount ?? -1).slice(1)), amount)
+        assert.equal(parseUsdMicros(formatUsd(amount ?? -1).slice(1)), amount)
       }),
     )
   })
@@ -371,16 +372,11 @@ describe('amounts and durations', () => {
 })
 
 test('amounts, instants and counts read well', () => {
-  assert.deepEqual([0, 1200, 5_000_000, 100_000, -1, 12_345_678n, 2n ** 70n].map(formatMicros), [
-    '$0.00',
-    '$0.0012',
-    '$5.00',
-    '$0.10',
-    '-$0.000001',
-    '$12.345678',
-    '$1180591620717411.303424',
-  ])
-  assert.throws(() => formatMicros(0.5), RangeError)
+  assert.deepEqual(
+    [0, 1200, 5_000_000, 100_000, -1, 12_345_678n, 2n ** 70n].map((micros) => formatUsd(micros)),
+    ['$0.00', '$0.0012', '$5.00', '$0.10', '-$0.000001', '$12.345678', '$1180591620717411.303424'],
+  )
+  assert.throws(() => formatUsd(0.5), RangeError)
   assert.equal(formatInstant(new Date('2026-01-31T23:59:59.999Z')), '2026-01-31 23:59:59Z')
   assert.equal(formatCount(1_234_567), '1,234,567')
 })

@@ -7,6 +7,7 @@
 import type { Logger } from 'pino'
 import type { Database, Transaction } from '../db/database.ts'
 import { RateLimitedError, RejectedError, StorerankError } from '../errors.ts'
+import { countOf } from '../text/words.ts'
 import { type Channel, readChannels } from './channel.ts'
 import { applyCooldowns, type Content, toLines } from './content.ts'
 import { readDigest, writePage } from './digest.ts'
@@ -140,7 +141,7 @@ async function composeMessage(db: Database, channel: Channel, message: Message):
       return null
     }
     const project = message.project ?? ''
-    const count = `${told.length} ${told.length === 1 ? 'event' : 'events'}`
+    const count = countOf(told.length, 'event')
     const content: Content = {
       type: digest === null ? 'alerts.found' : 'alerts.digest',
       at: message.createdAt.toISOString(),

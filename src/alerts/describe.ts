@@ -1,16 +1,17 @@
 /** What an event says, in one line. */
-import { STORE_NAMES } from '../report/words.ts'
+
+import { nameInLine } from '../text/names.ts'
+import { STORE_NAMES } from '../text/words.ts'
 import type { EventRow } from './event.ts'
 import { findKind } from './kinds/kinds.ts'
-import { nameOf } from './words.ts'
 
 /** `yoga (iOS, United States, en): Ashlune fell from 3 to 22 (of 100), compared with 2026-03-03.` */
 export function describeEvent(event: EventRow): string {
   const { app, compared_slot: comparedSlot, kind, rival } = event
   const text = findKind(kind)?.sentence({
     ...event,
-    app: app === null ? 'The app' : nameOf(app),
-    rival: rival === null ? '' : nameOf(rival),
+    app: app === null ? 'The app' : nameInLine(app),
+    rival: rival === null ? '' : nameInLine(rival),
     since: comparedSlot === null ? '' : `, compared with ${dayOf(event, comparedSlot)}`,
   })
   const where = describePlace(event)
@@ -33,9 +34,9 @@ function describePlace({
     .filter((part) => part !== null)
     .join(', ')
   const list = keyword ?? (collection && [collection, category].filter(Boolean).join(', '))
-  if (list) return `${nameOf(list)} (${place})`
+  if (list) return `${nameInLine(list)} (${place})`
   if (findKind(kind)?.isOfDay) return place
-  return app === null || place === '' ? '' : `${nameOf(app)} (${place})`
+  return app === null || place === '' ? '' : `${nameInLine(app)} (${place})`
 }
 
 /**

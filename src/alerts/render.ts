@@ -1,6 +1,6 @@
 /** A message as each kind of channel takes it. Pure. */
 import { html } from 'hono/html'
-import { countOf } from '../report/words.ts'
+import { countOf } from '../text/words.ts'
 import type { Content, Line } from './content.ts'
 import type { Severity } from './event.ts'
 

@@ -4,8 +4,8 @@ import { type RuleRow, readRules } from '../alerts/read.ts'
 import { type TrialDay, tryRules } from '../alerts/trial.ts'
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
-import { countOf } from '../report/words.ts'
 import { didYouMean } from '../suggest.ts'
+import { countOf } from '../text/words.ts'
 import { type Document, heading, type Part, table } from './document.ts'
 
 const NO_RULE =

@@ -5,7 +5,6 @@
  */
 import { randomUUID } from 'node:crypto'
 import { ConfigurationError, RejectedError } from '../errors.ts'
-import { formatMicros } from '../report/words.ts'
 import { AppDataClient } from '../service/client.ts'
 import {
   type AgeRating,
@@ -17,6 +16,7 @@ import {
 import type { PostOutcome, TaskToPost } from '../service/post-tasks.ts'
 import type { ReadyList } from '../service/ready-list.ts'
 import type { AnswerHead } from '../service/transport.ts'
+import { formatUsd } from '../text/money.ts'
 import { type ApiEndpoint, isTaskEndpoint, type TaskEndpoint } from './api-endpoints.ts'
 import { Fields } from './api-fields.ts'
 import type { CommandContext } from './command.ts'
@@ -204,7 +204,7 @@ function describeAnswer({
   timeSeconds,
   costMicros,
 }: AnswerHead): string {
-  const cost = costMicros === null ? '' : `, cost ${formatMicros(costMicros)}`
+  const cost = costMicros === null ? '' : `, cost ${formatUsd(costMicros)}`
   return (
     `${method} ${path}: ${statusCode} ${message} (version ${version ?? 'unknown'}, ` +
     `${timeSeconds ?? '?'} s${cost})`

@@ -8,9 +8,10 @@ import { addTrialWatches, endTrial, priceTrial, readTrial, type Trial, watchesMo
 import { createCallGate } from '../db/call-gate.ts'
 import { ConfigurationError } from '../errors.ts'
 import { readRestoreState } from '../ledger/restored.ts'
-import { countOf, formatMicros } from '../report/words.ts'
 import { AppDataClient } from '../service/client.ts'
 import { readStoreNames } from '../service/dialect.ts'
+import { formatUsd } from '../text/money.ts'
+import { countOf } from '../text/words.ts'
 import type { CommandContext } from './command.ts'
 import type { DatabaseSession } from './database-session.ts'
 import { type Document, heading, type Part } from './document.ts'
@@ -119,7 +120,7 @@ async function confirm(
   priceMicros: number,
   { stderr, isTerminal, signal }: CommandContext,
 ): Promise<boolean> {
-  const price = formatMicros(priceMicros)
+  const price = formatUsd(priceMicros)
   if (!isTerminal || !process.stdin.isTTY) {
     throw new ConfigurationError(
       `Nothing was bought: it costs ${price} at most. Say --yes to buy it without a terminal.`,
@@ -147,9 +148,9 @@ function describeTrial({
 }: Trial): string {
   if (!isMeasured) return `${store}: not measured. ${problem ?? 'It is still outstanding.'}`
   const refund =
-    refundedMicros === 0 ? 'nothing was given back' : `${formatMicros(-refundedMicros)} were given back`
+    refundedMicros === 0 ? 'nothing was given back' : `${formatUsd(-refundedMicros)} were given back`
   return (
     `${store}: measured in ${seconds ?? 0} s, with ${countOf(results ?? 0, 'result')}; ` +
-    `charged ${formatMicros(chargedMicros)}, and ${refund}.`
+    `charged ${formatUsd(chargedMicros)}, and ${refund}.`
   )
 }

@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Database } from '../db/database.ts'
 import { tellWhat } from '../demo/story.ts'
-import { formatCount, formatMicros } from '../report/words.ts'
+import { formatUsd } from '../text/money.ts'
+import { formatCount } from '../text/words.ts'
 import { heading, type Part, verbatim } from './document.ts'
 
 export interface DemoSummary {
@@ -61,7 +62,7 @@ export function describeDemo(
   demo: DemoSummary & { readonly folder: string; readonly days: readonly string[] },
 ): Part[] {
   const { days, measured, spentMicros, folder } = demo
-  const bought = `${formatCount(measured)} measurements for ${formatMicros(spentMicros)}`
+  const bought = `${formatCount(measured)} measurements for ${formatUsd(spentMicros)}`
   const gaps = demo.gaps.map(({ day, gap, slots }) => `${formatCount(slots)} on ${day} (${gap})`)
   const told = tellWhat(days)
   const pages = ['fitness', 'learning'].map((project) =>

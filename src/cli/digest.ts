@@ -6,7 +6,7 @@ import { renderText } from '../alerts/render.ts'
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { readProjects } from '../report/read.ts'
-import { countOf } from '../report/words.ts'
+import { countOf } from '../text/words.ts'
 import { type Document, type Part, verbatim } from './document.ts'
 
 /** As the messages of a channel that says nothing else. */

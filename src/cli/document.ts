@@ -1,4 +1,5 @@
 /** What a command says at its end, apart from how it is printed (print.ts). */
+import { formatCount } from '../text/words.ts'
 
 /** A stream to print on; `columns` is the width of the terminal when it is one. */
 export type Output = NodeJS.WritableStream & {
@@ -56,7 +57,7 @@ export function verbatim(text: string): Text {
 
 /** Where only the first of them are shown; null where all are. */
 export function more(hidden: number, where = ''): Part {
-  return hidden > 0 && `… and ${hidden.toLocaleString('en-US')} more${where}`
+  return hidden > 0 && `… and ${formatCount(hidden)} more${where}`
 }
 
 /**

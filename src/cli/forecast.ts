@@ -10,7 +10,8 @@ import {
 } from '../plan/forecast.ts'
 import { readBudgetLimits } from '../report/money.ts'
 import { hasUnplacedWatches } from '../report/status.ts'
-import { countOf, formatCount, formatMicros } from '../report/words.ts'
+import { formatUsd } from '../text/money.ts'
+import { countOf, formatCount } from '../text/words.ts'
 import type { CommandContext } from './command.ts'
 import { type Document, heading, type Part, table } from './document.ts'
 import { UNPLACED } from './plan.ts'
@@ -65,39 +66,39 @@ function showCost({ watches, measurements, dayMicros, monthMicros }: Omit<TagLin
   return {
     watches: formatCount(watches),
     measurements: formatCount(measurements),
-    'a day': formatMicros(dayMicros),
-    'a month': formatMicros(monthMicros),
+    'a day': formatUsd(dayMicros),
+    'a month': formatUsd(monthMicros),
   }
 }
 
 function describeTotals({ total }: Forecast, present: Forecast | null): Part {
-  const month = `${formatMicros(total.monthMicros)} a month (the next ${FORECAST_DAYS} days)`
+  const month = `${formatUsd(total.monthMicros)} a month (the next ${FORECAST_DAYS} days)`
   return [
     `All watches: ${formatCount(total.measurements)} measurements for ${month}, ` +
-      `${formatMicros(total.dayMicros)} a day.`,
+      `${formatUsd(total.dayMicros)} a day.`,
     present !== null && describeChange(total.monthMicros, present.total.monthMicros),
     total.savedMicros > 0 &&
-      `Projects that ask for the same share it, which saves ${formatMicros(total.savedMicros)} a month.`,
+      `Projects that ask for the same share it, which saves ${formatUsd(total.savedMicros)} a month.`,
     'Results that the store does not have are refunded: the bill may be lower.',
   ]
 }
 
 function describeChange(thenMicros: number, nowMicros: number): string {
   const difference = thenMicros - nowMicros
-  const change = `${formatMicros(Math.abs(difference))} ${difference < 0 ? 'less' : 'more'}`
-  const now = `As they are now they cost ${formatMicros(nowMicros)} a month`
+  const change = `${formatUsd(Math.abs(difference))} ${difference < 0 ? 'less' : 'more'}`
+  const now = `As they are now they cost ${formatUsd(nowMicros)} a month`
   return `${now}: ${change} with this change. Nothing was changed.`
 }
 
 function describeEnd({ budget, period, limitMicros, usedMicros, endsOn, dearestMicros }: BudgetEnd): string {
-  const limit = formatMicros(limitMicros)
+  const limit = formatUsd(limitMicros)
   if (period === 'balance') {
-    const left = formatMicros(limitMicros - usedMicros)
+    const left = formatUsd(limitMicros - usedMicros)
     return endsOn === null
       ? `${budget} (${left} left): enough for ${FORECAST_DAYS} days.`
       : `${budget} (${left} left): ends on ${endsOn}.`
   }
-  const dearest = `the dearest ${period} costs ${formatMicros(dearestMicros)}`
+  const dearest = `the dearest ${period} costs ${formatUsd(dearestMicros)}`
   return endsOn === null
     ? `${budget}, ${limit}: enough, ${dearest}.`
     : `${budget}, ${limit}: does not reach on ${endsOn}, ${dearest}.`

@@ -1,7 +1,8 @@
 /** What `storerank import` does. It exits with 1 when a row was refused or it was stopped. */
 import type { SqlRunner } from '../db/database.ts'
 import { readTotal } from '../plan/forecast.ts'
-import { countOf, formatCount, formatMicros } from '../report/words.ts'
+import { formatUsd } from '../text/money.ts'
+import { countOf, formatCount } from '../text/words.ts'
 import { openWatchFile, type WatchFile } from '../watch/file-text.ts'
 import { type Import, importWatches } from '../watch/import.ts'
 import type { CommandContext } from './command.ts'
@@ -137,7 +138,7 @@ function describeCost({ tables, cost, added, changed, disabled }: Import, isTria
   const change =
     difference === 0
       ? 'as before'
-      : `${formatMicros(Math.abs(difference))} ${difference > 0 ? 'more' : 'less'} than now`
-  const day = `${formatMicros(after.dayMicros)} a day`
-  return `All watches would cost ${day} and ${formatMicros(after.monthMicros)} a month, ${change}.`
+      : `${formatUsd(Math.abs(difference))} ${difference > 0 ? 'more' : 'less'} than now`
+  const day = `${formatUsd(after.dayMicros)} a day`
+  return `All watches would cost ${day} and ${formatUsd(after.monthMicros)} a month, ${change}.`
 }

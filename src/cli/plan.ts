@@ -4,7 +4,8 @@ import { formatInstant } from '../instant.ts'
 import { type PlanPreview, previewPlan } from '../plan/plan.ts'
 import { readNextDue } from '../report/ranks.ts'
 import { hasUnplacedWatches, readProjectProblems } from '../report/status.ts'
-import { countOf, formatCount, formatMicros } from '../report/words.ts'
+import { formatUsd } from '../text/money.ts'
+import { countOf, formatCount } from '../text/words.ts'
 import type { CommandContext } from './command.ts'
 import { type Document, type Part, table } from './document.ts'
 import { warn } from './tell.ts'
@@ -50,13 +51,13 @@ function describePlan(preview: PlanPreview, maxRunMicros: number | null): Part[]
     function: measured,
     decision: cut === null ? 'buy' : DECISIONS[cut],
     tasks,
-    cost: formatMicros(costMicros),
+    cost: formatUsd(costMicros),
   }))
   const { planned, plannedMicros, cut, cutMicros } = preview
   return [
     table(rows, { right: ['cost'] }),
-    `Would buy ${countOf(planned, 'task')} for ${formatMicros(plannedMicros)}; the budget would cut ` +
-      `${formatCount(cut)} (${formatMicros(cutMicros)}). Nothing was posted.`,
-    maxRunMicros !== null && `MAX_USD_PER_RUN lets one run reserve ${formatMicros(maxRunMicros)}.`,
+    `Would buy ${countOf(planned, 'task')} for ${formatUsd(plannedMicros)}; the budget would cut ` +
+      `${formatCount(cut)} (${formatUsd(cutMicros)}). Nothing was posted.`,
+    maxRunMicros !== null && `MAX_USD_PER_RUN lets one run reserve ${formatUsd(maxRunMicros)}.`,
   ]
 }

@@ -10,7 +10,8 @@ import { readOutstanding } from '../queue/cycle.ts'
 import { BUSY, executeJob, type Job, type JobContext } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { readFailedSince } from '../report/status.ts'
-import { formatCount, formatMicros } from '../report/words.ts'
+import { formatUsd } from '../text/money.ts'
+import { formatCount } from '../text/words.ts'
 import type { CommandContext } from './command.ts'
 import type { Document, Part } from './document.ts'
 import { EXIT } from './exit-codes.ts'
@@ -148,7 +149,7 @@ async function describeRecovered(
   began: Date,
 ): Promise<Part[]> {
   const failed = await readFailedSince(db, began)
-  const cost = `they cost ${formatMicros(netMicros)}, and are charged now`
+  const cost = `they cost ${formatUsd(netMicros)}, and are charged now`
   return [
     `The service's list was read from ${formatInstant(from)} to ${formatInstant(to)}. ` +
       (recovered === 0

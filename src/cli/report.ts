@@ -7,18 +7,12 @@ import { readLogo } from '../report/page/logo.ts'
 import { renderPage } from '../report/page/page.ts'
 import { type ReportQuery, readProjects, readReport } from '../report/read.ts'
 import { drawSparkline } from '../report/sparkline.ts'
-import {
-  countOf,
-  formatChange,
-  formatCount,
-  formatDay,
-  formatDifference,
-  formatDollars,
-  formatPercent,
-  GAP_NAMES,
-  STORE_NAMES,
-} from '../report/words.ts'
+import { formatChange } from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
+import { formatDay } from '../text/days.js'
+import { GAP_NAMES } from '../text/gaps.ts'
+import { formatUsd } from '../text/money.ts'
+import { countOf, formatCount, formatDifference, formatPercent, STORE_NAMES } from '../text/words.ts'
 import type { CommandContext } from './command.ts'
 import { type Document, heading, more, type Part, table, verbatim } from './document.ts'
 import { widthOf } from './print.ts'
@@ -161,12 +155,13 @@ function describeVoice({ shareOfVoice }: Digest): Part {
 }
 
 function describeMoney({ money, from }: Digest): Part {
-  const reserved = money.reservedMicros > 0 ? `, and ${formatDollars(money.reservedMicros)} reserved` : ''
-  const since = `${formatDollars(money.spentInAllMicros)} since ${formatDay(from)}`
+  const reserved =
+    money.reservedMicros > 0 ? `, and ${formatUsd(money.reservedMicros, 'rounded')} reserved` : ''
+  const since = `${formatUsd(money.spentInAllMicros, 'rounded')} since ${formatDay(from)}`
   const budgets = money.budgets.map(({ period, limitMicros, usedMicros }) => {
     const percent = limitMicros === 0 ? 100 : Math.round((100 * usedMicros) / limitMicros)
-    const limit = `${formatDollars(limitMicros)} a ${period}`
-    return `  of ${limit}: ${formatDollars(usedMicros)}, ${percent} %`
+    const limit = `${formatUsd(limitMicros, 'rounded')} a ${period}`
+    return `  of ${limit}: ${formatUsd(usedMicros, 'rounded')}, ${percent} %`
   })
-  return [`\nSpent ${formatDollars(money.spentMicros)} on the last day, ${since}${reserved}`, budgets]
+  return [`\nSpent ${formatUsd(money.spentMicros, 'rounded')} on the last day, ${since}${reserved}`, budgets]
 }

@@ -6,8 +6,10 @@ import type { CycleResult } from '../queue/cycle.ts'
 import { countBudgetCuts, readBudgets, readSpentByFunction, readSpentSince } from '../report/money.ts'
 import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
 import { readProblems } from '../report/status.ts'
-import { countOf, formatChange, formatCount, formatMicros } from '../report/words.ts'
+import { formatChange } from '../report/words.ts'
 import type { ServiceFunction } from '../service/functions.ts'
+import { formatUsd } from '../text/money.ts'
+import { countOf, formatCount } from '../text/words.ts'
 import { heading, more, type Part, table, verbatim } from './document.ts'
 import type { WorkSession } from './session.ts'
 
@@ -83,12 +85,12 @@ async function describeSpending(db: Database, result: CycleResult, began: Date):
   const net = chargedMicros + duplicateMicros + adjustedMicros - refundedMicros
   const refund =
     refundedMicros > 0
-      ? `: charged ${formatMicros(chargedMicros)}, refunded ${formatMicros(refundedMicros)} ` +
+      ? `: charged ${formatUsd(chargedMicros)}, refunded ${formatUsd(refundedMicros)} ` +
         'for results that the stores did not have'
       : ''
   const bought = countOf(spent.tasks, 'measurement')
   return [
-    `Spent ${formatMicros(net)} on ${bought} since this run began${refund}.`,
+    `Spent ${formatUsd(net)} on ${bought} since this run began${refund}.`,
     await describeFunctions(db, began),
   ]
 }
@@ -107,12 +109,12 @@ async function explainNothing(db: Database, { refusal, outstanding }: CycleResul
 async function describeBudgets(db: Database, { plan }: CycleResult, budget: Config['budget']): Promise<Part> {
   const lines = await readBudgets(db, budget)
   const left = lines.map(({ budget: name, limitMicros, usedMicros, warning }) => [
-    `  left of ${name}: ${formatMicros(limitMicros - usedMicros)} of ${formatMicros(limitMicros)}`,
+    `  left of ${name}: ${formatUsd(limitMicros - usedMicros)} of ${formatUsd(limitMicros)}`,
     warning !== null && `    ${warning}`,
   ])
   if (budget.maxRunMicros === null) return left
-  const reserved = formatMicros(Number(plan.plannedMicros ?? 0))
-  return [left, `  reserved by this run: ${reserved} of MAX_USD_PER_RUN ${formatMicros(budget.maxRunMicros)}`]
+  const reserved = formatUsd(Number(plan.plannedMicros ?? 0))
+  return [left, `  reserved by this run: ${reserved} of MAX_USD_PER_RUN ${formatUsd(budget.maxRunMicros)}`]
 }
 
 /** One, and several. */
@@ -129,7 +131,7 @@ async function describeFunctions(db: Database, began: Date): Promise<Part> {
     lines.length > 1 &&
     lines.map(
       ({ function: bought, tasks, netMicros }) =>
-        `  ${formatMicros(netMicros)} on ${countOf(tasks, ...FUNCTION_NAMES[bought])}`,
+        `  ${formatUsd(netMicros)} on ${countOf(tasks, ...FUNCTION_NAMES[bought])}`,
     )
   )
 }

@@ -2,27 +2,20 @@
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob, JOBS } from '../../jobs/index.ts'
-import { describeOutage } from '../account/service-status.ts'
-import { formatInstant } from '../instant.ts'
 import { countSendingPosts } from '../ledger/posts.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../monitor/metrics.ts'
-import {
-  type CycleResult,
-  type Outstanding,
-  readOutstanding,
-  runCycle,
-  waitForDeliveries,
-} from '../queue/cycle.ts'
+import { type CycleResult, readOutstanding, runCycle, waitForDeliveries } from '../queue/cycle.ts'
 import { BUSY, executeJob, type PhaseWords } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
 import { describeSpentAccount, readBusinessTime } from '../report/money.ts'
-import { describeAttempts, formatCount } from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
+import { formatCount } from '../text/words.ts'
 import { insertExampleWatchlist } from '../watch/example.ts'
 import type { CommandContext } from './command.ts'
 import type { Document } from './document.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
+import { describeHeld, describeWaiting } from './outstanding.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { describeRun } from './run-report.ts'
 import { openWorkSession, type WorkSession } from './session.ts'
@@ -176,15 +169,6 @@ async function explainHeld(
   return spent === null ? {} : { warnings: [spent], exitCode: EXIT.outOfMoney }
 }
 
-function describeHeld({ planned, outage, restoreHold }: Outstanding): string | null {
-  if (restoreHold !== null) return restoreHold
-  if (outage === null || planned === 0) return null
-  return (
-    `${describeOutage(outage)} ${formatCount(planned)} tasks stay planned; the next run posts ` +
-    'them, when that is over and their slot lasts.'
-  )
-}
-
 function createPhases(progress: Progress) {
   let current: PhaseWords | null = null
   const finish = () => {
@@ -206,28 +190,6 @@ function createPhases(progress: Progress) {
       else progress.fail(waiting)
     },
   }
-}
-
-/** What a run that ended still waits for; null when nothing is outstanding. */
-export function describeWaiting(outstanding: Outstanding): string | null {
-  const { planned, posting, posted, unknownPosts, waitsUntil, waiting, nextAttemptAt } = outstanding
-  const released =
-    waitsUntil === null ? 'after the next scans' : `at ${formatInstant(waitsUntil)} at the earliest`
-  const unknown =
-    `${formatCount(posting)} tasks of ${formatCount(unknownPosts)} posts are unknown, as the answer was ` +
-    `lost: they are looked for at the service, and released ${released}, unless found`
-  const unrecorded =
-    `${formatCount(posting)} tasks were sent, and their answer is not recorded yet: ` +
-    'the next run records it, or looks for them at the service'
-  const parts = [
-    planned > 0 ? `${formatCount(planned)} tasks are planned and not posted` : null,
-    waiting > 0 ? `${describeAttempts(waiting, nextAttemptAt)}; a run after that posts them` : null,
-    posted > 0
-      ? `${formatCount(posted)} tasks are paid for and not yet collected; the next run collects them`
-      : null,
-    unknownPosts > 0 ? unknown : posting > 0 ? unrecorded : null,
-  ].filter((part) => part !== null)
-  return parts.length === 0 ? null : `${parts.join('; ')}.`
 }
 
 /** After SIGTERM or Ctrl-C: what is settled, and what is not. */

@@ -2,7 +2,6 @@
 import { JOBS } from '../../jobs/index.ts'
 import { describeOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
-import { formatInstant } from '../instant.ts'
 import { readUnknownPosts } from '../ledger/posts.ts'
 import { readWaitingAttempts } from '../ledger/task-failures.ts'
 import { redactSecrets } from '../log.ts'
@@ -11,11 +10,12 @@ import { findTroubles } from '../monitor/troubles.ts'
 import type { Outstanding } from '../queue/cycle.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
 import { type BacklogState, listBacklog, readLastRuns, readProblems } from '../report/status.ts'
-import { describeAttempts, formatMicros } from '../report/words.ts'
+import { formatUsd } from '../text/money.ts'
 import type { CommandContext } from './command.ts'
 import { describeDatabaseTrouble } from './database-trouble.ts'
 import { type Document, heading, more, type Part, table } from './document.ts'
 import { describeFailure } from './failure.ts'
+import { describeAttempts, describeUnknown } from './outstanding.ts'
 import { warn } from './tell.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -139,21 +139,12 @@ function listJobs({ runs, nextTicks }: Status): object[] {
   })
 }
 
-function describeUnknown({ unknownPosts, waitsUntil }: Outstanding): Part {
-  if (unknownPosts === 0) return null
-  const when = waitsUntil === null ? 'the next scan' : formatInstant(waitsUntil)
-  return (
-    `${unknownPosts} posts are unknown: their answer was lost. They are looked for at the service, ` +
-    `and released at ${when} at the earliest.`
-  )
-}
-
 function describeBudgets({ budgets }: Status): Part {
   const rows = budgets.map(({ budget, limitMicros, usedMicros }) => ({
     budget,
-    limit: formatMicros(limitMicros),
-    used: formatMicros(usedMicros),
-    left: formatMicros(limitMicros - usedMicros),
+    limit: formatUsd(limitMicros),
+    used: formatUsd(usedMicros),
+    left: formatUsd(limitMicros - usedMicros),
   }))
   return [
     chapter('Budgets (used includes what is reserved)', rows, 'None is set.'),

@@ -1,6 +1,6 @@
 /** What `storerank watch` does: watches one keyword, with defaults that it tells, or proposes keywords. */
 import { ConfigurationError } from '../errors.ts'
-import { formatCount } from '../report/words.ts'
+import { formatCount } from '../text/words.ts'
 import { addKeyword, type KeywordToWatch, proposeKeywords, shortName, type Watched } from '../watch/add.ts'
 import type { CommandContext } from './command.ts'
 import type { DatabaseSession } from './database-session.ts'

@@ -1,7 +1,8 @@
 /** A line now and then of what a runner has done, when it has done something. */
 import type { Runner } from '../queue/runner.ts'
 import { readBusinessTime, readPaidSince } from '../report/money.ts'
-import { formatCount, formatMicros } from '../report/words.ts'
+import { formatUsd } from '../text/money.ts'
+import { countOf } from '../text/words.ts'
 import type { CommandContext } from './command.ts'
 import type { WorkSession } from './session.ts'
 
@@ -45,11 +46,10 @@ export async function startWorkReports(
 
 /** `stored 312 results, posted 5 measurements of 4 projects, $0.31` */
 export function describeWork({ stored, posted, projects, micros }: Work): string {
-  const one = (count: number, name: string) => `${formatCount(count)} ${name}${count === 1 ? '' : 's'}`
   const parts = [
-    ...(stored > 0 ? [`stored ${one(stored, 'result')}`] : []),
-    ...(posted > 0 ? [`posted ${one(posted, 'measurement')}`] : []),
+    ...(stored > 0 ? [`stored ${countOf(stored, 'result')}`] : []),
+    ...(posted > 0 ? [`posted ${countOf(posted, 'measurement')}`] : []),
   ]
-  const paid = micros === 0 ? '' : ` of ${one(projects, 'project')}, ${formatMicros(micros)}`
+  const paid = micros === 0 ? '' : ` of ${countOf(projects, 'project')}, ${formatUsd(micros)}`
   return `${parts.join(', ')}${paid}`
 }

@@ -4,7 +4,7 @@
  */
 import { describeOutage } from '../account/service-status.ts'
 import { formatMinute } from '../instant.ts'
-import { formatMicros } from '../report/words.ts'
+import { formatUsd } from '../text/money.ts'
 import type { Figures, JobFigures } from './figures.ts'
 
 /** Stable: monitoring may match them. The most urgent first, as docs/operations.md has them. */
@@ -98,7 +98,7 @@ function describeBooks({ differences, duplicateMicros }: Figures): string[] {
       : []),
     ...(duplicateMicros > 0
       ? [
-          `${formatMicros(duplicateMicros)} was charged for what was charged already: select * from ` +
+          `${formatUsd(duplicateMicros)} was charged for what was charged already: select * from ` +
             `task_problem where kind = 'duplicate'.`,
         ]
       : []),

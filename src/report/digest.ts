@@ -1,10 +1,10 @@
 /** The latest day of a report in short, as data: what the terminal prints, and `--json` gives to programs. */
+
+import { GAPS, type Gap } from '../text/gaps.ts'
 import {
   type Daily,
   type Day,
   type Difference,
-  GAPS,
-  type Gap,
   type GapReason,
   gapOf,
   isRanked,

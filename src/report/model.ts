@@ -3,25 +3,10 @@
  * database's functions. The reader fills it; the page, the terminal, the mail and `--json` show it.
  */
 import type { ServiceFunction, Store } from '../service/functions.ts'
+import { type ByGap, GAPS, type Gap } from '../text/gaps.ts'
 
 /** A day in the time zone of the project: `2026-03-01`. */
 export type Day = string
-
-/** Why a measurement that was due is not there, in the words of the history. */
-export const GAPS = ['budget', 'failed', 'missed', 'html_only', 'pending'] as const
-export type Gap = (typeof GAPS)[number]
-
-export type ByGap<Value> = Readonly<Record<Gap, Value>>
-
-export function byGap<Value>(of: (gap: Gap) => Value): ByGap<Value> {
-  return {
-    budget: of('budget'),
-    failed: of('failed'),
-    missed: of('missed'),
-    html_only: of('html_only'),
-    pending: of('pending'),
-  }
-}
 
 /**
  * What the last measurement of a day says of an app: its rank from 1; that it was not within a depth, as

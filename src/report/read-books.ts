@@ -1,8 +1,8 @@
 /** What of a report was measured, why not, and what it cost. */
 import type { Transaction } from '../db/database.ts'
-import { byGap, type Coverage, type Gap, type GapReason, type Money } from './model.ts'
+import { byGap, explainReason, type Gap } from '../text/gaps.ts'
+import type { Coverage, GapReason, Money } from './model.ts'
 import type { Scope } from './scope.ts'
-import { explainReason } from './words.ts'
 
 const REASONS = 200
 const EXAMPLES = 3

@@ -1,8 +1,13 @@
 /** A report in sentences: what moved, by how much, against whom, where a gap is and why, and what it cost. */
+
+import { formatDay } from '../text/days.js'
+import { GAP_NAMES, GAPS } from '../text/gaps.ts'
+import { formatUsd } from '../text/money.ts'
+import { asName } from '../text/names.ts'
+import { countOf, formatDifference, formatPercent, roundToTenths, STORE_NAMES } from '../text/words.ts'
 import {
   type Comparison,
   type Difference,
-  GAPS,
   isMeasured,
   type Move,
   OVERTAKING_DAYS,
@@ -12,22 +17,7 @@ import {
   type StandingChange,
   TOP,
 } from './model.ts'
-import {
-  asName,
-  countOf,
-  describeMoves,
-  formatDay,
-  formatDifference,
-  formatDollars,
-  formatMicros,
-  formatPercent,
-  formatPoint,
-  GAP_NAMES,
-  isBetter,
-  isWorse,
-  roundToTenths,
-  STORE_NAMES,
-} from './words.ts'
+import { describeMoves, formatPoint, isBetter, isWorse } from './words.ts'
 
 /** A day of which less than this share was measured is told. */
 const ENOUGH_SHARE = 0.8
@@ -260,7 +250,7 @@ function describeGaps(report: Report): string[] {
 function describeMoney({ money, days }: Report): string {
   const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
   const [budget] = money.budgets
-  const of = budget === undefined ? '' : ` of ${formatMicros(budget.limitMicros)} a ${budget.period}`
-  const last = `${formatDollars(money.spentMicros.at(-1) ?? 0)} on ${formatDay(days.at(-1) ?? '')}${of}`
-  return `Spent ${last}, and ${formatDollars(total)} in all these days.`
+  const of = budget === undefined ? '' : ` of ${formatUsd(budget.limitMicros)} a ${budget.period}`
+  const last = `${formatUsd(money.spentMicros.at(-1) ?? 0, 'rounded')} on ${formatDay(days.at(-1) ?? '')}${of}`
+  return `Spent ${last}, and ${formatUsd(total, 'rounded')} in all these days.`
 }

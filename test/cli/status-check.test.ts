@@ -5,8 +5,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { formatMicros } from '../../src/report/words.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
+import { formatUsd } from '../../src/text/money.ts'
 import { callCommand, makeCommandHome } from '../support/command.ts'
 import { restoreCopy } from '../support/copy.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -133,7 +133,7 @@ test('recover says what it charged, and which results cannot be had any more', a
       where t.subject = 'yoga 1')`
   assert.ok(books !== undefined && books.tasks > 3)
   const spent =
-    `${books.tasks} tasks were not known here: they cost ${formatMicros(books.micros)}, and are charged ` +
+    `${books.tasks} tasks were not known here: they cost ${formatUsd(books.micros)}, and are charged ` +
     'now.'
   assert.ok(recovered.stdout.includes(spent), recovered.stdout)
   assert.match(recovered.stdout, /^1 results cannot be had any more: .*40101.*$/m)

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
-import { describeWaiting } from '../../src/cli/run.ts'
+import { describeWaiting } from '../../src/cli/outstanding.ts'
 import { type CycleResult, runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { countStates, forgetAll, readMoney, readOwnBooks, watch } from '../post/posting.ts'

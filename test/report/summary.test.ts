@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Difference, Report } from '../../src/report/model.ts'
 import { describeBasis, headlineOf, listParts, shownChange, summarise } from '../../src/report/summary.ts'
-import { formatDifference } from '../../src/report/words.ts'
+import { formatDifference } from '../../src/text/words.ts'
 import { createReport } from '../support/report.ts'
 
 describe('a summary', () => {

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { byGap, GAP_POINTS, type Move, notInTop } from '../../src/report/model.ts'
-import {
-  describeMoves,
-  describeUnmeasured,
-  formatChange,
-  formatDifference,
-  formatDollars,
-  formatMicros,
-  formatPercent,
-  formatPoint,
-} from '../../src/report/words.ts'
+import { GAP_POINTS, type Move, notInTop } from '../../src/report/model.ts'
+import { describeMoves, describeUnmeasured, formatChange, formatPoint } from '../../src/report/words.ts'
+import { byGap } from '../../src/text/gaps.ts'
+import { formatUsd } from '../../src/text/money.ts'
+import { formatDifference, formatPercent } from '../../src/text/words.ts'
 
 test('a point reads as a rank, as how deep it was looked for, or as the reason of a gap', () => {
   assert.deepEqual([12, notInTop(100), GAP_POINTS.budget, GAP_POINTS.html_only, 0].map(formatPoint), [
@@ -63,18 +57,14 @@ test('what was not measured is told with its one reason, or with how many of eac
 })
 
 test('money is exact in a table, and to the cent in a sentence', () => {
-  assert.deepEqual([1200, 5_000_000, -500_000, 1_234_567].map(formatMicros), [
-    '$0.0012',
-    '$5.00',
-    '-$0.50',
-    '$1.234567',
-  ])
-  assert.deepEqual([1200, 99_999, 1_198_200, 103_111_200].map(formatDollars), [
-    '$0.0012',
-    '$0.099999',
-    '$1.20',
-    '$103.11',
-  ])
+  assert.deepEqual(
+    [1200, 5_000_000, -500_000, 1_234_567].map((micros) => formatUsd(micros)),
+    ['$0.0012', '$5.00', '-$0.50', '$1.234567'],
+  )
+  assert.deepEqual(
+    [1200, 99_999, 1_198_200, 103_111_200].map((micros) => formatUsd(micros, 'rounded')),
+    ['$0.0012', '$0.099999', '$1.20', '$103.11'],
+  )
 })
 
 test('percents and their differences have one decimal, and none is made up', () => {

@@ -6,7 +6,6 @@
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import {
   GAP_POINTS,
-  type Gap,
   gapOf,
   NOTHING_DUE,
   notInTop,
@@ -16,6 +15,7 @@ import {
   type ReportedApp,
 } from '../../src/report/model.ts'
 import { readReport } from '../../src/report/read.ts'
+import type { Gap } from '../../src/text/gaps.ts'
 import { createRandom } from './random.ts'
 import { spend } from './report-money.ts'
 import { createWatchlist, type Watchlist } from './watchlist.ts'

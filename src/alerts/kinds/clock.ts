@@ -1,9 +1,9 @@
 /** Kinds that speak of money, of the account, of our own jobs and of the service: looked at by the clock. */
 
 import { formatMinute } from '../../instant.ts'
-import { countOf, formatMicros } from '../../report/words.ts'
+import { formatUsd } from '../../text/money.ts'
+import { countOf, endSentence } from '../../text/words.ts'
 import type { ToldEvent } from '../event.ts'
-import { endSentence } from '../words.ts'
 import { type AlertKind, DAY_LIMIT_MICROS, MONTH_LIMIT_MICROS, OF_CLOCK, PROJECT } from './kind.ts'
 
 const ANY_AMOUNT = { from: 0.0001, to: 1_000_000 }
@@ -36,7 +36,7 @@ const budgetUsed: AlertKind = {
     where r.kind = 'budget_used' and b.limit_micros > 0
       and 100.0 * b.used_micros / b.limit_micros >= r.threshold`,
   sentence: ({ after, detail }) => {
-    const used = `${formatMicros(Number(detail.used_micros))} of ${formatMicros(Number(detail.limit_micros))}`
+    const used = `${formatUsd(Number(detail.used_micros))} of ${formatUsd(Number(detail.limit_micros))}`
     return `${after} % of the budget ${detail.budget} is used: ${used}.`
   },
 }
@@ -80,10 +80,10 @@ const balanceLow: AlertKind = {
         where e.rule_id = r.id and e.subject = 'balance' and e.slot > coalesce(enough.at, '-infinity')
       )`,
   sentence: ({ after, detail }) => {
-    const dayCost = formatMicros(Number(detail.micros_a_day))
+    const dayCost = formatUsd(Number(detail.micros_a_day))
     if (Number(detail.left_micros) <= 0)
       return `The balance of the account is used up; a day costs ${dayCost}.`
-    const left = formatMicros(Number(detail.left_micros))
+    const left = formatUsd(Number(detail.left_micros))
     return `The balance of the account, ${left}, lasts ${countOf(after ?? 0, 'day')} at ${dayCost} a day.`
   },
 }

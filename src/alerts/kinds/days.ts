@@ -2,9 +2,10 @@
  * Kinds that sum up a day of the project, like for like. Nothing is said of a day of which less than four
  * fifths can be compared.
  */
-import { countOf } from '../../report/words.ts'
+
+import { nameInLine } from '../../text/names.ts'
+import { countOf } from '../../text/words.ts'
 import type { ToldEvent } from '../event.ts'
-import { nameOf } from '../words.ts'
 import { type AlertKind, LISTS, MEANS_LIST, PROJECT, RANKS, SLOT, STORE_AND_APP } from './kind.ts'
 
 const ENOUGH = 0.8
@@ -157,7 +158,7 @@ const newApp: AlertKind = {
 
 /** Examples of so many. A keyword of several places is named once. */
 function nameSome(names: unknown, count: number): string {
-  const some = [...new Set((names ?? []) as readonly string[])].map(nameOf)
+  const some = [...new Set((names ?? []) as readonly string[])].map(nameInLine)
   return some.join(', ') + (some.length < count ? ` and ${count - some.length} more` : '')
 }
 

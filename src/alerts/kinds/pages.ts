@@ -1,6 +1,6 @@
 /** Kinds that speak of the pages of apps and of their reviews, in the measurements of one slot. */
 import { toPrintable } from '../../log.ts'
-import { countOf } from '../../report/words.ts'
+import { countOf } from '../../text/words.ts'
 import { type AlertKind, DUE_TARGETS, MEANS_APP, OF_SLOT, PROJECT, SLOT, STORE_AND_APP } from './kind.ts'
 
 const LONGEST_VALUE = 200

@@ -2,9 +2,10 @@
  * Kinds that compare ranks, list by list. A gap is no rank; "not in the top" is at least one beyond the depth
  * that was looked at.
  */
-import { countOf } from '../../report/words.ts'
+
+import { explainReason, GAP_MEANINGS } from '../../text/gaps.ts'
+import { countOf, endSentence } from '../../text/words.ts'
 import type { ToldEvent } from '../event.ts'
-import { explainGap, formatRank, ofDepth } from '../words.ts'
 import {
   type AlertKind,
   DUE_TARGETS,
@@ -112,6 +113,16 @@ function isClimb({ before, after }: ToldEvent): boolean {
   return (after ?? Number.POSITIVE_INFINITY) < (before ?? Number.POSITIVE_INFINITY)
 }
 
+/** `12`; `> 100` when it was not among these. */
+function formatRank(rank: unknown, depth: number | null): string {
+  if (typeof rank === 'number') return String(rank)
+  return depth === null ? 'not in the top' : `> ${depth}`
+}
+
+function ofDepth(depth: number | null): string {
+  return depth === null ? '' : ` (of ${depth})`
+}
+
 const topCrossed: AlertKind = {
   name: 'top_crossed',
   tells: 'an app that came into the top N (`up`) or left it (`down`)',
@@ -158,6 +169,12 @@ const overtaken: AlertKind = {
     const them = `${rival} (${was(detail.rival_before)} → ${is(detail.rival_after)})`
     return `${them} overtook ${app} (${was(before)} → ${is(after)})${since}.`
   },
+}
+
+/** Why a measurement is missing: its own reason, else what its kind of gap means. */
+function explainGap({ gap, reason }: ToldEvent['detail']): string {
+  const text = explainReason(typeof reason === 'string' ? reason : null)
+  return endSentence(text ?? GAP_MEANINGS[gap as keyof typeof GAP_MEANINGS] ?? '')
 }
 
 const notMeasured: AlertKind = {

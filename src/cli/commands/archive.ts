@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { countOf } from '../../report/words.ts'
+import { countOf } from '../../text/words.ts'
 import { command, flag, option, required } from '../command.ts'
 import { day } from '../option-values.ts'
 import { withDatabase } from '../with-database.ts'

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
 import { ConfigurationError } from '../../errors.ts'
-import { countOf } from '../../report/words.ts'
+import { countOf } from '../../text/words.ts'
 import { argument, command } from '../command.ts'
 import { refuseOwnDatabase, withDatabase } from '../with-database.ts'
 

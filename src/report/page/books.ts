@@ -1,15 +1,10 @@
 /** How far the ranks can be trusted, and what they cost: coverage, gaps by reason, money. */
-import { GAPS, type Report } from '../model.ts'
-import {
-  formatCount,
-  formatDay,
-  formatDollars,
-  formatMicros,
-  GAP_MEANINGS,
-  GAP_NAMES,
-  STORE_NAMES,
-} from '../words.ts'
-import { shortDay } from './days.js'
+
+import { formatDay, shortDay } from '../../text/days.js'
+import { GAP_MEANINGS, GAP_NAMES, GAPS } from '../../text/gaps.ts'
+import { formatUsd } from '../../text/money.ts'
+import { formatCount, STORE_NAMES } from '../../text/words.ts'
+import type { Report } from '../model.ts'
 import { type Figure, showFigure, showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
 
@@ -78,12 +73,12 @@ export function showMoney(report: Report): Markup {
   const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
   return html`<section id="money" aria-labelledby="money-title"><h2 id="money-title">Money</h2>
 ${total === 0 ? showNothing('Nothing was spent.') : showFigure(moneyFigure(report))}
-<div class="columns two"><div><h3>${formatMicros(total)} in these days</h3><table class="money"><thead><tr>
+<div class="columns two"><div><h3>${formatUsd(total)} in these days</h3><table class="money"><thead><tr>
 <th scope="col">For</th><th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead>
 <tbody>${money.functions.map(
     (line) =>
       html`<tr><th scope="row">${FUNCTION_NAMES[line.function]}</th><td>${formatCount(line.tasks)}</td>
-<td>${formatMicros(line.spentMicros)}</td></tr>`,
+<td>${formatUsd(line.spentMicros)}</td></tr>`,
   )}</tbody></table>${showAside(report)}</div>
 <div><h3>Budgets of the project</h3>${showBudgets(report)}</div></div>
 <div class="columns two"><div><h3>What most was spent on</h3>${showDearest(report)}</div>
@@ -103,7 +98,7 @@ function moneyFigure({ days, money }: Report): Figure {
         name: 'Spent',
         className: 'own0',
         values: money.spentMicros.map((micros) => Math.max(0, micros) / MICROS_PER_USD),
-        texts: money.spentMicros.map(formatMicros),
+        texts: money.spentMicros.map((micros) => formatUsd(micros)),
       },
     ],
   }
@@ -112,15 +107,13 @@ function moneyFigure({ days, money }: Report): Figure {
 function showAside({ money }: Report): Markup {
   const parts = [
     money.savedMicros > 0
-      ? `Saved ${formatMicros(money.savedMicros)}: keywords shared with other projects.`
+      ? `Saved ${formatUsd(money.savedMicros)}: keywords shared with other projects.`
       : '',
     money.refundedMicros > 0
-      ? `${formatMicros(money.refundedMicros)} came back for results that the stores did not have.`
+      ? `${formatUsd(money.refundedMicros)} came back for results that the stores did not have.`
       : '',
-    money.duplicateMicros > 0 ? `${formatMicros(money.duplicateMicros)} was charged twice.` : '',
-    money.reservedMicros > 0
-      ? `${formatMicros(money.reservedMicros)} is reserved for what is under way.`
-      : '',
+    money.duplicateMicros > 0 ? `${formatUsd(money.duplicateMicros)} was charged twice.` : '',
+    money.reservedMicros > 0 ? `${formatUsd(money.reservedMicros)} is reserved for what is under way.` : '',
   ].filter(Boolean)
   return html`<p class="note">${parts.join(' ')}</p>`
 }
@@ -130,7 +123,7 @@ function showDearest({ money }: Report): Markup {
   const rows = money.dearest.map(
     ({ name, store, place, tasks, spentMicros }) =>
       html`<tr><th scope="row">${name}<small>${STORE_NAMES[store]} ${place}</small></th>
-<td>${formatCount(tasks)}</td><td>${formatMicros(spentMicros)}</td></tr>`,
+<td>${formatCount(tasks)}</td><td>${formatUsd(spentMicros)}</td></tr>`,
   )
   return html`<table class="money"><thead><tr><th scope="col">Keyword or chart</th>
 <th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead><tbody>${rows}</tbody></table>`
@@ -141,7 +134,7 @@ function showOutlook({ money }: Report): Markup {
   const rows = money.outlook.map(
     ({ every, monthlyMicros }) =>
       html`<tr><th scope="row">${every === null ? 'As it is now' : `All of it every ${every}`}</th>
-<td>${formatDollars(monthlyMicros)}</td></tr>`,
+<td>${formatUsd(monthlyMicros, 'rounded')}</td></tr>`,
   )
   return html`<table class="money"><thead><tr><th scope="col">Interval</th>
 <th scope="col">In 30 days, at most</th></tr></thead><tbody>${rows}</tbody></table>`
@@ -152,8 +145,8 @@ function showBudgets({ money, days }: Report): Markup {
     return showNothing('It has none of its own; what is set for all projects holds.')
   const rows = money.budgets.map(({ period, limitMicros, usedMicros }) => {
     const percent = limitMicros === 0 ? 100 : Math.round((100 * usedMicros) / limitMicros)
-    return html`<tr><th scope="row">${nameOfPeriod(days, period)}</th><td>${formatMicros(usedMicros)}</td>
-<td>${formatMicros(limitMicros)}</td>
+    return html`<tr><th scope="row">${nameOfPeriod(days, period)}</th><td>${formatUsd(usedMicros)}</td>
+<td>${formatUsd(limitMicros)}</td>
 <td class="share">
 <meter min="0" max="100" high="80" value="${Math.min(percent, 100)}" aria-label="Used">${percent} %</meter>
 ${percent} %</td></tr>`

@@ -7,7 +7,8 @@
  * @import { Frame, Pen, RankLine, ValueLine } from './drawing.ts'
  * @import { PlacedMark } from './marks.js'
  */
-import { shortDay } from './days.js'
+
+import { shortDay } from '../../text/days.js'
 import { NUMBER_HEIGHT, placeMarks } from './marks.js'
 
 const LEFT = 46

@@ -1,9 +1,12 @@
 /** What the page's script works with: the ranks of every app on every list, once, in a compact form. */
 import { deflateRawSync } from 'node:zlib'
+import { formatDay } from '../../text/days.js'
+import { GAP_NAMES, GAPS } from '../../text/gaps.ts'
+import { asName } from '../../text/names.ts'
+import { STORE_NAMES } from '../../text/words.ts'
 import {
   depthWithout,
   GAP_POINTS,
-  GAPS,
   gapOf,
   isRanked,
   NOTHING_DUE,
@@ -12,7 +15,6 @@ import {
   type Report,
 } from '../model.ts'
 import { nameApp } from '../summary.ts'
-import { asName, formatDay, GAP_NAMES, STORE_NAMES } from '../words.ts'
 import { classOfApp, collectMarks } from './figure.ts'
 import { indexMoves, listRows, type MovesOf } from './keywords.ts'
 

@@ -3,9 +3,9 @@
  * script reads them too.
  */
 import type { Store } from '../../service/functions.ts'
+import { formatDay, shortDay } from '../../text/days.js'
 import type { Daily, Day, Report } from '../model.ts'
 import { drawLines, drawStack } from './chart.js'
-import { formatDay, shortDay } from './days.js'
 import type { Frame, Mark, ValueLine } from './drawing.ts'
 import { numberMarks } from './marks.js'
 import { html, type Markup, NOTHING, pen } from './markup.ts'

@@ -2,6 +2,10 @@
  * The table of keywords: every own app on every list, with its trend; the script sorts and filters it and
  * draws the charts.
  */
+
+import { GAP_MEANINGS } from '../../text/gaps.ts'
+import { asName } from '../../text/names.ts'
+import { formatCount, formatWeight, STORE_NAMES } from '../../text/words.ts'
 import {
   depthWithout,
   gapOf,
@@ -14,17 +18,7 @@ import {
   type Span,
 } from '../model.ts'
 import { compareOver, describeMissing, nameApp } from '../summary.ts'
-import {
-  asName,
-  formatChange,
-  formatCount,
-  formatPoint,
-  formatWeight,
-  GAP_MEANINGS,
-  isBetter,
-  isWorse,
-  STORE_NAMES,
-} from '../words.ts'
+import { formatChange, formatPoint, isBetter, isWorse } from '../words.ts'
 import { drawSpark } from './chart.js'
 import { showNothing } from './figure.ts'
 import { html, type Markup, NOTHING, pen, raw } from './markup.ts'

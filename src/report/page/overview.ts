@@ -2,6 +2,9 @@
  * What is read first: the summary in words, a few numbers, who moved, and who came into the top ten or left
  * it.
  */
+
+import { formatUsd } from '../../text/money.ts'
+import { countOf, formatCount, formatDifference, formatPercent, STORE_NAMES } from '../../text/words.ts'
 import { type Move, type Report, SPANS, type Span, type StandingChange, TOP } from '../model.ts'
 import {
   compareOver,
@@ -15,18 +18,7 @@ import {
   shownChange,
   summarise,
 } from '../summary.ts'
-import {
-  countOf,
-  formatChange,
-  formatCount,
-  formatDifference,
-  formatDollars,
-  formatPercent,
-  formatPoint,
-  isBetter,
-  isWorse,
-  STORE_NAMES,
-} from '../words.ts'
+import { formatChange, formatPoint, isBetter, isWorse } from '../words.ts'
 import { showNothing } from './figure.ts'
 import { showSparkline } from './keywords.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
@@ -161,10 +153,10 @@ function tileOfMeasured({ coverage }: Report): Tile {
 
 function tileOfMoney({ money }: Report): Tile {
   const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
-  const last = `${formatDollars(money.spentMicros.at(-1) ?? 0)} on the last day`
+  const last = `${formatUsd(money.spentMicros.at(-1) ?? 0, 'rounded')} on the last day`
   const [budget] = money.budgets
-  const of = budget === undefined ? '' : `, of ${formatDollars(budget.limitMicros)} a ${budget.period}`
-  return { name: 'Spent', value: formatDollars(total), note: `${last}${of}`, tone: '' }
+  const of = budget === undefined ? '' : `, of ${formatUsd(budget.limitMicros, 'rounded')} a ${budget.period}`
+  return { name: 'Spent', value: formatUsd(total, 'rounded'), note: `${last}${of}`, tone: '' }
 }
 
 function showTile({ name, value, note, tone, basis = '', parts = [] }: Tile): Markup {

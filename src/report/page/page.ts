@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { formatMinute } from '../../instant.ts'
+import { formatDay } from '../../text/days.js'
 import type { Report } from '../model.ts'
-import { formatDay } from '../words.ts'
 import { showCoverage, showMoney } from './books.ts'
 import { collectData, packData } from './data.ts'
 import { showKeywords } from './keywords.ts'
@@ -94,7 +94,7 @@ interface Assets {
 const STYLES = ['theme', 'hues', 'layout', 'charts', 'tables', 'media']
 const LIBRARIES = ['d3-array', 'd3-path', 'd3-shape']
 const SCRIPTS = [
-  'days',
+  '../../text/days',
   'marks',
   'chart',
   ...['elements', 'ranks', 'pointer', 'panel', 'table', 'main'].map((name) => `browser/${name}`),

@@ -1,7 +1,10 @@
 /** Head to head: each own app against each competitor, and who overtook whom, where and when. */
+
+import { formatDay } from '../../text/days.js'
+import { formatCount } from '../../text/words.ts'
 import type { Duel, Overtaking, Report } from '../model.ts'
 import { nameApp, nameList, overtakingSince } from '../summary.ts'
-import { formatCount, formatDay, formatPoint } from '../words.ts'
+import { formatPoint } from '../words.ts'
 import { showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
 

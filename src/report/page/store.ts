@@ -1,7 +1,9 @@
 /** What the stores show of the apps: changes of their pages, old and new, and their ratings and reviews. */
+
+import { formatDay } from '../../text/days.js'
+import { formatCount } from '../../text/words.ts'
 import type { Daily, ListingChange, Ratings, Report } from '../model.ts'
 import { nameApp } from '../summary.ts'
-import { formatCount, formatDay } from '../words.ts'
 import { classOfApp, collectMarks, type Figure, showFigure, showNothing } from './figure.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
 

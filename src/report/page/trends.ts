@@ -1,7 +1,8 @@
 /** Visibility, share of voice and the distribution of ranks over time. */
+
+import { formatCount, formatPercent, STORE_NAMES } from '../../text/words.ts'
 import { BANDS, type Daily, type Report, type Standing } from '../model.ts'
 import { nameApp } from '../summary.ts'
-import { formatCount, formatPercent, STORE_NAMES } from '../words.ts'
 import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure, showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
 

@@ -4,8 +4,9 @@
  *
  * @import { PageData } from '../data.ts'
  */
+
+import { shortDay } from '../../../text/days.js'
 import { drawRanks } from '../chart.js'
-import { shortDay } from '../days.js'
 import { numberMarks } from '../marks.js'
 import { find, make, pen, swatch } from './elements.js'
 import { attachReader } from './pointer.js'

@@ -15,13 +15,23 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 /** What stands in a field: a type, or of a field with a list of values the value itself. */
 type Shape = Map<string, Set<string>>
 
-/** The rows of the table: `a`, `b` or `c` is a list of values. */
+type Types = [path: string, types: Set<string>]
+
+/** What a value of the example says: its type, or the list of its values; of an object, its fields. */
+function readTypes(value: unknown, path: string): Types[] {
+  if (typeof value === 'string') return [[path, new Set(value.split(/, | or /))]]
+  if (Array.isArray(value)) return readTypes(value[0], `${path}[]`)
+  return Object.entries(value as object).flatMap(([key, field]) => {
+    const [name = '', isNullable] = key.split(' or ')
+    const at = path === '' ? name : `${path}.${name}`
+    const own: Types[] = isNullable === undefined ? [] : [[at, new Set(['object', 'null'])]]
+    return [...own, ...readTypes(field, at)]
+  })
+}
+
 function readDocumented(): Shape {
-  const [, chapter = ''] = /^### Status as JSON\n(.*?)^### /ms.exec(PAGE) ?? []
-  const rows = [...chapter.matchAll(/^\| `([^`]+)` \| ([^|]+) \|/gm)]
-  return new Map(
-    rows.map(([, path = '', types = '']) => [path, new Set(types.replaceAll('`', '').split(/, | or /))]),
-  )
+  const [, example = ''] = /^### Status as JSON\n.*?^```json\n(.*?)^```/ms.exec(PAGE) ?? []
+  return new Map(readTypes(JSON.parse(example), ''))
 }
 
 const DOCUMENTED = readDocumented()

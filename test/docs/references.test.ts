@@ -136,7 +136,7 @@ describe('docs/tables.md', () => {
 describe('docs/operations.md', () => {
   test('says what to do about every trouble of status --check, and of none that there is not', () => {
     const [, chapter = ''] =
-      /^## What to look at\n(.*?)^### /ms.exec(readPage('docs/operations.md') ?? '') ?? []
+      /^## What to watch\n(.*?)^### /ms.exec(readPage('docs/operations.md') ?? '') ?? []
     const kinds = [...chapter.matchAll(/^\| `(\w+)` \| [^|]{20,} \|$/gm)].map(([, kind]) => kind)
     assert.deepEqual(kinds, [...TROUBLE_KINDS])
   })

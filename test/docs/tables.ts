@@ -49,15 +49,14 @@ function drawRows(titles: readonly string[], rows: readonly (readonly string[])[
 
 function drawSettings(): string {
   const rows = GROUPS.flatMap(({ title, note = '', shape }) => [
-    [`**${title}**`, '', '', note],
-    ...listSettings(shape).map((each) => [
-      quote(each.name),
-      quote(each.default),
-      quote(each.example),
-      each.help,
+    [`**${title}**`, '', note],
+    ...listSettings(shape).map(({ name, default: standard, example, help }) => [
+      quote(name),
+      standard ? quote(standard) : example ? `(${quote(example)})` : '',
+      help,
     ]),
   ])
-  return drawRows(['setting', 'default', 'example', 'what it does'], rows)
+  return drawRows(['setting', 'default (or an example)', 'what it does'], rows)
 }
 
 function quote(text: string | undefined): string {

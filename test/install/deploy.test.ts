@@ -65,7 +65,7 @@ describe('Dockerfile', () => {
     assert.deepEqual(args, ['VERSION', 'REVISION'])
     const { build }: Yaml = parse(read('compose.yaml'))['x-storerank']
     assert.deepEqual(Object.keys(build.args), args)
-    const [line = ''] = /^docker build .*$/m.exec(read('docs/operations.md')) ?? []
+    const [line = ''] = /^docker build (?:.*\\\n)*.*$/m.exec(read('docs/operations.md')) ?? []
     for (const name of args) assert.match(line, new RegExp(` --build-arg ${name}="`))
   })
 })
